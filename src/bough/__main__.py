@@ -1,0 +1,5 @@
+"""`python -m bough` is `bough`."""
+
+from bough.main import main
+
+main()

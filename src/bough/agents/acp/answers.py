@@ -1,0 +1,212 @@
+"""What we use of an agent's answers, read leniently: a field that is missing or odd counts as not said.
+It leaves unknown fields reachable in `raw`, and errors to `connection`."""
+
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+Json = dict[str, Any]
+_T = TypeVar("_T")
+
+
+class Capabilities(Struct, frozen=True, kw_only=True):
+    """What an agent says that it can do, whichever way it says it: a flag, an empty object, or silence."""
+
+    load: bool = False
+    resume: bool = False
+    fork: bool = False
+    list: bool = False
+    close: bool = False
+    delete: bool = False
+    http: bool = False
+    sse: bool = False
+    image: bool = False
+    audio: bool = False
+    embedded_context: bool = False
+
+
+class Initialized(Struct, frozen=True):
+    """The answer to initialize."""
+
+    protocol_version: int | None
+    capabilities: Capabilities
+    name: str
+    """The name that the agent gives itself, or nothing."""
+    version: str
+    auth_methods: list[Json]
+    raw: Raw
+
+
+class Mode(Struct, frozen=True):
+    """A mode that a session can be in."""
+
+    id: str
+    name: str = ""
+    description: str | None = None
+
+
+class Modes(Struct, frozen=True, rename="camel"):
+    """The modes of a session, and the one that it is in."""
+
+    current_mode_id: str
+    available_modes: list[Mode] = []
+
+
+class Choice(Struct, frozen=True):
+    """A value that an option can take."""
+
+    value: str
+    name: str = ""
+
+
+class ConfigOption(Struct, frozen=True):
+    """A setting of a session: a choice, or a switch (`type` "boolean", no choices)."""
+
+    id: str
+    name: str
+    type: str
+    category: str | None
+    current: str | bool | None
+    choices: list[Choice]
+
+
+class SessionOpened(Struct, frozen=True):
+    """The answer to session/new, load, resume and fork."""
+
+    session_id: str
+    modes: Modes | None
+    config_options: list[ConfigOption]
+    models: Raw
+    """The older way to name models, outside the protocol; empty when the agent does not use it."""
+    raw: Raw
+
+
+class Usage(Struct, frozen=True, rename="camel"):
+    """Tokens as the agent counts them: per turn, per session or per call, which differs between agents."""
+
+    total_tokens: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    thought_tokens: int | None = None
+    cached_read_tokens: int | None = None
+    cached_write_tokens: int | None = None
+
+
+class PromptResult(Struct, frozen=True):
+    """The end of a turn."""
+
+    stop_reason: str
+    usage: Usage | None
+    raw: Raw
+
+
+def read_initialized(raw: Raw) -> Initialized:
+    answer = _object(_decode(raw))
+    version, info = answer.get("protocolVersion"), _object(answer.get("agentInfo"))
+    return Initialized(
+        protocol_version=version if type(version) is int else None,
+        capabilities=_capabilities(_object(answer.get("agentCapabilities"))),
+        name=_text(info.get("name")),
+        version=_text(info.get("version")),
+        auth_methods=_objects(answer.get("authMethods")),
+        raw=raw,
+    )
+
+
+def read_session(raw: Raw, session_id: str) -> SessionOpened:
+    """Reads the answer of an agent that opened a session; load and resume do not repeat its id."""
+    answer = _object(_decode(raw))
+    models = answer.get("models")
+    return SessionOpened(
+        session_id=_text(answer.get("sessionId")) or session_id,
+        modes=read_modes(answer.get("modes")),
+        config_options=read_config_options(answer.get("configOptions")),
+        models=Raw(msgspec.json.encode(models)) if models is not None else Raw(),
+        raw=raw,
+    )
+
+
+def read_prompt(raw: Raw) -> PromptResult:
+    answer = _object(_decode(raw))
+    usage = _convert(answer.get("usage"), Usage)
+    return PromptResult(stop_reason=_text(answer.get("stopReason")), usage=usage, raw=raw)
+
+
+def read_modes(value: Any) -> Modes | None:
+    """Reads `modes` of an answer."""
+    return _convert(value, Modes)
+
+
+def read_config_options(value: Any) -> list[ConfigOption]:
+    """Reads `configOptions`, of an answer or of a config_option_update; one that has no id is left out."""
+    return [
+        ConfigOption(
+            id=item["id"],
+            name=_text(item.get("name")) or item["id"],
+            type=_text(item.get("type")) or "select",
+            category=_text(item.get("category")) or None,
+            current=current if isinstance(current := item.get("currentValue"), str | bool) else None,
+            choices=_choices(_objects(item.get("options"))),
+        )
+        for item in _objects(value)
+        if _text(item.get("id"))
+    ]
+
+
+def _choices(items: list[Json]) -> list[Choice]:
+    """Reads the values of an option, out of their groups where they come in groups."""
+    choices: list[Choice] = []
+    for item in items:
+        if "options" in item:
+            choices += _choices(_objects(item["options"]))
+        elif choice := _convert(item, Choice):
+            choices.append(choice)
+    return choices
+
+
+def _capabilities(told: Json) -> Capabilities:
+    session = _object(told.get("sessionCapabilities"))
+    mcp = _object(told.get("mcpCapabilities"))
+    prompt = _object(told.get("promptCapabilities"))
+    return Capabilities(
+        load=_has(told, "loadSession"),
+        resume=_has(session, "resume"),
+        fork=_has(session, "fork"),
+        list=_has(session, "list"),
+        close=_has(session, "close"),
+        delete=_has(session, "delete"),
+        http=_has(mcp, "http"),
+        sse=_has(mcp, "sse"),
+        image=_has(prompt, "image"),
+        audio=_has(prompt, "audio"),
+        embedded_context=_has(prompt, "embeddedContext"),
+    )
+
+
+def _has(told: Json, name: str) -> bool:
+    return told.get(name) not in (None, False)
+
+
+def _decode(raw: Raw) -> Any:
+    return msgspec.json.decode(raw)
+
+
+def _convert(value: Any, kind: type[_T]) -> _T | None:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return None
+
+
+def _object(value: Any) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> list[Json]:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("Json", item) for item in items if isinstance(item, dict)]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,167 @@
+"""The calls of the Agent Client Protocol as functions, with the time that an agent may take for each.
+It leaves lines and ids to `connection`, and when to call what to the core."""
+# ruff: noqa: ASYNC109 - a time-out is passed on, so that the error can name what was not answered
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from bough import __version__
+from bough.agents.acp.answers import (
+    ConfigOption,
+    Initialized,
+    PromptResult,
+    SessionOpened,
+    read_initialized,
+    read_prompt,
+    read_session,
+)
+from bough.agents.acp.connection import Connection
+from bough.agents.acp.types import (
+    PROTOCOL_VERSION,
+    Block,
+    ClientInfo,
+    InitializeParams,
+    McpServer,
+    Meta,
+    PromptParams,
+    SessionIdParams,
+    SessionParams,
+    SetModeParams,
+    SetOptionParams,
+)
+from bough.errors import AgentFailed
+
+INITIALIZE_TIMEOUT = 60.0
+"""Seconds until an agent must have come up: the slowest known takes 3 s, and more on a busy machine."""
+SESSION_TIMEOUT = 120.0
+"""Seconds to open a session: an agent may start MCP servers or replay a long history before it answers."""
+SETTING_TIMEOUT = 30.0
+"""Seconds for a change of mode or option, or a close: no agent needs one, so beyond this it hangs."""
+CAPABILITIES: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}}}
+"""What we offer to agents: neither files nor terminals, since they have their own."""
+
+
+class AgentClient:
+    """The client's side of the protocol. A key names a request for good; without one, one is made up."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    async def initialize(self, timeout: float = INITIALIZE_TIMEOUT, *, key: str | None = None) -> Initialized:
+        """Agrees on the protocol; AgentFailed("agent_protocol") if the agent speaks another version."""
+        info = ClientInfo(name="bough", title="Bough", version=__version__)
+        params = InitializeParams(protocol_version=PROTOCOL_VERSION, client_capabilities=CAPABILITIES, client_info=info)
+        answer = read_initialized(await self._ask("initialize", params, key, timeout))
+        if answer.protocol_version != PROTOCOL_VERSION:
+            spoken = "an unnamed version" if (v := answer.protocol_version) is None else f"version {v}"
+            raise AgentFailed(
+                "agent_protocol",
+                f"{self.connection.name} speaks {spoken} of the Agent Client Protocol, Bough speaks version "
+                f"{PROTOCOL_VERSION}: another release of the agent may fit.",
+                version=answer.protocol_version,
+            )
+        return answer
+
+    async def new_session(
+        self,
+        cwd: str,
+        mcp_servers: Sequence[McpServer] = (),
+        meta: Meta | None = None,
+        *,
+        key: str | None = None,
+        timeout: float = SESSION_TIMEOUT,
+    ) -> SessionOpened:
+        """Opens a fresh session."""
+        params = SessionParams(cwd=cwd, mcp_servers=list(mcp_servers), meta=meta)
+        return self._opened("session/new", await self._ask("session/new", params, key, timeout))
+
+    async def load_session(
+        self,
+        session_id: str,
+        cwd: str,
+        mcp_servers: Sequence[McpServer] = (),
+        meta: Meta | None = None,
+        *,
+        key: str | None = None,
+        timeout: float = SESSION_TIMEOUT,
+    ) -> SessionOpened:
+        """Opens an earlier session; its history comes as updates, from most agents before the answer."""
+        params = SessionParams(session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), meta=meta)
+        return read_session(await self._ask("session/load", params, key, timeout), session_id)
+
+    async def resume_session(
+        self,
+        session_id: str,
+        cwd: str,
+        mcp_servers: Sequence[McpServer] = (),
+        meta: Meta | None = None,
+        *,
+        key: str | None = None,
+        timeout: float = SESSION_TIMEOUT,
+    ) -> SessionOpened:
+        """Opens an earlier session without its history being told again."""
+        params = SessionParams(session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), meta=meta)
+        return read_session(await self._ask("session/resume", params, key, timeout), session_id)
+
+    async def fork_session(
+        self,
+        session_id: str,
+        cwd: str,
+        mcp_servers: Sequence[McpServer] = (),
+        meta: Meta | None = None,
+        *,
+        key: str | None = None,
+        timeout: float = SESSION_TIMEOUT,
+    ) -> SessionOpened:
+        """Opens a new session that begins as a copy of this one, which may live in another process."""
+        params = SessionParams(session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), meta=meta)
+        return self._opened("session/fork", await self._ask("session/fork", params, key, timeout))
+
+    async def close_session(self, session_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT) -> None:
+        """Ends a session in the agent's memory; it can be opened again."""
+        await self._ask("session/close", SessionIdParams(session_id=session_id), key, timeout)
+
+    async def prompt(self, session_id: str, blocks: Sequence[Block], key: str) -> PromptResult:
+        """Runs a turn to its end, however long that takes."""
+        params = PromptParams(session_id=session_id, prompt=list(blocks))
+        return read_prompt(await self._ask("session/prompt", params, key, None))
+
+    async def cancel(self, session_id: str, key: str) -> None:
+        """Asks the agent to stop the running turn; the prompt then ends with `cancelled`."""
+        await self.connection.notify("session/cancel", SessionIdParams(session_id=session_id), key=key)
+
+    async def set_mode(
+        self, session_id: str, mode_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT
+    ) -> None:
+        """Changes the mode of a session."""
+        params = SetModeParams(session_id=session_id, mode_id=mode_id)
+        await self._ask("session/set_mode", params, key, timeout)
+
+    async def set_config_option(
+        self,
+        session_id: str,
+        config_id: str,
+        value: str | bool,
+        *,
+        key: str | None = None,
+        timeout: float = SETTING_TIMEOUT,
+    ) -> list[ConfigOption]:
+        """Changes an option of a session, and returns all options as they then stand."""
+        kind = "boolean" if isinstance(value, bool) else None
+        params = SetOptionParams(session_id=session_id, config_id=config_id, value=value, type=kind)
+        answer = await self._ask("session/set_config_option", params, key, timeout)
+        return read_session(answer, session_id).config_options
+
+    async def _ask(self, method: str, params: Struct, key: str | None, timeout: float | None) -> Raw:
+        # Made up keys are unique over restarts too: a keeper answers a key that it has seen from memory.
+        return await self.connection.request(method, params, key=key or f"{method}:{uuid.uuid4().hex}", timeout=timeout)
+
+    def _opened(self, method: str, raw: Raw) -> SessionOpened:
+        opened = read_session(raw, "")
+        if not opened.session_id:
+            message = f"{self.connection.name} answered {method} without the id of the session."
+            raise AgentFailed("agent_answer", message, answer=bytes(raw)[:1000].decode(errors="replace"))
+        return opened

@@ -1,0 +1,291 @@
+"""One JSON-RPC conversation with an agent: matches answers to questions, hands on the rest in order.
+It leaves the link's life, and every decision about what an agent says, to its owner and its handler."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable
+from typing import Any, Protocol
+
+import structlog
+from msgspec import Raw, Struct
+
+from bough.agents.acp.wire import (
+    AgentRequest,
+    Junk,
+    Notification,
+    RequestId,
+    Response,
+    RpcError,
+    Update,
+    decode,
+    encode_error,
+    encode_notification,
+    encode_request,
+    encode_result,
+)
+from bough.agents.errors import AgentGone, AgentRefused, AgentTimeout, command_name
+from bough.agents.link import Exit, Link, LinkClosed
+from bough.errors import AgentFailed, Internal
+
+JUNK_LIMIT = 1000
+"""Lines of junk in a row after which a program is no ACP agent; agents do print a banner or a stray log."""
+EXCERPT = 200
+"""Bytes of a junk line that are logged."""
+CANCEL_WAIT = 2.0
+"""Seconds to get `$/cancel_request` out to an agent that is slow to read; then it is left unsaid."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("bough.agents")
+
+
+class Handler(Protocol):
+    """Who listens to the agent. Called in the order of the lines; only `ready` may wait."""
+
+    def on_updates(self, updates: list[Update]) -> None:
+        """Takes updates, before anything that followed them on the wire."""
+        ...
+
+    def on_request(self, request: AgentRequest) -> None:
+        """Takes a question, to be answered later through `reply` or `reply_error`."""
+        ...
+
+    def on_notification(self, method: str, params: Raw) -> None:
+        """Takes any other notification."""
+        ...
+
+    async def ready(self) -> None:
+        """Awaited after each batch of lines: as long as it waits, the agent is not read."""
+        ...
+
+
+class Connection:
+    """A conversation with one agent. `run` must run for anything else to get an answer."""
+
+    def __init__(self, link: Link, handler: Handler) -> None:
+        self._link = link
+        self._handler = handler
+        self._pending: dict[str, tuple[str, asyncio.Future[Raw]]] = {}
+        self._keys: set[str] = set()
+        self._over: AgentFailed | None = None
+        self._detached = False
+        self._called_off: set[str] = set()
+        self._farewells: set[asyncio.Task[None]] = set()
+        self.name = command_name(link.command)
+        self.junk = 0
+        """Lines so far that were no messages."""
+        self._junk_in_a_row = 0
+
+    async def run(self) -> Exit:
+        """Reads until the link closes, then returns how; whoever waits for an answer gets AgentGone."""
+        try:
+            while True:
+                await self._dispatch(await self._link.receive())
+                await self._handler.ready()
+        except LinkClosed as closed:
+            self._stop(self._gone(closed.exit))
+            return closed.exit
+        except AgentFailed as error:
+            self._stop(error)
+            raise
+        finally:
+            self._stop(AgentGone("agent_gone", f"{self.name} is no longer listened to."))
+            if self._farewells:
+                await asyncio.wait(self._farewells)
+
+    @property
+    def over(self) -> bool:
+        """Whether the agent can no longer be reached."""
+        return self._over is not None
+
+    def detach(self) -> None:
+        """From now on a waiter that is cancelled leaves its request running.
+
+        A server that stops calls this first: the turn goes on, and the next server expects its answer.
+        """
+        self._detached = True
+
+    async def request(
+        self,
+        method: str,
+        params: Struct | dict[str, Any],
+        *,
+        key: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the error must name what was not answered
+    ) -> Raw:
+        """Asks the agent; the key is the id. Raises AgentRefused, AgentGone or AgentTimeout.
+
+        A cancelled or timed out request is called off with `$/cancel_request`.
+        """
+        future = self._register(key, method)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._send(encode_request(key, method, params), key)
+                return await future
+        except TimeoutError:
+            self._call_off(key)
+            raise AgentTimeout(
+                "agent_timeout",
+                f"{self.name} did not answer {method} within {timeout:g} s.",
+                **self._details(method=method, timeout=timeout),
+            ) from None
+        except asyncio.CancelledError:
+            self._call_off(key)
+            raise
+        finally:
+            self._pending.pop(key, None)
+
+    def expect(self, key: str, method: str = "an earlier request") -> Awaitable[Raw]:
+        """Awaits the answer to a request that an earlier connection over the same agent has sent.
+
+        Register before `run` reads. A waiter that is cancelled leaves the request running.
+        """
+        return self._register(key, method)
+
+    async def notify(self, method: str, params: Struct | dict[str, Any], *, key: str) -> None:
+        """Tells the agent something that it does not answer."""
+        self._claim(key)
+        await self._send(encode_notification(method, params), key)
+
+    async def reply(self, request_id: RequestId, result: Struct | dict[str, Any], *, key: str) -> None:
+        """Answers a question of the agent."""
+        self._claim(key)
+        await self._send(encode_result(request_id, result), key)
+
+    async def reply_error(self, request_id: RequestId, code: int, message: str, *, key: str) -> None:
+        """Refuses a question of the agent."""
+        self._claim(key)
+        await self._send(encode_error(request_id, code, message), key)
+
+    async def _dispatch(self, lines: list[bytes]) -> None:
+        updates: list[Update] = []
+        for line in lines:
+            try:
+                message = decode(line)
+            except Junk as error:
+                self._count_junk(line, error)
+                continue
+            self._junk_in_a_row = 0
+            if type(message) is Update:
+                updates.append(message)
+                continue
+            if updates:
+                self._handler.on_updates(updates)
+                updates = []
+            if type(message) is Response:
+                if self._settle(message):
+                    # The waiter goes on before anything that followed the answer on the wire.
+                    await asyncio.sleep(0)
+            elif type(message) is AgentRequest:
+                self._handler.on_request(message)
+            elif type(message) is Notification:
+                self._handler.on_notification(message.method, message.params)
+        if updates:
+            self._handler.on_updates(updates)
+
+    def _settle(self, response: Response) -> bool:
+        known = self._pending.pop(response.id, None) if isinstance(response.id, str) else None
+        if known is None:
+            if response.id not in self._called_off:
+                log.warning("agent answered what nobody asked", agent=self.name, id=response.id)
+            return False
+        method, future = known
+        if future.done():
+            return False
+        if response.error is not None:
+            future.set_exception(self._refused(method, response.error))
+        else:
+            future.set_result(response.result)
+        return True
+
+    def _count_junk(self, line: bytes, error: Junk) -> None:
+        if not line.strip():
+            return
+        self.junk += 1
+        self._junk_in_a_row += 1
+        excerpt = line[:EXCERPT].decode(errors="replace")
+        if self.junk == 1:
+            log.warning("agent wrote a line that is no message", agent=self.name, error=str(error), line=excerpt)
+        if self._junk_in_a_row > JUNK_LIMIT:
+            raise AgentFailed(
+                "agent_talks_junk",
+                f"{self.name} does not speak the Agent Client Protocol: {JUNK_LIMIT} lines in a row were no "
+                f"messages, lately {excerpt[:80]!r}.",
+                **self._details(),
+            )
+
+    def _claim(self, key: str) -> None:
+        if key in self._keys:
+            raise Internal("key_reused", f"The key {key!r} was already used in this connection.", key=key)
+        self._keys.add(key)
+
+    def _register(self, key: str, method: str) -> "asyncio.Future[Raw]":
+        self._claim(key)
+        self._check_open()
+        future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self._pending[key] = (method, future)
+        return future
+
+    async def _send(self, line: bytes, key: str) -> None:
+        self._check_open()
+        try:
+            await self._link.send(line, key)
+        except LinkClosed as closed:
+            raise self._gone(closed.exit) from None
+
+    def _check_open(self) -> None:
+        if self._over is not None:
+            raise _again(self._over)
+
+    def _call_off(self, key: str) -> None:
+        """Tells the agent, without keeping the caller, that nobody waits for this answer any more."""
+        if self._detached or self._over is not None:
+            return
+        self._called_off.add(key)
+        task = asyncio.create_task(self._send_cancel(key), name=f"{self.name} cancel {key}")
+        self._farewells.add(task)
+        task.add_done_callback(self._farewells.discard)
+
+    async def _send_cancel(self, key: str) -> None:
+        with contextlib.suppress(TimeoutError, AgentFailed):
+            async with asyncio.timeout(CANCEL_WAIT):
+                await self.notify("$/cancel_request", {"requestId": key}, key=f"{key}:cancel_request")
+
+    def _stop(self, error: AgentFailed) -> None:
+        """Fails all who wait; the first reason stands."""
+        if self._over is not None:
+            return
+        self._over = error
+        for _, future in self._pending.values():
+            if not future.done():
+                future.set_exception(_again(error))
+                future.exception()  # counts as seen: not everyone who registered is waiting already
+        self._pending.clear()
+
+    def _gone(self, exit: Exit) -> AgentGone:
+        if exit.signal is not None:
+            how = f"was ended by signal {exit.signal}"
+        elif exit.code is not None:
+            how = f"ended with code {exit.code}"
+        else:
+            how = "closed its line"
+        words = exit.stderr.strip().rpartition("\n")[2]
+        return AgentGone(
+            "agent_gone",
+            f"{self.name} {how}{': ' + words[:EXCERPT] if words else '.'}",
+            **self._details(exit_code=exit.code, signal=exit.signal, stderr=exit.stderr),
+        )
+
+    def _refused(self, method: str, error: RpcError) -> AgentRefused:
+        return AgentRefused(
+            "agent_refused",
+            f"{self.name} refused {method}: {error.message} ({error.code})",
+            rpc_code=error.code,
+            **self._details(method=method, data=error.data),
+        )
+
+    def _details(self, **more: Any) -> dict[str, Any]:
+        return {"command": list(self._link.command), "stderr": self._link.stderr_tail(), **more}
+
+
+def _again(error: AgentFailed) -> AgentFailed:
+    """The same failure for another waiter: an exception object keeps the traceback of one."""
+    return type(error)(error.code, error.message, **error.details)

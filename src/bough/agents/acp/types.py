@@ -1,0 +1,130 @@
+"""The parts of the Agent Client Protocol (version 1) that we send.
+It leaves what agents answer to `answers`, and sending to `client`."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+PROTOCOL_VERSION = 1
+Meta = dict[str, Any]
+
+
+class _Sent(Struct, rename="camel", omit_defaults=True, kw_only=True):
+    pass
+
+
+class TextBlock(_Sent, tag_field="type", tag="text"):
+    """Text of a prompt."""
+
+    text: str
+
+
+class ImageBlock(_Sent, tag_field="type", tag="image"):
+    """A picture, base64; only for agents with `Capabilities.image`."""
+
+    data: str
+    mime_type: str
+    uri: str | None = None
+
+
+class ResourceLinkBlock(_Sent, tag_field="type", tag="resource_link"):
+    """A file or page that the agent may read itself."""
+
+    name: str
+    uri: str
+    mime_type: str | None = None
+    size: int | None = None
+
+
+Block = TextBlock | ImageBlock | ResourceLinkBlock | Raw
+"""A part of a prompt; Raw passes on what an editor sent."""
+
+
+class NameValue(_Sent):
+    """An environment variable or an HTTP header."""
+
+    name: str
+    value: str
+
+
+class StdioServer(_Sent):
+    """An MCP server that the agent starts; `command` is an absolute path."""
+
+    name: str
+    command: str
+    args: list[str]
+    env: list[NameValue]
+
+
+class HttpServer(_Sent, tag_field="type", tag="http"):
+    """An MCP server on HTTP; only for agents with `Capabilities.http`."""
+
+    name: str
+    url: str
+    headers: list[NameValue]
+
+
+class SseServer(_Sent, tag_field="type", tag="sse"):
+    """An MCP server on SSE; only for agents with `Capabilities.sse`."""
+
+    name: str
+    url: str
+    headers: list[NameValue]
+
+
+McpServer = StdioServer | HttpServer | SseServer
+
+
+class ClientInfo(_Sent):
+    """Who we are."""
+
+    name: str
+    version: str
+    title: str | None = None
+
+
+class InitializeParams(_Sent):
+    """What we speak and can; a capability that is not there is one that we do not have."""
+
+    protocol_version: int
+    client_capabilities: dict[str, Any]
+    client_info: ClientInfo
+
+
+class SessionParams(_Sent):
+    """Parameters of session/new (no session id), load, resume and fork."""
+
+    cwd: str
+    mcp_servers: list[McpServer]
+    session_id: str | None = None
+    meta: Meta | None = msgspec.field(default=None, name="_meta")
+
+
+class SessionIdParams(_Sent):
+    """Parameters of session/close and session/cancel."""
+
+    session_id: str
+
+
+class PromptParams(_Sent):
+    """Parameters of session/prompt."""
+
+    session_id: str
+    prompt: list[Block]
+
+
+class SetModeParams(_Sent):
+    """Parameters of session/set_mode."""
+
+    session_id: str
+    mode_id: str
+
+
+class SetOptionParams(_Sent):
+    """Parameters of session/set_config_option; a boolean value carries its type, a choice does not."""
+
+    session_id: str
+    config_id: str
+    value: str | bool
+    type: str | None = None

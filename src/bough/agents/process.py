@@ -1,0 +1,200 @@
+"""A link to an agent that runs as a child of this process: starts it, carries its lines, ends its whole tree.
+It leaves the meaning of lines to `bough.agents.acp`, and agents that outlive the server to the keeper."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from signal import Signals
+from typing import Self, cast
+
+from bough.agents import proctree
+from bough.agents.errors import command_name
+from bough.agents.lines import LINE_CAP
+from bough.agents.link import END_GRACE, Exit, LinkClosed
+from bough.agents.pipes import Pipes
+from bough.errors import AgentFailed
+
+LAST_WORDS = 1.0
+"""Seconds of silence after which a pipe that outlives its agent is given up: a left command may hold it."""
+KILL_WAIT = 5.0
+"""Seconds for the kernel to take away killed processes; only one stuck in the kernel needs longer."""
+POLL = 0.02
+"""Seconds between looks at processes that are not our children, whose end nobody reports."""
+
+
+class ProcessLink:
+    """The lines of one agent process that we started and hold the pipes of."""
+
+    def __init__(self, command: tuple[str, ...], pid: int, pipes: Pipes, watch: "_Watch") -> None:
+        self.command = command
+        self.pid = pid
+        self._pipes = pipes
+        self._watch = watch
+        self._root = proctree.find(pid) or proctree.Process(pid, 0)
+        self._closer = asyncio.create_task(self._close_when_over(), name=f"agent {pid} closer")
+        self._ending: asyncio.Task[Exit] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.end()
+
+    async def receive(self) -> list[bytes]:
+        batch = await self._pipes.output.batch()
+        if batch is not None:
+            return batch
+        # It cannot answer any more: say so to the agent, and to whoever waits for it to read.
+        self._pipes.input.close()
+        if self._pipes.output.overflow:
+            raise AgentFailed(
+                "line_too_long",
+                f"{command_name(self.command)} wrote a line longer than we take.",
+                command=list(self.command),
+                stderr=self.stderr_tail(),
+            )
+        await _within(LAST_WORDS, self._watch.exited)
+        if self._watch.exited.is_set():
+            await _within(2 * LAST_WORDS, self._pipes.errors.ended)
+        raise LinkClosed(self._exit())
+
+    async def send(self, line: bytes, key: str) -> None:
+        if not await self._pipes.input.write(line):
+            raise LinkClosed(self._exit())
+
+    def stderr_tail(self) -> str:
+        return self._pipes.errors.text()
+
+    async def end(self, grace: float = END_GRACE) -> Exit:
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._end(grace), name=f"agent {self.pid} end")
+        cancelled: asyncio.CancelledError | None = None
+        while not self._ending.done():
+            try:
+                await asyncio.wait([self._ending])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
+        return self._ending.result()
+
+    async def _end(self, grace: float) -> Exit:
+        try:
+            # Looked up before the agent leaves: afterwards nothing leads from it to the commands it started.
+            known = await asyncio.to_thread(proctree.family, self._root)
+            self._pipes.input.close()
+            await self._gone([self._root], grace)
+            for number, wait in ((Signals.SIGTERM, grace), (Signals.SIGKILL, KILL_WAIT)):
+                known = await asyncio.to_thread(proctree.family, self._root, known)
+                if not known:
+                    break
+                proctree.send_signal(known, number)
+                await self._gone(known, wait)
+            await _within(LAST_WORDS, self._watch.exited)
+            if self._pipes.output.idle:
+                await asyncio.wait([self._closer], timeout=2 * LAST_WORDS)
+            return self._exit()
+        finally:
+            self._closer.cancel()
+            self._pipes.close()
+            self._watch.close()
+
+    async def _gone(self, processes: list[proctree.Process], seconds: float) -> None:
+        """Waits until all of them have ended, at most this long."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        left = [process for process in processes if proctree.alive(process)]
+        while left and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(POLL)
+            left = [process for process in left if proctree.alive(process)]
+
+    async def _close_when_over(self) -> None:
+        """Ends the pipes of a dead agent that are held open by something that it left behind."""
+        await self._watch.exited.wait()
+        await self._pipes.close_when_quiet(LAST_WORDS)
+
+    def _exit(self) -> Exit:
+        status = self._watch.status
+        ended_by = -status if status is not None and status < 0 else None
+        return Exit(code=status if ended_by is None else None, signal=ended_by, stderr=self.stderr_tail())
+
+
+async def start_process(
+    command: Sequence[str], *, cwd: str, env: Mapping[str, str], line_cap: int = LINE_CAP
+) -> ProcessLink:
+    """Starts an agent in its own session; AgentFailed("agent_missing") when there is nothing to start."""
+    program = _program(command, cwd, env)
+    pipes, watch = Pipes(line_cap), _Watch()
+    try:
+        await pipes.open()
+        stdin, stdout, stderr = pipes.child_ends
+        await asyncio.get_running_loop().subprocess_exec(
+            lambda: watch,
+            program,
+            *command[1:],
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=cwd,
+            env=dict(env),
+            start_new_session=True,
+        )
+    except OSError as error:
+        pipes.close()
+        raise _missing(command, f"could not be started in {cwd}: {error.strerror or error}.") from error
+    except BaseException:
+        pipes.close()
+        watch.close()
+        raise
+    pipes.close_child_ends()
+    return ProcessLink(tuple(command), watch.pid, pipes, watch)
+
+
+class _Watch(asyncio.SubprocessProtocol):
+    """Hears of the end of the process itself."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.SubprocessTransport | None = None
+        self.exited = asyncio.Event()
+
+    @property
+    def pid(self) -> int:
+        assert self._transport is not None
+        return self._transport.get_pid()
+
+    @property
+    def status(self) -> int | None:
+        return self._transport.get_returncode() if self._transport is not None else None
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+
+async def _within(seconds: float, event: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
+def _program(command: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
+    """Returns the program as a path, found as the agent's own environment would find it."""
+    if not os.path.isdir(cwd):
+        raise _missing(command, f"cannot start: its folder {cwd} is not there.")
+    name = os.path.join(cwd, command[0]) if os.path.dirname(command[0]) else command[0]
+    program = shutil.which(name, path=env.get("PATH", os.defpath))
+    if program is None:
+        found = "is not executable" if os.path.exists(name) else "was not found"
+        raise _missing(command, f"cannot start: the program {command[0]!r} {found}.")
+    return os.path.abspath(program)
+
+
+def _missing(command: Sequence[str], problem: str) -> AgentFailed:
+    return AgentFailed("agent_missing", f"{command_name(command)} {problem}", command=list(command))

@@ -1,0 +1,239 @@
+"""Routes for sessions, their transcripts and what can be done to them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Response, Router, delete, get, patch, post
+from litestar.params import JSONBody, QueryParameter
+
+from bough.api.rest.common import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, with_key
+from bough.core import export
+from bough.core.sessions import NewSession, SessionFilter, SessionPatch
+from bough.model.message import Message
+from bough.model.repo import Repo
+from bough.model.session import Session
+from bough.model.task import Task
+
+Since = Annotated[str | None, QueryParameter(description="Only messages changed after this time (ISO 8601).")]
+MessageLimit = Annotated[int | None, QueryParameter(ge=1, le=10_000, description="The last so many; all if left out.")]
+MessageId = Annotated[str | None, QueryParameter(description="A message of the same session.")]
+StatusFilter = Annotated[str | None, QueryParameter(description="One or more of active, completed, cancelled, error.")]
+TaskStatusFilter = Annotated[str | None, QueryParameter(description="One or more task statuses, separated by commas.")]
+
+
+class SessionList(msgspec.Struct, rename="camel"):
+    sessions: list[Session]
+    total: int
+    limit: int
+    offset: int
+
+
+class TaskList(msgspec.Struct, rename="camel"):
+    tasks: list[Task]
+    total: int
+    limit: int
+    offset: int
+
+
+class SessionCreated(Session):
+    """The new session, and the task of its initial prompt."""
+
+    task_id: str | None = None
+
+
+class SessionDetail(Session, kw_only=True):
+    """A session with its repository and its whole transcript."""
+
+    repo: Repo
+    messages: list[Message]
+
+
+class Prompt(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A prompt; `resume` also takes it for a session that has ended."""
+
+    text: str
+    resume: bool = False
+    idempotency_key: str | None = None
+
+
+class Prompted(msgspec.Struct, rename="camel"):
+    task_id: str
+
+
+class Stop(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Stops the running turn; with `expectedTaskId` only if it is that one."""
+
+    expected_task_id: str | None = None
+    idempotency_key: str | None = None
+
+
+class StopAnswer(msgspec.Struct, rename="camel"):
+    session: Session
+    task: Task | None
+
+
+class Complete(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Completes the session; `force` cancels what still waits or runs."""
+
+    force: bool = False
+    idempotency_key: str | None = None
+
+
+class Archive(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    archived: bool = True
+    idempotency_key: str | None = None
+
+
+@post("/sessions", responses=errors(404, 409, 413, 429), summary="Open a session")
+async def create_session(services: Services, caller: Caller, data: JSONBody[NewSession]) -> SessionCreated:
+    opened = await services.sessions.create(with_key(caller, data.idempotency_key), data)
+    return SessionCreated(*_values(opened.session), task_id=opened.task_id)
+
+
+@get("/sessions", responses=errors(404, 409), summary="List sessions, newest first")
+async def list_sessions(
+    services: Services,
+    repo_id: Annotated[str | None, QueryParameter(name="repoId", description="Only of this repository.")] = None,
+    worktree_id: Annotated[str | None, QueryParameter(name="worktreeId", description="Only in this worktree.")] = None,
+    status: StatusFilter = None,
+    archived: Annotated[bool | None, QueryParameter(description="Only archived ones, or only the others.")] = None,
+    limit: Limit = LIMIT,
+    offset: Offset = 0,
+) -> SessionList:
+    wanted = SessionFilter(repo_id, worktree_id, status, archived)
+    page = await services.sessions.list(wanted, limit, offset)
+    return SessionList(page.rows, page.total, page.limit, page.offset)
+
+
+@get("/sessions/{session_id:str}", responses=errors(404, 409), summary="Get a session with its transcript")
+async def get_session(services: Services, session_id: Id) -> SessionDetail:
+    session = await services.sessions.get(session_id)
+    repo = await services.repos.get(session.repo_id)
+    messages = await services.transcript.whole(session.id)
+    return SessionDetail(*_values(session), repo=repo, messages=messages)
+
+
+@patch("/sessions/{session_id:str}", responses=errors(404, 409), summary="Change a session's settings")
+async def patch_session(services: Services, session_id: Id, data: JSONBody[SessionPatch]) -> Session:
+    return await services.sessions.patch(session_id, data)
+
+
+@delete("/sessions/{session_id:str}", status_code=200, responses=errors(404, 409), summary="Cancel or remove a session")
+async def delete_session(
+    services: Services,
+    caller: Caller,
+    session_id: Id,
+    purge: Annotated[bool, QueryParameter(description="Remove it for good, transcript and all.")] = False,
+    worktree: Annotated[Literal["keep"], QueryParameter(description="What becomes of its worktree.")] = "keep",
+) -> Session:
+    if purge:
+        return await services.control.purge(caller, session_id)
+    return await services.control.cancel(caller, session_id)
+
+
+@post(
+    "/sessions/{session_id:str}/prompt", status_code=202, responses=errors(404, 409, 413, 429), summary="Send a prompt"
+)
+async def prompt_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[Prompt]) -> Prompted:
+    keyed = with_key(caller, data.idempotency_key)
+    task = await services.tasks.prompt(keyed, session_id, data.text, resume=data.resume)
+    return Prompted(task.id)
+
+
+@post("/sessions/{session_id:str}/stop", status_code=200, responses=errors(404, 409), summary="Stop the running turn")
+async def stop_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[Stop | None] = None
+) -> StopAnswer:
+    stopped = await services.control.stop(caller, session_id, data.expected_task_id if data else None)
+    return StopAnswer(stopped.session, stopped.task)
+
+
+@post(
+    "/sessions/{session_id:str}/resume",
+    status_code=200,
+    responses=errors(404, 409, 429),
+    summary="Let a paused queue go on, or reopen an ended session",
+)
+async def resume_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[Keyed | None] = None
+) -> Session:
+    return await services.sessions.resume(with_key(caller, data.idempotency_key if data else None), session_id)
+
+
+@post("/sessions/{session_id:str}/complete", status_code=200, responses=errors(404, 409), summary="Complete a session")
+async def complete_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[Complete | None] = None
+) -> Session:
+    return await services.control.complete(caller, session_id, force=data.force if data else False)
+
+
+@post("/sessions/{session_id:str}/archive", status_code=200, responses=errors(404, 409), summary="Archive a session")
+async def archive_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[Archive | None] = None
+) -> Session:
+    wanted = data or Archive()
+    return await services.sessions.archive(with_key(caller, wanted.idempotency_key), session_id, wanted.archived)
+
+
+@get("/sessions/{session_id:str}/tasks", responses=errors(404, 409), summary="List the tasks of a session")
+async def list_session_tasks(
+    services: Services, session_id: Id, status: TaskStatusFilter = None, limit: Limit = LIMIT, offset: Offset = 0
+) -> TaskList:
+    page = await services.tasks.list(session_id, status, limit, offset)
+    return TaskList(page.rows, page.total, page.limit, page.offset)
+
+
+@get("/sessions/{session_id:str}/messages", responses=errors(404, 409), summary="Read a transcript")
+async def list_messages(
+    services: Services,
+    session_id: Id,
+    since: Since = None,
+    limit: MessageLimit = None,
+    before: MessageId = None,
+    after: MessageId = None,
+) -> list[Message]:
+    return await services.transcript.page(session_id, limit=limit, before=before, after=after, since=since)
+
+
+@get("/sessions/{session_id:str}/export", responses=errors(404, 409), summary="Export a session")
+async def export_session(
+    services: Services,
+    session_id: Id,
+    form: Annotated[Literal["json", "markdown"], QueryParameter(name="format", description="How.")] = "json",
+) -> Response[bytes]:
+    body = await export.export(services.store, session_id, form)
+    kind = "application/json" if form == "json" else "text/markdown; charset=utf-8"
+    return Response(body, media_type=kind)
+
+
+@get("/messages/{message_id:str}", responses=errors(404, 409), summary="Get a message")
+async def get_message(services: Services, message_id: Id) -> Message:
+    return await services.transcript.message(message_id)
+
+
+def _values(session: Session) -> list[Any]:
+    return [getattr(session, name) for name in Session.__struct_fields__]
+
+
+router = Router(
+    "/api",
+    route_handlers=[
+        create_session,
+        list_sessions,
+        get_session,
+        patch_session,
+        delete_session,
+        prompt_session,
+        stop_session,
+        resume_session,
+        complete_session,
+        archive_session,
+        list_session_tasks,
+        list_messages,
+        export_session,
+        get_message,
+    ],
+    tags=["sessions"],
+)

@@ -1,0 +1,135 @@
+"""Routes about the server itself: health, metrics, settings, agents and the description of all routes."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, Router, get
+
+from bough import __version__, settings
+from bough.api.rest.common import Services, errors
+from bough.core.counts import counts
+from bough.core.lookup import COMMON
+from bough.observe import metrics
+
+
+class Health(msgspec.Struct):
+    status: str
+    version: str
+
+
+class Setting(msgspec.Struct):
+    """One setting: its value now, what it means and where it can be set."""
+
+    name: str
+    value: str | int | float
+    description: str
+    variable: str
+
+
+class SettingList(msgspec.Struct):
+    settings: list[Setting]
+
+
+class Agent(msgspec.Struct, rename="camel"):
+    """An agent of the catalog, and whether it can be started here."""
+
+    name: str
+    title: str
+    description: str
+    installed: bool
+    program: str | None
+    command: list[str]
+    install: str
+    resumable: bool
+    modes: list[str]
+    is_default: bool
+    origin: str
+
+
+class AgentList(msgspec.Struct):
+    agents: list[Agent]
+
+
+@get("/api/health", summary="Whether the server works; needs no token", security=[])
+async def health(services: Services) -> Health:
+    await services.store.read(lambda tx: tx.value(COMMON.ping))
+    return Health("ok", __version__)
+
+
+@get("/api/settings", responses=errors(), summary="List settings")
+async def list_settings(services: Services) -> SettingList:
+    found = [
+        Setting(name, getattr(services.settings, name), settings.describe(name), settings.variable(name))
+        for name in settings.FIELDS
+        if name != "database"  # an address of PostgreSQL can hold a password
+    ]
+    return SettingList(found)
+
+
+@get("/api/agents", responses=errors(), summary="List agents")
+async def list_agents(services: Services) -> AgentList:
+    default = services.catalog.default(services.settings.default_agent)
+    found = [
+        Agent(
+            name=entry.name,
+            title=entry.title,
+            description=entry.description,
+            installed=entry.program() is not None,
+            program=entry.program(),
+            command=entry.command,
+            install=entry.install,
+            resumable=entry.resume,
+            modes=sorted(entry.modes),
+            is_default=entry.name == default,
+            origin=entry.origin,
+        )
+        for entry in services.catalog.entries()
+    ]
+    return AgentList(found)
+
+
+@get("/metrics", responses=errors(), summary="Metrics in Prometheus' text form")
+async def get_metrics(services: Services) -> Response[bytes]:
+    values = await counts(services.store, services.runner, services.hub)
+    return Response(metrics.render(values), media_type=metrics.CONTENT_TYPE)
+
+
+@get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
+    return Response(msgspec.json.encode(request.app.openapi_schema.to_schema()), media_type="application/json")
+
+
+@get("/docs", include_in_schema=False)
+async def docs(request: Request[Any, Any, Any]) -> Response[str]:
+    """A page over the OpenAPI document that needs nothing from anywhere else."""
+    schema = request.app.openapi_schema.to_schema()
+    rows: list[str] = []
+    for path, item in sorted(schema["paths"].items()):
+        for method, operation in item.items():
+            names = ", ".join(one["name"] for one in operation.get("parameters", []))
+            cells = (method.upper(), path, names, operation.get("summary") or "")
+            rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+    page = DOCS_PAGE.replace("{{version}}", html.escape(__version__)).replace("{{rows}}", "\n".join(rows))
+    return Response(page, media_type="text/html; charset=utf-8")
+
+
+DOCS_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Bough API</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem }
+table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: .3rem .6rem;
+border-bottom: 1px solid #8884 } td:nth-child(-n+2) { font-family: ui-monospace, monospace; white-space: nowrap }
+@media (prefers-color-scheme: dark) { body { background: #16181d; color: #dde } a { color: #8bf } }
+</style>
+<h1>Bough API {{version}}</h1>
+<p>The whole contract, with every body and answer, is <a href="/openapi.json">openapi.json</a>. Events come on
+<code>WS /api/events</code> and, as server-sent events, on <code>GET /api/events</code>.</p>
+<table><thead><tr><th>Method</th><th>Path</th><th>Parameters</th><th></th></tr></thead><tbody>
+{{rows}}
+</tbody></table></html>
+"""
+
+router = Router("/", route_handlers=[health, list_settings, list_agents, get_metrics, openapi, docs], tags=["system"])

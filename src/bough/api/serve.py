@@ -1,0 +1,139 @@
+"""`bough serve`: binds the address, says when it is ready, stops in order (L1). The application itself is `http`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable, Generator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import structlog
+import uvicorn
+
+from bough.api import http
+from bough.api.auth import Gate, load_token
+from bough.core.services import Services
+from bough.errors import Conflict, Invalid
+from bough.settings import Settings
+
+log = structlog.get_logger("bough.serve")
+
+# Open streams are told to reconnect; whoever does not leave by then is cut off.
+LINGER = 3
+BACKLOG = 2048
+
+
+class Server(uvicorn.Server):
+    """Uvicorn with our own signals (it would die of the one that stopped it) and a word when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+async def serve(
+    settings: Settings,
+    running: Callable[[Settings], AbstractAsyncContextManager[Services]],
+    announce: Callable[[str, str], None],
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Runs a server until a signal or `stop`; `announce` is given its address and its link once it is ready."""
+    data = settings.data_path
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    async with running(settings) as services:
+        with _bound(settings, data) as sock:
+            token = load_token(data)
+            port = sock.getsockname()[1]
+            url = f"http://{_shown(settings.host)}:{port}"
+            config = uvicorn.Config(
+                http.build(services, Gate(token, settings)),
+                loop="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=LINGER,
+                ws_max_size=1 << 20,
+            )
+
+            def ready() -> None:
+                _write_private(data / "server.json", json.dumps({"url": url, "pid": os.getpid(), "token": token}))
+                announce(url, f"{url}/?token={token}")
+
+            server = Server(config, ready)
+            stopping = asyncio.create_task(_stop_on(server, stop)) if stop is not None else None
+            try:
+                await server.serve([sock])
+            finally:
+                (data / "server.json").unlink(missing_ok=True)
+                if stopping is not None:
+                    stopping.cancel()
+
+
+async def _stop_on(server: Server, stop: asyncio.Event) -> None:
+    await stop.wait()
+    server.should_exit = True
+
+
+@contextlib.contextmanager
+def _bound(settings: Settings, data: Path) -> Generator[socket.socket]:
+    """A socket on the chosen address; a picked port is remembered, since living agents hold the address."""
+    remembered = data / "port"
+    port = settings.port
+    if port == 0 and remembered.exists():
+        port = int(remembered.read_text("ascii"))
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((settings.host, port))
+        except OSError as error:
+            if isinstance(error, socket.gaierror):
+                raise Invalid("bad_host", f"{settings.host!r} is not an address of this machine.") from error
+            raise Conflict(
+                "port_taken",
+                f"Port {port} on {settings.host} cannot be used: {error.strerror}. Choose another with --port.",
+            ) from error
+        if settings.port == 0:
+            remembered.write_text(f"{sock.getsockname()[1]}\n", "ascii")
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+        yield sock
+    finally:
+        sock.close()
+
+
+def _shown(host: str) -> str:
+    """The address as a browser on this machine writes it."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"[{host}]" if ":" in host else host
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Writes a file that only its owner can read, whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+    temporary.replace(path)

@@ -1,0 +1,132 @@
+"""Builds everything from settings and keeps it running: one async context manager, nothing global. The only module
+that sees all others."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from bough.agents.catalog import load_catalog
+from bough.agents.process import start_process
+from bough.core.approvals import Approvals
+from bough.core.boards import Boards
+from bough.core.control import Control
+from bough.core.hub import Hub
+from bough.core.live import Launch
+from bough.core.mcp_servers import McpServers
+from bough.core.recovery import recover
+from bough.core.repos import Repos
+from bough.core.runner import Runner
+from bough.core.scheduler import Scheduler
+from bough.core.services import Services
+from bough.core.sessions import Sessions
+from bough.core.store import Store
+from bough.core.tasks import Tasks
+from bough.core.transcript import Transcript
+from bough.core.upkeep import Upkeep
+from bough.errors import Busy
+from bough.settings import Settings
+from bough.storage import migrate
+from bough.storage.backend import Backend
+from bough.storage.open import open_backend
+
+log = structlog.get_logger("bough.app")
+
+
+@contextlib.asynccontextmanager
+async def running(settings: Settings, launch: Launch = start_process) -> AsyncGenerator[Services]:
+    """A whole Bough without its doors: database open and up to date, leftovers repaired, queues draining."""
+    data = settings.data_path
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _only_one(data):
+        synchronous = "FULL" if settings.synchronous == "full" else "NORMAL"
+        db = await open_backend(settings.database_url, synchronous=synchronous)
+        try:
+            done = await migrate.upgrade(db)
+            if done:
+                log.info("database_upgraded", to=done[-1])
+            async with _working(build(settings, db, launch)) as services:
+                yield services
+        finally:
+            await db.close()
+
+
+def build(settings: Settings, db: Backend, launch: Launch = start_process) -> Services:
+    """The services, wired to each other."""
+    store = Store(db)
+    catalog = load_catalog(settings.data_path)
+    hub = Hub(store)
+    tasks = Tasks(store, settings)
+    runner = Runner(store, hub, settings, catalog, launch)
+    return Services(
+        settings=settings,
+        store=store,
+        catalog=catalog,
+        hub=hub,
+        repos=Repos(store, settings.root_path),
+        boards=Boards(store),
+        mcp_servers=McpServers(store),
+        sessions=Sessions(store, settings, catalog, tasks),
+        tasks=tasks,
+        transcript=Transcript(store),
+        approvals=Approvals(store),
+        control=Control(store, runner, tasks),
+        runner=runner,
+        scheduler=Scheduler(store, settings, runner),
+        upkeep=Upkeep(store, settings, runner),
+    )
+
+
+@contextlib.asynccontextmanager
+async def _working(services: Services) -> AsyncGenerator[Services]:
+    """Repairs what was left, then keeps hub, scheduler and upkeep at work until the end."""
+    await services.boards.ensure_default()
+    await recover(services.store)
+    started = asyncio.Event()
+    work: tuple[Coroutine[Any, Any, None], ...] = (
+        services.hub.run(started),
+        services.runner.follow_answers(),
+        services.scheduler.run(),
+        services.upkeep.run(),
+    )
+    jobs = [asyncio.create_task(one) for one in work]
+    for job in jobs:
+        job.add_done_callback(_report)
+    try:
+        await started.wait()
+        yield services
+    finally:
+        # The scheduler goes before the agents, so that no turn mistakes the end of its agent for a death.
+        for job in jobs:
+            job.cancel()
+        await asyncio.wait(jobs)
+        await services.runner.close()
+
+
+def _report(job: asyncio.Task[None]) -> None:
+    if not job.cancelled() and (error := job.exception()) is not None:
+        log.error("background_work_broke", error=repr(error), exc_info=error)
+
+
+@contextlib.contextmanager
+def _only_one(data: Path) -> Generator[None]:
+    """Refuses a second server on the same data folder; the lock goes with the process, however it ends."""
+    handle = os.open(data / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(
+                "data_folder_in_use",
+                f"Another Bough server runs on {data}. Stop it, or choose another folder with --data.",
+            ) from None
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,155 @@
+"""Steering: stop a turn, cancel, complete or purge a session, rows first and then the process behind them (T3,
+T6)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from bough.core import lifecycle, rows
+from bough.core.rows import APPROVALS, MESSAGES, SESSIONS, TASKS
+from bough.core.runner import Runner
+from bough.core.store import Change, Store
+from bough.core.tasks import Tasks
+from bough.errors import Conflict
+from bough.model.session import Caller, Session
+from bough.model.task import IN_FLIGHT, Task
+
+# By then a cancelled turn has ended its own way, or its process was killed; beyond this the answer goes out anyway.
+SETTLE = 30.0
+
+
+class Stopped(msgspec.Struct):
+    """What a stop found: the session, and the turn that it stopped, if one ran."""
+
+    session: Session
+    task: Task | None
+
+
+class Control:
+    """Operations that need both the rows and the living agent."""
+
+    def __init__(self, store: Store, runner: Runner, tasks: Tasks) -> None:
+        self._store = store
+        self._runner = runner
+        self._tasks = tasks
+
+    async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
+        """Stops the running turn; what is queued waits for the next prompt or for resume (T6)."""
+
+        async def work(change: Change) -> tuple[Session, Task | None]:
+            session = await rows.session(change.tx, session_id)
+            task = await self._under_way(change, session.id)
+            if expected_task is not None:
+                expected = await rows.task(change.tx, expected_task)
+                if task is None or expected.id != task.id:
+                    raise Conflict(
+                        "task_not_running",
+                        f"Task {expected.id} is {expected.status}.",
+                        status=expected.status,
+                    )
+            if task is not None:
+                await rows.move_task(change, task.id, "stopping")
+                await lifecycle.withdraw_approvals(change, task.id)
+            if session.status == "active" and not session.queue_paused:
+                session = await rows.update_session(change, session.id, queue_paused=True)
+            return session, task
+
+        session, task = await self._store.write(work)
+        if task is not None:
+            await self._settle(session.id, task)
+        return await self._fresh(session.id, task)
+
+    async def cancel_task(self, caller: Caller, task_id: str) -> Task:
+        """Takes a waiting prompt out of the queue, or stops the turn that runs."""
+        task = await self._tasks.get(task_id)
+        if task.status in IN_FLIGHT or task.status == "interrupted":
+            stopped = await self.stop(caller, task.session_id, task.id)
+            assert stopped.task is not None
+            return stopped.task
+        return await self._tasks.cancel(caller, task.id)
+
+    async def cancel(self, caller: Caller, session_id: str) -> Session:
+        """Ends a session as cancelled (T3); one that has ended already stays as it is."""
+
+        async def work(change: Change) -> tuple[Session, Task | None]:
+            session = await rows.session(change.tx, session_id)
+            task = await self._under_way(change, session.id)
+            if session.status == "active":
+                who = "a session" if caller.kind == "session" else "a person"
+                session = await lifecycle.end(
+                    change, session, "cancelled", "cancelled", f"The session was cancelled by {who}."
+                )
+            return session, task
+
+        return await self._end(*await self._store.write(work))
+
+    async def complete(self, caller: Caller, session_id: str, *, force: bool = False) -> Session:
+        """Ends a session as completed; with prompts waiting or a turn running only if forced (T6)."""
+
+        async def work(change: Change) -> tuple[Session, Task | None]:
+            session = await rows.session(change.tx, session_id)
+            if session.status == "completed":
+                return session, None
+            if session.status != "active":
+                raise Conflict(
+                    "session_ended", f"Session {session.id} ended ({session.status}).", status=session.status
+                )
+            task = await self._under_way(change, session.id)
+            waiting = await change.tx.value(TASKS.waiting, session_id=session.id) or 0
+            if (waiting or task is not None) and not force:
+                busy = "A turn is running" if task is not None else "Nothing runs"
+                raise Conflict(
+                    "session_busy",
+                    f"{busy} and {waiting} prompts wait in session {session.id}. Send force: true to cancel them.",
+                    queued=waiting,
+                )
+            return await lifecycle.end(change, session, "completed", "completed"), task
+
+        return await self._end(*await self._store.write(work))
+
+    async def purge(self, caller: Caller, session_id: str) -> Session:
+        """Removes a session for good, with its transcript."""
+        session = await self.cancel(caller, session_id)
+
+        async def work(change: Change) -> None:
+            if await change.tx.value(SESSIONS.children, id=session.id):
+                raise Conflict(
+                    "session_has_children",
+                    f"Other sessions were forked or spawned from session {session.id}. Remove those first.",
+                )
+            for query in (APPROVALS, MESSAGES, TASKS):
+                await change.tx.run(query.remove_of_session, session_id=session.id)
+            await change.tx.run(SESSIONS.remove_private, id=session.id)
+            await change.tx.run(SESSIONS.remove, id=session.id)
+            change.session("session.removed", session)
+
+        await self._store.write(work)
+        return session
+
+    async def _under_way(self, change: Change, session_id: str) -> Task | None:
+        open_tasks = await change.tx.all(TASKS.open, Task, session_id=session_id)
+        return next((task for task in open_tasks if task.status in IN_FLIGHT), None)
+
+    async def _end(self, session: Session, task: Task | None) -> Session:
+        if task is not None:
+            await self._settle(session.id, task)
+        await self._runner.rest(session.id)
+        return (await self._fresh(session.id, None)).session
+
+    async def _settle(self, session_id: str, task: Task) -> None:
+        """Waits, within bounds, until a turn that was stopped has ended."""
+        try:
+            async with asyncio.timeout(SETTLE):
+                await self._runner.cancel(session_id, task)
+                await self._runner.ended(task.id)
+        except TimeoutError:
+            return
+
+    async def _fresh(self, session_id: str, task: Task | None) -> Stopped:
+        async def work(tx: rows.Tx) -> Stopped:
+            fresh = await rows.task(tx, task.id) if task is not None else None
+            return Stopped(await rows.session(tx, session_id), fresh)
+
+        return await self._store.read(work)

@@ -1,0 +1,42 @@
+"""How much of everything there is right now, for health checks and metrics."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bough.core.hub import Hub
+from bough.core.runner import Runner
+from bough.core.store import EVENTS, Store
+from bough.storage import queries
+from bough.storage.backend import Tx
+
+COUNTS = queries.load("counts")
+
+
+class _Count(msgspec.Struct):
+    state: str
+    total: int
+
+
+async def counts(store: Store, runner: Runner, hub: Hub) -> dict[str, dict[str, float]]:
+    """Numbers by metric, then by state (an empty one: no state)."""
+
+    async def work(tx: Tx) -> dict[str, dict[str, float]]:
+        sessions = await tx.all(COUNTS.sessions, _Count)
+        tasks = await tx.all(COUNTS.open_tasks, _Count)
+        return {
+            "bough_sessions": {row.state: row.total for row in sessions} or {"active": 0},
+            "bough_tasks": {row.state: row.total for row in tasks} or {"queued": 0},
+            "bough_approvals_pending": {"": await tx.value(COUNTS.pending_approvals) or 0},
+            "bough_event_cursor": {"": await tx.value(EVENTS.newest) or 0},
+        }
+
+    found = await store.read(work)
+    lives = list(runner.lives.values())
+    found["bough_agents"] = {
+        "busy": sum(1 for live in lives if live.busy and not live.lent),
+        "waiting": sum(1 for live in lives if live.lent),
+        "idle": sum(1 for live in lives if not live.busy),
+    }
+    found["bough_subscribers"] = {"": hub.subscribers}
+    return found

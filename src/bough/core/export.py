@@ -1,0 +1,71 @@
+"""A session to take away: everything as JSON, or the conversation as Markdown."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from bough.core import rows
+from bough.core.repos import REPOS
+from bough.core.rows import MESSAGES, TASKS
+from bough.core.store import Store
+from bough.core.transcript import END
+from bough.model.message import Message
+from bough.model.repo import Repo
+from bough.model.session import Session
+from bough.model.task import Task
+from bough.storage.backend import Tx
+
+
+class Export(msgspec.Struct, rename="camel"):
+    """One session with all that belongs to it."""
+
+    format: str
+    session: Session
+    repo: Repo | None
+    tasks: list[Task]
+    messages: list[Message]
+
+
+async def export(store: Store, session_id: str, form: Literal["json", "markdown"]) -> bytes:
+    async def work(tx: Tx) -> Export:
+        session = await rows.session(tx, session_id)
+        repo = await tx.one(REPOS.get, Repo, id=session.repo_id)
+        query = TASKS.of_session.with_(where="session_id = :session_id")
+        tasks = await tx.all(query, Task, session_id=session.id, limit=END, offset=0)
+        messages = await tx.all(MESSAGES.all, Message, session_id=session.id)
+        return Export("bough/1", session, repo, tasks, messages)
+
+    found = await store.read(work, long=True)
+    return msgspec.json.encode(found) if form == "json" else markdown(found).encode()
+
+
+def markdown(found: Export) -> str:
+    session = found.session
+    parts = [
+        f"# {session.title or 'Session ' + session.id}",
+        f"{session.agent} in `{session.cwd}`, {session.status}, opened {session.created_at}.",
+    ]
+    for message in found.messages:
+        content: dict[str, Any] = msgspec.json.decode(message.content)
+        parts.append(_part(message, content))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _part(message: Message, content: dict[str, Any]) -> str:
+    kind = content.get("type")
+    if kind == "text":
+        return f"## {'You' if message.role == 'user' else 'Agent'}\n\n{content.get('text', '')}"
+    if kind == "thought":
+        return "\n".join(f"> {line}" for line in str(content.get("text", "")).splitlines())
+    if kind == "tool":
+        result: dict[str, Any] = content.get("result") or {}
+        status = result.get("status", "")
+        return f"- **{content.get('title') or content.get('tool')}** {status}"
+    if kind == "plan":
+        steps: list[dict[str, Any]] = content.get("steps") or []
+        return "\n".join(
+            f"- [{'x' if one.get('status') == 'completed' else ' '}] {one.get('content')}" for one in steps
+        )
+    return f"_{content.get('text', '')}_" if content.get("text") else ""

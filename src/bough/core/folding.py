@@ -1,0 +1,210 @@
+"""Folding: a stream of agent updates becomes transcript entries (R4). Pure state, no I/O; storing and publishing is
+`recorder`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from bough.agents.acp.wire import Update
+from bough.model.ids import new_id
+from bough.model.message import Role, raw
+
+Kind = Literal["text", "thought", "tool", "plan", "other"]
+
+SPOKEN: dict[str, Kind] = {"agent_message_chunk": "text", "agent_thought_chunk": "thought"}
+# State of the conversation rather than part of it: kept with the session.
+STATE = frozenset(
+    {
+        "usage_update",
+        "session_info_update",
+        "current_mode_update",
+        "config_option_update",
+        "available_commands_update",
+    }
+)
+OPEN_TOOL = frozenset({"pending", "in_progress"})
+CUT_OFF = "The turn ended before this call did; whether it took effect is not known."
+
+
+class Entry:
+    """One message in the making."""
+
+    __slots__ = (
+        "announce",
+        "body",
+        "closed",
+        "id",
+        "kind",
+        "length",
+        "message_id",
+        "parts",
+        "role",
+        "seen",
+        "stored",
+    )
+
+    def __init__(self, kind: Kind, role: Role, message_id: str | None = None) -> None:
+        self.id = new_id()
+        self.kind: Kind = kind
+        self.role: Role = role
+        self.message_id = message_id
+        self.parts: list[str] = []
+        self.body: dict[str, Any] = {}
+        self.closed = False
+        # Whether its row exists, and whether its next write is an event of its own.
+        self.stored = False
+        self.announce = True
+        # How many parts, and how many characters, subscribers have been sent.
+        self.seen = 0
+        self.length = 0
+
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    def unseen(self) -> str:
+        """What subscribers have not been sent yet; from now on they have."""
+        text = "".join(self.parts[self.seen :])
+        self.seen = len(self.parts)
+        self.length += len(text)
+        return text
+
+    def content(self) -> msgspec.Raw:
+        """What is stored. Text parts are joined for good here, so that a long message is not joined again and again."""
+        if self.kind in ("text", "thought"):
+            self.unseen()
+            text = self.text()
+            self.parts = [text]
+            self.seen = 1
+            return raw({"type": self.kind, "text": text, "partial": not self.closed})
+        return raw(self.body)
+
+
+class Fold:
+    """The transcript of one turn as it grows."""
+
+    def __init__(self) -> None:
+        self.dirty: dict[Entry, None] = {}
+        self.grown: dict[Entry, None] = {}
+        self.state: dict[str, dict[str, Any]] = {}
+        self.tool_count = 0
+        # Characters that were added since somebody last set this to nothing.
+        self.unwritten = 0
+        self._open: Entry | None = None
+        self._plan: Entry | None = None
+        self._tools: dict[str, Entry] = {}
+
+    def add(self, updates: list[Update]) -> None:
+        """Takes updates in the order in which the agent sent them."""
+        for update in updates:
+            text = update.text
+            if text is not None:
+                entry = self._open
+                kind = SPOKEN.get(update.kind)
+                if kind is None:
+                    continue  # the agent repeats what the user said; that is stored already
+                if (
+                    entry is None
+                    or entry.kind != kind
+                    or (update.message_id is not None and entry.message_id != update.message_id)
+                ):
+                    entry = self._speak(kind, update.message_id)
+                entry.parts.append(text)
+                self.unwritten += len(text)
+                self.grown[entry] = None
+            else:
+                self._other(update)
+
+    def _speak(self, kind: Kind, message_id: str | None) -> Entry:
+        self.close_text()
+        entry = self._open = Entry(kind, "agent", message_id)
+        self.dirty[entry] = None
+        return entry
+
+    def close_text(self) -> None:
+        """The message that was growing is whole."""
+        entry = self._open
+        if entry is not None:
+            entry.closed = True
+            self._touch(entry)
+            self._open = None
+
+    def _touch(self, entry: Entry) -> None:
+        entry.announce = True
+        self.dirty[entry] = None
+
+    def _other(self, update: Update) -> None:
+        body: dict[str, Any] = msgspec.json.decode(update.raw)
+        kind = update.kind
+        if kind in ("tool_call", "tool_call_update"):
+            self.tool(body)
+        elif kind == "plan":
+            self._replace_plan(body)
+        elif kind in STATE:
+            self.state[kind] = body
+        elif kind != "user_message_chunk":
+            self._keep(kind, body)
+
+    def tool(self, update: dict[str, Any]) -> Entry:
+        """Makes or changes a tool call; a permission request may be the first to speak of one."""
+        call_id = str(update.get("toolCallId", ""))
+        entry = self._tools.get(call_id)
+        if entry is None:
+            self.close_text()
+            entry = self._tools[call_id] = Entry("tool", "system")
+            self.tool_count += 1
+            entry.body = {"type": "tool", "tool": "", "args": {}, "result": {}, "toolCallId": call_id}
+        _merge_tool(entry.body, update)
+        self._touch(entry)
+        return entry
+
+    def _replace_plan(self, body: dict[str, Any]) -> None:
+        if self._plan is None:
+            self.close_text()
+            self._plan = Entry("plan", "system")
+        self._plan.body = {"type": "plan", "steps": body.get("entries", [])}
+        self._touch(self._plan)
+
+    def _keep(self, kind: str, body: dict[str, Any]) -> None:
+        """What we do not know, or what is not text, is kept as it came."""
+        self.close_text()
+        spoken = kind in SPOKEN
+        entry = Entry("other", "agent" if spoken else "system")
+        if spoken:
+            entry.body = {"type": "content", "content": body.get("content")}
+        else:
+            entry.body = {"type": "update", "kind": kind, "update": body}
+        self._touch(entry)
+
+    def close(self) -> None:
+        """The turn is over: nothing in it stays open."""
+        self.close_text()
+        for entry in self._tools.values():
+            result = entry.body["result"]
+            if result.get("status") in OPEN_TOOL:
+                result["status"] = "failed"
+                result["note"] = CUT_OFF
+                self._touch(entry)
+
+
+def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
+    meta: dict[str, Any] = update.get("_meta") or {}
+    vendor: dict[str, Any] = meta.get("claudeCode") or {}
+    name = update.get("name") or vendor.get("toolName")
+    for source, target in (("title", "title"), ("kind", "kind"), ("locations", "locations")):
+        if update.get(source) is not None:
+            body[target] = update[source]
+    if name:
+        body["tool"] = name
+    elif not body["tool"]:
+        body["tool"] = body.get("kind") or body.get("title") or "tool"
+    if update.get("rawInput") is not None:
+        given = update["rawInput"]
+        body["args"] = given if isinstance(given, dict) else {"input": given}
+    result: dict[str, Any] = body["result"]
+    for source, target in (("status", "status"), ("content", "content"), ("rawOutput", "output")):
+        if update.get(source) is not None:
+            result[target] = update[source]
+    if meta:
+        body["meta"] = {**body.get("meta", {}), **meta}

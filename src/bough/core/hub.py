@@ -1,0 +1,243 @@
+"""Events out: one reader follows the table of events and hands rows and streaming deltas to every subscriber. Who
+they are (WebSocket, SSE, tests) is the doors' part."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping
+
+import msgspec
+
+from bough.core.store import CHANNEL_EVENTS, EVENTS, Store
+from bough.model.event import Delta, Event
+from bough.storage.backend import Tx
+
+PAGE = 500
+# A subscriber that is this far behind is dropped and told where to go on: memory is bounded, nothing is lost.
+MOST_BYTES_BEHIND = 8 * 1024 * 1024
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Frame(msgspec.Struct):
+    """One event as it goes out: encoded once, shared by all subscribers."""
+
+    data: bytes
+    kind: str
+    session_id: str | None
+    cursor: int | None
+
+
+class Dropped(Exception):
+    """The subscriber was too slow; it has everything up to `cursor`."""
+
+    def __init__(self, cursor: int) -> None:
+        super().__init__(f"too slow; reconnect from {cursor}")
+        self.cursor = cursor
+
+
+class Subscription:
+    """What one subscriber has still to be sent."""
+
+    def __init__(self, session_id: str | None) -> None:
+        self.session_id = session_id
+        self.cursor = 0
+        self._frames: deque[Frame] = deque()
+        self._bytes = 0
+        self._overrun = False
+        self._wake = asyncio.Event()
+
+    def offer(self, frame: Frame) -> None:
+        if self._overrun or (self.session_id is not None and frame.session_id != self.session_id):
+            return
+        self._bytes += len(frame.data)
+        if self._bytes > MOST_BYTES_BEHIND:
+            self._overrun = True
+            self._frames.clear()
+        else:
+            self._frames.append(frame)
+        self._wake.set()
+
+    async def next(self) -> list[Frame]:
+        """All frames that wait, at least one; Dropped if they became too many."""
+        while not self._frames and not self._overrun:
+            self._wake.clear()
+            await self._wake.wait()
+        if self._overrun:
+            raise Dropped(self.cursor)
+        frames = list(self._frames)
+        self._frames.clear()
+        self._bytes = 0
+        return frames
+
+    def sent(self, frames: list[Frame]) -> None:
+        """Remembers how far the subscriber got."""
+        for frame in reversed(frames):
+            if frame.cursor is not None:
+                self.cursor = frame.cursor
+                return
+
+
+class Hub:
+    """Fans events out in commit order; a delta never overtakes the event of the message that it belongs to."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._subscriptions: set[Subscription] = set()
+        self._deltas: list[Delta] = []
+        self._wake = asyncio.Event()
+        self._cursor = 0
+        # Messages that are growing now, so that a subscriber who joins late gets each as it stands.
+        self._growing: dict[str, tuple[str, Callable[[], str]]] = {}
+
+    @property
+    def subscribers(self) -> int:
+        return len(self._subscriptions)
+
+    async def run(self, started: asyncio.Event) -> None:
+        """Follows the table until cancelled; `started` says from when on."""
+        forget = self._store.db.listen(CHANNEL_EVENTS, lambda _payload: self._wake.set())
+        try:
+            self._cursor = await self._newest()
+            started.set()
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                await self._pump()
+        finally:
+            forget()
+
+    async def _newest(self) -> int:
+        async def work(tx: Tx) -> int:
+            return int(await tx.value(EVENTS.newest) or 0)
+
+        return await self._store.read(work)
+
+    async def _pump(self) -> None:
+        # Deltas are taken before the rows are read: every row that one of them builds on is then among those read.
+        deltas, self._deltas = self._deltas, []
+        while True:
+            events = await self._page(self._cursor, None)
+            for event in events:
+                self._send(_event_frame(event))
+                self._cursor = event.cursor
+            if len(events) < PAGE:
+                break
+        for delta in _merged(deltas):
+            self._send(_live_frame(delta, delta.session_id))
+
+    def _send(self, frame: Frame) -> None:
+        for subscription in self._subscriptions:
+            subscription.offer(frame)
+
+    async def _page(self, cursor: int, session_id: str | None) -> list[Event]:
+        async def work(tx: Tx) -> list[Event]:
+            if session_id is None:
+                return await tx.all(EVENTS.after, Event, cursor=cursor, limit=PAGE)
+            return await tx.all(EVENTS.after_in_session, Event, session_id=session_id, cursor=cursor, limit=PAGE)
+
+        return await self._store.read(work)
+
+    # What the recorder says
+
+    def grow(self, session_id: str, message_id: str, offset: int, text: str) -> None:
+        """Publishes text that a message has gained."""
+        self._deltas.append(Delta("message.delta", session_id, message_id, offset, text))
+        self._wake.set()
+
+    def growing(self, session_id: str, message_id: str, text: Callable[[], str]) -> None:
+        """From now on late subscribers are sent what `text()` gives; until `grown`."""
+        self._growing[message_id] = (session_id, text)
+
+    def grown(self, message_id: str) -> None:
+        self._growing.pop(message_id, None)
+
+    # What subscribers do
+
+    @contextlib.asynccontextmanager
+    async def subscribe(self, session_id: str | None, cursor: int | None) -> AsyncGenerator[Stream]:
+        """A stream of everything after `cursor`, or from now on."""
+        subscription = Subscription(session_id)
+        subscription.cursor = self._cursor if cursor is None else cursor
+        start = self._cursor
+        texts = [
+            Delta("message.snapshot", owner, message_id, 0, text())
+            for message_id, (owner, text) in self._growing.items()
+            if session_id in (None, owner)
+        ]
+        self._subscriptions.add(subscription)
+        try:
+            yield Stream(self, subscription, start, texts)
+        finally:
+            self._subscriptions.discard(subscription)
+
+    async def missed(self, cursor: int, session_id: str | None, until: int) -> AsyncGenerator[list[Frame]]:
+        """What happened between two cursors, by pages; begins with a gap if some of it is no longer kept."""
+        oldest = await self._oldest()
+        if cursor > until or (oldest is not None and cursor < oldest - 1 and cursor < until):
+            gap = {"type": "stream.gap", "from": cursor, "to": (oldest or until + 1) - 1}
+            yield [_live_frame(gap, session_id)]
+        while cursor < until:
+            events = [event for event in await self._page(cursor, session_id) if event.cursor <= until]
+            if not events:
+                return
+            cursor = events[-1].cursor
+            yield [_event_frame(event) for event in events]
+
+    async def _oldest(self) -> int | None:
+        async def work(tx: Tx) -> int | None:
+            return await tx.value(EVENTS.oldest)
+
+        return await self._store.read(work)
+
+
+class Stream:
+    """One subscriber's way through past and present: what it missed, texts as they stand, then live."""
+
+    def __init__(self, hub: Hub, subscription: Subscription, start: int, texts: list[Delta]) -> None:
+        self._hub = hub
+        self._subscription = subscription
+        self._start = start
+        self._texts = texts
+
+    @property
+    def cursor(self) -> int:
+        """Up to here the subscriber has been sent everything."""
+        return self._subscription.cursor
+
+    async def frames(self) -> AsyncGenerator[list[Frame]]:
+        """Never ends by itself; raises Dropped if the subscriber is too slow."""
+        subscription = self._subscription
+        async for frames in self._hub.missed(subscription.cursor, subscription.session_id, self._start):
+            yield frames
+            subscription.sent(frames)
+        subscription.cursor = self._start
+        ready = _live_frame({"type": "stream.ready", "cursor": self._start}, subscription.session_id)
+        yield [ready, *(_live_frame(text, text.session_id) for text in self._texts)]
+        while True:
+            frames = await subscription.next()
+            yield frames
+            subscription.sent(frames)
+
+
+def _event_frame(event: Event) -> Frame:
+    return Frame(_encode(event), event.type, event.session_id, event.cursor)
+
+
+def _live_frame(body: Delta | Mapping[str, object], session_id: str | None) -> Frame:
+    kind = body.type if isinstance(body, Delta) else str(body["type"])
+    return Frame(_encode(body), kind, session_id, None)
+
+
+def _merged(deltas: list[Delta]) -> list[Delta]:
+    """Neighbouring deltas of one message as one."""
+    merged: list[Delta] = []
+    for delta in deltas:
+        last = merged[-1] if merged else None
+        if last is not None and last.message_id == delta.message_id and last.offset + len(last.text) == delta.offset:
+            last.text += delta.text
+        else:
+            merged.append(delta)
+    return merged

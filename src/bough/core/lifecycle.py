@@ -1,0 +1,112 @@
+"""How sessions begin, end and begin again, as rows (T1–T6). Ending the processes behind them is `control`."""
+
+from __future__ import annotations
+
+import structlog
+
+from bough.core import rows
+from bough.core.lookup import COMMON
+from bough.core.rows import APPROVALS, SESSIONS, TASKS
+from bough.core.store import Change
+from bough.errors import Busy, Conflict
+from bough.model.approval import Approval
+from bough.model.message import cancelled, raw
+from bough.model.session import Session, Status
+from bough.model.task import Task
+from bough.settings import Settings
+
+log = structlog.get_logger("bough.sessions")
+
+# Set by hand through a tool or a person; such an error is not fatal and can be resumed (T2).
+MARKED_FAILED = "marked_failed"
+
+
+async def admit(change: Change, settings: Settings) -> None:
+    """Refuses one root session too many (T5); whoever asks next waits for this transaction."""
+    await change.tx.run(COMMON.lock, name="admission")
+    active = await change.tx.value(SESSIONS.active_roots) or 0
+    limit = settings.max_sessions
+    if active >= limit:
+        raise Busy(
+            "too_many_sessions",
+            f"{active} sessions are active and the limit is {limit}. Complete or cancel one, wait until an idle one "
+            "times out, or raise AGENT_MAX_SESSIONS.",
+            limit=limit,
+            active=active,
+            retryAfter=60,
+        )
+
+
+def check_resumable(session: Session) -> None:
+    """A session in fatal error stays ended; it can be forked (T2)."""
+    if session.status == "error" and reason(session) != MARKED_FAILED:
+        raise Conflict(
+            "session_failed",
+            f"Session {session.id} ended in an error and cannot be resumed. Fork it to go on from its transcript.",
+            status=session.status,
+        )
+
+
+def reason(session: Session) -> str | None:
+    return rows.metadata(session).get("reason")
+
+
+async def reopen(change: Change, session: Session, settings: Settings) -> Session:
+    """Makes an ended session active again, if it may be and there is room."""
+    check_resumable(session)
+    if session.kind == "root":
+        await admit(change, settings)
+    return await rows.update_session(
+        change,
+        session.id,
+        status="active",
+        activity="idle",
+        queue_paused=False,
+        archived=False,
+        ended_at=None,
+        active_at=change.now,
+        metadata=raw(rows.with_metadata(session, reason=None)),
+    )
+
+
+async def end(change: Change, session: Session, status: Status, reason: str, text: str | None = None) -> Session:
+    """Ends a session: what waits in its queue is cancelled, what runs is told to stop, a system message says why."""
+    await cancel_queue(change, session, reason)
+    for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
+        await rows.move_task(change, task.id, "stopping")
+        await withdraw_approvals(change, task.id)
+    if text is not None:
+        await rows.add_message(change, session.id, None, "system", cancelled(text, reason))
+    ended = await rows.update_session(
+        change,
+        session.id,
+        status=status,
+        activity="idle" if session.activity != "not_started" else "not_started",
+        ended_at=change.now,
+        metadata=raw(rows.with_metadata(session, reason=reason)),
+    )
+    left = await change.tx.value(SESSIONS.active_total)
+    log.info("session_ended", session=session.id, status=status, reason=reason, active_sessions=left)
+    return ended
+
+
+async def cancel_queue(change: Change, session: Session, reason: str) -> list[Task]:
+    """Cancels every prompt that still waits; it stays readable where it would have stood."""
+    tasks = await change.tx.all(TASKS.cancel_queued, Task, session_id=session.id, stop_reason=reason, now=change.now)
+    for task in tasks:
+        change.task("task.patched", task)
+        await rows.enter_transcript(change, task)
+    return tasks
+
+
+async def withdraw_approvals(change: Change, task_id: str) -> None:
+    """Questions of a turn that is over are no longer asked."""
+    withdrawn = await change.tx.all(
+        APPROVALS.withdraw,
+        Approval,
+        task_id=task_id,
+        decided_by=raw({"kind": "system", "id": None}),
+        now=change.now,
+    )
+    for approval in withdrawn:
+        change.approval("approval.patched", approval)

@@ -1,0 +1,67 @@
+"""Finding a record by its id, or by a unique beginning or end of it (R5)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+import msgspec
+
+from bough.errors import Conflict, NotFound
+from bough.model import ids
+from bough.storage import queries
+from bough.storage.backend import Tx
+from bough.storage.queries import Query
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+COMMON = queries.load("common")
+
+Table = Literal["repos", "worktrees", "boards", "mcp_servers", "sessions", "tasks", "messages", "approvals"]
+NOUNS: dict[Table, str] = {
+    "repos": "repository",
+    "worktrees": "worktree",
+    "boards": "board",
+    "mcp_servers": "MCP server",
+    "sessions": "session",
+    "tasks": "task",
+    "messages": "message",
+    "approvals": "approval",
+}
+
+
+class _Id(msgspec.Struct):
+    id: str
+
+
+async def find_id(tx: Tx, table: Table, text: str) -> str:
+    """The whole id that `text` stands for; NotFound, or Conflict with the candidates."""
+    noun = NOUNS[table]
+    short = ids.checked_short(text, noun)
+    if ids.is_full(short):
+        return short
+    low, high = ids.prefix_range(short)
+    found = await tx.all(COMMON.by_prefix.with_(table=table), _Id, low=low, high=high)
+    found += await tx.all(COMMON.by_suffix.with_(table=table), _Id, tail=short[-8:], pattern=f"%{short}")
+    candidates = sorted({row.id for row in found})
+    if not candidates:
+        raise missing(table, text)
+    if len(candidates) > 1:
+        raise Conflict(
+            "ambiguous_id",
+            f"{text!r} could be any of {len(candidates)}: {', '.join(candidates)}. Give more of the id.",
+            candidates=candidates,
+        )
+    return candidates[0]
+
+
+async def find(tx: Tx, table: Table, text: str, query: Query, kind: type[T]) -> T:
+    """The record that `text` stands for."""
+    record = await tx.one(query, kind, id=await find_id(tx, table, text))
+    if record is None:
+        raise missing(table, text)
+    return record
+
+
+def missing(table: Table, text: str) -> NotFound:
+    noun = NOUNS[table]
+    return NotFound(f"{noun.lower().replace(' ', '_')}_not_found", f"There is no {noun} {text!r}.")

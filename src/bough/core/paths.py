@@ -1,0 +1,44 @@
+"""Where work may happen (W3): every path is resolved, links and `..` included, and must lie inside the workspace
+root."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import structlog
+
+from bough.errors import Denied, Invalid
+
+log = structlog.get_logger("bough.security")
+
+# Linux refuses longer paths anyway; saying so first keeps the message clear.
+LONGEST_PATH = 4096
+
+
+def resolve_inside(root: Path, given: str, *, what: str = "path") -> Path:
+    """The real folder that `given` names; Invalid if there is none, Denied and logged if it lies outside of `root`."""
+    if "\0" in given:
+        raise Invalid("bad_path", f"A {what} cannot contain a NUL character.")
+    if not given or len(os.fsencode(given)) > LONGEST_PATH:
+        raise Invalid("bad_path", f"A {what} has between 1 and {LONGEST_PATH} bytes.")
+    expanded = os.path.expanduser(given)
+    if not os.path.isabs(expanded):
+        raise Invalid("path_not_absolute", f"{given!r} is not an absolute {what}.")
+    try:
+        inside = Path(os.path.realpath(root))
+        real = Path(os.path.realpath(expanded))
+        is_folder = real.is_dir()
+    except OSError as error:
+        raise Invalid("bad_path", f"The {what} {given[:200]!r} cannot be read: {error.strerror}.") from error
+    # Outside is refused before existence is told, so that nobody can probe the rest of the machine.
+    if real != inside and inside not in real.parents:
+        log.warning("path_escape", given=given, resolved=str(real), root=str(inside))
+        raise Denied(
+            "path_outside_root",
+            f"The {what} {given!r} lies outside of the workspace root {inside}. "
+            "Start the server with another --workspace-root to allow it.",
+        )
+    if not is_folder:
+        raise Invalid("path_missing", f"There is no folder {real}.")
+    return real

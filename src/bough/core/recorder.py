@@ -1,0 +1,210 @@
+"""The recorder of one live session: what the agent says is folded, published as it grows and stored in few writes. It
+decides when to write; `folding` what."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from bough.agents.acp.wire import Update
+from bough.core import rows
+from bough.core.folding import Entry, Fold
+from bough.core.hub import Hub
+from bough.core.rows import MESSAGES, SESSIONS
+from bough.core.store import Change, Store
+from bough.model.message import Message, Role, raw
+
+T = TypeVar("T")
+
+# A growing message is written this often at most, and more rarely the longer it is: each write holds the whole text.
+GROWTH_PAUSE = 0.25
+GROWTH_PAUSE_PER_MIB = 1.0
+# More than this unwritten, and the agent has to wait.
+MOST_UNWRITTEN = 8 * 1024 * 1024
+
+
+class Write(msgspec.Struct):
+    """One entry as it stood when the transaction was prepared."""
+
+    entry: Entry
+    id: str
+    role: Role
+    content: msgspec.Raw
+    is_new: bool
+    announce: bool
+
+
+class Recorder:
+    """Keeps the transcript of one session up to date while its agent lives."""
+
+    def __init__(self, store: Store, hub: Hub, session_id: str) -> None:
+        self._store = store
+        self._hub = hub
+        self._session_id = session_id
+        self._task_id: str | None = None
+        self._fold = Fold()
+        self._due = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._settled.set()
+        self._lock = asyncio.Lock()
+
+    @property
+    def tool_count(self) -> int:
+        return self._fold.tool_count
+
+    def begin(self, task_id: str) -> None:
+        """A new turn: what comes now belongs to this task."""
+        self._task_id = task_id
+        self._fold = Fold()
+
+    def take(self, updates: list[Update]) -> None:
+        """Folds what the agent said, and publishes text of messages that subscribers know already."""
+        fold = self._fold
+        fold.add(updates)
+        for entry in fold.grown:
+            if entry.stored:
+                self._publish(entry)
+        if fold.unwritten > MOST_UNWRITTEN:
+            self._settled.clear()
+        self._due.set()
+
+    def tool(self, update: dict[str, Any]) -> Entry:
+        """A tool call that came in another way than as an update."""
+        return self._fold.tool(update)
+
+    async def ready(self) -> None:
+        """Waits while too much is unwritten."""
+        await self._settled.wait()
+
+    async def run(self) -> None:
+        """Writes until cancelled: news at once, growth now and then."""
+        loop = asyncio.get_running_loop()
+        next_growth = 0.0
+        while True:
+            await self._due.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(next_growth):
+                    while not self._has_news():
+                        self._due.clear()
+                        await self._due.wait()
+            self._due.clear()
+            await self.flush()
+            longest = max((entry.length for entry in self._fold.grown), default=0)
+            next_growth = loop.time() + GROWTH_PAUSE + GROWTH_PAUSE_PER_MIB * longest / (1 << 20)
+
+    def _has_news(self) -> bool:
+        return bool(self._fold.dirty) or not self._settled.is_set()
+
+    async def flush(self, also: Callable[[Change], Awaitable[T]] | None = None) -> T | None:
+        """Writes all that is new, and whatever `also` does, in one transaction."""
+        async with self._lock:
+            writes, state = self._prepare()
+            task_id = self._task_id
+            if not writes and not state and also is None:
+                return None
+
+            async def work(change: Change) -> T | None:
+                await self._write(change, task_id, writes, state)
+                return await also(change) if also is not None else None
+
+            try:
+                result = await self._store.write(work)
+            except BaseException:
+                for write in writes:
+                    self._fold.dirty[write.entry] = None
+                raise
+            self._written(writes)
+            return result
+
+    def close(self) -> None:
+        """Nothing more will come of this turn: open messages and tool calls are closed."""
+        self._fold.close()
+
+    def _prepare(self) -> tuple[list[Write], dict[str, dict[str, Any]]]:
+        fold = self._fold
+        entries = list(fold.dirty) + [entry for entry in fold.grown if entry not in fold.dirty]
+        for entry in entries:
+            if entry.stored:
+                self._publish(entry)
+        writes = [
+            Write(entry, entry.id, entry.role, entry.content(), not entry.stored, entry.announce) for entry in entries
+        ]
+        state = fold.state
+        for entry in entries:
+            entry.announce = False
+        fold.dirty, fold.grown, fold.state = {}, {}, {}
+        fold.unwritten = 0
+        self._settled.set()
+        return writes, state
+
+    async def _write(
+        self, change: Change, task_id: str | None, writes: list[Write], state: dict[str, dict[str, Any]]
+    ) -> None:
+        new = [write for write in writes if write.is_new]
+        if new:
+            after: Any = await change.tx.value(SESSIONS.take_positions, id=self._session_id, count=len(new))
+            for position, write in enumerate(new, after - len(new)):
+                await rows.insert_message(
+                    change, write.id, self._session_id, task_id, position, write.role, write.content
+                )
+        for write in writes:
+            if not write.is_new:
+                message = await change.tx.one(
+                    MESSAGES.rewrite, Message, id=write.id, content=write.content, now=change.now
+                )
+                if message is not None and write.announce:
+                    change.message("message.patched", message)
+        if writes:
+            await change.tx.run(SESSIONS.touch, id=self._session_id, added=len(new), now=change.now)
+        if state:
+            await _keep_state(change, self._session_id, state)
+
+    def _written(self, writes: list[Write]) -> None:
+        for write in writes:
+            entry = write.entry
+            if write.is_new:
+                entry.stored = True
+                if entry.kind in ("text", "thought"):
+                    self._hub.growing(self._session_id, entry.id, entry.text)
+            self._publish(entry)
+            if entry.closed and entry not in self._fold.dirty:
+                self._hub.grown(entry.id)
+
+    def _publish(self, entry: Entry) -> None:
+        offset = entry.length
+        text = entry.unseen()
+        if text:
+            self._hub.grow(self._session_id, entry.id, offset, text)
+
+
+async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str, Any]]) -> None:
+    """What the agent says about the conversation goes to the session; each number keeps its source."""
+    session = await rows.session(change.tx, session_id)
+    columns: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
+    usage = state.get("usage_update")
+    if usage is not None:
+        columns["context"] = raw({"used": usage.get("used"), "size": usage.get("size"), "source": "usage_update"})
+        if usage.get("cost"):
+            columns["cost"] = raw({**usage["cost"], "source": "usage_update"})
+    info = state.get("session_info_update")
+    if info is not None and isinstance(info.get("title"), str):
+        title = " ".join(info["title"].replace("\0", "").split())[:200]
+        if title and (not session.title or rows.metadata(session).get("titleFrom") == "agent"):
+            columns["title"] = title
+            entries["titleFrom"] = "agent"
+    for kind, name, key in (
+        ("current_mode_update", "agentMode", "currentModeId"),
+        ("config_option_update", "configOptions", "configOptions"),
+        ("available_commands_update", "commands", "availableCommands"),
+    ):
+        if kind in state:
+            entries[name] = state[kind].get(key)
+    if entries:
+        columns["metadata"] = raw(rows.with_metadata(session, **entries))
+    if columns:
+        await rows.update_session(change, session_id, **columns)

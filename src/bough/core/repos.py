@@ -1,0 +1,119 @@
+"""Repositories: folders made known to Bough, git or plain (R1). Their files are never touched here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bough.core.lookup import find
+from bough.core.page import Page
+from bough.core.paths import resolve_inside
+from bough.core.store import Change, Store
+from bough.errors import Conflict, Internal, Invalid
+from bough.git.inspect import inspect, top_level
+from bough.model.ids import new_id
+from bough.model.repo import Repo
+from bough.model.session import Caller
+from bough.storage import queries
+from bough.storage.backend import Tx
+
+REPOS = queries.load("repos")
+LONGEST_NAME = 200
+
+
+class Repos:
+    """Registers, lists and forgets repositories."""
+
+    def __init__(self, store: Store, root: Path) -> None:
+        self._store = store
+        self._root = root
+
+    async def add(self, caller: Caller, path: str, name: str | None = None) -> Repo:
+        """Registers a folder; one that is known already is given back, brought up to date."""
+        real = resolve_inside(self._root, path)
+        # A folder deep inside a working copy stands for the whole, as long as that lies inside the root too.
+        top = await top_level(str(real))
+        if top is not None:
+            real = resolve_inside(self._root, top)
+        found = await inspect(str(real))
+        title = checked_name(name) if name is not None else real.name or str(real)
+
+        async def work(change: Change) -> Repo:
+            repo = await change.tx.one(
+                REPOS.add,
+                Repo,
+                id=new_id(),
+                name=title,
+                path=str(real),
+                kind=found.kind,
+                default_branch=found.default_branch,
+                now=change.now,
+            )
+            if repo is not None:
+                change.emit("repo.created", repo)
+                return repo
+            known = await change.tx.one(REPOS.by_path, Repo, path=str(real))
+            if known is None:
+                raise Internal("repo_vanished", f"The repository at {real} vanished while it was registered.")
+            if (known.kind, known.default_branch) == (found.kind, found.default_branch):
+                return known
+            fresh = await change.tx.one(
+                REPOS.refresh,
+                Repo,
+                id=known.id,
+                kind=found.kind,
+                default_branch=found.default_branch,
+                now=change.now,
+            )
+            assert fresh is not None
+            change.emit("repo.patched", fresh)
+            return fresh
+
+        return await self._store.write_once(caller, "repos.add", [path, name], Repo, work)
+
+    async def get(self, repo_id: str) -> Repo:
+        return await self._store.read(lambda tx: find(tx, "repos", repo_id, REPOS.get, Repo))
+
+    async def list(self, limit: int, offset: int) -> Page[Repo]:
+        async def work(tx: Tx) -> Page[Repo]:
+            rows = await tx.all(REPOS.page, Repo, limit=limit, offset=offset)
+            return Page(rows, await tx.value(REPOS.count) or 0, limit, offset)
+
+        return await self._store.read(work)
+
+    async def rename(self, repo_id: str, name: str) -> Repo:
+        title = checked_name(name)
+
+        async def work(change: Change) -> Repo:
+            known = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
+            repo = await change.tx.one(REPOS.rename, Repo, id=known.id, name=title, now=change.now)
+            assert repo is not None
+            change.emit("repo.patched", repo)
+            return repo
+
+        return await self._store.write(work)
+
+    async def remove(self, repo_id: str) -> Repo:
+        """Forgets a repository that nothing uses; its folder stays."""
+
+        async def work(change: Change) -> Repo:
+            repo = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
+            uses = await change.tx.value(REPOS.uses, id=repo.id)
+            if uses:
+                raise Conflict(
+                    "repo_in_use",
+                    f"Repository {repo.name} still has {uses} sessions or worktrees. "
+                    "Remove them for good first (DELETE /api/sessions/ID?purge=true).",
+                )
+            await change.tx.run(REPOS.remove, id=repo.id)
+            change.emit("repo.removed", repo)
+            return repo
+
+        return await self._store.write(work)
+
+
+def checked_name(name: str) -> str:
+    """A name for people: one line, not empty, not endless."""
+    title = " ".join(name.split())
+    if not title or len(title) > LONGEST_NAME:
+        raise Invalid("bad_name", f"A name has between 1 and {LONGEST_NAME} characters.")
+    return title

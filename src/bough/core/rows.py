@@ -1,0 +1,118 @@
+"""Reading and changing single rows inside a transaction, each change with its event. Rules about when to do so are
+the services'."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.core.lookup import find
+from bough.core.store import Change
+from bough.model.ids import new_id
+from bough.model.message import QUEUED_BASE, Message, Role
+from bough.model.session import Session
+from bough.model.task import MOVES, Task, TaskStatus
+from bough.storage import queries
+from bough.storage.backend import Tx
+
+SESSIONS = queries.load("sessions")
+TASKS = queries.load("tasks")
+MESSAGES = queries.load("messages")
+APPROVALS = queries.load("approvals")
+
+
+async def session(tx: Tx, session_id: str) -> Session:
+    return await find(tx, "sessions", session_id, SESSIONS.get, Session)
+
+
+async def update_session(change: Change, session_id: str, **columns: Any) -> Session:
+    query = SESSIONS.patch.with_(set=_assignments(columns))
+    fresh = await change.tx.one(query, Session, id=session_id, now=change.now, **columns)
+    assert fresh is not None
+    change.session("session.patched", fresh)
+    return fresh
+
+
+def metadata(known: Session) -> dict[str, Any]:
+    return msgspec.json.decode(known.metadata)
+
+
+def with_metadata(known: Session, **entries: Any) -> dict[str, Any]:
+    """The metadata of a session with some entries changed; None takes one away."""
+    return {name: value for name, value in (metadata(known) | entries).items() if value is not None}
+
+
+async def task(tx: Tx, task_id: str) -> Task:
+    return await find(tx, "tasks", task_id, TASKS.get, Task)
+
+
+async def update_task(change: Change, task_id: str, **columns: Any) -> Task:
+    query = TASKS.patch.with_(set=_assignments(columns))
+    fresh = await change.tx.one(query, Task, id=task_id, now=change.now, **columns)
+    assert fresh is not None
+    change.task("task.patched", fresh)
+    return fresh
+
+
+async def move_task(change: Change, task_id: str, status: TaskStatus) -> Task | None:
+    """Moves a task along one of its MOVES; None if it stands where no such move begins."""
+    origins = tuple(origin for origin, moves in MOVES.items() if status in moves)
+    fresh = await change.tx.one(TASKS.move, Task, id=task_id, status=status, origins=origins, now=change.now)
+    if fresh is not None:
+        change.task("task.patched", fresh)
+    return fresh
+
+
+async def add_message(
+    change: Change, session_id: str, task_id: str | None, role: Role, content: msgspec.Raw
+) -> Message:
+    """Appends a message to the transcript."""
+    after: Any = await change.tx.value(SESSIONS.take_positions, id=session_id, count=1)
+    message = await insert_message(change, new_id(), session_id, task_id, after - 1, role, content)
+    await change.tx.run(SESSIONS.touch, id=session_id, added=1, now=change.now)
+    return message
+
+
+async def insert_message(
+    change: Change,
+    message_id: str,
+    session_id: str,
+    task_id: str | None,
+    position: int,
+    role: Role,
+    content: msgspec.Raw,
+) -> Message:
+    message = await change.tx.one(
+        MESSAGES.add,
+        Message,
+        id=message_id,
+        session_id=session_id,
+        task_id=task_id,
+        position=position,
+        role=role,
+        content=content,
+        now=change.now,
+    )
+    assert message is not None
+    change.message("message.created", message)
+    return message
+
+
+async def enter_transcript(change: Change, entering: Task) -> None:
+    """A prompt that waited becomes part of the conversation: it gets its real place and time."""
+    after: Any = await change.tx.value(SESSIONS.take_positions, id=entering.session_id, count=1)
+    message = await change.tx.one(
+        MESSAGES.enter,
+        Message,
+        task_id=entering.id,
+        position=after - 1,
+        queued_base=QUEUED_BASE,
+        now=change.now,
+    )
+    if message is not None:
+        change.message("message.patched", message)
+
+
+def _assignments(columns: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = :{name}" for name in columns)

@@ -1,0 +1,42 @@
+"""The services that doors call, in one bundle. `bough.app` builds it; doors pick what they need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bough.agents.catalog import Catalog
+from bough.core.approvals import Approvals
+from bough.core.boards import Boards
+from bough.core.control import Control
+from bough.core.hub import Hub
+from bough.core.mcp_servers import McpServers
+from bough.core.repos import Repos
+from bough.core.runner import Runner
+from bough.core.scheduler import Scheduler
+from bough.core.sessions import Sessions
+from bough.core.store import Store
+from bough.core.tasks import Tasks
+from bough.core.transcript import Transcript
+from bough.core.upkeep import Upkeep
+from bough.settings import Settings
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything that can be done, by noun."""
+
+    settings: Settings
+    store: Store
+    catalog: Catalog
+    hub: Hub
+    repos: Repos
+    boards: Boards
+    mcp_servers: McpServers
+    sessions: Sessions
+    tasks: Tasks
+    transcript: Transcript
+    approvals: Approvals
+    control: Control
+    runner: Runner
+    scheduler: Scheduler
+    upkeep: Upkeep

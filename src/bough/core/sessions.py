@@ -1,0 +1,293 @@
+"""Sessions: opening, reading, changing and ending them (R2, T1–T6). Their queues are `tasks`, their processes
+`runner`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from bough.agents.catalog import Catalog
+from bough.core import lifecycle, rows
+from bough.core.lookup import find, find_id
+from bough.core.page import Page
+from bough.core.paths import resolve_inside
+from bough.core.repos import REPOS
+from bough.core.rows import SESSIONS
+from bough.core.store import Change, Store
+from bough.core.tasks import Tasks, checked_prompt
+from bough.errors import Conflict, Invalid
+from bough.git.inspect import state as git_state
+from bough.model.ids import new_id
+from bough.model.message import raw
+from bough.model.repo import Repo, Worktree
+from bough.model.session import Caller, PermissionMode, Session, default_mode, parse_statuses
+from bough.settings import Settings
+from bough.storage import queries
+from bough.storage.backend import Tx
+
+WORKTREES = queries.load("worktrees")
+log = structlog.get_logger("bough.sessions")
+
+LONGEST_TITLE = 500
+LONGEST_DESCRIPTION = 20_000
+
+
+class CallbackConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What a child tells its parent at the end of each task (Q3)."""
+
+    enabled: bool = True
+    include_last_message: bool = True
+    include_original_prompt: bool = False
+    extra_instructions: str | None = None
+
+
+class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What a caller says about the session to open (L3)."""
+
+    repo_id: str | None = None
+    worktree_id: str | None = None
+    agent: str | None = None
+    title: str = ""
+    description: str = ""
+    permission_mode: PermissionMode | None = None
+    model: str | None = None
+    effort: str | None = None
+    env: dict[str, str] = {}
+    mcp_server_ids: list[str] = []
+    context_files: list[str] = []
+    callback: CallbackConfig = msgspec.field(default_factory=CallbackConfig)
+    initial_prompt: str | None = None
+    idempotency_key: str | None = None
+
+
+class SessionPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Changes to a session; what is left out stays, settings take effect at the next prompt."""
+
+    title: str | msgspec.UnsetType = msgspec.UNSET
+    description: str | msgspec.UnsetType = msgspec.UNSET
+    permission_mode: PermissionMode | msgspec.UnsetType = msgspec.UNSET
+    model: str | msgspec.UnsetType | None = msgspec.UNSET
+    effort: str | msgspec.UnsetType | None = msgspec.UNSET
+    env: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    mcp_server_ids: list[str] | msgspec.UnsetType = msgspec.UNSET
+    context_files: list[str] | msgspec.UnsetType = msgspec.UNSET
+    callback: CallbackConfig | msgspec.UnsetType = msgspec.UNSET
+    queue_paused: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class Opened(msgspec.Struct):
+    """A new session, and the task of its initial prompt if it had one."""
+
+    session: Session
+    task_id: str | None
+
+
+class SessionFilter(msgspec.Struct):
+    """Which sessions a list shows."""
+
+    repo_id: str | None = None
+    worktree_id: str | None = None
+    status: str | None = None
+    archived: bool | None = None
+
+
+class Sessions:
+    """Everything that can be done to a session as a record."""
+
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog, tasks: Tasks) -> None:
+        self._store = store
+        self._settings = settings
+        self._catalog = catalog
+        self._tasks = tasks
+
+    async def create(self, caller: Caller, new: NewSession) -> Opened:
+        """Opens a root session; a first prompt is queued in the same transaction (Q2)."""
+        entry = self._catalog.get(new.agent or self._catalog.default(self._settings.default_agent))
+        entry.check_installed()
+        agent = entry.name
+        _check_texts(new.title, new.description)
+        prompt = None
+        if new.initial_prompt is not None:
+            prompt = checked_prompt(new.initial_prompt, self._settings.max_prompt)
+        repo, worktree = await self._store.read(lambda tx: _place(tx, new))
+        cwd = resolve_inside(self._settings.root_path, worktree.path if worktree else repo.path, what="folder")
+        git = await git_state(str(cwd)) if repo.kind == "git" else None
+        session_id = new_id()
+
+        async def work(change: Change) -> Opened:
+            await lifecycle.admit(change, self._settings)
+            mcp_ids = [await find_id(change.tx, "mcp_servers", one) for one in new.mcp_server_ids]
+            session = await change.tx.one(
+                SESSIONS.add,
+                Session,
+                id=session_id,
+                repo_id=repo.id,
+                worktree_id=worktree.id if worktree else None,
+                cwd=str(cwd),
+                agent=agent,
+                title=new.title.strip(),
+                description=new.description,
+                permission_mode=new.permission_mode or default_mode(agent),
+                allowed_tools=raw([]),
+                model=new.model,
+                effort=new.effort,
+                mcp_server_ids=raw(mcp_ids),
+                env=raw(dict.fromkeys(_checked_env(new.env), "***")),
+                context_files=raw(_checked_files(cwd, new.context_files)),
+                callback=raw(new.callback),
+                kind="root",
+                parent_session_id=None,
+                forked_from_session_id=None,
+                root_session_id=session_id,
+                branch_task_id=None,
+                created_by=raw({"kind": caller.kind, "id": caller.id}),
+                git_state=raw(git or {}),
+                metadata=raw({}),
+                now=change.now,
+            )
+            assert session is not None
+            await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(new.env))
+            change.session("session.created", session)
+            task_id = None
+            if prompt is not None:
+                task = await self._tasks.enqueue(change, session, prompt, source="initial", from_session=caller.id)
+                task_id = task.id
+                session = await rows.session(change.tx, session.id)
+            return Opened(session, task_id)
+
+        opened = await self._store.write_once(
+            caller, "sessions.create", msgspec.structs.replace(new, idempotency_key=None), Opened, work
+        )
+        log.info("session_opened", session=opened.session.id, agent=agent, cwd=str(cwd))
+        return opened
+
+    async def get(self, session_id: str) -> Session:
+        return await self._store.read(lambda tx: rows.session(tx, session_id))
+
+    async def list(self, wanted: SessionFilter, limit: int, offset: int) -> Page[Session]:
+        statuses = parse_statuses(wanted.status) if wanted.status else None
+
+        async def work(tx: Tx) -> Page[Session]:
+            where: list[str] = []
+            params: dict[str, Any] = {}
+            if wanted.repo_id is not None:
+                where.append("repo_id = :repo_id")
+                params["repo_id"] = await find_id(tx, "repos", wanted.repo_id)
+            if wanted.worktree_id is not None:
+                where.append("worktree_id = :worktree_id")
+                params["worktree_id"] = await find_id(tx, "worktrees", wanted.worktree_id)
+            if statuses is not None:
+                where.append("status IN :statuses")
+                params["statuses"] = statuses
+            if wanted.archived is not None:
+                where.append("archived = :archived")
+                params["archived"] = wanted.archived
+            text = " AND ".join(where) or "TRUE"
+            rows = await tx.all(SESSIONS.page.with_(where=text), Session, limit=limit, offset=offset, **params)
+            total = await tx.value(SESSIONS.count.with_(where=text), **params)
+            return Page(rows, total or 0, limit, offset)
+
+        return await self._store.read(work)
+
+    async def patch(self, session_id: str, patch: SessionPatch) -> Session:
+        _check_texts(patch.title or "", patch.description or "")
+
+        async def work(change: Change) -> Session:
+            session = await rows.session(change.tx, session_id)
+            columns: dict[str, Any] = {}
+            for name in ("title", "description", "permission_mode", "model", "effort", "queue_paused"):
+                value = getattr(patch, name)
+                if value is not msgspec.UNSET:
+                    columns[name] = value
+            if patch.callback is not msgspec.UNSET:
+                columns["callback"] = raw(patch.callback)
+            if patch.context_files is not msgspec.UNSET:
+                columns["context_files"] = raw(_checked_files(Path(session.cwd), patch.context_files))
+            if patch.mcp_server_ids is not msgspec.UNSET:
+                found = [await find_id(change.tx, "mcp_servers", one) for one in patch.mcp_server_ids]
+                columns["mcp_server_ids"] = raw(found)
+            if patch.env is not msgspec.UNSET:
+                env = _checked_env(patch.env)
+                columns["env"] = raw(dict.fromkeys(env, "***"))
+                await change.tx.run(SESSIONS.set_env, id=session.id, env=raw(env))
+            if not columns:
+                raise Invalid("nothing_to_change", "Name at least one field to change.")
+            fresh = await rows.update_session(change, session.id, **columns)
+            if patch.queue_paused is False:
+                change.wake()
+            return fresh
+
+        return await self._store.write(work)
+
+    async def resume(self, caller: Caller, session_id: str) -> Session:
+        """Lets a paused queue go on; an ended session becomes active again (T2, T6)."""
+
+        async def work(change: Change) -> Session:
+            session = await rows.session(change.tx, session_id)
+            if session.status != "active":
+                session = await lifecycle.reopen(change, session, self._settings)
+            elif session.queue_paused:
+                session = await rows.update_session(change, session.id, queue_paused=False)
+            change.wake()
+            return session
+
+        return await self._store.write_once(caller, f"sessions.resume:{session_id}", None, Session, work)
+
+    async def archive(self, caller: Caller, session_id: str, archived: bool) -> Session:
+        async def work(change: Change) -> Session:
+            session = await rows.session(change.tx, session_id)
+            if archived and session.activity in ("running", "waiting_permission"):
+                raise Conflict(
+                    "session_busy",
+                    f"Session {session.id[:8]} is at work. Stop or cancel it first.",
+                    sessionId=session.id,
+                )
+            return await rows.update_session(change, session.id, archived=archived)
+
+        return await self._store.write_once(caller, f"sessions.archive:{session_id}:{archived}", None, Session, work)
+
+
+async def _place(tx: Tx, new: NewSession) -> tuple[Repo, Worktree | None]:
+    """The repository and, if one was named, the worktree to work in."""
+    if new.worktree_id is not None:
+        worktree = await find(tx, "worktrees", new.worktree_id, WORKTREES.get, Worktree)
+        if worktree.removed_at is not None:
+            raise Conflict("worktree_removed", f"Worktree {worktree.name} was removed.")
+        repo = await find(tx, "repos", worktree.repo_id, REPOS.get, Repo)
+        if new.repo_id is not None and await find_id(tx, "repos", new.repo_id) != repo.id:
+            raise Invalid("worktree_of_other_repo", f"Worktree {worktree.name} belongs to {repo.name}.")
+        return repo, worktree
+    if new.repo_id is None:
+        raise Invalid("repo_missing", "Name a repository (repoId) or a worktree (worktreeId) to work in.")
+    return await find(tx, "repos", new.repo_id, REPOS.get, Repo), None
+
+
+def _check_texts(title: str, description: str) -> None:
+    if len(title) > LONGEST_TITLE:
+        raise Invalid("title_too_long", f"A title has at most {LONGEST_TITLE} characters.")
+    if len(description) > LONGEST_DESCRIPTION:
+        raise Invalid("description_too_long", f"A description has at most {LONGEST_DESCRIPTION} characters.")
+
+
+def _checked_env(env: dict[str, str]) -> dict[str, str]:
+    for name, value in env.items():
+        if not name or "=" in name or "\0" in name + value:
+            raise Invalid("bad_env", f"{name!r} is not a name for an environment variable.")
+    return env
+
+
+def _checked_files(cwd: Path, files: list[str]) -> list[str]:
+    """Context files as absolute paths inside the session's folder."""
+    inside = cwd.resolve()
+    found: list[str] = []
+    for name in files:
+        if "\0" in name:
+            raise Invalid("bad_path", "A path cannot contain a NUL character.")
+        real = (inside / name).resolve()
+        if inside not in real.parents or not real.is_file():
+            raise Invalid("bad_context_file", f"{name!r} is not a file in {inside}.")
+        found.append(str(real))
+    return found

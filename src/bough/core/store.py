@@ -1,0 +1,140 @@
+"""Writes: one transaction, the events it causes and the answer kept for an idempotency key, all or nothing. SQL
+itself is `bough.storage`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from bough.errors import Conflict, Internal
+from bough.model.approval import Approval
+from bough.model.event import EventType
+from bough.model.message import Message
+from bough.model.session import Caller, Session
+from bough.model.task import Task
+from bough.model.times import now
+from bough.storage import queries
+from bough.storage.backend import Backend, Tx
+
+T = TypeVar("T")
+
+EVENTS = queries.load("events")
+KEYS = queries.load("idempotency")
+
+# Channels of the backend. Payloads are advice: whoever hears one looks at the rows.
+CHANNEL_EVENTS = "bough_events"
+CHANNEL_WORK = "bough_work"
+CHANNEL_APPROVALS = "bough_approvals"
+
+# A message longer than this is announced without its content, so that the table of events stays small.
+LARGEST_EVENT_CONTENT = 64 * 1024
+
+
+class Change:
+    """One transaction with the events that it will publish when it commits."""
+
+    def __init__(self, tx: Tx) -> None:
+        self.tx = tx
+        self.now = now()
+        self._events: list[tuple[EventType, str | None, str, msgspec.Raw]] = []
+
+    def emit(self, kind: EventType, record: Any, session_id: str | None = None) -> None:
+        self._events.append((kind, session_id, record.id, msgspec.Raw(msgspec.json.encode(record))))
+
+    def session(self, kind: EventType, record: Session) -> None:
+        self.emit(kind, record, record.id)
+
+    def task(self, kind: EventType, record: Task) -> None:
+        self.emit(kind, record, record.session_id)
+
+    def approval(self, kind: EventType, record: Approval) -> None:
+        self.emit(kind, record, record.session_id)
+
+    def message(self, kind: EventType, record: Message) -> None:
+        size = len(bytes(record.content))
+        if size > LARGEST_EVENT_CONTENT:
+            content = msgspec.Raw(msgspec.json.encode({"type": "omitted", "bytes": size}))
+            record = msgspec.structs.replace(record, content=content)
+        self.emit(kind, record, record.session_id)
+
+    def wake(self) -> None:
+        """Tells the scheduler, after commit, that there may be work."""
+        self.tx.notify(CHANNEL_WORK, "")
+
+    async def publish(self) -> None:
+        """Stores the events; the last step of the transaction, since cursors are locked until commit."""
+        if not self._events:
+            return
+        last: Any = await self.tx.value(EVENTS.take_cursors, count=len(self._events))
+        first = last - len(self._events) + 1
+        for offset, (kind, session_id, object_id, data) in enumerate(self._events):
+            await self.tx.run(
+                EVENTS.add,
+                cursor=first + offset,
+                type=kind,
+                session_id=session_id,
+                object_id=object_id,
+                data=data,
+                created_at=self.now,
+            )
+        self.tx.notify(CHANNEL_EVENTS, str(last))
+
+
+class KeptAnswer(msgspec.Struct):
+    fingerprint: str
+    answer: msgspec.Raw | None
+
+
+class Store:
+    """The database as the services use it."""
+
+    def __init__(self, db: Backend) -> None:
+        self.db = db
+
+    async def read(self, work: Callable[[Tx], Awaitable[T]], *, long: bool = False) -> T:
+        return await self.db.read(work, long=long)
+
+    async def write(self, work: Callable[[Change], Awaitable[T]]) -> T:
+        """Runs `work` in one transaction; it may await nothing but the transaction, and may be run again."""
+
+        async def run(tx: Tx) -> T:
+            change = Change(tx)
+            result = await work(change)
+            await change.publish()
+            return result
+
+        return await self.db.transaction(run)
+
+    async def write_once(
+        self, caller: Caller, scope: str, request: Any, kind: type[T], work: Callable[[Change], Awaitable[T]]
+    ) -> T:
+        """Like `write`, but the same idempotency key in the same scope gives the first answer again (A4)."""
+        key = caller.idempotency_key
+        if key is None:
+            return await self.write(work)
+        fingerprint = hashlib.sha256(msgspec.json.encode(request)).hexdigest()
+
+        async def once(change: Change) -> T:
+            claimed = await change.tx.run(KEYS.claim, key=key, scope=scope, fingerprint=fingerprint, now=change.now)
+            if not claimed:
+                kept = await change.tx.one(KEYS.find, KeptAnswer, scope=scope, key=key)
+                return _answer(kept, fingerprint, key, kind)
+            result = await work(change)
+            await change.tx.run(KEYS.answer, scope=scope, key=key, answer=msgspec.json.encode(result))
+            return result
+
+        return await self.write(once)
+
+
+def _answer(kept: KeptAnswer | None, fingerprint: str, key: str, kind: type[T]) -> T:
+    if kept is None or kept.answer is None:
+        raise Internal("answer_missing", f"The idempotency key {key!r} is taken but holds no answer.")
+    if kept.fingerprint != fingerprint:
+        raise Conflict(
+            "idempotency_key_reused",
+            f"The idempotency key {key!r} was used for another request. Use a new key for a new request.",
+        )
+    return msgspec.json.decode(bytes(kept.answer), type=kind)

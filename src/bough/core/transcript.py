@@ -1,0 +1,59 @@
+"""Reading transcripts: whole, by pages, or what changed since (A1). Writing them is `recorder`."""
+
+from __future__ import annotations
+
+from bough.core import rows
+from bough.core.lookup import find
+from bough.core.rows import MESSAGES
+from bough.core.store import Store
+from bough.model.message import Message
+from bough.model.times import parse, written
+from bough.storage.backend import Tx
+
+# Beyond every position, that of waiting prompts included.
+END = 1 << 62
+
+
+class Transcript:
+    """Messages in the order of the conversation."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def whole(self, session_id: str) -> list[Message]:
+        async def work(tx: Tx) -> list[Message]:
+            session = await rows.session(tx, session_id)
+            return await tx.all(MESSAGES.all, Message, session_id=session.id)
+
+        return await self._store.read(work, long=True)
+
+    async def page(
+        self,
+        session_id: str,
+        *,
+        limit: int | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        since: str | None = None,
+    ) -> list[Message]:
+        """The last `limit` messages (or all), those next to a known message, or those changed since a time."""
+        most = limit if limit is not None else END
+        moment = written(parse(since)) if since is not None else None
+
+        async def work(tx: Tx) -> list[Message]:
+            session = await rows.session(tx, session_id)
+            if moment is not None:
+                return await tx.all(MESSAGES.since, Message, session_id=session.id, since=moment, limit=most)
+            if after is not None:
+                known = await find(tx, "messages", after, MESSAGES.get, Message)
+                return await tx.all(MESSAGES.first, Message, session_id=session.id, position=known.position, limit=most)
+            position = END
+            if before is not None:
+                position = (await find(tx, "messages", before, MESSAGES.get, Message)).position
+            newest = await tx.all(MESSAGES.last, Message, session_id=session.id, position=position, limit=most)
+            return newest[::-1]
+
+        return await self._store.read(work)
+
+    async def message(self, message_id: str) -> Message:
+        return await self._store.read(lambda tx: find(tx, "messages", message_id, MESSAGES.get, Message))

@@ -1,0 +1,154 @@
+"""A turn as rows: claimed, sent, ended, cut off (DESIGN: a task's life). Each step is one transaction; talking to the
+agent is `runner`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.agents.acp.answers import PromptResult
+from bough.core import lifecycle, rows
+from bough.core.rows import TASKS
+from bough.core.store import Change, Store
+from bough.errors import BoughError
+from bough.model import message
+from bough.model.message import raw
+from bough.model.repo import GitState
+from bough.model.session import Session
+from bough.model.task import Task, TaskStatus
+
+# What people are shown of an agent's last words.
+LONGEST_STDERR = 4000
+
+
+class Claimed(msgspec.Struct):
+    """A task that is ours to run now, and its session as it stood then."""
+
+    task: Task
+    session: Session
+
+
+class Outcome(msgspec.Struct):
+    """How a turn ended."""
+
+    status: TaskStatus
+    stop_reason: str | None = None
+    error: BoughError | None = None
+    usage: dict[str, Any] | None = None
+
+
+async def claim(store: Store, session_id: str) -> Claimed | None:
+    """Takes the head of the queue; its prompt enters the conversation with its first attempt."""
+
+    async def work(change: Change) -> Claimed | None:
+        task = await change.tx.one(TASKS.claim, Task, session_id=session_id, now=change.now)
+        if task is None:
+            return None
+        change.task("task.patched", task)
+        if task.attempt == 1:
+            await rows.enter_transcript(change, task)
+        session = await rows.update_session(change, session_id, activity="running", active_at=change.now)
+        return Claimed(task, session)
+
+    return await store.write(work)
+
+
+async def sent(store: Store, task: Task, git: GitState | None) -> bool:
+    """Writes down that this attempt is about to be sent; false if the turn was stopped meanwhile."""
+
+    async def work(change: Change) -> bool:
+        if await rows.move_task(change, task.id, "running") is None:
+            return False
+        columns: dict[str, Any] = {"sent_attempt": task.attempt}
+        if task.git_before is None and git is not None:
+            columns["git_before"] = raw(git)
+        await rows.update_task(change, task.id, **columns)
+        return True
+
+    return await store.write(work)
+
+
+def succeeded(result: PromptResult) -> Outcome:
+    status: TaskStatus = "cancelled" if result.stop_reason == "cancelled" else "completed"
+    usage = None
+    if result.usage is not None:
+        usage = {**msgspec.to_builtins(result.usage), "source": "prompt_response"}
+    return Outcome(status, result.stop_reason, usage=usage)
+
+
+async def finish(change: Change, task: Task, outcome: Outcome, tools: int, git: GitState | None) -> Task | None:
+    """Ends a task for good, in the transaction that stores the tail of its transcript."""
+    known = await rows.task(change.tx, task.id)
+    session = await rows.session(change.tx, task.session_id)
+    error = outcome.error
+    status = outcome.status
+    # Whatever an agent says while it is being stopped, a failure then is the stop.
+    if known.status == "stopping" and status == "failed":
+        status, error = "cancelled", None
+    ended = await change.tx.one(
+        TASKS.finish,
+        Task,
+        id=task.id,
+        status=status,
+        stop_reason=outcome.stop_reason or ("stopped" if status == "cancelled" else None),
+        error=raw({"code": error.code, "message": error.message}) if error else None,
+        usage=raw(outcome.usage) if outcome.usage else None,
+        cost=_grown_cost(session, task),
+        git_after=raw(git) if git is not None else None,
+        tool_use_count=tools,
+        now=change.now,
+    )
+    if ended is None:
+        return None
+    change.task("task.patched", ended)
+    await lifecycle.withdraw_approvals(change, task.id)
+    if error is not None:
+        await rows.add_message(change, task.session_id, task.id, "system", failure(error))
+    elif status == "cancelled" and session.status == "active":
+        text = message.cancelled("The turn was stopped.", "stopped")
+        await rows.add_message(change, task.session_id, task.id, "system", text)
+    await rows.update_session(change, task.session_id, activity="idle", active_at=change.now)
+    change.wake()
+    return ended
+
+
+async def cut_off(change: Change, task: Task, error: BoughError) -> None:
+    """The agent died under a turn: the task waits for its next attempt."""
+    if await rows.move_task(change, task.id, "interrupted") is None:
+        return
+    await lifecycle.withdraw_approvals(change, task.id)
+    await rows.add_message(change, task.session_id, task.id, "system", failure(error, goes_on=True))
+    await rows.update_session(change, task.session_id, activity="idle")
+    change.wake()
+
+
+async def give_up(change: Change, session_id: str, error: BoughError) -> None:
+    """The agent fails again and again: the session ends in an error that says so (T3)."""
+    session = await rows.session(change.tx, session_id)
+    if session.status == "active":
+        await lifecycle.end(change, session, "error", error.code)
+
+
+def failure(error: BoughError, *, goes_on: bool = False) -> msgspec.Raw:
+    """An error as an entry of the transcript, with the agent's last words."""
+    details: dict[str, Any] = {}
+    stderr = str(error.details.get("stderr") or "").strip()
+    if stderr:
+        details["stderr"] = stderr[-LONGEST_STDERR:]
+    text = error.message
+    if goes_on:
+        text += " It is started again and told to go on."
+    return message.error(error.code, text, **details)
+
+
+def _grown_cost(session: Session, task: Task) -> msgspec.Raw | None:
+    """What the session's cost has grown by; `task.cost` holds the sum at the start until then."""
+    if session.cost is None:
+        return None
+    now: dict[str, Any] = msgspec.json.decode(session.cost)
+    if task.cost is not None:
+        before: dict[str, Any] = msgspec.json.decode(task.cost)
+        if before.get("currency") == now.get("currency"):
+            now["amount"] = round(now["amount"] - before["amount"], 9)
+    return raw(now | {"source": "difference of the session's cost"})

@@ -1,0 +1,92 @@
+"""Upkeep: the idle clock that completes sessions (T4), sleep for idle agents, and forgetting what is kept for a time
+only."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import structlog
+
+from bough.core import lifecycle, rows
+from bough.core.rows import SESSIONS
+from bough.core.runner import Runner
+from bough.core.store import EVENTS, KEYS, Change, Store
+from bough.model.session import Session
+from bough.model.times import before
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.upkeep")
+
+# Clocks are looked at a few times per shortest time-out, but neither all the time nor hardly ever.
+SHORTEST_LOOK = 0.05
+LONGEST_LOOK = 30.0
+BATCH = 50
+
+
+class Upkeep:
+    """Looks at the clocks from time to time."""
+
+    def __init__(self, store: Store, settings: Settings, runner: Runner) -> None:
+        self._store = store
+        self._settings = settings
+        self._runner = runner
+
+    async def run(self) -> None:
+        """Keeps up until cancelled; one failed look is logged, and the next one tries again."""
+        shortest = min(self._settings.idle_timeout * 60, self._settings.sleep_after)
+        pause = min(max(shortest / 10, SHORTEST_LOOK), LONGEST_LOOK)
+        while True:
+            try:
+                await self.look()
+            except Exception:
+                log.exception("upkeep_failed")
+            await asyncio.sleep(pause)
+
+    async def look(self) -> None:
+        await self._time_out()
+        await self._put_to_sleep()
+        await self._forget()
+
+    async def _time_out(self) -> None:
+        deadline = before(self._settings.idle_timeout * 60)
+
+        async def find(tx: Tx) -> list[Session]:
+            return await tx.all(SESSIONS.idle, Session, before=deadline, limit=BATCH)
+
+        for idle in await self._store.read(find):
+            if await self._store.write(lambda change, idle=idle: self._complete(change, idle, deadline)):
+                live = self._runner.lives.get(idle.id)
+                if live is not None:
+                    await live.farewell()
+                    await self._runner.rest(idle.id)
+
+    async def _complete(self, change: Change, idle: Session, deadline: str) -> bool:
+        """Completes a session unless it has come to life since it was found."""
+        found = await change.tx.all(SESSIONS.idle, Session, before=deadline, limit=BATCH)
+        if idle.id not in {session.id for session in found}:
+            return False
+        session = await rows.session(change.tx, idle.id)
+        await lifecycle.end(change, session, "completed", "idle_timeout")
+        return True
+
+    async def _put_to_sleep(self) -> None:
+        limit = time.monotonic() - self._settings.sleep_after
+        for live in list(self._runner.lives.values()):
+            if not live.busy and live.entry.resume and live.idle_since < limit:
+                log.info("agent_put_to_sleep", session=live.session_id, reason="idle")
+                await self._runner.rest(live.session_id)
+
+    async def _forget(self) -> None:
+        newest: int = await self._store.read(self._newest) or 0
+        deadline = before(self._settings.keep_answers)
+
+        async def work(change: Change) -> None:
+            await change.tx.run(EVENTS.prune, cursor=newest - self._settings.keep_events)
+            await change.tx.run(KEYS.prune, before=deadline)
+
+        await self._store.write(work)
+
+    async def _newest(self, tx: Tx) -> int | None:
+        return await tx.value(EVENTS.newest)

@@ -1,0 +1,1 @@
+"""What things are: plain structs and rules without any I/O."""

@@ -1,0 +1,70 @@
+"""Ids: UUIDv7 text, and the short forms in which people write them (R5). Finding a row by a short form is storage's
+part."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+
+from bough.errors import Invalid
+
+SHORTEST = 8
+LENGTH = 36
+_SHORT = re.compile(r"[0-9a-f-]{8,36}")
+
+_lock = threading.Lock()
+_last = 0
+
+
+def new_id() -> str:
+    """A UUIDv7; ids made by one process sort in the order in which they were made."""
+    # 48 bits of milliseconds and the 12 bits after them as a counter-like fraction (RFC 9562, method 3).
+    global _last
+    with _lock:
+        stamp = max((time.time_ns() << 12) // 1_000_000, _last + 1)
+        _last = stamp
+    milliseconds, fraction = stamp >> 12, stamp & 0xFFF
+    rest = int.from_bytes(os.urandom(8), "big") & 0x3FFF_FFFF_FFFF_FFFF
+    value = (milliseconds << 80) | (0x7 << 76) | (fraction << 64) | (0x2 << 62) | rest
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def is_full(text: str) -> bool:
+    """Whether this is a whole id rather than a short form of one."""
+    return len(text) == LENGTH
+
+
+def checked_short(text: str, noun: str) -> str:
+    """The short form in lower case; Invalid if it cannot be one."""
+    short = text.strip().lower()
+    if _SHORT.fullmatch(short) is None:
+        raise Invalid(
+            "bad_id",
+            f"{text[:64]!r} is not the id of a {noun}: give the whole id, or at least {SHORTEST} characters of its "
+            "beginning or end.",
+        )
+    return short
+
+
+def prefix_range(short: str) -> tuple[str, str]:
+    """The half-open range of ids that begin with `short`."""
+    return short, short[:-1] + chr(ord(short[-1]) + 1)
+
+
+def shortest_unique(ids: list[str]) -> dict[str, str]:
+    """The shortest form of each id that tells it from the others: a prefix, or a suffix for siblings born together."""
+    return {one: _shortest(one, ids) for one in ids}
+
+
+def _shortest(one: str, ids: list[str]) -> str:
+    others = [other for other in ids if other != one]
+    for length in range(SHORTEST, 14):
+        if not any(other.startswith(one[:length]) for other in others):
+            return one[:length].rstrip("-")
+    for length in range(SHORTEST, LENGTH):
+        if not any(other.endswith(one[-length:]) for other in others):
+            return one[-length:].lstrip("-")
+    return one

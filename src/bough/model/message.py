@@ -1,0 +1,43 @@
+"""A message: one entry of a transcript (R4). Contents are JSON objects told apart by `type`; this module makes the
+ones that Bough itself writes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Role = Literal["user", "agent", "system"]
+
+# Prompts that wait sort behind the whole conversation; they get their real position when their turn starts.
+QUEUED_BASE = 1 << 40
+
+
+class Message(msgspec.Struct, rename="camel"):
+    """A row of `messages`; `position` orders the transcript of its session."""
+
+    id: str
+    session_id: str
+    task_id: str | None
+    position: int
+    role: Role
+    content: msgspec.Raw
+    created_at: str
+    updated_at: str
+
+
+def raw(value: Any) -> msgspec.Raw:
+    """Any value as the JSON that is stored and sent."""
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def user_text(text: str) -> msgspec.Raw:
+    return raw({"type": "text", "text": text})
+
+
+def error(code: str, text: str, **details: Any) -> msgspec.Raw:
+    return raw({"type": "error", "code": code, "text": text, **details})
+
+
+def cancelled(text: str, reason: str) -> msgspec.Raw:
+    return raw({"type": "cancelled", "text": text, "reason": reason})

@@ -1,0 +1,79 @@
+"""Repositories, worktrees, boards and MCP servers as records (R1). Git itself is `bough.git`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+RepoKind = Literal["git", "plain"]
+Transport = Literal["stdio", "http", "sse"]
+
+
+class Repo(msgspec.Struct, rename="camel"):
+    """A folder that sessions work in: a git repository, or a plain folder."""
+
+    id: str
+    name: str
+    path: str
+    kind: RepoKind
+    default_branch: str | None
+    created_at: str
+    updated_at: str
+
+
+class Worktree(msgspec.Struct, rename="camel"):
+    """One working copy of a repository, and where its card lies on a board."""
+
+    id: str
+    repo_id: str
+    name: str
+    path: str
+    branch: str | None
+    base_ref: str | None
+    base_sha: str | None
+    made_by_bough: bool
+    notes: str
+    board_id: str | None
+    x: float | None
+    y: float | None
+    created_at: str
+    updated_at: str
+    removed_at: str | None
+
+
+class Board(msgspec.Struct, rename="camel"):
+    """A surface on which worktree cards are placed; one is the default."""
+
+    id: str
+    name: str
+    is_default: bool
+    created_at: str
+    updated_at: str
+
+
+class McpServer(msgspec.Struct, rename="camel"):
+    """A tool server that sessions may be given; values of `env` and `headers` are kept apart and shown as `***`."""
+
+    id: str
+    name: str
+    transport: Transport
+    command: str | None
+    args: msgspec.Raw
+    env: msgspec.Raw
+    url: str | None
+    headers: msgspec.Raw
+    enabled: bool
+    created_at: str
+    updated_at: str
+
+
+class GitState(msgspec.Struct, rename="camel"):
+    """Where a working copy stood at one moment."""
+
+    branch: str | None = None
+    sha: str | None = None
+    dirty: bool = False
+
+
+Json = dict[str, Any]

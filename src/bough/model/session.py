@@ -1,0 +1,103 @@
+"""A session: one conversation with one agent in one folder (R2), its two-part status (T1) and permission modes
+(P1)."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import msgspec
+
+from bough.errors import Invalid
+
+Status = Literal["active", "completed", "cancelled", "error"]
+Activity = Literal["not_started", "idle", "running", "waiting_permission"]
+Kind = Literal["root", "fork", "subsession", "btw"]
+PermissionMode = Literal[
+    "default", "acceptEdits", "bypassPermissions", "plan", "ask", "auto", "on-failure", "allow-all"
+]
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
+
+# How much each mode grants (P1): a mapped or inherited mode may never rank higher than the one that was asked for.
+RANK: dict[PermissionMode, int] = {
+    "plan": 0,
+    "default": 1,
+    "ask": 1,
+    "acceptEdits": 2,
+    "auto": 3,
+    "on-failure": 3,
+    "bypassPermissions": 4,
+    "allow-all": 4,
+}
+
+# Status moves that exist. `error` is final unless a person set it by hand (T2).
+MOVES: dict[Status, frozenset[Status]] = {
+    "active": frozenset({"completed", "cancelled", "error"}),
+    "completed": frozenset({"active", "cancelled"}),
+    "cancelled": frozenset({"active"}),
+    "error": frozenset({"active"}),
+}
+
+
+def default_mode(agent: str) -> PermissionMode:
+    """The mode of a session whose creator named none (P1)."""
+    return "auto" if agent == "codex" else "acceptEdits"
+
+
+def parse_statuses(text: str | None) -> tuple[Status, ...]:
+    """`a,b` from a query string; nothing means all."""
+    if not text:
+        return STATUSES
+    wanted = [part.strip() for part in text.split(",") if part.strip()]
+    unknown = [part for part in wanted if part not in STATUSES]
+    if unknown or not wanted:
+        raise Invalid("bad_status", f"Unknown status {', '.join(unknown) or text!r}; known are {', '.join(STATUSES)}.")
+    return tuple(status for status in STATUSES if status in wanted)
+
+
+class Session(msgspec.Struct, rename="camel"):
+    """A row of `sessions` as everyone sees it; secrets live in a table of their own."""
+
+    id: str
+    repo_id: str
+    worktree_id: str | None
+    cwd: str
+    agent: str
+    title: str
+    description: str
+    status: Status
+    activity: Activity
+    permission_mode: PermissionMode
+    allowed_tools: msgspec.Raw
+    model: str | None
+    effort: str | None
+    mcp_server_ids: msgspec.Raw
+    env: msgspec.Raw
+    context_files: msgspec.Raw
+    callback: msgspec.Raw
+    kind: Kind
+    parent_session_id: str | None
+    forked_from_session_id: str | None
+    root_session_id: str
+    branch_task_id: str | None
+    created_by: msgspec.Raw
+    git_state: msgspec.Raw
+    message_count: int
+    queue_paused: bool
+    archived: bool
+    metadata: msgspec.Raw
+    context: msgspec.Raw | None
+    cost: msgspec.Raw | None
+    created_at: str
+    updated_at: str
+    active_at: str
+    ended_at: str | None
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who asks: a person (or script) with the server's token, or a session with its own."""
+
+    kind: Literal["person", "session", "system"] = "person"
+    id: str | None = None
+    idempotency_key: str | None = None

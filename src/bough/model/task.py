@@ -1,0 +1,63 @@
+"""A task: one prompt and the turn it causes (R3), with its states as data."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import msgspec
+
+TaskStatus = Literal[
+    "queued",
+    "dispatching",
+    "running",
+    "waiting_permission",
+    "stopping",
+    "interrupted",
+    "completed",
+    "failed",
+    "cancelled",
+]
+Source = Literal["user", "session", "callback", "btw", "schedule", "initial"]
+
+TASK_STATUSES: tuple[TaskStatus, ...] = get_args(TaskStatus)
+
+# Every move that a task can make; ARCHITECTURE.md draws the same picture and a test compares the two.
+MOVES: dict[TaskStatus, frozenset[TaskStatus]] = {
+    "queued": frozenset({"dispatching", "cancelled"}),
+    "dispatching": frozenset({"running", "interrupted", "failed", "stopping", "cancelled"}),
+    "running": frozenset({"waiting_permission", "completed", "failed", "cancelled", "stopping", "interrupted"}),
+    "waiting_permission": frozenset({"running", "completed", "failed", "cancelled", "stopping", "interrupted"}),
+    "stopping": frozenset({"cancelled", "completed", "failed"}),
+    "interrupted": frozenset({"dispatching", "failed", "cancelled"}),
+    "completed": frozenset(),
+    "failed": frozenset(),
+    "cancelled": frozenset(),
+}
+
+TERMINAL: frozenset[TaskStatus] = frozenset(status for status, moves in MOVES.items() if not moves)
+IN_FLIGHT: tuple[TaskStatus, ...] = ("dispatching", "running", "waiting_permission", "stopping")
+
+
+class Task(msgspec.Struct, rename="camel"):
+    """A row of `tasks`. `usage` is what the agent reported for this turn, `cost` what the session's cost grew by."""
+
+    id: str
+    session_id: str
+    position: int
+    prompt: str
+    source: Source
+    source_session_id: str | None
+    status: TaskStatus
+    attempt: int
+    sent_attempt: int
+    stop_reason: str | None
+    error: msgspec.Raw | None
+    git_before: msgspec.Raw | None
+    git_after: msgspec.Raw | None
+    usage: msgspec.Raw | None
+    cost: msgspec.Raw | None
+    tool_use_count: int
+    created_at: str
+    updated_at: str
+    started_at: str | None
+    ended_at: str | None

@@ -1,0 +1,1 @@
+"""Seeing what happens: logs and metrics. It never changes what happens."""

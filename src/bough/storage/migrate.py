@@ -1,0 +1,220 @@
+"""Owns the schema's versions: numbered SQL, up and down, a transaction for each, and a copy kept beforehand.
+
+What the migrations say is left to the files in `migrations/`, and when to run them to the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import sqlite3
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from bough.errors import Busy, Conflict, Internal, Invalid
+from bough.storage.backend import Backend, Tx
+from bough.storage.queries import TOKEN, Query
+
+FOLDER = Path(__file__).with_name("migrations")
+
+# Two servers that start at once take turns; a migration that runs longer than this needs a person's eye.
+TURN_SECONDS = 120.0
+TURN_POLL_SECONDS = 0.05
+
+_FILE = re.compile(r"(\d{4})_(\w+)\.(up|down)\.sql")
+_EXISTS = {
+    "sqlite": Query(
+        "exists",
+        "SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'",
+        "Whether anything was ever applied.",
+    ),
+    "postgres": Query(
+        "exists",
+        "SELECT 1 WHERE to_regclass('schema_migrations') IS NOT NULL",
+        "Whether anything was ever applied.",
+    ),
+}
+_CREATE = Query(
+    "create_schema_migrations",
+    "CREATE TABLE IF NOT EXISTS schema_migrations"
+    " (version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL, checksum TEXT NOT NULL)",
+    "The table of what has been applied.",
+)
+_APPLIED = Query("applied", "SELECT * FROM schema_migrations ORDER BY version", "What has been applied.")
+_RECORD = Query(
+    "record",
+    "INSERT INTO schema_migrations (version, name, applied_at, checksum)"
+    " VALUES (:version, :name, :applied_at, :checksum)",
+    "Record one migration as applied.",
+)
+_FORGET = Query("forget", "DELETE FROM schema_migrations WHERE version = :version", "Record one as undone.")
+_PG_TEXT = re.compile(rf"(?:{TOKEN.pattern})|(?<!\bAS\s)\b(?P<text>TEXT)\b", TOKEN.flags)
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """A row of `schema_migrations`."""
+
+    version: int
+    name: str
+    applied_at: str
+    checksum: str
+
+
+class Migration(msgspec.Struct, frozen=True):
+    """One migration as its two files say it."""
+
+    version: int
+    name: str
+    up: str
+    down: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.up.encode()).hexdigest()
+
+
+class Status(msgspec.Struct, frozen=True):
+    """Where a database stands: its version, what it has, what it lacks."""
+
+    version: int
+    applied: list[Applied]
+    pending: list[Migration]
+
+
+async def status(backend: Backend, folder: Path = FOLDER) -> Status:
+    """Compare the database with the files, or say plainly why they do not belong together."""
+    known = read_folder(folder)
+
+    async def work(tx: Tx) -> list[Applied]:
+        exists = await tx.value(_EXISTS[backend.dialect])
+        return await tx.all(_APPLIED, Applied) if exists else []
+
+    applied = await backend.read(work)
+    for place, row in enumerate(applied, start=1):
+        if row.version != place:
+            raise Conflict("schema_broken", f"The database lacks migration {place} but has {row.version}.")
+        if place > len(known):
+            raise Conflict(
+                "schema_newer",
+                f"This database was written by a newer Bough: it has schema {applied[-1].version}, this Bough knows "
+                f"{len(known)}. Start the newer one, or downgrade the database with it.",
+            )
+        if row.checksum != known[place - 1].checksum:
+            raise Conflict("schema_edited", f"Migration {place} ({row.name}) was edited since.")
+    return Status(len(applied), applied, known[len(applied) :])
+
+
+async def upgrade(backend: Backend, to: int | None = None, folder: Path = FOLDER) -> list[int]:
+    """Apply what is pending, up to version `to`, and say which; an older SQLite file is copied first."""
+    async with _turn(backend):
+        now = await status(backend, folder)
+        last = now.version + len(now.pending) if to is None else to
+        if not now.version <= last <= now.version + len(now.pending):
+            raise Invalid("schema_version", f"Cannot upgrade from schema {now.version} to {last}.")
+        wanted = now.pending[: last - now.version]
+        if wanted and now.version > 0:
+            await backend.keep_copy(f"v{now.version}")
+        await backend.transaction(lambda tx: tx.run(_CREATE))
+        for migration in wanted:
+            await _apply(backend, migration)
+        return [migration.version for migration in wanted]
+
+
+async def downgrade(backend: Backend, to: int, folder: Path = FOLDER) -> list[int]:
+    """Undo the newest migrations down to version `to`, and say which; a SQLite file is copied first."""
+    async with _turn(backend):
+        now = await status(backend, folder)
+        if not 0 <= to <= now.version:
+            raise Invalid("schema_version", f"Cannot downgrade from schema {now.version} to {to}.")
+        unwanted = read_folder(folder)[to : now.version][::-1]
+        if unwanted:
+            await backend.keep_copy(f"v{now.version}")
+        for migration in unwanted:
+            await _undo(backend, migration)
+        return [migration.version for migration in unwanted]
+
+
+def read_folder(folder: Path) -> list[Migration]:
+    """Return the migrations in order; they count from 1 without a gap, and each has both ways."""
+    scripts: dict[tuple[int, str], dict[str, str]] = {}
+    for path in sorted(folder.glob("*.sql")):
+        match = _FILE.fullmatch(path.name)
+        if match is None:
+            raise Internal("migrations_broken", f"{path.name} is not named NNNN_name.up.sql or NNNN_name.down.sql.")
+        scripts.setdefault((int(match[1]), match[2]), {})[match[3]] = path.read_text(encoding="utf-8")
+    found: list[Migration] = []
+    for place, ((version, name), ways) in enumerate(scripts.items(), start=1):
+        if version != place or ways.keys() != {"up", "down"}:
+            raise Internal("migrations_broken", f"Migration {place:04} is missing, doubled, or lacks up or down.")
+        found.append(Migration(version, name, ways["up"], ways["down"]))
+    return found
+
+
+def statements(script: str, dialect: str) -> Iterator[Query]:
+    """Split a script into statements, in the words of the dialect."""
+    text = ""
+    for piece in re.split(r"(?<=;)", script):
+        text += piece
+        # SQLite's own scanner knows strings, comments and the bodies of triggers.
+        if sqlite3.complete_statement(text):
+            if _without_comments(text) != ";":
+                yield Query("migration", _spell(text.strip().removesuffix(";"), dialect), "Part of a migration.")
+            text = ""
+    if _without_comments(text):
+        raise Internal("migrations_broken", f"A migration ends in the middle of a statement: {text.strip()[:80]}")
+
+
+def _spell(statement: str, dialect: str) -> str:
+    """Give PostgreSQL's TEXT columns the order of SQLite's, which is by bytes."""
+    if dialect != "postgres" or not _without_comments(statement).upper().startswith(("CREATE TABLE", "ALTER TABLE")):
+        return statement
+    return _PG_TEXT.sub(lambda match: f'{match[0]} COLLATE "C"' if match["text"] else match[0], statement)
+
+
+def _without_comments(text: str) -> str:
+    return TOKEN.sub(lambda match: "" if match[0].startswith(("--", "/*")) else match[0], text).strip()
+
+
+async def _apply(backend: Backend, migration: Migration) -> None:
+    async def work(tx: Tx) -> None:
+        for query in statements(migration.up, backend.dialect):
+            await tx.run(query)
+        await tx.run(
+            _RECORD,
+            version=migration.version,
+            name=migration.name,
+            applied_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            checksum=migration.checksum,
+        )
+
+    await backend.transaction(work)
+
+
+async def _undo(backend: Backend, migration: Migration) -> None:
+    async def work(tx: Tx) -> None:
+        for query in statements(migration.down, backend.dialect):
+            await tx.run(query)
+        await tx.run(_FORGET, version=migration.version)
+
+    await backend.transaction(work)
+
+
+@asynccontextmanager
+async def _turn(backend: Backend) -> AsyncGenerator[None]:
+    """Let one process at a time look at the schema and change it."""
+    deadline = asyncio.get_running_loop().time() + TURN_SECONDS
+    async with AsyncExitStack() as stack:
+        while True:
+            try:
+                await stack.enter_async_context(backend.own("migrations"))
+                break
+            except Busy:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                await asyncio.sleep(TURN_POLL_SECONDS)
+        yield

@@ -1,0 +1,13 @@
+DROP TABLE idempotency;
+DROP TABLE events;
+DROP TABLE approvals;
+DROP TABLE messages;
+DROP TABLE tasks;
+DROP TABLE session_private;
+DROP TABLE sessions;
+DROP TABLE mcp_server_private;
+DROP TABLE mcp_servers;
+DROP TABLE worktrees;
+DROP TABLE boards;
+DROP TABLE repos;
+DROP TABLE counters;

@@ -1,0 +1,29 @@
+"""Owns which backend a database URL means. Bringing its schema up to date is left to `migrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from bough.errors import Invalid
+from bough.storage.backend import Backend
+from bough.storage.sqlite import SqliteBackend
+from bough.storage.sqlite_tx import Synchronous
+
+
+async def open_backend(url: str, *, synchronous: Synchronous = "NORMAL") -> Backend:
+    """Open `sqlite:///abs/path`, a plain path, or `postgresql://…`.
+
+    `synchronous` is SQLite's: NORMAL survives the death of any process, FULL also that of the machine.
+    """
+    scheme, found, rest = url.partition("://")
+    if not found:
+        return await SqliteBackend.open(Path(url), synchronous=synchronous)
+    if scheme == "sqlite" and rest.startswith("/"):
+        return await SqliteBackend.open(Path(unquote(rest)), synchronous=synchronous)
+    if scheme in ("postgresql", "postgres"):
+        # Imported here, since most installations never need asyncpg's memory.
+        from bough.storage.postgres import PostgresBackend
+
+        return await PostgresBackend.open(url)
+    raise Invalid("database_url", "A database is sqlite:///absolute/path, a plain path, or postgresql://…")

@@ -1,0 +1,146 @@
+"""Owns running queries on one PostgreSQL connection, and naming PostgreSQL's errors as callers know them.
+
+Beginning, committing and retrying are left to `postgres`; locks and notifications to `postgres_locks` and
+`postgres_listener`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import asyncpg
+
+from bough.errors import BoughError, Busy, Conflict, Internal
+from bough.storage.backend import TxState
+from bough.storage.queries import Query, Statement
+
+T = TypeVar("T")
+
+# Longer than a slow network needs, short enough to say plainly that nobody answers.
+CONNECT_TIMEOUT_SECONDS = 10.0
+# A machine that lost its power is noticed in half a minute, and what it owned is freed.
+_KEEPALIVE = {"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "4"}
+SETTINGS = {"application_name": "bough", **_KEEPALIVE}
+
+_PG: Any = asyncpg  # asyncpg carries no types
+_LOST: tuple[type[Exception], ...] = (OSError, _PG.PostgresConnectionError, _PG.InterfaceError)
+DRIVER_ERRORS: tuple[type[Exception], ...] = (*_LOST, _PG.PostgresError)
+
+_CONSTRAINTS = {"23505": "unique", "23503": "foreign_key", "23514": "check", "23502": "not_null"}
+# Serialization failure, deadlock.
+_CONTENDED = {"40001", "40P01"}
+# The server is going down, has crashed, is not up yet, or has no connection to spare.
+_AWAY = {"57P01", "57P02", "57P03", "53300"}
+
+
+class TryAgain(Exception):
+    """The transaction did not happen and may be run again, after a lost race or (`lost`) connection."""
+
+    def __init__(self, message: str, *, lost: bool) -> None:
+        super().__init__(message)
+        self.lost = lost
+
+    def given_up(self) -> Busy:
+        if self.lost:
+            return Busy("database_unreachable", f"PostgreSQL cannot be reached: {self}.")
+        return Busy("database_busy", f"Other changes kept getting in between: {self}.")
+
+
+def translate(error: Exception) -> BoughError | TryAgain:
+    state = str(getattr(error, "sqlstate", "") or "")
+    if isinstance(error, _PG.DataError) or state == "22P02":
+        return Internal("query_parameters", f"A parameter does not fit its column: {error}")
+    if isinstance(error, _PG.InvalidCachedStatementError) or state in _CONTENDED:
+        return TryAgain(str(error), lost=False)
+    if isinstance(error, _LOST) or state in _AWAY or state.startswith("08"):
+        return TryAgain(str(error) or type(error).__name__, lost=True)
+    if state.startswith("23"):
+        return Conflict(f"constraint_{_CONSTRAINTS.get(state, 'other')}", str(error))
+    if state == "53100":
+        return Busy("disk_full", "The disk of the database is full.")
+    return Internal("database_error", f"{type(error).__name__} {state}: {error}")
+
+
+@contextmanager
+def named_errors() -> Generator[None]:
+    """Raise the driver's errors under our names."""
+    try:
+        yield
+    except DRIVER_ERRORS as error:
+        raise translate(error) from error
+
+
+async def connect(url: str) -> Any:
+    """Open a connection of its own, for what must outlive a transaction; refused ones are `TryAgain`."""
+    with named_errors():
+        return await _PG.connect(url, timeout=CONNECT_TIMEOUT_SECONDS, server_settings=SETTINGS)
+
+
+async def set_up(connection: Any) -> None:
+    """Make `SUM` of integers an integer, as in SQLite."""
+    await connection.set_type_codec("numeric", schema="pg_catalog", encoder=str, decoder=_number, format="text")
+
+
+async def leave_as_is(connection: Any) -> None:
+    """Reset nothing: our transactions leave nothing behind, and it would be a round trip wasted."""
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+
+class PostgresTx(TxState):
+    """A `Tx` on a connection whose transaction is begun and ended by `postgres`."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: Any) -> None:
+        super().__init__()
+        self._connection = connection
+
+    async def all(self, query: Query, type: type[T], /, **params: Any) -> list[T]:
+        statement, records = await self._fetch(query, params)
+        return statement.mapper(type, records[0].keys)(records) if records else []
+
+    async def one(self, query: Query, type: type[T], /, **params: Any) -> T | None:
+        statement, records = await self._fetch(query, params)
+        return statement.mapper(type, records[0].keys)(records[:1])[0] if records else None
+
+    async def value(self, query: Query, /, **params: Any) -> Any | None:
+        _, records = await self._fetch(query, params)
+        return records[0][0] if records else None
+
+    async def run(self, query: Query, /, **params: Any) -> int:
+        statement, values = self._bind(query, params)
+        status: str = await self._guarded(self._connection.execute(statement.sql, *values))
+        count = status.rpartition(" ")[2]
+        return int(count) if count.isdecimal() else 0
+
+    async def send_notifications(self, channel: str) -> None:
+        """Queue what was gathered on the one channel that all backends hear; the commit sends it."""
+        if self.notifications:
+            payloads = [f"{name}\n{payload}" for name, payload in self.notifications]
+            await self._guarded(
+                self._connection.execute(
+                    "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads
+                )
+            )
+
+    def _bind(self, query: Query, params: dict[str, Any]) -> tuple[Statement, list[Any]]:
+        self.refuse_if_failed()
+        return query.bind("postgres", params)
+
+    async def _fetch(self, query: Query, params: dict[str, Any]) -> tuple[Statement, list[Any]]:
+        statement, values = self._bind(query, params)
+        return statement, await self._guarded(self._connection.fetch(statement.sql, *values))
+
+    async def _guarded(self, call: Any) -> Any:
+        try:
+            with named_errors():
+                return await call
+        except (BoughError, TryAgain, asyncio.CancelledError) as error:
+            self.failure = error
+            raise

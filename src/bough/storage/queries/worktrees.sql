@@ -1,0 +1,3 @@
+-- name: get
+-- One worktree.
+SELECT * FROM worktrees WHERE id = :id

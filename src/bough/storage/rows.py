@@ -1,0 +1,121 @@
+"""Owns the way from a database row to a `msgspec.Struct` or a tuple, worked out once per statement and type.
+
+Fetching the rows is left to the backends.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, get_args, get_origin
+
+import msgspec
+from msgspec import inspect as types
+
+from bough.errors import Internal
+
+Fix = Callable[[Any], Any]
+
+_PLAIN = (types.StrType, types.IntType, types.LiteralType, types.AnyType)
+
+
+def mapper(query: str, type_: Any, columns: tuple[str, ...]) -> Callable[[Iterable[Any]], list[Any]]:
+    """Return the function from rows with these columns to values of `type_`, or say why there is none."""
+    if type_ is tuple or get_origin(type_) is tuple:
+        return _tuples(query, get_args(type_), columns)
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        return _structs(query, type_, columns)
+    raise _refuse(query, f"rows become msgspec structs or tuples, not {type_!r}")
+
+
+def _tuples(query: str, args: tuple[Any, ...], columns: tuple[str, ...]) -> Callable[[Iterable[Any]], list[Any]]:
+    if not args:
+        return lambda found: [tuple(row) for row in found]
+    if len(args) == 2 and args[1] is Ellipsis:
+        args = (args[0],) * len(columns)
+    if len(args) != len(columns):
+        raise _refuse(query, f"the tuple has {len(args)} items, the row has {len(columns)}: {', '.join(columns)}")
+    fixes = _fixes(query, list(zip(columns, args, strict=True)))
+    if not fixes:
+        return lambda found: [tuple(row) for row in found]
+    return lambda found: [tuple(_fixed(list(row), fixes)) for row in found]
+
+
+def _structs(
+    query: str, struct: type[msgspec.Struct], columns: tuple[str, ...]
+) -> Callable[[Iterable[Any]], list[Any]]:
+    fields = {field.name: field for field in msgspec.structs.fields(struct)}
+    extra = [name for name in columns if name not in fields]
+    missing = [name for name, field in fields.items() if field.required and name not in columns]
+    if extra or missing or len(set(columns)) != len(columns):
+        raise _refuse(
+            query,
+            f"columns and {struct.__name__} differ; not in the struct: {extra}; not selected: {missing}; "
+            f"repeated: {sorted({name for name in columns if columns.count(name) > 1})}",
+        )
+    positional: list[str] = []
+    for name, parameter in inspect.signature(struct).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY or name not in columns:
+            break
+        positional.append(name)
+    named = [name for name in fields if name in columns and name not in positional]
+    used = positional + named
+    fixes = _fixes(query, [(name, fields[name].type) for name in used])
+    if tuple(positional) == columns and not fixes:
+        return lambda found: [struct(*row) for row in found]
+    order = None if tuple(used) == columns else [columns.index(name) for name in used]
+    count = len(positional)
+
+    def build(found: Iterable[Any]) -> list[Any]:
+        built: list[Any] = []
+        for row in found:
+            values = _fixed(list(row) if order is None else [row[index] for index in order], fixes)
+            if named:
+                built.append(struct(*values[:count], **dict(zip(named, values[count:], strict=True))))
+            else:
+                built.append(struct(*values))
+        return built
+
+    return build
+
+
+def _fixed(values: list[Any], fixes: list[tuple[int, Fix]]) -> list[Any]:
+    for index, fix in fixes:
+        value = values[index]
+        if value is not None:
+            values[index] = fix(value)
+    return values
+
+
+def _fixes(query: str, fields: list[tuple[str, Any]]) -> list[tuple[int, Fix]]:
+    found = ((index, _fix(query, name, type_)) for index, (name, type_) in enumerate(fields))
+    return [(index, fix) for index, fix in found if fix is not None]
+
+
+def _fix(query: str, name: str, type_: Any) -> Fix | None:
+    """What turns a driver's value into the field's type: SQLite has no booleans, and JSON arrives as text."""
+    info = types.type_info(type_)
+    kinds = [kind for kind in getattr(info, "types", [info]) if not isinstance(kind, types.NoneType)]
+    if all(isinstance(kind, _PLAIN) for kind in kinds):
+        return None
+    if len(kinds) == 1:
+        kind = kinds[0]
+        if isinstance(kind, types.BoolType):
+            return bool
+        if isinstance(kind, types.FloatType):
+            return float  # SQLite gives the integer 0 for COALESCE(SUM(cost), 0)
+        if isinstance(kind, types.RawType):
+            return _raw
+        if isinstance(kind, types.EnumType):
+            return kind.cls
+    raise _refuse(query, f"a column cannot fill the field {name} of type {type_!r}")
+
+
+def _raw(value: Any) -> msgspec.Raw:
+    if isinstance(value, str | bytes):
+        return msgspec.Raw(value)
+    return msgspec.Raw(msgspec.json.encode(value))  # a number that came in as plain text (see values)
+
+
+def _refuse(query: str, why: str) -> Internal:
+    return Internal("row_mapping", f"Query {query}: {why}.")

@@ -1,0 +1,222 @@
+"""Owns the SQLite backend: one writer thread, reads on the event loop, threads for long reads, locks by file.
+
+What happens inside a transaction is left to `sqlite_tx`, grouping and commits to `sqlite_writer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import fcntl
+import itertools
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+from bough.errors import Busy, Internal, Invalid
+from bough.storage.backend import Listeners, Tx
+from bough.storage.sqlite_tx import SqliteTx, Synchronous, connect, drive, translate
+from bough.storage.sqlite_writer import Writer
+
+T = TypeVar("T")
+
+# Long reads are searches and exports; two at once leave a core to everything else.
+LONG_READERS = 2
+
+
+class SqliteBackend:
+    """A `Backend` on one file. Notifications and slots reach this process only: one server owns the file."""
+
+    dialect = "sqlite"
+
+    def __init__(
+        self, path: Path, writer: sqlite3.Connection, reader: sqlite3.Connection, threads: ThreadPoolExecutor
+    ) -> None:
+        self.path = path
+        self._write_connection = writer
+        self._reader = reader
+        self._threads = threads
+        self._idle_readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
+        self._loop_thread = threading.get_ident()
+        self._listeners = Listeners()
+        self._writer = Writer(writer, self._listeners, self._close_all)
+        self._slots: dict[str, _Slots] = {}
+        self._closed = False
+
+    @classmethod
+    async def open(cls, path: Path, *, synchronous: Synchronous = "NORMAL") -> SqliteBackend:
+        """Open the file, making it if need be; the folder must be there."""
+        if not path.parent.is_dir():
+            raise Invalid("database_path", f"The folder {path.parent} does not exist.")
+        loop = asyncio.get_running_loop()
+        threads = ThreadPoolExecutor(LONG_READERS, "bough-sqlite-reader")
+        try:
+            # In a thread, because reading back a long log after a crash takes time.
+            writer = await loop.run_in_executor(threads, lambda: connect(path, synchronous=synchronous))
+            try:
+                reader = connect(path, read_only=True)
+            except BaseException:
+                writer.close()
+                raise
+        except BaseException as error:
+            threads.shutdown()
+            if isinstance(error, sqlite3.Error):
+                raise translate(error) from error
+            raise
+        return cls(path, writer, reader, threads)
+
+    async def transaction(self, work: Callable[[Tx], Awaitable[T]]) -> T:
+        self._refuse_nesting()
+        return await self._writer.submit(work)
+
+    async def read(self, work: Callable[[Tx], Awaitable[T]], *, long: bool = False) -> T:
+        self._refuse_nesting()
+        if self._closed:
+            raise Busy("database_closed", "The database is closed.")
+        if not long:
+            # A reader never waits for the writer, and a hop to a thread costs more than the query.
+            return _snapshot(self._reader, work)
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: context.run(self._read_long, work)
+        )
+
+    def listen(self, channel: str, callback: Callable[[str], None]) -> Callable[[], None]:
+        return self._listeners.add(channel, callback)
+
+    @asynccontextmanager
+    async def own(self, name: str) -> AsyncGenerator[None]:
+        """Hold a lock on a file beside the database: the kernel frees it with the process, however that ends.
+
+        The file stays, since removing it would let two processes lock two files of one name.
+        """
+        path = self.path.with_name(f"{self.path.name}.own-{quote(name, safe='')}")
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip() or "unknown"
+                raise Busy(
+                    "database_in_use",
+                    f"Process {holder} holds '{name}' of {self.path}.",
+                    name=name,
+                    holder=holder,
+                ) from error
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+            yield
+        finally:
+            os.close(lock)
+
+    @asynccontextmanager
+    async def slot(self, name: str, limit: int) -> AsyncGenerator[int]:
+        slots = self._slots.setdefault(name, _Slots())
+        number = await slots.take(limit)
+        try:
+            yield number
+        finally:
+            slots.give_back(number)
+
+    async def keep_copy(self, label: str) -> Path | None:
+        """Copy the file by SQLite's own backup, which is whole even while others write."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._copy, label)
+
+    async def close(self) -> None:
+        """Finish the queued works, then close; the writer goes last and folds the log into the file."""
+        if self._closed:
+            return
+        self._closed = True
+        await self._writer.close()
+
+    def _close_all(self) -> None:
+        self._threads.shutdown()
+        while not self._idle_readers.empty():
+            self._idle_readers.get().close()
+        self._reader.close()
+        self._write_connection.close()
+
+    def _refuse_nesting(self) -> None:
+        if threading.get_ident() != self._loop_thread:
+            raise Internal("foreign_await", "A work called the backend; it may use its own Tx only.")
+
+    def _read_long(self, work: Callable[[Tx], Awaitable[T]]) -> T:
+        try:
+            connection = self._idle_readers.get_nowait()
+        except queue.Empty:
+            connection = connect(self.path, read_only=True)
+        try:
+            return _snapshot(connection, work)
+        finally:
+            self._idle_readers.put(connection)
+
+    def _copy(self, label: str) -> Path:
+        stem = f"{self.path.name}.{label}-{datetime.now(UTC):%Y%m%dT%H%M%S}"
+        target = self.path.with_name(f"{stem}.bak")
+        for number in itertools.count(2):
+            if not target.exists():
+                break
+            target = self.path.with_name(f"{stem}-{number}.bak")
+        # Only a whole copy gets the name of one.
+        part = target.with_suffix(".part")
+        source = connect(self.path, read_only=True)
+        copy = connect(part)
+        try:
+            source.backup(copy)
+        finally:
+            copy.close()
+            source.close()
+        return part.rename(target)
+
+
+def _snapshot(connection: sqlite3.Connection, work: Callable[[Tx], Awaitable[T]]) -> T:
+    """Run `work` on one view of the database; BEGIN and COMMIT cost under 2 µs together."""
+    if connection.in_transaction:
+        raise Internal("foreign_await", "A work called the backend; it may use its own Tx only.")
+    try:
+        connection.execute("BEGIN")
+        try:
+            return drive(work, SqliteTx(connection))
+        finally:
+            connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise translate(error) from error
+
+
+class _Slots:
+    """The numbered places of one name."""
+
+    def __init__(self) -> None:
+        self._held: set[int] = set()
+        self._waiting: list[tuple[int, asyncio.Future[int]]] = []
+
+    async def take(self, limit: int) -> int:
+        for number in range(limit):
+            if number not in self._held:
+                self._held.add(number)
+                return number
+        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting.append((limit, waiter))
+        try:
+            return await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self.give_back(waiter.result())
+            raise
+
+    def give_back(self, number: int) -> None:
+        """Hand the place to who has waited longest for one that may have it."""
+        self._waiting = [(limit, waiter) for limit, waiter in self._waiting if not waiter.done()]
+        for limit, waiter in self._waiting:
+            if number < limit:
+                waiter.set_result(number)
+                return
+        self._held.discard(number)

@@ -1,0 +1,151 @@
+"""Owns running queries on one SQLite connection: its settings, driving a work in one go, naming its errors.
+
+Threads, groups and commits are left to `sqlite_writer` and `sqlite`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+from urllib.parse import quote
+
+from bough.errors import BoughError, Busy, Conflict, Internal, Invalid
+from bough.storage.backend import Tx, TxState
+from bough.storage.queries import Query, Statement
+
+T = TypeVar("T")
+Synchronous = Literal["NORMAL", "FULL"]
+
+# Another process (a backup tool, `bough db`) may hold the file for a moment; longer is a fault to report.
+BUSY_TIMEOUT_SECONDS = 5.0
+# All of Bough's statements fit, so each is prepared once per connection.
+STATEMENTS_KEPT = 512
+# Page cache of each connection. No mmap: its pages count as ours, and memory would grow with the file.
+CACHE_KIB = 4_096
+# A burst may grow the log; it is cut back to this at the next checkpoint.
+WAL_KEPT_BYTES = 16 * 1024 * 1024
+
+_KINDS = {
+    "SQLITE_CONSTRAINT_UNIQUE": "unique",
+    "SQLITE_CONSTRAINT_PRIMARYKEY": "unique",
+    "SQLITE_CONSTRAINT_FOREIGNKEY": "foreign_key",
+    "SQLITE_CONSTRAINT_CHECK": "check",
+    "SQLITE_CONSTRAINT_NOTNULL": "not_null",
+}
+
+
+def connect(path: Path, *, synchronous: Synchronous = "NORMAL", read_only: bool = False) -> sqlite3.Connection:
+    """Open the file with our settings; a new file is for its owner alone, since it holds tokens."""
+    if not read_only:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={'ro' if read_only else 'rw'}",
+        uri=True,
+        timeout=BUSY_TIMEOUT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=STATEMENTS_KEPT,
+    )
+    try:
+        _configure(connection, path, synchronous, read_only)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _configure(connection: sqlite3.Connection, path: Path, synchronous: Synchronous, read_only: bool) -> None:
+    if read_only:
+        connection.execute("PRAGMA query_only = ON")
+    else:
+        mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        if mode != "wal":
+            raise Invalid(
+                "database_path", f"{path} is on a file system without shared memory; SQLite needs it for WAL."
+            )
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
+        connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    # As in PostgreSQL; and only so can `id LIKE '019a3af2%'` use an index.
+    connection.execute("PRAGMA case_sensitive_like = ON")
+
+
+def drive(work: Callable[[Tx], Awaitable[T]], tx: SqliteTx) -> T:
+    """Run `work` to its end in this thread: awaits on `tx` never suspend, and any other is refused."""
+    steps = work(tx).__await__()
+    try:
+        awaited = next(steps)
+    except StopIteration as done:
+        tx.refuse_if_failed()
+        return done.value
+    except RuntimeError as error:
+        if "no running event loop" in str(error):
+            raise _foreign_await() from error
+        raise
+    cast("Any", steps).close()
+    if hasattr(awaited, "_asyncio_future_blocking"):
+        # asyncio marks a future as awaited; left so, the next to await it would fail.
+        awaited._asyncio_future_blocking = False
+    raise _foreign_await()
+
+
+def _foreign_await() -> Internal:
+    return Internal("foreign_await", "A work awaited something else than its Tx; do that before or after it.")
+
+
+def translate(error: sqlite3.Error) -> BoughError:
+    """Name an error of SQLite as callers know it."""
+    name: str = getattr(error, "sqlite_errorname", "")
+    if name.startswith("SQLITE_CONSTRAINT"):
+        return Conflict(f"constraint_{_KINDS.get(name, 'other')}", str(error))
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return Busy("database_busy", f"The database is held by another process: {error}.")
+    if name.startswith("SQLITE_FULL"):
+        return Busy("disk_full", "The disk of the database is full.")
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return Invalid("not_a_database", f"The file is not a SQLite database, or is damaged: {error}.")
+    return Internal("database_error", f"{name or 'sqlite3'}: {error}")
+
+
+class SqliteTx(TxState):
+    """A `Tx` on a connection whose transaction is begun and ended by others."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    async def all(self, query: Query, type: type[T], /, **params: Any) -> list[T]:
+        statement, cursor, rows = self._execute(query, params)
+        return statement.mapper(type, lambda: _columns(cursor))(rows)
+
+    async def one(self, query: Query, type: type[T], /, **params: Any) -> T | None:
+        statement, cursor, rows = self._execute(query, params)
+        mapped = statement.mapper(type, lambda: _columns(cursor))(rows[:1])
+        return mapped[0] if mapped else None
+
+    async def value(self, query: Query, /, **params: Any) -> Any | None:
+        rows = self._execute(query, params)[2]
+        return rows[0][0] if rows else None
+
+    async def run(self, query: Query, /, **params: Any) -> int:
+        return max(self._execute(query, params)[1].rowcount, 0)
+
+    def _execute(self, query: Query, params: dict[str, Any]) -> tuple[Statement, sqlite3.Cursor, list[Any]]:
+        self.refuse_if_failed()
+        statement, values = query.bind("sqlite", params)
+        try:
+            cursor = self._connection.execute(statement.sql, values)
+            return statement, cursor, cursor.fetchall()
+        except sqlite3.Error as error:
+            self.failure = translate(error)
+            raise self.failure from error
+
+
+def _columns(cursor: sqlite3.Cursor) -> list[str]:
+    return [column[0] for column in cursor.description or ()]

@@ -1,0 +1,148 @@
+"""Owns the one thread that writes to a SQLite file: it runs queued works in groups, with one commit each.
+
+Opening and closing the connection is left to `sqlite`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import sqlite3
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeVar
+
+from bough.errors import Busy
+from bough.storage.backend import Listeners, Tx
+from bough.storage.sqlite_tx import SqliteTx, drive, translate
+
+T = TypeVar("T")
+
+# Nobody in a group is answered before its commit, so a group must stay a matter of a few milliseconds.
+GROUP_MAX = 100
+
+
+class _GroupLost(Exception):
+    """SQLite has ended the transaction of the group by itself."""
+
+
+def _lost() -> Busy:
+    return Busy("database_busy", "Another change of the same commit failed and took this one along; try again.")
+
+
+class _Job:
+    __slots__ = ("context", "error", "future", "notifications", "result", "work")
+
+    def __init__(self, work: Callable[[Tx], Awaitable[Any]], future: asyncio.Future[Any]) -> None:
+        self.work = work
+        self.future = future
+        self.context = contextvars.copy_context()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.notifications: Iterable[tuple[str, str]] = ()
+
+
+class Writer:
+    """Takes works from the event loop and answers after commit."""
+
+    def __init__(self, connection: sqlite3.Connection, listeners: Listeners, finish: Callable[[], None]) -> None:
+        """`finish` is called in the thread after the last work, to close what may take time to close."""
+        self._connection = connection
+        self._listeners = listeners
+        self._finish = finish
+        self._loop = asyncio.get_running_loop()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._closed: asyncio.Future[None] | None = None
+        # A daemon, so that a program that forgets to close still ends; the file survives that like any crash.
+        self._thread = threading.Thread(target=self._serve, name="bough-sqlite-writer", daemon=True)
+        self._thread.start()
+
+    async def submit(self, work: Callable[[Tx], Awaitable[T]]) -> T:
+        if self._closed is not None:
+            raise Busy("database_closed", "The database is closed.")
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._jobs.put(_Job(work, future))
+        return await future
+
+    async def close(self) -> None:
+        """Finish everything queued before, then end the thread."""
+        if self._closed is None:
+            self._closed = self._loop.create_future()
+            self._jobs.put(None)
+        await asyncio.shield(self._closed)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        last = False
+        while not last:
+            group: list[_Job] = []
+            job = self._jobs.get()
+            while job is not None:
+                group.append(job)
+                if len(group) == GROUP_MAX or self._jobs.empty():
+                    break
+                job = self._jobs.get()
+            last = job is None
+            if group:
+                self._run(group)
+                self._tell(self._deliver, group)
+        try:
+            self._finish()
+        finally:
+            self._tell(self._end)
+
+    def _run(self, group: list[_Job]) -> None:
+        """Run a group in one transaction: a failed work is undone alone, a failed commit fails them all."""
+        execute = self._connection.execute
+        try:
+            execute("BEGIN IMMEDIATE")
+            for job in group:
+                if not job.future.cancelled():
+                    self._run_one(job)
+            execute("COMMIT")
+        except (sqlite3.Error, _GroupLost) as error:
+            if self._connection.in_transaction:
+                execute("ROLLBACK")
+            for job in group:
+                if job.error is None:
+                    job.error = translate(error) if isinstance(error, sqlite3.Error) else _lost()
+                    job.error.__cause__ = error
+
+    def _run_one(self, job: _Job) -> None:
+        execute = self._connection.execute
+        execute("SAVEPOINT work")
+        tx = SqliteTx(self._connection)
+        try:
+            job.result = job.context.run(drive, job.work, tx)
+            job.notifications = tx.notifications
+        except BaseException as error:
+            job.error = error
+            if not self._connection.in_transaction:
+                # Some failures, such as a full disk, make SQLite undo the whole transaction by itself.
+                raise _GroupLost from error
+            execute("ROLLBACK TO work")
+        execute("RELEASE work")
+
+    def _tell(self, callback: Callable[..., None], *arguments: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError:
+            # The loop was closed before the backend: the works are committed, and nobody is left to be told.
+            return
+
+    def _deliver(self, group: list[_Job]) -> None:
+        for job in group:
+            if job.error is None:
+                for channel, payload in job.notifications:
+                    self._listeners.deliver(channel, payload)
+            if job.future.done():
+                continue
+            if job.error is None:
+                job.future.set_result(job.result)
+            else:
+                job.future.set_exception(job.error)
+
+    def _end(self) -> None:
+        if self._closed is not None:
+            self._closed.set_result(None)

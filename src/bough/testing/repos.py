@@ -1,0 +1,33 @@
+"""Temporary git repositories, made with the real git."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from bough.git.run import environment
+
+_WHO = {
+    "GIT_AUTHOR_NAME": "Bough",
+    "GIT_AUTHOR_EMAIL": "bough@example.invalid",
+    "GIT_COMMITTER_NAME": "Bough",
+    "GIT_COMMITTER_EMAIL": "bough@example.invalid",
+}
+
+
+def git(path: Path, *arguments: str) -> str:
+    """Runs git in `path`; fails loudly."""
+    done = subprocess.run(
+        ["git", *arguments], cwd=path, env=environment() | _WHO, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def make_repo(path: Path) -> Path:
+    """A repository with one commit on branch `main`."""
+    path.mkdir(parents=True, exist_ok=True)
+    git(path, "init", "--quiet", "--initial-branch=main")
+    (path / "README.md").write_text("# A repository\n", "utf-8")
+    git(path, "add", "README.md")
+    git(path, "commit", "--quiet", "--message", "Begin.")
+    return path

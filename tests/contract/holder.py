@@ -1,0 +1,19 @@
+"""A program that owns a name of a database until it is killed. Who tries to take it is left to the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from bough.storage.open import open_backend
+
+
+async def main(url: str, name: str) -> None:
+    backend = await open_backend(url)
+    async with backend.own(name):
+        print("held", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

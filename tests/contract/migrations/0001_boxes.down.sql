@@ -1,0 +1,2 @@
+DROP TABLE things;
+DROP TABLE boxes;

@@ -1,0 +1,99 @@
+"""Names owned by one process, and counted places, on both databases (L1, O3)."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.errors import Busy
+from bough.storage.backend import Backend
+from bough.storage.open import open_backend
+
+HOLDER = Path(__file__).with_name("holder.py")
+
+
+async def is_free(backend: Backend, name: str) -> bool:
+    try:
+        async with backend.own(name):
+            return True
+    except Busy:
+        return False
+
+
+async def test_a_name_has_one_owner_even_within_a_process(empty: Backend, database_url: str) -> None:
+    """L1: a second server on the same data is refused clearly."""
+    other = await open_backend(database_url)
+    async with empty.own("server"):
+        for backend in (empty, other):
+            with pytest.raises(Busy, match="server") as caught:
+                async with backend.own("server"):
+                    pytest.fail("owned twice")
+            assert caught.value.code == "database_in_use"
+        async with other.own("host-h7/ü"):
+            assert not await is_free(empty, "host-h7/ü")
+    assert await is_free(other, "server")
+    await other.close()
+
+
+async def test_an_owner_that_fails_frees_the_name(empty: Backend) -> None:
+    """L1: however the body ends."""
+    with pytest.raises(LookupError):
+        async with empty.own("server"):
+            raise LookupError
+    assert await is_free(empty, "server")
+
+
+async def test_a_killed_process_frees_its_name(empty: Backend, database_url: str, eventually: Any) -> None:
+    """Q4: kill -9 needs no clean-up by anyone."""
+    holder = await asyncio.create_subprocess_exec(
+        sys.executable, HOLDER, database_url, "server", stdout=asyncio.subprocess.PIPE
+    )
+    assert holder.stdout is not None
+    assert await holder.stdout.readline() == b"held\n"
+    assert not await is_free(empty, "server")
+    holder.kill()
+    await eventually(lambda: is_free(empty, "server"))
+    await holder.wait()
+
+
+async def test_slots_are_counted(empty: Backend) -> None:
+    """T5: never more than the limit, every number once, and everybody gets a turn."""
+    held: set[int] = set()
+    most = 0
+
+    async def one() -> None:
+        nonlocal most
+        async with empty.slot("agents", 3) as number:
+            assert number in range(3) and number not in held
+            held.add(number)
+            most = max(most, len(held))
+            await asyncio.sleep(0.002)
+            held.remove(number)
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(one() for _ in range(20)))
+    assert most == 3
+
+
+async def test_slots_of_different_names_are_apart(empty: Backend) -> None:
+    """T5: one pool's crowd is not another's."""
+    async with asyncio.timeout(10), empty.slot("a", 1) as one, empty.slot("b", 1) as other:
+        assert (one, other) == (0, 0)
+
+
+async def test_a_waiter_that_gives_up_leaves_no_hole(empty: Backend) -> None:
+    """T5: a cancelled waiter takes no place with it."""
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(empty.slot("agents", 1))
+        waiting = asyncio.create_task(stack.enter_async_context(empty.slot("agents", 1)))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    async with asyncio.timeout(10), empty.slot("agents", 1) as number:
+        assert number == 0

@@ -1,0 +1,258 @@
+"""What a transaction and a read promise, on both databases (R6, Q4)."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from bough.errors import Busy, Conflict, Internal
+from bough.storage import queries
+from bough.storage.backend import Backend, Tx
+from bough.storage.open import open_backend
+
+WRITER = Path(__file__).with_name("writer.py")
+Q = queries.load("boxes", Path(__file__).with_name("sql"))
+
+
+async def ids(backend: Backend) -> list[str]:
+    return [id for (id,) in await backend.read(lambda tx: tx.all(Q.ids, tuple[str]))]
+
+
+async def add(backend: Backend, id: str) -> None:
+    await backend.transaction(lambda tx: tx.run(Q.add, id=id, label=id))
+
+
+async def test_commit_is_seen_by_the_next_read_and_by_other_connections(backend: Backend, database_url: str) -> None:
+    """Q4: what was answered is stored, for everyone."""
+    other = await open_backend(database_url)
+    for number in range(20):
+        await add(backend, f"box-{number:02}")
+        assert len(await ids(backend)) == number + 1
+        assert len(await ids(other)) == number + 1
+    await other.close()
+
+
+async def test_returns_what_the_work_returns(backend: Backend) -> None:
+    """R6: results come back from the work."""
+
+    async def work(tx: Tx) -> tuple[int, object]:
+        await tx.run(Q.add, id="b1", label="one")
+        return await tx.run(Q.hit, id="b1"), await tx.value(Q.hits, id="b1")
+
+    assert await backend.transaction(work) == (1, 1)
+
+
+async def test_a_work_that_raises_leaves_nothing(backend: Backend) -> None:
+    """R6: all of a work or none of it."""
+
+    async def work(tx: Tx) -> None:
+        await tx.run(Q.add, id="b1", label="one")
+        raise LookupError("on purpose")
+
+    with pytest.raises(LookupError, match="on purpose"):
+        await backend.transaction(work)
+    assert await ids(backend) == []
+
+
+async def test_works_that_fail_do_not_take_others_along(backend: Backend) -> None:
+    """R6: works queued at the same moment share a commit, not a fate."""
+
+    async def work(tx: Tx, number: int) -> int:
+        await tx.run(Q.add, id=f"box-{number:02}", label=f"label {number}")
+        if number % 3 == 0:
+            raise LookupError(str(number))
+        if number % 5 == 0:
+            await tx.run(Q.add, id=f"box-{number:02}", label="twice")
+        return number
+
+    results = await asyncio.gather(
+        *(backend.transaction(lambda tx, n=number: work(tx, n)) for number in range(50)),
+        return_exceptions=True,
+    )
+    kept = [number for number in range(50) if number % 3 and number % 5]
+    assert [result for result in results if isinstance(result, int)] == kept
+    assert {type(result) for result in results} == {int, LookupError, Conflict}
+    assert await ids(backend) == [f"box-{number:02}" for number in kept]
+
+
+async def test_concurrent_increments_in_one_statement_lose_nothing(backend: Backend) -> None:
+    """Q4: 200 increments at once make 200."""
+    await add(backend, "b1")
+    await asyncio.gather(*(backend.transaction(lambda tx: tx.run(Q.hit, id="b1")) for _ in range(200)))
+    assert await backend.read(lambda tx: tx.value(Q.hits, id="b1")) == 200
+
+
+async def test_concurrent_read_then_write_loses_nothing(backend: Backend) -> None:
+    """Q4: a work may read, think and write as if it were alone."""
+    await add(backend, "b1")
+
+    async def work(tx: Tx) -> None:
+        hits = await tx.value(Q.hits, id="b1")
+        assert isinstance(hits, int)
+        await tx.run(Q.set_hits, id="b1", hits=hits + 1)
+
+    await asyncio.gather(*(backend.transaction(work) for _ in range(200)))
+    assert await backend.read(lambda tx: tx.value(Q.hits, id="b1")) == 200
+
+
+async def test_two_processes_writing_lose_nothing(backend: Backend, database_url: str) -> None:
+    """Q4: the same with a second backend on the database, as another process would have."""
+    await add(backend, "b1")
+    other = await open_backend(database_url)
+
+    async def work(tx: Tx) -> None:
+        hits = await tx.value(Q.hits, id="b1")
+        assert isinstance(hits, int)
+        await tx.run(Q.set_hits, id="b1", hits=hits + 1)
+
+    await asyncio.gather(*(which.transaction(work) for _ in range(30) for which in (backend, other)))
+    assert await backend.read(lambda tx: tx.value(Q.hits, id="b1")) == 60
+    await other.close()
+
+
+async def test_a_swallowed_failure_still_fails_the_work(backend: Backend) -> None:
+    """R6: after a failed statement nothing of the work is kept, even if the work hides it."""
+    await add(backend, "b1")
+
+    async def work(tx: Tx) -> str:
+        await tx.run(Q.add, id="b2", label="two")
+        with pytest.raises(Conflict):
+            await tx.run(Q.add, id="b1", label="again")
+        return "fine"
+
+    with pytest.raises(Conflict) as caught:
+        await backend.transaction(work)
+    assert caught.value.code == "constraint_unique"
+    assert await ids(backend) == ["b1"]
+
+
+async def test_constraints_have_the_same_names(backend: Backend) -> None:
+    """R6: foreign keys are enforced, and each broken rule has its code."""
+    await add(backend, "b1")
+    works: dict[str, Callable[[Tx], Awaitable[int]]] = {
+        "constraint_foreign_key": lambda tx: tx.run(Q.add_thing, id="t1", box_id="nowhere", body=None),
+        "constraint_unique": lambda tx: tx.run(Q.add, id="b2", label="b1"),
+        "constraint_check": lambda tx: tx.run(Q.set_hits, id="b1", hits=-1),
+        "constraint_not_null": lambda tx: tx.run(Q.set_hits, id="b1", hits=None),
+    }
+    for code, work in works.items():
+        with pytest.raises(Conflict) as caught:
+            await backend.transaction(work)
+        assert caught.value.code == code
+    await backend.transaction(lambda tx: tx.run(Q.add_thing, id="t1", box_id="b1", body=None))
+    with pytest.raises(Conflict):
+        await backend.transaction(lambda tx: tx.run(Q.remove, id="other"))
+
+
+async def test_a_read_is_one_snapshot(backend: Backend, database_url: str) -> None:
+    """A1: a page and its total agree, whatever is written in between."""
+    other = await open_backend(database_url)
+    await add(backend, "b1")
+    first_read, written = asyncio.Event(), asyncio.Event()
+
+    if backend.dialect == "sqlite":
+        # The work runs in a thread there, so it is the thread that waits.
+        loop = asyncio.get_running_loop()
+
+        async def work(tx: Tx) -> tuple[object, object]:
+            before = await tx.value(Q.count)
+            loop.call_soon_threadsafe(first_read.set)
+            asyncio.run_coroutine_threadsafe(written.wait(), loop).result(10)
+            return before, await tx.value(Q.count)
+    else:
+
+        async def work(tx: Tx) -> tuple[object, object]:
+            before = await tx.value(Q.count)
+            first_read.set()
+            await written.wait()
+            return before, await tx.value(Q.count)
+
+    reading = asyncio.create_task(backend.read(work, long=True))
+    await first_read.wait()
+    await add(other, "b2")
+    written.set()
+    assert await reading == (1, 1)
+    assert len(await ids(backend)) == 2
+    await other.close()
+
+
+async def test_reads_cannot_write(backend: Backend) -> None:
+    """A1: a read that writes is a bug, and is told so."""
+    for long in (False, True):
+        with pytest.raises(Internal):
+            await backend.read(lambda tx: tx.run(Q.add, id="b1", label="one"), long=long)
+    assert await ids(backend) == []
+
+
+async def test_long_reads_block_neither_writers_nor_readers_nor_the_loop(backend: Backend) -> None:
+    """A1: a search that takes long is nobody else's problem."""
+    beats = 0
+
+    async def heart() -> None:
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.001)
+            beats += 1
+
+    beating = asyncio.create_task(heart())
+    long = asyncio.create_task(backend.read(lambda tx: tx.value(Q.slow, n=1_000_000), long=True))
+    for number in range(10):
+        await add(backend, f"box-{number}")
+        assert len(await ids(backend)) == number + 1
+    assert not long.done()
+    assert await long == 1_000_000
+    beating.cancel()
+    assert beats > 5
+
+
+async def test_the_writer_is_not_starved_by_reads(backend: Backend) -> None:
+    """Q4: a write gets through while readers never pause."""
+    stop = False
+
+    async def reader() -> None:
+        while not stop:
+            await ids(backend)
+            await asyncio.sleep(0)
+
+    readers = [asyncio.create_task(reader()) for _ in range(8)]
+    async with asyncio.timeout(10):
+        for number in range(20):
+            await add(backend, f"box-{number}")
+    stop = True
+    await asyncio.gather(*readers)
+
+
+async def test_a_cancelled_caller_does_not_disturb_others(backend: Backend) -> None:
+    """A4: a client that hangs up costs nobody else anything."""
+    tasks = [asyncio.create_task(add(backend, f"box-{number:02}")) for number in range(20)]
+    await asyncio.sleep(0)
+    for task in tasks[::2]:
+        task.cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(result is None for result in results[1::2])
+    assert {f"box-{number:02}" for number in range(1, 20, 2)} <= set(await ids(backend))
+
+
+async def test_after_close_everything_is_refused(empty: Backend) -> None:
+    """L1: stopping is final, and can be said twice."""
+    await empty.close()
+    await empty.close()
+    for call in (empty.transaction, empty.read):
+        with pytest.raises(Busy) as caught:
+            await call(lambda tx: tx.value(Q.count))
+        assert caught.value.code == "database_closed"
+
+
+async def test_what_was_answered_outlives_a_killed_process(backend: Backend, database_url: str) -> None:
+    """Q4: kill -9 in the middle of writing loses nothing that was acknowledged."""
+    writer = await asyncio.create_subprocess_exec(sys.executable, WRITER, database_url, stdout=asyncio.subprocess.PIPE)
+    assert writer.stdout is not None
+    acknowledged = [(await writer.stdout.readline()).decode().strip() for _ in range(100)]
+    writer.kill()
+    acknowledged += (await writer.stdout.read()).decode().split("\n")[:-1]
+    await writer.wait()
+    assert set(acknowledged) <= set(await ids(backend))

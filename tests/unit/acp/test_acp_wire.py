@@ -1,0 +1,162 @@
+"""The envelope: every kind of line, odd ones included."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from bough.agents.acp.wire import (
+    AgentRequest,
+    Junk,
+    Notification,
+    Response,
+    RpcError,
+    Update,
+    decode,
+    encode_error,
+    encode_result,
+)
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def update_line(update: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":' + update + b"}}"
+
+
+@pytest.mark.parametrize("kind", ["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"])
+def test_a_chunk_has_its_text(kind: str) -> None:
+    """R4: text of the agent and of the user is read out, with the message that it belongs to."""
+    raw = b'{"sessionUpdate":"%s","content":{"type":"text","text":"h\xc3\xa9"},"messageId":"m"}' % kind.encode()
+    assert decode(update_line(raw)) == Update("s", kind, "hé", "m", raw)
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw"),
+    [
+        (
+            "agent_message_chunk",
+            b'{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":""}}',
+        ),
+        ("agent_message_chunk", b'{"sessionUpdate":"agent_message_chunk","content":"bare"}'),
+        (
+            "agent_message_chunk",
+            b'{"content":{"type":"text","text":1},"sessionUpdate":"agent_message_chunk"}',
+        ),
+        ("tool_call", b'{"toolCallId":"t", "content":[{"type":"diff"}],\t"sessionUpdate":"tool_call"}'),
+        ("tool_call_update", b'{"sessionUpdate":"tool_call_update","content":null}'),
+        (
+            "compaction_summary_chunk",
+            b'{"sessionUpdate":"compaction_summary_chunk","content":{"type":"text"}}',
+        ),
+        ("_own/kind", b'{"sessionUpdate":"_own/kind","messageId":7}'),
+        ("", b'{"sessionUpdate":5}'),
+        ("", b"{}"),
+    ],
+)
+def test_any_other_update_keeps_its_bytes(kind: str, raw: bytes) -> None:
+    """R4: an update that we do not read, or do not know, is kept as it was written."""
+    message = decode(update_line(raw))
+    assert isinstance(message, Update)
+    assert (message.kind, message.text, message.raw) == (kind, None, raw)
+
+
+@given(fields=st.dictionaries(st.text(max_size=8), JSON, max_size=4), kind=st.text(max_size=10))
+def test_unknown_updates_are_kept_byte_for_byte(fields: dict[str, object], kind: str) -> None:
+    """R4: whatever an agent puts into an update comes out as the same bytes."""
+    raw = msgspec.json.encode({**fields, "sessionUpdate": kind})
+    message = decode(update_line(raw))
+    assert isinstance(message, Update)
+    assert (message.session_id, message.kind, message.raw) == ("s", kind, raw)
+
+
+def test_meta_in_an_update_changes_nothing() -> None:
+    """C1: `_meta` cannot take the place of a field, and is not lost."""
+    raw = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":{"text":"b"}}'
+    line = update_line(raw)[:-2] + b',"_meta":{"sessionId":"spoofed","update":null}}}'
+    assert decode(line) == Update("s", "agent_message_chunk", "a", None, raw)
+
+
+@pytest.mark.parametrize(("number", "found"), [(b"0", 0), (b'"0"', "0"), (b"null", None)])
+def test_a_request_keeps_its_id(number: bytes, found: int | str | None) -> None:
+    """C1: ids of the agent come back exactly: a number, a string and null are three things."""
+    line = b'{"jsonrpc":"2.0","id":' + number + b',"method":"session/request_permission","params":{"a": 1}}'
+    request = decode(line)
+    assert isinstance(request, AgentRequest)
+    assert (request.id, request.method, bytes(request.params)) == (
+        found,
+        "session/request_permission",
+        b'{"a": 1}',
+    )
+    assert encode_result(request.id, {}) == b'{"jsonrpc":"2.0","id":' + number + b',"result":{}}'
+    assert b'"id":' + number in encode_error(request.id, -32601, "no")
+
+
+def test_an_update_with_an_id_is_a_request() -> None:
+    """C1: who gives an id waits for an answer, whatever the method."""
+    line = b'{"id":4,"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"x"}}}'
+    assert isinstance(decode(line), AgentRequest)
+
+
+def test_answers() -> None:
+    """C1: results, errors with data, errors of an odd shape, and a result that was left out."""
+    assert decode(b'{"jsonrpc":"2.0","id":"k","result":{"a":1}}') == Response("k", Raw(b'{"a":1}'), None)
+    assert decode(b'{"id":"k","result":null,"error":{"code":-32000,"message":"m","data":[1]}}') == Response(
+        "k", Raw(), RpcError(-32000, "m", [1])
+    )
+    assert decode(b'{"id":"k","error":"broken"}') == Response("k", Raw(), RpcError(-32603, '"broken"'))
+    assert decode(b'{"id":"k","result":{},"error":null}') == Response("k", Raw(b"{}"), None)
+    assert decode(b'{"id":"k"}') == Response("k", Raw(b"null"), None)
+
+
+def test_other_notifications() -> None:
+    """C1: a notification with and without parameters."""
+    assert decode(b'{"method":"_x/y","params":[1]} \r') == Notification("_x/y", Raw(b"[1]"))
+    assert decode(b'{"method":"_x/y"}') == Notification("_x/y", Raw())
+
+
+def test_half_a_character_is_replaced() -> None:
+    """R4: text cut inside a surrogate pair is kept, but for the half that cannot be stored; pairs stay."""
+    template = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
+    for written, read in [
+        (rb"a\ud83d", "a\ufffd"),
+        (rb"\uDE00b", "\ufffdb"),
+        (rb"\ud83d\ude00 \ud83d", "\U0001f600 \ufffd"),
+        (rb"\\ud83d \ud83d", "\\ud83d \ufffd"),
+        (rb"\ud83d\ude00", "\U0001f600"),
+    ]:
+        message = decode(update_line(template % written))
+        assert isinstance(message, Update)
+        assert message.text == read
+        assert msgspec.json.decode(message.raw)["content"]["text"] == read
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"plain words",
+        b"[1,2]",
+        b'"x"',
+        b"null",
+        b"{}",
+        b'{"id":1.5,"result":{}}',
+        b'{"method":5}',
+        b'{"jsonrpc":"2.0","id":"k","res',
+        b'{"method":"session/update","params":{"sessionId":"s"}}',
+        b'{"method":"session/update","params":{"sessionId":"s","update":[1]}}',
+        b'{"method":"x","params":"\xff"}',
+        b'{"method":"x","params":' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+        update_line(b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\xff"}}'),
+        update_line(b'{"sessionUpdate":"tool_call","title":"\xff"}'),
+    ],
+)
+def test_junk(line: bytes) -> None:
+    """C1: what is no message is told apart, and never breaks the reader."""
+    with pytest.raises(Junk):
+        decode(line)

@@ -1,0 +1,81 @@
+"""Owns the proof that the language of prompts is read as documented, and that no text can break the reader.
+It leaves what the directives do to the integration tests.
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bough.agents.demo import directives as d
+
+# Texts in which single brackets balance, nested ones included.
+plain = st.text(st.characters(blacklist_characters="[]", blacklist_categories=("Cs",)))
+balanced = st.recursive(plain, lambda inner: st.tuples(plain, inner, plain).map(lambda t: f"{t[0]}[{t[1]}]{t[2]}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("nothing here", []),
+        ("[one] bracket", []),
+        ("[[say hi]]", [d.Say("hi")]),
+        ("[[say]]", [d.Say("")]),
+        ("[[ say  two spaces ]]", [d.Say(" two spaces ")]),
+        ("[[say a\nb]]", [d.Say("a\nb")]),
+        ("[[say a [[b]] c]]", [d.Say("a [[b]] c")]),
+        ("[[say [a]]]", [d.Say("[a]")]),
+        ("[[say a [ b]] then [[say c]]", [d.Say("a [ b"), d.Say("c")]),
+        ("[[say :-] ]]", [d.Say(":-] ")]),
+        ("x [[think a]] y [[slow 3 0.5]] z", [d.Think("a"), d.Slow(3, 0.5)]),
+        ("[[slow 2 0]]", [d.Slow(2, 0.0)]),
+        ("[[flood 7]]", [d.Flood(7)]),
+        ("[[plan A; B ;;C]]", [d.Plan(["A", "B", "C"])]),
+        ("[[write a/b.txt some  text\n]]", [d.Write("a/b.txt", "some  text\n")]),
+        ("[[write empty]]", [d.Write("empty", "")]),
+        ("[[run [[ -f x ]] && echo [a-z]*]]", [d.Run("[[ -f x ]] && echo [a-z]*")]),
+        ('[[mcp t {"a": [1, [2]]}]]', [d.Mcp("t", {"a": [1, [2]]})]),
+        ('[[mcp t {"a": [[1], [2]]}]]', [d.Mcp("t", {"a": [[1], [2]]})]),
+        ("[[mcp t]]", [d.Mcp("t", {})]),
+        ("[[fail oh no]]", [d.Fail("oh no")]),
+        ("[[recall]][[hang]]", [d.Simple("recall"), d.Simple("hang")]),
+        ("[[crash]]", [d.Simple("crash")]),
+    ],
+)
+def test_directives_are_read(text: str, found: list[d.Directive]) -> None:
+    """L5: each directive with its arguments; brackets nest; text between directives is not obeyed."""
+    assert d.parse(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[[jump]]", "[[]]", "[[say never closed", "[[Say x]]", "[[recall x]]", "[[crash now]]", "[[run  ]]"),
+        *("[[slow]]", "[[slow 3]]", "[[slow 0 1]]", "[[slow 3 -1]]", "[[slow 3 inf]]", "[[slow 3 nan]]"),
+        *("[[slow ² 1]]", "[[flood]]", "[[flood -1]]", "[[flood 1.5]]", "[[flood 1000001]]", "[[flood 99999999999]]"),
+        *("[[plan]]", "[[plan ; ;]]", "[[write]]", "[[mcp]]", "[[mcp t [1]]]", '[[mcp t {"a"}]]'),
+    ],
+)
+def test_malformed_directives_are_told_apart(text: str) -> None:
+    """L5: an unknown name or a bad argument is malformed, with the source and a reason."""
+    (found,) = d.parse(text)
+    assert isinstance(found, d.Malformed)
+    assert (found.source, bool(found.reason)) == (text, True)
+
+
+@given(st.text(st.characters(blacklist_categories=("Cs",))) | st.text("[] say0"))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    """L5: whatever a prompt contains, it is read; without `[[` there is no directive."""
+    assert bool(d.parse(text)) == ("[[" in text)
+
+
+@given(balanced)
+def test_balanced_text_comes_through_to_the_letter(text: str) -> None:
+    """L5: brackets nest, so any text whose brackets balance can be said as it is."""
+    assert d.parse(f"before [[say {text}]] after") == [d.Say(text)]
+
+
+@given(st.lists(balanced))
+def test_directives_follow_one_another(texts: list[str]) -> None:
+    """L5: directives are found one by one and in order, whatever stands between them."""
+    joined = " - ".join(f"[[say {text}]]" for text in texts)
+    assert d.parse(joined) == [d.Say(text) for text in texts]

@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
-import os
-from collections.abc import AsyncGenerator, Coroutine, Generator
-from pathlib import Path
+from collections.abc import AsyncGenerator, Coroutine
 from typing import Any
 
 import structlog
@@ -31,7 +28,7 @@ from bough.core.store import Store
 from bough.core.tasks import Tasks
 from bough.core.transcript import Transcript
 from bough.core.upkeep import Upkeep
-from bough.errors import Busy
+from bough.datafolder import only_one
 from bough.settings import Settings
 from bough.storage import migrate
 from bough.storage.backend import Backend
@@ -45,7 +42,7 @@ async def running(settings: Settings, launch: Launch = start_process) -> AsyncGe
     """A whole Bough without its doors: database open and up to date, leftovers repaired, queues draining."""
     data = settings.data_path
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with _only_one(data):
+    with only_one(data):
         synchronous = "FULL" if settings.synchronous == "full" else "NORMAL"
         db = await open_backend(settings.database_url, synchronous=synchronous)
         try:
@@ -113,20 +110,3 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
 def _report(job: asyncio.Task[None]) -> None:
     if not job.cancelled() and (error := job.exception()) is not None:
         log.error("background_work_broke", error=repr(error), exc_info=error)
-
-
-@contextlib.contextmanager
-def _only_one(data: Path) -> Generator[None]:
-    """Refuses a second server on the same data folder; the lock goes with the process, however it ends."""
-    handle = os.open(data / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Busy(
-                "data_folder_in_use",
-                f"Another Bough server runs on {data}. Stop it, or choose another folder with --data.",
-            ) from None
-        yield
-    finally:
-        os.close(handle)

@@ -12,11 +12,12 @@ import asyncpg
 import psutil
 import pytest
 
-from bough.errors import Busy, Internal
+from bough.errors import Busy, Internal, Invalid
 from bough.storage import migrate, postgres_locks, queries
 from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend
 from bough.storage.queries import Query
+from bough.testing.postgres import Postgres
 
 pytestmark = pytest.mark.postgres
 
@@ -192,6 +193,13 @@ async def test_a_server_that_is_not_there_is_told(url: str) -> None:
     with pytest.raises(Busy) as caught:
         await open_backend(url)
     assert caught.value.code == "database_unreachable"
+
+
+async def test_a_database_that_is_not_there_is_told(postgres_server: Postgres) -> None:
+    """L1: a wrong name is the caller's to mend."""
+    with pytest.raises(Invalid, match="nowhere") as caught:
+        await open_backend(postgres_server.url("nowhere"))
+    assert caught.value.code == "database_url"
 
 
 async def test_the_test_server_ends_with_the_process_that_started_it(eventually: Any) -> None:

@@ -17,6 +17,13 @@ class Exit(msgspec.Struct, frozen=True):
     stderr: str
 
 
+class Batch(msgspec.Struct, frozen=True, gc=False):
+    """Whole lines in order, without newline. An agent's lines are numbered from 1; `last` is that of the last one."""
+
+    lines: list[bytes]
+    last: int
+
+
 class LinkClosed(Exception):
     """No further line will come from, or can be sent to, the agent."""
 
@@ -31,15 +38,23 @@ class Link(Protocol):
     command: tuple[str, ...]
     pid: int
 
-    async def receive(self) -> list[bytes]:
-        """Returns one or more whole lines in order, without newline; raises LinkClosed after the last."""
+    async def receive(self) -> Batch:
+        """Returns the next one or more lines; raises LinkClosed after the last."""
         ...
 
-    async def send(self, line: bytes, key: str) -> None:
-        """Sends one line, and waits while the agent is slow to read.
+    async def send(self, line: bytes, key: str) -> bool:
+        """Sends one line, and waits while the agent is slow to read; False: this key was sent before, by whomever.
 
         The key names the line, for links that promise exactly once. A cancelled send still sends it whole.
         """
+        ...
+
+    def confirm(self, number: int) -> None:
+        """Says that the lines up to this number are stored: nobody will ask for them again."""
+        ...
+
+    def forget(self, prefix: str) -> None:
+        """Says that no line whose key begins like this will be sent again: its task is closed."""
         ...
 
     def stderr_tail(self) -> str:
@@ -51,4 +66,8 @@ class Link(Protocol):
 
         May be called again and from several places; a caller that is cancelled still waits for the end.
         """
+        ...
+
+    async def leave(self) -> None:
+        """Lets go of the agent without ending it, where it can live on without us; else ends it."""
         ...

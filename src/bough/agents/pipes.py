@@ -3,7 +3,6 @@ It leaves the process itself, and the decision to end it, to `bough.agents.proce
 
 import asyncio
 import contextlib
-import fcntl
 import os
 from collections import deque
 from typing import IO, cast
@@ -14,8 +13,6 @@ UNDELIVERED_LIMIT = 4 * 1024 * 1024
 """Bytes of whole lines that wait for the reader; beyond it the agent is left to wait on its full pipe."""
 STDERR_TAIL = 64 * 1024
 """Bytes of stderr that are kept: enough for a stack trace, too little to hurt."""
-PIPE_SIZE = 1024 * 1024
-"""Kernel buffer asked for stdout: larger reads while an agent floods; the most an ordinary user may ask."""
 
 
 class OutputPipe(asyncio.Protocol):
@@ -188,8 +185,6 @@ class Pipes:
         await loop.connect_write_pipe(lambda: self.input, self._pipe(writing=True))
         await loop.connect_read_pipe(lambda: self.output, self._pipe())
         await loop.connect_read_pipe(lambda: self.errors, self._pipe())
-        with contextlib.suppress(OSError):  # the user's share of pipe memory may be spent: only slower
-            fcntl.fcntl(self._child_ends[1], fcntl.F_SETPIPE_SZ, PIPE_SIZE)
 
     def close_child_ends(self) -> None:
         while self._child_ends:

@@ -5,14 +5,15 @@ import asyncio
 import contextlib
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from signal import Signals
-from typing import Self, cast
+from typing import Self
 
 from bough.agents import proctree
 from bough.agents.errors import command_name
 from bough.agents.lines import LINE_CAP
-from bough.agents.link import END_GRACE, Exit, LinkClosed
+from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 from bough.agents.pipes import Pipes
 from bough.errors import AgentFailed
 
@@ -27,14 +28,15 @@ POLL = 0.02
 class ProcessLink:
     """The lines of one agent process that we started and hold the pipes of."""
 
-    def __init__(self, command: tuple[str, ...], pid: int, pipes: Pipes, watch: "_Watch") -> None:
+    def __init__(self, command: tuple[str, ...], pipes: Pipes, process: "subprocess.Popen[bytes]") -> None:
         self.command = command
-        self.pid = pid
+        self.pid = process.pid
         self._pipes = pipes
-        self._watch = watch
-        self._root = proctree.find(pid) or proctree.Process(pid, 0)
-        self._closer = asyncio.create_task(self._close_when_over(), name=f"agent {pid} closer")
+        self._watch = _Watch(process)
+        self._root = proctree.find(self.pid) or proctree.Process(self.pid, 0)
+        self._closer = asyncio.create_task(self._close_when_over(), name=f"agent {self.pid} closer")
         self._ending: asyncio.Task[Exit] | None = None
+        self._received = 0
 
     async def __aenter__(self) -> Self:
         return self
@@ -42,10 +44,11 @@ class ProcessLink:
     async def __aexit__(self, *_: object) -> None:
         await self.end()
 
-    async def receive(self) -> list[bytes]:
-        batch = await self._pipes.output.batch()
-        if batch is not None:
-            return batch
+    async def receive(self) -> Batch:
+        lines = await self._pipes.output.batch()
+        if lines is not None:
+            self._received += len(lines)
+            return Batch(lines, self._received)
         # It cannot answer any more: say so to the agent, and to whoever waits for it to read.
         self._pipes.input.close()
         if self._pipes.output.overflow:
@@ -60,9 +63,16 @@ class ProcessLink:
             await _within(2 * LAST_WORDS, self._pipes.errors.ended)
         raise LinkClosed(self._exit())
 
-    async def send(self, line: bytes, key: str) -> None:
+    async def send(self, line: bytes, key: str) -> bool:
         if not await self._pipes.input.write(line):
             raise LinkClosed(self._exit())
+        return True
+
+    def confirm(self, number: int) -> None:
+        """Nothing is kept: the agent ends with us, and its lines with it."""
+
+    def forget(self, prefix: str) -> None:
+        """Nothing is kept: see `confirm`."""
 
     def stderr_tail(self) -> str:
         return self._pipes.errors.text()
@@ -79,6 +89,9 @@ class ProcessLink:
         if cancelled is not None:
             raise cancelled
         return self._ending.result()
+
+    async def leave(self) -> None:
+        await self.end()
 
     async def _end(self, grace: float) -> Exit:
         try:
@@ -125,14 +138,14 @@ async def start_process(
 ) -> ProcessLink:
     """Starts an agent in its own session; AgentFailed("agent_missing") when there is nothing to start."""
     program = _program(command, cwd, env)
-    pipes, watch = Pipes(line_cap), _Watch()
+    pipes = Pipes(line_cap)
     try:
         await pipes.open()
         stdin, stdout, stderr = pipes.child_ends
-        await asyncio.get_running_loop().subprocess_exec(
-            lambda: watch,
-            program,
-            *command[1:],
+        # Not the loop's own way to start processes: uvloop's lets the agent, and all that it starts, inherit
+        # second copies of the pipes, which then never end.
+        process = subprocess.Popen(  # noqa: ASYNC220 - takes a millisecond, as in the standard library's loop
+            [program, *command[1:]],
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -145,37 +158,34 @@ async def start_process(
         raise _missing(command, f"could not be started in {cwd}: {error.strerror or error}.") from error
     except BaseException:
         pipes.close()
-        watch.close()
         raise
     pipes.close_child_ends()
-    return ProcessLink(tuple(command), watch.pid, pipes, watch)
+    return ProcessLink(tuple(command), pipes, process)
 
 
-class _Watch(asyncio.SubprocessProtocol):
-    """Hears of the end of the process itself."""
+class _Watch:
+    """Hears of the end of the process itself, and reaps it."""
 
-    def __init__(self) -> None:
-        self._transport: asyncio.SubprocessTransport | None = None
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        self._fd = os.pidfd_open(process.pid)
+        asyncio.get_running_loop().add_reader(self._fd, self._reap)
         self.exited = asyncio.Event()
 
     @property
-    def pid(self) -> int:
-        assert self._transport is not None
-        return self._transport.get_pid()
-
-    @property
     def status(self) -> int | None:
-        return self._transport.get_returncode() if self._transport is not None else None
+        return self._process.returncode
 
     def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
+        if self._fd >= 0:
+            asyncio.get_running_loop().remove_reader(self._fd)
+            os.close(self._fd)
+            self._fd = -1
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.SubprocessTransport", transport)
-
-    def process_exited(self) -> None:
-        self.exited.set()
+    def _reap(self) -> None:
+        if self._process.poll() is not None:
+            self.close()
+            self.exited.set()
 
 
 async def _within(seconds: float, event: asyncio.Event) -> None:

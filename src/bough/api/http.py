@@ -53,7 +53,12 @@ def build(services: Services, gate: Gate) -> ASGIApp:
             "services": Provide(provide_services),
             "caller": Provide(find_caller, sync_to_thread=False),
         },
-        exception_handlers={BoughError: _ours, HTTPException: _frameworks, Exception: _unexpected},
+        exception_handlers={
+            BoughError: _ours,
+            HTTPException: _frameworks,
+            RecursionError: _too_deep,
+            Exception: _unexpected,
+        },
         openapi_config=OpenAPIConfig(
             title="Bough",
             version=__version__,
@@ -90,7 +95,14 @@ def _frameworks(_request: Request[Any, Any, Any], error: HTTPException) -> Respo
     for part in cast("list[dict[str, Any]]", error.extra if isinstance(error.extra, list) else []):
         message += f" {part.get('key', 'body')}: {part.get('message', '')}"
     code = HTTP_CODES.get(status, "bad_request" if status < 500 else "internal")
-    return _respond(ErrorAnswer(ErrorBody(code, message, new_id())), status)
+    return _respond(ErrorAnswer(ErrorBody(code, message, new_id())), status, error.headers)
+
+
+def _too_deep(request: Request[Any, Any, Any], _error: RecursionError) -> Response[ErrorAnswer]:
+    """Reading JSON is all that recurses here, so a body nested beyond reason is what this means."""
+    body = ErrorAnswer(ErrorBody("bad_request", "The body is nested too deeply.", new_id()))
+    log.warning("body_too_deep", id=body.error.id, path=request.url.path)
+    return _respond(body, 400)
 
 
 def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorAnswer]:

@@ -26,9 +26,10 @@ KIND_OF: dict[Decision, str] = {"allow": "allow_once", "allow_always": "allow_on
 
 
 class Question(msgspec.Struct):
-    """What an agent asks: the tool call as it described it, and the answers that it offers."""
+    """What an agent asks, on which line: the tool call as it described it, and the answers that it offers."""
 
     request: AgentRequest
+    number: int
     tool_call: dict[str, Any]
     options: list[Option]
 

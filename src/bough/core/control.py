@@ -21,7 +21,7 @@ SETTLE = 30.0
 
 
 class Stopped(msgspec.Struct):
-    """What a stop found: the session, and the turn that it stopped, if one ran."""
+    """A session, and the turn of it that was stopped, if one ran."""
 
     session: Session
     task: Task | None
@@ -38,7 +38,7 @@ class Control:
     async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
         """Stops the running turn; what is queued waits for the next prompt or for resume (T6)."""
 
-        async def work(change: Change) -> tuple[Session, Task | None]:
+        async def work(change: Change) -> Stopped:
             session = await rows.session(change.tx, session_id)
             task = await self._under_way(change, session.id)
             if expected_task is not None:
@@ -54,12 +54,16 @@ class Control:
                 await lifecycle.withdraw_approvals(change, task.id)
             if session.status == "active" and not session.queue_paused:
                 session = await rows.update_session(change, session.id, queue_paused=True)
-            return session, task
+            return Stopped(session, task)
 
-        session, task = await self._store.write(work)
-        if task is not None:
-            await self._settle(session.id, task)
-        return await self._fresh(session.id, task)
+        scope = f"sessions.stop:{session_id}"
+        stopped = await self._store.write_once(caller, scope, expected_task, Stopped, work)
+        if stopped.task is None or stopped.task.ended_at is not None:
+            return stopped
+        await self._settle(stopped.session.id, stopped.task)
+        stopped = await self._fresh(stopped.session.id, stopped.task)
+        await self._store.keep_answer(caller, scope, stopped)
+        return stopped
 
     async def cancel_task(self, caller: Caller, task_id: str) -> Task:
         """Takes a waiting prompt out of the queue, or stops the turn that runs."""
@@ -88,10 +92,14 @@ class Control:
     async def complete(self, caller: Caller, session_id: str, *, force: bool = False) -> Session:
         """Ends a session as completed; with prompts waiting or a turn running only if forced (T6)."""
 
-        async def work(change: Change) -> tuple[Session, Task | None]:
+        acted = False
+
+        async def work(change: Change) -> Stopped:
+            nonlocal acted
+            acted = True
             session = await rows.session(change.tx, session_id)
             if session.status == "completed":
-                return session, None
+                return Stopped(session, None)
             if session.status != "active":
                 raise Conflict(
                     "session_ended", f"Session {session.id} ended ({session.status}).", status=session.status
@@ -105,9 +113,16 @@ class Control:
                     f"{busy} and {waiting} prompts wait in session {session.id}. Send force: true to cancel them.",
                     queued=waiting,
                 )
-            return await lifecycle.end(change, session, "completed", "completed"), task
+            return Stopped(await lifecycle.end(change, session, "completed", "completed"), task)
 
-        return await self._end(*await self._store.write(work))
+        scope = f"sessions.complete:{session_id}"
+        done = await self._store.write_once(caller, scope, force, Stopped, work)
+        # An answer from before: the session may have been resumed since, and its agent is at work again.
+        if not acted:
+            return done.session
+        session = await self._end(done.session, done.task)
+        await self._store.keep_answer(caller, scope, Stopped(session, None))
+        return session
 
     async def purge(self, caller: Caller, session_id: str) -> Session:
         """Removes a session for good, with its transcript."""
@@ -140,6 +155,8 @@ class Control:
 
     async def _settle(self, session_id: str, task: Task) -> None:
         """Waits, within bounds, until a turn that was stopped has ended."""
+        if (await self._tasks.get(task.id)).ended_at is not None:
+            return
         try:
             async with asyncio.timeout(SETTLE):
                 await self._runner.cancel(session_id, task)

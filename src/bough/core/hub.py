@@ -119,7 +119,7 @@ class Hub:
         # Deltas are taken before the rows are read: every row that one of them builds on is then among those read.
         deltas, self._deltas = self._deltas, []
         while True:
-            events = await self._page(self._cursor, None)
+            events = await self._store.read(lambda tx: _after(tx, self._cursor, None))
             for event in events:
                 self._send(_event_frame(event))
                 self._cursor = event.cursor
@@ -131,14 +131,6 @@ class Hub:
     def _send(self, frame: Frame) -> None:
         for subscription in self._subscriptions:
             subscription.offer(frame)
-
-    async def _page(self, cursor: int, session_id: str | None) -> list[Event]:
-        async def work(tx: Tx) -> list[Event]:
-            if session_id is None:
-                return await tx.all(EVENTS.after, Event, cursor=cursor, limit=PAGE)
-            return await tx.all(EVENTS.after_in_session, Event, session_id=session_id, cursor=cursor, limit=PAGE)
-
-        return await self._store.read(work)
 
     # What the recorder says
 
@@ -174,21 +166,24 @@ class Hub:
             self._subscriptions.discard(subscription)
 
     async def missed(self, cursor: int, session_id: str | None, until: int) -> AsyncGenerator[list[Frame]]:
-        """What happened between two cursors, by pages; begins with a gap if some of it is no longer kept."""
-        oldest = await self._oldest()
-        if cursor > until or (oldest is not None and cursor < oldest - 1 and cursor < until):
-            gap = {"type": "stream.gap", "from": cursor, "to": (oldest or until + 1) - 1}
-            yield [_live_frame(gap, session_id)]
+        """What happened between two cursors, by pages; whatever of it is no longer kept is told as a gap."""
+        if cursor > until:
+            # The server has never given out this cursor: its data was replaced, and what was known is worth nothing.
+            yield [_gap(cursor, until, session_id)]
         while cursor < until:
-            events = [event for event in await self._page(cursor, session_id) if event.cursor <= until]
+            # Looked at again for every page, since events are forgotten while a slow reader catches up.
+            oldest, page = await self._kept(cursor, session_id)
+            if oldest is not None and cursor < oldest - 1:
+                yield [_gap(cursor, min(oldest - 1, until), session_id)]
+            events = [event for event in page if event.cursor <= until]
             if not events:
                 return
             cursor = events[-1].cursor
             yield [_event_frame(event) for event in events]
 
-    async def _oldest(self) -> int | None:
-        async def work(tx: Tx) -> int | None:
-            return await tx.value(EVENTS.oldest)
+    async def _kept(self, cursor: int, session_id: str | None) -> tuple[int | None, list[Event]]:
+        async def work(tx: Tx) -> tuple[int | None, list[Event]]:
+            return await tx.value(EVENTS.oldest), await _after(tx, cursor, session_id)
 
         return await self._store.read(work)
 
@@ -214,12 +209,24 @@ class Stream:
             yield frames
             subscription.sent(frames)
         subscription.cursor = self._start
+        # It carries its cursor, so that a client that saw nothing else can still go on from here.
         ready = _live_frame({"type": "stream.ready", "cursor": self._start}, subscription.session_id)
+        ready.cursor = self._start
         yield [ready, *(_live_frame(text, text.session_id) for text in self._texts)]
         while True:
             frames = await subscription.next()
             yield frames
             subscription.sent(frames)
+
+
+async def _after(tx: Tx, cursor: int, session_id: str | None) -> list[Event]:
+    if session_id is None:
+        return await tx.all(EVENTS.after, Event, cursor=cursor, limit=PAGE)
+    return await tx.all(EVENTS.after_in_session, Event, session_id=session_id, cursor=cursor, limit=PAGE)
+
+
+def _gap(cursor: int, until: int, session_id: str | None) -> Frame:
+    return _live_frame({"type": "stream.gap", "from": cursor, "to": until}, session_id)
 
 
 def _event_frame(event: Event) -> Frame:

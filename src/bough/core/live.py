@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -27,6 +26,7 @@ from bough.core.approvals import Question, once
 from bough.core.recorder import Recorder
 from bough.errors import AgentFailed
 from bough.model.approval import Approval, Option
+from bough.model.ids import new_id
 from bough.model.session import Session
 from bough.settings import Settings
 
@@ -67,7 +67,6 @@ class Live:
         self._options: dict[str, str | bool | None] = {}
         self._history: str = ""
         self._questions: dict[str, AgentRequest] = {}
-        self._replies = itertools.count(1)
         self._jobs: set[asyncio.Task[Any]] = set()
 
     # Waking and resting
@@ -191,7 +190,7 @@ class Live:
     async def farewell(self) -> None:
         """Tells an idle agent that nobody will come back to it soon (T4)."""
         with contextlib.suppress(AgentFailed):
-            await self._client.cancel(self._agent_session_id, f"farewell:{next(self._replies)}")
+            await self._client.cancel(self._agent_session_id, f"farewell:{new_id()}")
 
     # Permission
 
@@ -215,16 +214,16 @@ class Live:
         """Answers a question that a person has answered before; false if it cannot be allowed just once."""
         option = once(question.options, "allow_once")
         if option is not None:
-            await self._settle(question.request, {"outcome": "selected", "optionId": option.option_id})
+            await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
         return option is not None
 
     async def decline(self, question: Question) -> None:
         """Answers a question that nobody can be asked: its turn is over."""
-        await self._settle(question.request, {"outcome": "cancelled"})
+        await self._settle(question, {"outcome": "cancelled"})
 
-    async def _settle(self, request: AgentRequest, outcome: dict[str, str]) -> None:
+    async def _settle(self, question: Question, outcome: dict[str, str]) -> None:
         with contextlib.suppress(AgentGone):
-            await self._connection.reply(request.id, {"outcome": outcome}, key=f"settled:{next(self._replies)}")
+            await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
 
     async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
         request = self._questions.pop(approval_id, None)
@@ -234,24 +233,31 @@ class Live:
 
     # What the connection tells
 
-    def on_updates(self, updates: list[Update]) -> None:
-        if not self._muted:
-            self.recorder.take(updates)
+    def on_updates(self, updates: list[Update], last: int) -> None:
+        if self._muted:
+            self.recorder.heard(last)
+        else:
+            self.recorder.take(updates, last)
 
-    def on_request(self, request: AgentRequest) -> None:
+    async def on_request(self, request: AgentRequest, number: int) -> None:
+        self.recorder.heard(number)
         if request.method != "session/request_permission":
-            self._own(self._refuse(request, METHOD_NOT_FOUND, f"Bough does not offer {request.method}."))
+            await self._refuse(request, number, METHOD_NOT_FOUND, f"Bough does not offer {request.method}.")
             return
         try:
             wanted = msgspec.json.decode(request.params, type=_Permission)
         except msgspec.DecodeError as error:
-            self._own(self._refuse(request, INVALID_PARAMS, str(error)))
+            await self._refuse(request, number, INVALID_PARAMS, str(error))
             return
-        self._own(self._ask(self, Question(request, wanted.tool_call, wanted.options)))
+        await self._ask(self, Question(request, number, wanted.tool_call, wanted.options))
 
-    async def _refuse(self, request: AgentRequest, code: int, message: str) -> None:
+    async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
         with contextlib.suppress(AgentFailed):
-            await self._connection.reply_error(request.id, code, message, key=f"refused:{next(self._replies)}")
+            await self._connection.reply_error(request.id, code, message, key=f"refused:{number}")
+
+    def on_answer(self, key: str, number: int) -> None:
+        # The end of a turn is stored together with all that it ends, or not at all.
+        self.recorder.heard(number, hold=key.startswith("prompt:"))
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
         log.debug("agent_notification", session=self.session_id, method=method)

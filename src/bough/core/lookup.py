@@ -34,14 +34,12 @@ class _Id(msgspec.Struct):
 
 
 async def find_id(tx: Tx, table: Table, text: str) -> str:
-    """The whole id that `text` stands for; NotFound, or Conflict with the candidates."""
-    noun = NOUNS[table]
-    short = ids.checked_short(text, noun)
-    if ids.is_full(short):
-        return short
+    """The whole id of the record that `text` stands for; NotFound, or Conflict with the candidates."""
+    short = ids.checked_short(text, NOUNS[table])
     low, high = ids.prefix_range(short)
     found = await tx.all(COMMON.by_prefix.with_(table=table), _Id, low=low, high=high)
-    found += await tx.all(COMMON.by_suffix.with_(table=table), _Id, tail=short[-8:], pattern=f"%{short}")
+    if not ids.is_full(short):
+        found += await tx.all(COMMON.by_suffix.with_(table=table), _Id, tail=short[-8:], pattern=f"%{short}")
     candidates = sorted({row.id for row in found})
     if not candidates:
         raise missing(table, text)
@@ -56,7 +54,8 @@ async def find_id(tx: Tx, table: Table, text: str) -> str:
 
 async def find(tx: Tx, table: Table, text: str, query: Query, kind: type[T]) -> T:
     """The record that `text` stands for."""
-    record = await tx.one(query, kind, id=await find_id(tx, table, text))
+    short = ids.checked_short(text, NOUNS[table])
+    record = await tx.one(query, kind, id=short if ids.is_full(short) else await find_id(tx, table, short))
     if record is None:
         raise missing(table, text)
     return record

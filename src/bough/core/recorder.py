@@ -47,6 +47,9 @@ class Recorder:
         self._session_id = session_id
         self._task_id: str | None = None
         self._fold = Fold()
+        # The number of the last line that was folded, and whether the turn's end waits to be stored with it.
+        self._heard = 0
+        self._held = False
         self._due = asyncio.Event()
         self._settled = asyncio.Event()
         self._settled.set()
@@ -61,8 +64,14 @@ class Recorder:
         self._task_id = task_id
         self._fold = Fold()
 
-    def take(self, updates: list[Update]) -> None:
+    def heard(self, number: int, *, hold: bool = False) -> None:
+        """Lines up to this number need no storing of their own; `hold` lets nothing be stored until the turn's end is."""
+        self._heard = number
+        self._held = self._held or hold
+
+    def take(self, updates: list[Update], last: int) -> None:
         """Folds what the agent said, and publishes text of messages that subscribers know already."""
+        self._heard = last
         fold = self._fold
         fold.add(updates)
         for entry in fold.grown:
@@ -102,8 +111,11 @@ class Recorder:
     async def flush(self, also: Callable[[Change], Awaitable[T]] | None = None) -> T | None:
         """Writes all that is new, and whatever `also` does, in one transaction."""
         async with self._lock:
+            if self._held and also is None:
+                return None
             writes, state = self._prepare()
             task_id = self._task_id
+            heard = self._heard
             if not writes and not state and also is None:
                 return None
 
@@ -117,6 +129,7 @@ class Recorder:
                 for write in writes:
                     self._fold.dirty[write.entry] = None
                 raise
+            self._held = False
             self._written(writes)
             return result
 

@@ -4,6 +4,7 @@ process; running it is `runner`."""
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import msgspec
 import structlog
@@ -39,13 +40,9 @@ class Scheduler:
         self._wake = asyncio.Event()
         self._turns: dict[str, asyncio.Task[None]] = {}
         self._resting: dict[str, asyncio.Task[None]] = {}
-
-    def poke(self) -> None:
-        """A place may have become free."""
-        self._wake.set()
-
-    def running(self, session_id: str) -> bool:
-        return session_id in self._turns
+        # When each tree was served last. Forgotten with the process, which costs one turn of fairness and no more.
+        self._served: dict[str, int] = {}
+        self._counter = itertools.count(1)
 
     async def run(self) -> None:
         """Schedules until cancelled; turns under way are cancelled with it, and found again from their rows."""
@@ -59,7 +56,7 @@ class Scheduler:
                 except TimeoutError:
                     pass
                 self._wake.clear()
-                await self._pass()
+                await self.look()
         finally:
             forget()
             await self._cancel_turns()
@@ -71,48 +68,51 @@ class Scheduler:
         if under_way:
             await asyncio.wait(under_way)
 
-    async def _pass(self) -> None:
+    async def look(self) -> None:
+        """Starts every turn that there is a place for now."""
         waiting = await self._store.read(self._runnable)
-        started: dict[str, int] = {}
-        candidates = {one.session_id: one for one in waiting if one.session_id not in self._turns}
+        under_way = {one.root_session_id: one.under_way for one in waiting}
+        candidates = [one for one in waiting if one.session_id not in self._turns]
         while candidates:
-            # Fair across trees: the tree with the fewest turns under way first, then whoever waits longest.
+            # Fair across trees: the one with the fewest turns under way, then the one that was served longest ago.
             best = min(
-                candidates.values(),
+                candidates,
                 key=lambda one: (
-                    one.under_way + started.get(one.root_session_id, 0),
+                    under_way[one.root_session_id],
+                    self._served.get(one.root_session_id, 0),
                     one.created_at,
                     one.session_id,
                 ),
             )
-            if not self._has_place(best.session_id):
-                self._make_room(candidates)
-                return
-            del candidates[best.session_id]
-            started[best.root_session_id] = started.get(best.root_session_id, 0) + 1
-            self._start(best.session_id)
+            candidates.remove(best)
+            if self._has_place(best.session_id):
+                under_way[best.root_session_id] += 1
+                self._served[best.root_session_id] = next(self._counter)
+                self._start(best.session_id)
+            else:
+                self._make_room()
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:
         return await tx.all(TASKS.runnable, Runnable)
 
     def _taken(self) -> int:
-        """Places in use: living processes that have not lent theirs, and turns whose process is not up yet."""
+        """Places in use: processes that have not lent theirs or are just ending, and turns whose process is not up."""
         lives = self._runner.lives
         holding = sum(1 for live in lives.values() if not live.lent)
-        return holding + sum(1 for session_id in self._turns if session_id not in lives)
+        ending = sum(1 for session_id in self._resting if session_id not in lives)
+        return holding + ending + sum(1 for session_id in self._turns if session_id not in lives)
 
     def _has_place(self, session_id: str) -> bool:
+        if session_id in self._resting:
+            return False
         return session_id in self._runner.lives or self._taken() < self._settings.max_agents
 
-    def _make_room(self, wanted: dict[str, Runnable]) -> None:
-        """Puts the agent that has been idle longest to sleep, if it can be woken again."""
+    def _make_room(self) -> None:
+        """Puts the agent that has been idle longest to sleep, if it can be woken again; one at a time."""
         idle = [
             live
             for live in self._runner.lives.values()
-            if not live.busy
-            and live.entry.resume
-            and live.session_id not in wanted
-            and live.session_id not in self._resting
+            if not live.busy and live.entry.resume and live.session_id not in self._turns
         ]
         if not idle or self._resting:
             return
@@ -120,7 +120,11 @@ class Scheduler:
         log.info("agent_put_to_sleep", session=live.session_id, reason="room")
         task = asyncio.create_task(self._runner.rest(live.session_id))
         self._resting[live.session_id] = task
-        task.add_done_callback(lambda _done: (self._resting.pop(live.session_id, None), self._wake.set()))
+        task.add_done_callback(lambda _done: self._rested(live.session_id))
+
+    def _rested(self, session_id: str) -> None:
+        del self._resting[session_id]
+        self._wake.set()
 
     def _start(self, session_id: str) -> None:
         task = asyncio.create_task(self._runner.turn(session_id), name=f"turn {session_id}")

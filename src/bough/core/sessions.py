@@ -247,7 +247,7 @@ class Sessions:
                 )
             return await rows.update_session(change, session.id, archived=archived)
 
-        return await self._store.write_once(caller, f"sessions.archive:{session_id}:{archived}", None, Session, work)
+        return await self._store.write_once(caller, f"sessions.archive:{session_id}", archived, Session, work)
 
 
 async def _place(tx: Tx, new: NewSession) -> tuple[Repo, Worktree | None]:

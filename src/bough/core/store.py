@@ -128,6 +128,13 @@ class Store:
 
         return await self.write(once)
 
+    async def keep_answer(self, caller: Caller, scope: str, answer: Any) -> None:
+        """Replaces the answer that `write_once` kept, for what is only known some time after its transaction."""
+        key = caller.idempotency_key
+        if key is not None:
+            kept = msgspec.json.encode(answer)
+            await self.write(lambda change: change.tx.run(KEYS.answer, scope=scope, key=key, answer=kept))
+
 
 def _answer(kept: KeptAnswer | None, fingerprint: str, key: str, kind: type[T]) -> T:
     if kept is None or kept.answer is None:

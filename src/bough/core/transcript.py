@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bough.core import rows
-from bough.core.lookup import find
+from bough.core.lookup import find, missing
 from bough.core.rows import MESSAGES
 from bough.core.store import Store
+from bough.errors import Invalid
 from bough.model.message import Message
+from bough.model.session import Session
 from bough.model.times import parse, written
 from bough.storage.backend import Tx
 
@@ -38,18 +40,16 @@ class Transcript:
     ) -> list[Message]:
         """The last `limit` messages (or all), those next to a known message, or those changed since a time."""
         most = limit if limit is not None else END
-        moment = written(parse(since)) if since is not None else None
+        moment = _moment(since) if since is not None else None
 
         async def work(tx: Tx) -> list[Message]:
             session = await rows.session(tx, session_id)
             if moment is not None:
                 return await tx.all(MESSAGES.since, Message, session_id=session.id, since=moment, limit=most)
             if after is not None:
-                known = await find(tx, "messages", after, MESSAGES.get, Message)
-                return await tx.all(MESSAGES.first, Message, session_id=session.id, position=known.position, limit=most)
-            position = END
-            if before is not None:
-                position = (await find(tx, "messages", before, MESSAGES.get, Message)).position
+                position = await _position(tx, session, after)
+                return await tx.all(MESSAGES.first, Message, session_id=session.id, position=position, limit=most)
+            position = await _position(tx, session, before) if before is not None else END
             newest = await tx.all(MESSAGES.last, Message, session_id=session.id, position=position, limit=most)
             return newest[::-1]
 
@@ -57,3 +57,18 @@ class Transcript:
 
     async def message(self, message_id: str) -> Message:
         return await self._store.read(lambda tx: find(tx, "messages", message_id, MESSAGES.get, Message))
+
+
+async def _position(tx: Tx, session: Session, message_id: str) -> int:
+    """Where a message stands in this very transcript."""
+    message = await find(tx, "messages", message_id, MESSAGES.get, Message)
+    if message.session_id != session.id:
+        raise missing("messages", message_id)
+    return message.position
+
+
+def _moment(text: str) -> str:
+    try:
+        return written(parse(text))
+    except OverflowError:
+        raise Invalid("bad_time", f"{text[:64]!r} lies beyond the years that can be written in UTC.") from None

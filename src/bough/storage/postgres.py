@@ -151,6 +151,11 @@ class PostgresBackend:
             connection = await self._pool.acquire()
         try:
             return await _run(connection, work, begin)
+        except TryAgain as error:
+            if error.lost:
+                with suppress(*DRIVER_ERRORS):  # the pool may have let go of it by itself
+                    connection.terminate()
+            raise
         finally:
             await self._pool.release(connection)
 

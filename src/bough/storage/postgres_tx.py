@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from bough.errors import BoughError, Busy, Conflict, Internal
+from bough.errors import BoughError, Busy, Conflict, Internal, Invalid
 from bough.storage.backend import TxState
 from bough.storage.queries import Query, Statement
 
@@ -26,7 +26,13 @@ _KEEPALIVE = {"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_
 SETTINGS = {"application_name": "bough", **_KEEPALIVE}
 
 _PG: Any = asyncpg  # asyncpg carries no types
-_LOST: tuple[type[Exception], ...] = (OSError, _PG.PostgresConnectionError, _PG.InterfaceError)
+# The last is what asyncpg says to who asks between the server's farewell and the end of the socket.
+_LOST: tuple[type[Exception], ...] = (
+    OSError,
+    _PG.PostgresConnectionError,
+    _PG.InterfaceError,
+    _PG.InternalClientError,
+)
 DRIVER_ERRORS: tuple[type[Exception], ...] = (*_LOST, _PG.PostgresError)
 
 _CONSTRAINTS = {"23505": "unique", "23503": "foreign_key", "23514": "check", "23502": "not_null"}
@@ -57,6 +63,8 @@ def translate(error: Exception) -> BoughError | TryAgain:
         return TryAgain(str(error), lost=False)
     if isinstance(error, _LOST) or state in _AWAY or state.startswith("08"):
         return TryAgain(str(error) or type(error).__name__, lost=True)
+    if state.startswith("28") or state == "3D000":
+        return Invalid("database_url", f"PostgreSQL refuses the connection: {error}.")
     if state.startswith("23"):
         return Conflict(f"constraint_{_CONSTRAINTS.get(state, 'other')}", str(error))
     if state == "53100":
@@ -115,7 +123,7 @@ class PostgresTx(TxState):
 
     async def run(self, query: Query, /, **params: Any) -> int:
         statement, values = self._bind(query, params)
-        status: str = await self._guarded(self._connection.execute(statement.sql, *values))
+        status: str = await self._ask("execute", statement.sql, *values)
         count = status.rpartition(" ")[2]
         return int(count) if count.isdecimal() else 0
 
@@ -123,11 +131,8 @@ class PostgresTx(TxState):
         """Queue what was gathered on the one channel that all backends hear; the commit sends it."""
         if self.notifications:
             payloads = [f"{name}\n{payload}" for name, payload in self.notifications]
-            await self._guarded(
-                self._connection.execute(
-                    "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads
-                )
-            )
+            sql = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
+            await self._ask("execute", sql, channel, payloads)
 
     def _bind(self, query: Query, params: dict[str, Any]) -> tuple[Statement, list[Any]]:
         self.refuse_if_failed()
@@ -135,12 +140,13 @@ class PostgresTx(TxState):
 
     async def _fetch(self, query: Query, params: dict[str, Any]) -> tuple[Statement, list[Any]]:
         statement, values = self._bind(query, params)
-        return statement, await self._guarded(self._connection.fetch(statement.sql, *values))
+        return statement, await self._ask("fetch", statement.sql, *values)
 
-    async def _guarded(self, call: Any) -> Any:
+    async def _ask(self, method: str, *arguments: Any) -> Any:
         try:
             with named_errors():
-                return await call
+                # By name, because a lost connection raises at the call already, and not only when awaited.
+                return await getattr(self._connection, method)(*arguments)
         except (BoughError, TryAgain, asyncio.CancelledError) as error:
             self.failure = error
             raise

@@ -12,7 +12,7 @@ A file holds statements of this form, and `queries.load("sessions").get` is then
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -166,7 +166,7 @@ class QuerySet:
         known = ", ".join(sorted(self.__dict__.get("_queries", {})))
         raise AttributeError(f"{self.__dict__.get('_source')} has no query {name!r}; it has: {known}")
 
-    def __iter__(self) -> Iterable[Query]:
+    def __iter__(self) -> Iterator[Query]:
         return iter(self._queries.values())
 
 

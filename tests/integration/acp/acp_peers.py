@@ -5,7 +5,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import Connection
 from bough.agents.acp.wire import AgentRequest, Update
 from bough.agents.lines import LINE_CAP
-from bough.agents.link import Exit
+from bough.agents.link import Batch, Exit
 from bough.agents.process import ProcessLink, start_process
 from bough.testing.acp_schema import AcpSchema, Pending
 
@@ -25,6 +25,9 @@ class Ear:
 
     def __init__(self) -> None:
         self.heard: list[Update | AgentRequest | tuple[str, Raw]] = []
+        self.numbers: list[int] = []
+        """The number that came with each call, in order."""
+        self.answered: list[tuple[str, int]] = []
         self.batches = 0
         self.gate = asyncio.Event()
         self.gate.set()
@@ -52,11 +55,18 @@ class Ear:
             self._changed.clear()
             await self._changed.wait()
 
-    def on_updates(self, updates: list[Update]) -> None:
+    def on_updates(self, updates: list[Update], last: int) -> None:
         self.heard += updates
+        self.numbers.append(last)
 
-    def on_request(self, request: AgentRequest) -> None:
+    async def on_request(self, request: AgentRequest, number: int) -> None:
+        await asyncio.sleep(0)  # what follows waits for it
         self.heard.append(request)
+        self.numbers.append(number)
+
+    def on_answer(self, key: str, number: int) -> None:
+        self.answered.append((key, number))
+        self.numbers.append(number)
 
     def on_notification(self, method: str, params: Raw) -> None:
         self.heard.append((method, params))
@@ -78,18 +88,27 @@ class CheckedLink:
         self.command = link.command
         self.pid = link.pid
 
-    async def receive(self) -> list[bytes]:
-        lines = await self._link.receive()
-        for line in lines:
+    async def receive(self) -> Batch:
+        batch = await self._link.receive()
+        for line in batch.lines:
             if b'"id"' in line and b'"fs/read_text_file"' in line and b'"echo"' not in line:
                 self._pending["agent", msgspec.json.decode(line)["id"]] = "fs/read_text_file"
-        return lines
+        return batch
 
-    async def send(self, line: bytes, key: str) -> None:
+    async def send(self, line: bytes, key: str) -> bool:
         self.sent.append(line)
         if self._schema is not None:
             self._schema.check_client_line(line, self._pending)
-        await self._link.send(line, key)
+        return await self._link.send(line, key)
+
+    def confirm(self, number: int) -> None:
+        self._link.confirm(number)
+
+    def forget(self, prefix: str) -> None:
+        self._link.forget(prefix)
+
+    async def leave(self) -> None:
+        await self._link.leave()
 
     def stderr_tail(self) -> str:
         return self._link.stderr_tail()
@@ -119,7 +138,7 @@ def command(name: str, *args: str) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def peer(name: str, *args: str, line_cap: int = LINE_CAP) -> AsyncIterator[Peer]:
+async def peer(name: str, *args: str, line_cap: int = LINE_CAP) -> AsyncGenerator[Peer]:
     link = await start_process(command(name, *args), cwd="/", env=os.environ, line_cap=line_cap)
     peer = Peer(link)
     try:

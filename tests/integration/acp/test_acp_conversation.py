@@ -40,7 +40,7 @@ async def test_every_call_follows_the_schema() -> None:
         session = (await client.new_session("/w", servers, {"traceparent": "00-1"})).session_id
         await client.load_session(session, "/w", servers)
         await client.resume_session(session, "/w")
-        await client.fork_session("other", "/w", meta={"x": 1}) if False else None
+        await client.fork_session("other", "/w", servers)
         blocks = [
             TextBlock(text="look"),
             ImageBlock(data="aGk=", mime_type="image/png"),
@@ -59,6 +59,7 @@ async def test_every_call_follows_the_schema() -> None:
         "session/new",
         "session/load",
         "session/resume",
+        "session/fork",
         "session/prompt",
         "session/cancel",
         "session/set_mode",
@@ -107,6 +108,17 @@ async def test_the_waiter_goes_on_before_what_followed() -> None:
         await agent.client.prompt(session, say("late"), "p")
         assert agent.ear.texts == ["one", "two"]
         await agent.ear.until(lambda: agent.ear.texts == ["one", "two", "late"])
+
+
+async def test_everything_comes_with_the_number_of_its_line() -> None:
+    """O2: whoever stores what an agent said knows up to which line, and which line ended a turn."""
+    async with peer("echo") as agent:
+        session = await agent.open()
+        await agent.client.prompt(session, say("ask"), "p")
+        # Each message comes back as an echo; the prompt then as 3 questions, 2 chunks and its answer.
+        assert agent.ear.numbers == [1, 2, 3, 4, 5, 6, 7, 8, 10, 11]
+        assert agent.ear.answered[-1] == ("p", 11)
+        assert [number for _, number in agent.ear.answered] == [2, 4, 11]
 
 
 async def test_requests_of_the_agent_are_answered_by_id() -> None:

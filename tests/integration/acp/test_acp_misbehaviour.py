@@ -131,9 +131,17 @@ async def test_refuses() -> None:
 async def test_other_version() -> None:
     """C1: an agent that speaks another version of the protocol is not talked to further."""
     async with peer("other_version") as agent:
-        with pytest.raises(AgentFailed, match="speaks version 2 .* Bough speaks version 1") as caught:
+        with pytest.raises(AgentFailed, match=r"speaks version 2 .* Bough speaks version 1") as caught:
             await agent.client.initialize()
         assert caught.value.code == "agent_protocol"
+
+
+async def test_a_session_without_an_id() -> None:
+    """C1: an answer that lacks what we need is the agent's failure, not ours."""
+    async with peer("other_version") as agent:
+        with pytest.raises(AgentFailed, match="answered session/new without the id") as caught:
+            await agent.client.new_session("/")
+        assert caught.value.code == "agent_answer"
 
 
 async def test_slow_reader_that_floods() -> None:
@@ -147,7 +155,7 @@ async def test_slow_reader_that_floods() -> None:
 
 async def test_sending_waits_for_a_slow_reader() -> None:
     """C1: while the agent does not read, the sender waits; a time-out still ends the wait."""
-    async with peer("slow_reader", "200000") as agent:
+    async with peer("slow_reader", "70000") as agent:
         session = await agent.open()
         agent.ear.gate.clear()  # we do not read, so the agent is stuck in writing and does not read either
         with pytest.raises(AgentTimeout):

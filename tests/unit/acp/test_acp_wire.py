@@ -33,7 +33,11 @@ def update_line(update: bytes) -> bytes:
 def test_a_chunk_has_its_text(kind: str) -> None:
     """R4: text of the agent and of the user is read out, with the message that it belongs to."""
     raw = b'{"sessionUpdate":"%s","content":{"type":"text","text":"h\xc3\xa9"},"messageId":"m"}' % kind.encode()
-    assert decode(update_line(raw)) == Update("s", kind, "hé", "m", raw)
+    line = update_line(raw)
+    message = decode(line)
+    assert isinstance(message, Update)
+    assert message == Update("s", kind, "hé", "m", line)
+    assert message.raw == raw
 
 
 @pytest.mark.parametrize(
@@ -79,7 +83,10 @@ def test_meta_in_an_update_changes_nothing() -> None:
     """C1: `_meta` cannot take the place of a field, and is not lost."""
     raw = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":{"text":"b"}}'
     line = update_line(raw)[:-2] + b',"_meta":{"sessionId":"spoofed","update":null}}}'
-    assert decode(line) == Update("s", "agent_message_chunk", "a", None, raw)
+    message = decode(line)
+    assert isinstance(message, Update)
+    assert message == Update("s", "agent_message_chunk", "a", None, line)
+    assert message.raw == raw
 
 
 @pytest.mark.parametrize(("number", "found"), [(b"0", 0), (b'"0"', "0"), (b"null", None)])

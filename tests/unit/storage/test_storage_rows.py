@@ -39,7 +39,7 @@ def test_plain_structs_are_filled_by_name_in_any_order() -> None:
 
 
 def test_values_become_what_the_field_says() -> None:
-    """R6: booleans from 0 and 1, floats from integers, raw JSON from text, blobs and numbers, enums from their values."""
+    """R6: booleans from 0 and 1, floats from integers, JSON from text, blobs and numbers, enums from values."""
     build = mapper("q", Fixed, ("ok", "maybe", "cost", "body", "kind"))
     first, second, third = build(
         [(1, 0, 0, '{"é":1}', "fork"), (0, None, 1.5, b"1.50", None), (True, False, 2, 7, "root")]

@@ -41,13 +41,13 @@ def test_an_unfinished_script_is_refused(script: str) -> None:
 def test_text_columns_get_an_order_on_postgres() -> None:
     """A1: by bytes, in column types alone."""
     script = (
-        "-- TEXT\nCREATE TABLE a (\"TEXT\" TEXT NOT NULL, b text DEFAULT 'TEXT', textual BIGINT,"
+        "-- TEXT\nCREATE TABLE a (\"TEXT\" TEXT NOT NULL, b text DEFAULT 'TEXT', t BIGINT,"
         " c BIGINT CHECK (CAST(c AS TEXT) <> ''));"
         "ALTER TABLE a ADD COLUMN d TEXT; UPDATE a SET b = CAST(c AS TEXT);"
     )
     assert cut(script) == [part.strip() for part in script.split(";")[:-1]]
     assert cut(script, "postgres") == [
-        '-- TEXT\nCREATE TABLE a ("TEXT" TEXT COLLATE "C" NOT NULL, b text COLLATE "C" DEFAULT \'TEXT\', textual BIGINT,'
+        '-- TEXT\nCREATE TABLE a ("TEXT" TEXT COLLATE "C" NOT NULL, b text COLLATE "C" DEFAULT \'TEXT\', t BIGINT,'
         " c BIGINT CHECK (CAST(c AS TEXT) <> ''))",
         'ALTER TABLE a ADD COLUMN d TEXT COLLATE "C"',
         "UPDATE a SET b = CAST(c AS TEXT)",

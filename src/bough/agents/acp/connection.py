@@ -24,7 +24,7 @@ from bough.agents.acp.wire import (
     encode_result,
 )
 from bough.agents.errors import AgentGone, AgentRefused, AgentTimeout, command_name
-from bough.agents.link import Exit, Link, LinkClosed
+from bough.agents.link import Batch, Exit, Link, LinkClosed
 from bough.errors import AgentFailed, Internal
 
 JUNK_LIMIT = 1000
@@ -38,14 +38,21 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("bough.agents")
 
 
 class Handler(Protocol):
-    """Who listens to the agent. Called in the order of the lines; only `ready` may wait."""
+    """Who listens to the agent. Called in the order of the lines, each with the number of its line.
 
-    def on_updates(self, updates: list[Update]) -> None:
-        """Takes updates, before anything that followed them on the wire."""
+    While `on_request` or `ready` waits, nothing that followed is looked at.
+    """
+
+    def on_updates(self, updates: list[Update], last: int) -> None:
+        """Takes updates, before anything that followed them on the wire; `last` is the number of the last one."""
         ...
 
-    def on_request(self, request: AgentRequest) -> None:
+    async def on_request(self, request: AgentRequest, number: int) -> None:
         """Takes a question, to be answered later through `reply` or `reply_error`."""
+        ...
+
+    def on_answer(self, key: str, number: int) -> None:
+        """Hears that the request with this key is answered, just before whoever waits for it does."""
         ...
 
     def on_notification(self, method: str, params: Raw) -> None:
@@ -155,9 +162,10 @@ class Connection:
         self._claim(key)
         await self._send(encode_error(request_id, code, message), key)
 
-    async def _dispatch(self, lines: list[bytes]) -> None:
+    async def _dispatch(self, batch: Batch) -> None:
         updates: list[Update] = []
-        for line in lines:
+        last = 0
+        for number, line in enumerate(batch.lines, batch.last - len(batch.lines) + 1):
             try:
                 message = decode(line)
             except Junk as error:
@@ -166,30 +174,33 @@ class Connection:
             self._junk_in_a_row = 0
             if type(message) is Update:
                 updates.append(message)
+                last = number
                 continue
             if updates:
-                self._handler.on_updates(updates)
+                self._handler.on_updates(updates, last)
                 updates = []
             if type(message) is Response:
-                if self._settle(message):
+                if self._settle(message, number):
                     # The waiter goes on before anything that followed the answer on the wire.
                     await asyncio.sleep(0)
             elif type(message) is AgentRequest:
-                self._handler.on_request(message)
+                await self._handler.on_request(message, number)
             elif type(message) is Notification:
                 self._handler.on_notification(message.method, message.params)
         if updates:
-            self._handler.on_updates(updates)
+            self._handler.on_updates(updates, last)
 
-    def _settle(self, response: Response) -> bool:
-        known = self._pending.pop(response.id, None) if isinstance(response.id, str) else None
-        if known is None:
+    def _settle(self, response: Response, number: int) -> bool:
+        key = response.id
+        known = self._pending.pop(key, None) if isinstance(key, str) else None
+        if known is None or not isinstance(key, str):
             if response.id not in self._called_off:
                 log.warning("agent answered what nobody asked", agent=self.name, id=response.id)
             return False
         method, future = known
         if future.done():
             return False
+        self._handler.on_answer(key, number)
         if response.error is not None:
             future.set_exception(self._refused(method, response.error))
         else:

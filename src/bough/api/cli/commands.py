@@ -1,18 +1,80 @@
-"""All commands of `bough` put together."""
+"""All commands of `bough` put together, and the way into them. A module is loaded only if its command is asked for."""
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
+from typing import Annotated, Any
+
 import typer
+from typer.main import get_command
 
-from bough.api.cli import serve
+from bough import __version__
+from bough.api.cli.base import FAILED, AsJson, Data, Root, Running, Token, Url
 
-app = typer.Typer(no_args_is_help=True)
-app.command("serve")(serve.serve)
+PROGRAM = "bough"
+COMPLETING = "_BOUGH_COMPLETE"
+
+# Commands by the module that declares them, in the order in which people are shown them.
+MODULES: dict[str, tuple[str, ...]] = {
+    "serve": ("serve",),
+    "sessions": ("session",),
+    "repos": ("repo",),
+    "tasks": ("task",),
+    "approvals": ("approval",),
+    "watching": ("watch",),
+    "system": ("agents", "export"),
+    "doctor": ("doctor",),
+    "db": ("db",),
+    "extras": ("completion", "demo-agent"),
+}
 
 
-@app.command("x")
-def x() -> None: ...
-def run(running) -> int:
-    serve.running = running
-    app()
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    ctx: typer.Context,
+    data: Data = None,
+    url: Url = None,
+    token: Token = None,
+    json: AsJson = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Trees of coding-agent sessions: open them, prompt them, watch them, answer what they ask."""
+    root: Root = ctx.obj
+    root.data, root.url, root.token, root.json = data, url, token, json
+
+
+def build(arguments: list[str] | None = None) -> Any:
+    """The command tree; if `arguments` name a command, only that part of it."""
+    app = typer.Typer(
+        no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}, pretty_exceptions_enable=False
+    )
+    app.callback()(_root)
+    wanted = [module for module, names in MODULES.items() if not set(names).isdisjoint(arguments or ())]
+    for module in wanted or MODULES:
+        importlib.import_module(f"bough.api.cli.{module}").add_to(app)
+    tree = get_command(app)
+    for param in tree.params:
+        # `bough completion` does the same and can be read about; the flags stay for those who know them.
+        if param.name in ("install_completion", "show_completion"):
+            param.hidden = True  # type: ignore[attr-defined]
+    return tree
+
+
+def run(running: Running) -> int:
+    """Runs the command that the program was started with and gives back its exit code."""
+    arguments = sys.argv[1:]
+    tree = build(None if COMPLETING in os.environ else arguments)
+    try:
+        tree.main(args=arguments, prog_name=PROGRAM, obj=Root(running))
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED
     return 0

@@ -1,30 +1,101 @@
-"""`bough serve`: settings from flags, variables and file, then the server itself."""
+"""`bough serve`: every setting as a flag (L1, L2), the link when it is ready, one sentence if it cannot be. The server
+itself is `bough.api.serve`."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+import contextlib
+import signal
+import sys
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from bough import settings as settings_module
+from bough import settings
+from bough.api.cli import out
+from bough.api.cli.base import DONE, Here, Root, guarded, shape
+from bough.api.cli.target import Place
+from bough.errors import Invalid
+
+# Most people need these; the others are for those who look for them.
+USUAL = ("data", "host", "port", "database", "workspace_root")
 
 
-def serve(
-    host: Annotated[str | None, typer.Option()] = None,
-    port: Annotated[int | None, typer.Option()] = None,
-    data: Annotated[str | None, typer.Option()] = None,
-    database: Annotated[str | None, typer.Option()] = None,
-    workspace_root: Annotated[str | None, typer.Option()] = None,
-) -> None:
-    """Run the server."""
-    import uvloop
+def add_to(app: typer.Typer) -> None:
+    shape(serve, {name: (_option(name), None) for name in settings.FIELDS})
+    app.command("serve")(serve)
 
-    from bough.api.serve import serve as run
+
+def serve(ctx: typer.Context, **flags: str | None) -> None:
+    """Run the server until Ctrl-C, and print its link when it is ready."""
+    root: Root = ctx.obj
+    given = {"data": root.data} | {name: value for name, value in flags.items() if value is not None}
+    here = Here(root.running, Place(given["data"]), json=False)
+    if code := guarded(here, lambda: _serve(here, given)):
+        raise typer.Exit(code)
+
+
+def flag(name: str) -> str:
+    """The flag of a setting."""
+    return f"--{name.replace('_', '-')}"
+
+
+def metavar(name: str) -> str:
+    """What stands for its value in the help."""
+    kind: Any = get_args(settings.FIELDS[name].type)[0]
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    return "TEXT" if kind is str else "NUMBER"
+
+
+def default(name: str) -> str:
+    """Its default as people write it."""
+    value = "" if name == "data" else settings.FIELDS[name].default
+    return "~/.local/share/bough" if name == "data" else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _option(name: str) -> Any:
+    told = f"{settings.describe(name)} [{settings.variable(name)}" + (f", {default(name)}]" if default(name) else "]")
+    panel = "Options" if name in USUAL else "More settings"
+    # Texts, all of them: `settings` converts them and names the flag if one does not fit.
+    option = typer.Option(flag(name), metavar=metavar(name), help=told, show_default=False, rich_help_panel=panel)
+    return Annotated[str | None, option]
+
+
+def _serve(here: Here, flags: dict[str, str | None]) -> int:
     from bough.observe import logging
 
-    flags = {"host": host, "port": port, "data": data, "database": database, "workspace_root": workspace_root}
-    settings = settings_module.load(flags)
-    logging.configure(settings.log_level, settings.log_format)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run(settings, running, lambda _url, link: print(link, flush=True)))
+    chosen = settings.load(flags)
+    logging.configure(chosen.log_level, chosen.log_format)
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_until_stopped(here, chosen))
+    except OSError as error:
+        raise Invalid("data_folder", f"{chosen.data_path} cannot be used: {error.strerror or error}.") from error
+    return DONE
+
+
+async def _until_stopped(here: Here, chosen: settings.Settings) -> None:
+    from bough.api.serve import serve as run
+
+    loop = asyncio.get_running_loop()
+    work = asyncio.create_task(run(chosen, here.running, _announce))
+    # While it serves it takes the signals itself; one that comes before that ends it just as well.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, work.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await work
+
+
+def _announce(_url: str, link: str) -> None:
+    print(link, flush=True)
+    if sys.stdout.isatty():
+        out.note("Open this link in a browser; it carries the token. Ctrl-C stops the server.")
+
+
+def _loop_factory() -> Any:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

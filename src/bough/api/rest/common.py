@@ -8,7 +8,7 @@ import msgspec
 from litestar import Request
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import PathParameter, QueryParameter, SkipValidation
+from litestar.params import HeaderParameter, PathParameter, QueryParameter, SkipValidation
 
 from bough.api.errors import ErrorAnswer
 from bough.core.page import DEFAULT_LIMIT, LARGEST_LIMIT, LARGEST_OFFSET
@@ -44,11 +44,16 @@ def errors(*statuses: int) -> dict[int, ResponseSpec]:
     }
 
 
-def find_caller(request: Request[Any, Any, Any]) -> _Caller:
+def find_caller(
+    request: Request[Any, Any, Any],
+    idempotency_key: Annotated[
+        str | None,
+        HeaderParameter(name="Idempotency-Key", description="The same key twice gives the same answer, once."),
+    ] = None,
+) -> _Caller:
     """Who calls, with the idempotency key of the header."""
     caller: _Caller = request.scope["state"]["caller"]
-    key = request.headers.get("idempotency-key")
-    return with_key(caller, key)
+    return with_key(caller, idempotency_key)
 
 
 def with_key(caller: _Caller, key: str | None) -> _Caller:

@@ -69,7 +69,7 @@ async def get_repo(services: Services, repo_id: Id) -> Repo:
     return await services.repos.get(repo_id)
 
 
-@patch("/repos/{repo_id:str}", responses=errors(404, 409), summary="Rename a repository")
+@patch("/repos/{repo_id:str}", responses=errors(404, 409, 413), summary="Rename a repository")
 async def rename_repo(services: Services, repo_id: Id, data: JSONBody[Rename]) -> Repo:
     return await services.repos.rename(repo_id, data.name)
 
@@ -79,7 +79,7 @@ async def remove_repo(services: Services, repo_id: Id) -> Repo:
     return await services.repos.remove(repo_id)
 
 
-@post("/boards", responses=errors(409), summary="Make a board")
+@post("/boards", responses=errors(409, 413), summary="Make a board")
 async def add_board(services: Services, caller: Caller, data: JSONBody[NewBoard]) -> Board:
     return await services.boards.add(with_key(caller, data.idempotency_key), data.name)
 
@@ -95,7 +95,7 @@ async def get_board(services: Services, board_id: Id) -> Board:
     return await services.boards.get(board_id)
 
 
-@patch("/boards/{board_id:str}", responses=errors(404, 409), summary="Rename a board")
+@patch("/boards/{board_id:str}", responses=errors(404, 409, 413), summary="Rename a board")
 async def rename_board(services: Services, board_id: Id, data: JSONBody[Rename]) -> Board:
     return await services.boards.rename(board_id, data.name)
 
@@ -105,7 +105,7 @@ async def remove_board(services: Services, board_id: Id) -> Board:
     return await services.boards.remove(board_id)
 
 
-@post("/mcp-servers", responses=errors(409), summary="Make an MCP server known")
+@post("/mcp-servers", responses=errors(409, 413), summary="Make an MCP server known")
 async def add_mcp_server(services: Services, caller: Caller, data: JSONBody[NewMcpServer]) -> McpServer:
     return await services.mcp_servers.add(with_key(caller, data.idempotency_key), data)
 
@@ -121,7 +121,7 @@ async def get_mcp_server(services: Services, server_id: Id) -> McpServer:
     return await services.mcp_servers.get(server_id)
 
 
-@patch("/mcp-servers/{server_id:str}", responses=errors(404, 409), summary="Turn an MCP server on or off")
+@patch("/mcp-servers/{server_id:str}", responses=errors(404, 409, 413), summary="Turn an MCP server on or off")
 async def enable_mcp_server(services: Services, server_id: Id, data: JSONBody[McpServerPatch]) -> McpServer:
     return await services.mcp_servers.enable(server_id, data.enabled)
 

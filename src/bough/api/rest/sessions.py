@@ -115,7 +115,7 @@ async def get_session(services: Services, session_id: Id) -> SessionDetail:
     return SessionDetail(*_values(session), repo=repo, messages=messages)
 
 
-@patch("/sessions/{session_id:str}", responses=errors(404, 409), summary="Change a session's settings")
+@patch("/sessions/{session_id:str}", responses=errors(404, 409, 413), summary="Change a session's settings")
 async def patch_session(services: Services, session_id: Id, data: JSONBody[SessionPatch]) -> Session:
     return await services.sessions.patch(session_id, data)
 
@@ -142,18 +142,22 @@ async def prompt_session(services: Services, caller: Caller, session_id: Id, dat
     return Prompted(task.id)
 
 
-@post("/sessions/{session_id:str}/stop", status_code=200, responses=errors(404, 409), summary="Stop the running turn")
+@post(
+    "/sessions/{session_id:str}/stop", status_code=200, responses=errors(404, 409, 413), summary="Stop the running turn"
+)
 async def stop_session(
     services: Services, caller: Caller, session_id: Id, data: JSONBody[Stop | None] = None
 ) -> StopAnswer:
-    stopped = await services.control.stop(caller, session_id, data.expected_task_id if data else None)
+    wanted = data or Stop()
+    keyed = with_key(caller, wanted.idempotency_key)
+    stopped = await services.control.stop(keyed, session_id, wanted.expected_task_id)
     return StopAnswer(stopped.session, stopped.task)
 
 
 @post(
     "/sessions/{session_id:str}/resume",
     status_code=200,
-    responses=errors(404, 409, 429),
+    responses=errors(404, 409, 413, 429),
     summary="Let a paused queue go on, or reopen an ended session",
 )
 async def resume_session(
@@ -162,14 +166,22 @@ async def resume_session(
     return await services.sessions.resume(with_key(caller, data.idempotency_key if data else None), session_id)
 
 
-@post("/sessions/{session_id:str}/complete", status_code=200, responses=errors(404, 409), summary="Complete a session")
+@post(
+    "/sessions/{session_id:str}/complete",
+    status_code=200,
+    responses=errors(404, 409, 413),
+    summary="Complete a session",
+)
 async def complete_session(
     services: Services, caller: Caller, session_id: Id, data: JSONBody[Complete | None] = None
 ) -> Session:
-    return await services.control.complete(caller, session_id, force=data.force if data else False)
+    wanted = data or Complete()
+    return await services.control.complete(with_key(caller, wanted.idempotency_key), session_id, force=wanted.force)
 
 
-@post("/sessions/{session_id:str}/archive", status_code=200, responses=errors(404, 409), summary="Archive a session")
+@post(
+    "/sessions/{session_id:str}/archive", status_code=200, responses=errors(404, 409, 413), summary="Archive a session"
+)
 async def archive_session(
     services: Services, caller: Caller, session_id: Id, data: JSONBody[Archive | None] = None
 ) -> Session:

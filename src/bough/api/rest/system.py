@@ -9,6 +9,7 @@ import msgspec
 from litestar import Request, Response, Router, get
 
 from bough import __version__, settings
+from bough.api.openapi import document
 from bough.api.rest.common import Services, errors
 from bough.core.counts import counts
 from bough.core.lookup import COMMON
@@ -91,7 +92,7 @@ async def list_agents(services: Services) -> AgentList:
     return AgentList(found)
 
 
-@get("/metrics", responses=errors(), summary="Metrics in Prometheus' text form")
+@get("/metrics", media_type=metrics.CONTENT_TYPE, responses=errors(), summary="Metrics in Prometheus' text form")
 async def get_metrics(services: Services) -> Response[bytes]:
     values = await counts(services.store, services.runner, services.hub)
     return Response(metrics.render(values), media_type=metrics.CONTENT_TYPE)
@@ -99,13 +100,13 @@ async def get_metrics(services: Services) -> Response[bytes]:
 
 @get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
-    return Response(msgspec.json.encode(request.app.openapi_schema.to_schema()), media_type="application/json")
+    return Response(msgspec.json.encode(document(request.app)), media_type="application/json")
 
 
 @get("/docs", include_in_schema=False)
 async def docs(request: Request[Any, Any, Any]) -> Response[str]:
     """A page over the OpenAPI document that needs nothing from anywhere else."""
-    schema = request.app.openapi_schema.to_schema()
+    schema = document(request.app)
     rows: list[str] = []
     for path, item in sorted(schema["paths"].items()):
         for method, operation in item.items():

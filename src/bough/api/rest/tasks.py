@@ -72,7 +72,7 @@ async def get_approval(services: Services, approval_id: Id) -> Approval:
     return await services.approvals.get(approval_id)
 
 
-@post("/approvals/{approval_id:str}", status_code=200, responses=errors(404, 409), summary="Answer an approval")
+@post("/approvals/{approval_id:str}", status_code=200, responses=errors(404, 409, 413), summary="Answer an approval")
 async def decide_approval(services: Services, caller: Caller, approval_id: Id, data: JSONBody[AnswerBody]) -> Approval:
     return await services.approvals.decide(with_key(caller, data.idempotency_key), approval_id, data)
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 import msgspec
-from litestar import MediaType, Request, Router, WebSocket, get, websocket
+from litestar import Request, Router, WebSocket, get, websocket
 from litestar.datastructures import State
 from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream as StreamResponse
@@ -79,8 +79,8 @@ async def _send_all(socket: WebSocket[Any, Any, Any], frames: AsyncGenerator[lis
 
 @get(
     "/api/events",
-    media_type=MediaType.TEXT,
-    responses=errors(404),
+    media_type="text/event-stream",
+    responses=errors(404, 409),
     summary="Follow events (server-sent events; also on WebSocket)",
 )
 async def events_sse(

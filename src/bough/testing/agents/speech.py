@@ -12,6 +12,7 @@ SESSION = "replay"
 _ANSWERS: dict[str, Any] = {
     "initialize": {"protocolVersion": 1, "agentCapabilities": {}},
     "session/new": {"sessionId": SESSION},
+    "session/fork": {"sessionId": SESSION},
     "session/prompt": {"stopReason": "end_turn"},
 }
 

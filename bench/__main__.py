@@ -1,0 +1,44 @@
+"""`python -m bench [NAME…] [--write]`: runs the benchmarks named, or all, and prints their tables. With `--write` it
+keeps them in `docs/benchmarks.md`; a missed target makes the exit code 1."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+
+import uvloop
+
+from bench import delay, report, rows, start, storage, stream
+
+ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
+    "stream": stream.run,
+    "delay": delay.run,
+    "rows": rows.run,
+    "start": start.run,
+    "storage": storage.run,
+}
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(ALL)}; all if none is named")
+    parser.add_argument("--write", action="store_true", help="keep the tables in docs/benchmarks.md; runs all of them")
+    arguments = parser.parse_args()
+    names: list[str] = list(ALL) if arguments.write else arguments.names or list(ALL)
+    unknown = sorted(set(names) - set(ALL))
+    if unknown:
+        parser.error(f"no benchmark is named {', '.join(unknown)}; there are {', '.join(ALL)}")
+    results: list[report.Result] = []
+    for name in names:
+        results.append(await ALL[name]())
+        print(report.as_text(results[-1]), flush=True)
+    if arguments.write:
+        report.PAGE.write_text(report.as_markdown(results), "utf-8")
+    return 1 if any(row.ok is False for result in results for row in result.rows) else 0
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        sys.exit(runner.run(main()))

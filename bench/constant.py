@@ -1,0 +1,59 @@
+"""The floor of every HTTP answer: the same framework, server and gate as Bough's, with a route that gives back so many
+bytes and does nothing else. `python -m bench.constant` prints its URL, then serves until it is ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import AsyncGenerator
+from typing import Annotated
+
+import uvicorn
+import uvloop
+from litestar import Litestar, Response, get
+from litestar.params import PathParameter
+
+from bench import measure
+from bough.api.auth import Gate, GateMiddleware
+from bough.api.serve import Server
+from bough.settings import Settings
+
+TOKEN = "constant"
+
+_bodies: dict[int, bytes] = {}
+
+
+@get("/constant/{size:int}")
+async def constant(size: Annotated[int, PathParameter(description="How many bytes.")]) -> Response[bytes]:
+    body = _bodies.setdefault(size, b"x" * size)
+    return Response(body, media_type="application/json")
+
+
+async def serve() -> None:
+    app = GateMiddleware(Litestar([constant], openapi_config=None, logging_config=None), Gate(TOKEN, Settings()))
+    config = uvicorn.Config(
+        app, loop="none", lifespan="off", log_config=None, access_log=False, server_header=False
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        await Server(config, lambda: print(url, flush=True)).serve([listening])
+
+
+@contextlib.asynccontextmanager
+async def running() -> AsyncGenerator[tuple[str, asyncio.subprocess.Process]]:
+    """The program in a process of its own: its URL, and the process."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bench.constant", cwd=measure.ROOT, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        yield await measure.first_line(process), process
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve())

@@ -1,0 +1,212 @@
+"""Large databases to read from, written in bulk by SQL and kept under `.cache/bench` for the schema that they were made
+for. The schema is made by Bough's own migrations; rows look like those of finished sessions."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.measure import CACHE
+from bough.storage import migrate
+from bough.storage.open import open_backend
+
+SEED = 7
+# A message every few seconds, a session every hour: times and ids grow as they would.
+START = 1_700_000_000_000
+WORDS = "the test fails because session holds its lock naïve 会话 🌳 return async with self store read work".split()
+
+
+class Size(msgspec.Struct, frozen=True):
+    """So many sessions, of which the newest so many have so many messages each."""
+
+    sessions: int
+    talking: int
+    messages: int
+
+    @property
+    def total(self) -> int:
+        return self.talking * self.messages
+
+    def __str__(self) -> str:
+        return f"{self.sessions:,} sessions, {self.total:,} messages"
+
+
+async def made(size: Size) -> Path:
+    """The database of this size, made now if it is not there yet."""
+    schema = hashlib.sha256("".join(one.checksum for one in migrate.read_migrations()).encode()).hexdigest()[:12]
+    source = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+    path = CACHE / f"{schema}-{source}" / f"{size.sessions}-{size.talking}-{size.messages}.db"
+    if not path.exists():
+        for old in CACHE.glob("*-*"):
+            if old != path.parent:
+                shutil.rmtree(old)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        part.unlink(missing_ok=True)
+        db = await open_backend(str(part))
+        await migrate.upgrade(db)
+        await db.close()
+        _fill(part, size)
+        part.rename(path)
+    return path
+
+
+async def copied(size: Size, data: Path) -> None:
+    """The same as the database of a data folder."""
+    data.mkdir(parents=True)
+    shutil.copyfile(await made(size), data / "bough.db")
+
+
+def _fill(path: Path, size: Size) -> None:
+    chance = random.Random(SEED)
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA cache_size = -262144")
+    indexes = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+    kept: list[tuple[str, str]] = indexes.fetchall()
+    connection.execute("BEGIN")
+    # Filled without indexes, which are then built in one go each: several times quicker.
+    for name, _ in kept:
+        connection.execute(f"DROP INDEX {name}")
+    _insert(connection, "repos", [_repo(chance)])
+    repo_id: str = connection.execute("SELECT id FROM repos").fetchone()[0]
+    sessions = [_session(chance, number, repo_id) for number in range(size.sessions)]
+    _insert(connection, "sessions", sessions)
+    _insert(connection, "session_private", [_private(one, size) for one in sessions])
+    talking = sessions[-size.talking :]
+    tasks = [_task(chance, one) for one in talking]
+    _insert(connection, "tasks", tasks)
+    _insert(connection, "messages", _messages(chance, tasks, size))
+    for _, sql in kept:
+        connection.execute(sql)
+    connection.execute("ANALYZE")
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+
+
+def _insert(connection: sqlite3.Connection, table: str, rows: Any) -> None:
+    rows = iter(rows)
+    first: dict[str, Any] = next(rows)
+    names = list(first)
+    statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+    connection.execute(statement, list(first.values()))
+    connection.executemany(statement, (list(row.values()) for row in rows))
+
+
+def _id(chance: random.Random, milliseconds: int) -> str:
+    value = (milliseconds << 80) | (0x7 << 76) | (0x2 << 62) | (chance.getrandbits(74) & ~(0x3 << 62))
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def _time(milliseconds: int) -> str:
+    """A time as Bough writes it; only its order and length matter here."""
+    days, rest = divmod(milliseconds, 86_400_000)
+    year, day = divmod(days, 336)
+    hours, rest = divmod(rest, 3_600_000)
+    minutes, rest = divmod(rest, 60_000)
+    return f"{1970 + year}-{1 + day // 28:02}-{1 + day % 28:02}T{hours:02}:{minutes:02}:{rest / 1000:06.3f}Z"
+
+
+def _text(chance: random.Random, words: int) -> str:
+    return " ".join(chance.choices(WORDS, k=words))
+
+
+def _repo(chance: random.Random) -> dict[str, Any]:
+    moment = _time(START)
+    return {
+        "id": _id(chance, START),
+        "name": "bench",
+        "path": "/nowhere/bench",
+        "kind": "git",
+        "default_branch": "main",
+        "created_at": moment,
+        "updated_at": moment,
+    }
+
+
+def _session(chance: random.Random, number: int, repo_id: str) -> dict[str, Any]:
+    born = START + number * 3_600_000
+    session_id, moment = _id(chance, born), _time(born)
+    return {
+        "id": session_id,
+        "repo_id": repo_id,
+        "cwd": "/nowhere/bench",
+        "agent": "demo",
+        "title": _text(chance, 5),
+        "description": "",
+        "status": "completed",
+        "activity": "idle",
+        "permission_mode": "acceptEdits",
+        "allowed_tools": "[]",
+        "mcp_server_ids": "[]",
+        "env": "{}",
+        "context_files": "[]",
+        "callback": '{"enabled":true,"includeLastMessage":true,"includeOriginalPrompt":false}',
+        "kind": "root",
+        "root_session_id": session_id,
+        "created_by": '{"kind":"person","id":null}',
+        "git_state": '{"branch":"main","sha":"0123456789012345678901234567890123456789","dirty":false}',
+        "message_count": 100,
+        "queue_paused": False,
+        "archived": False,
+        "metadata": '{"reason":"idle_timeout"}',
+        "created_at": moment,
+        "updated_at": moment,
+        "active_at": moment,
+        "ended_at": moment,
+    }
+
+
+def _private(session: dict[str, Any], size: Size) -> dict[str, Any]:
+    return {"session_id": session["id"], "env": "{}", "next_position": size.messages + 1, "next_task": 2}
+
+
+def _task(chance: random.Random, session: dict[str, Any]) -> dict[str, Any]:
+    moment = session["created_at"]
+    return {
+        "id": _id(chance, START),
+        "session_id": session["id"],
+        "position": 1,
+        "prompt": _text(chance, 20),
+        "source": "user",
+        "status": "completed",
+        "attempt": 1,
+        "sent_attempt": 1,
+        "tool_use_count": 3,
+        "created_at": moment,
+        "updated_at": moment,
+        "started_at": moment,
+        "ended_at": moment,
+    }
+
+
+def _messages(chance: random.Random, tasks: list[dict[str, Any]], size: Size) -> Iterator[dict[str, Any]]:
+    contents = [_content(chance) for _ in range(1000)]
+    for task in tasks:
+        for position in range(1, size.messages + 1):
+            yield {
+                "id": _id(chance, START + position * 7_000),
+                "session_id": task["session_id"],
+                "task_id": task["id"],
+                "position": position,
+                "role": "user" if position == 1 else "agent",
+                "content": chance.choice(contents),
+                "created_at": task["created_at"],
+                "updated_at": task["created_at"],
+            }
+
+
+def _content(chance: random.Random) -> str:
+    """Between a few words and some paragraphs."""
+    text = _text(chance, round(chance.expovariate(1 / 30)) + 2)
+    return msgspec.json.encode({"type": "text", "text": text, "partial": False}).decode()

@@ -1,0 +1,158 @@
+"""What Bough adds to a short turn: from the REST call of a prompt to the first words at a WebSocket client, less what
+the same agent needs when its pipe is held directly."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Generator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+
+from bench import measure
+from bench.http import Http
+from bench.report import Result, Row, duration
+from bough.testing.repos import make_repo
+from bough.testing.server import ServerProcess
+
+WARM_UP = 5
+TURNS = 40
+MOST_ADDED = 0.015
+ENDED = ("completed", "failed", "cancelled")
+
+
+async def run() -> Result:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        repo = make_repo(folder / "work" / "repo")
+        server = ServerProcess(folder / "data", folder / "work")
+        await server.start()
+        try:
+            with _bare(repo, folder / "demo") as bare:
+                async with _session(server, repo) as session:
+                    await measure.alternate(WARM_UP, bare.turn, session.turn)
+                    floor, ours = await measure.alternate(TURNS, bare.turn, session.turn)
+        finally:
+            await server.stop()
+    added = ours.median - floor.median
+    row = Row(
+        name="prompt to first chunk, warm",
+        floor=duration(floor),
+        ours=duration(ours),
+        ratio=f"+{added * 1e3:.1f} ms",
+        target=f"≤ +{MOST_ADDED * 1e3:.0f} ms",
+        ok=added <= MOST_ADDED,
+    )
+    return Result(title="delay", about=_ABOUT, rows=[row])
+
+
+_ABOUT = f"""\
+A trivial turn of the demo agent, {TURNS} times. Floor: its stdin and stdout held directly, from the prompt's line to
+the line of the first chunk. Ours: from sending `POST …/prompt` to the first words at a WebSocket client, with the
+prompt, the state of the working copy and the turn stored on the way."""
+
+
+class _Bare:
+    """The agent on its own pipes."""
+
+    def __init__(self, process: subprocess.Popen[bytes], cwd: Path) -> None:
+        self._process = process
+        self._count = 0
+        self._ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        self._read_answer()
+        self._ask("session/new", {"cwd": str(cwd), "mcpServers": []})
+        self._session_id: str = self._read_answer()["sessionId"]
+
+    async def turn(self) -> float:
+        """Seconds to the first chunk."""
+        prompt = [{"type": "text", "text": "Hello."}]
+        start = time.perf_counter()
+        self._ask("session/prompt", {"sessionId": self._session_id, "prompt": prompt})
+        while b'"agent_message_chunk"' not in self._line():
+            pass
+        taken = time.perf_counter() - start
+        self._read_answer()
+        return taken
+
+    def _ask(self, method: str, params: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._count += 1
+        message = {"jsonrpc": "2.0", "id": self._count, "method": method, "params": params}
+        self._process.stdin.write(msgspec.json.encode(message) + b"\n")
+        self._process.stdin.flush()
+
+    def _line(self) -> bytes:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the demo agent ended")
+        return line
+
+    def _read_answer(self) -> dict[str, Any]:
+        while True:
+            message: dict[str, Any] = msgspec.json.decode(self._line())
+            if message.get("id") == self._count and "method" not in message:
+                return message["result"]
+
+
+@contextlib.contextmanager
+def _bare(cwd: Path, home: Path) -> Generator[_Bare]:
+    command = [sys.executable, "-m", "bough.agents.demo"]
+    env = os.environ | {"BOUGH_DEMO_HOME": str(home)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd, env=env) as process:
+        yield _Bare(process, cwd)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+class _Session:
+    """The same agent behind Bough."""
+
+    def __init__(self, http: Http, socket: ClientConnection, session_id: str) -> None:
+        self._http = http
+        self._socket = socket
+        self._path = f"/api/sessions/{session_id}/prompt"
+
+    async def turn(self) -> float:
+        """Seconds from the call to the first words."""
+        start = time.perf_counter()
+        self._http.send("POST", self._path, {"text": "Hello."})
+        while not _is_speech(await self._event()):
+            pass
+        taken = time.perf_counter() - start
+        if self._http.receive().status != 202:
+            raise RuntimeError("the prompt was refused")
+        while not _is_end(await self._event()):
+            pass
+        return taken
+
+    async def _event(self) -> dict[str, Any]:
+        async with asyncio.timeout(30):
+            return msgspec.json.decode(await self._socket.recv())
+
+
+@contextlib.asynccontextmanager
+async def _session(server: ServerProcess, repo: Path) -> AsyncGenerator[_Session]:
+    with Http(server.url, server.token) as http:
+        repo_id = http.post("/api/repos", {"path": str(repo)}).json()["id"]
+        session_id = http.post("/api/sessions", {"repoId": repo_id, "agent": "demo"}).json()["id"]
+        address = f"{server.url.replace('http', 'ws', 1)}/api/events?sessionId={session_id}"
+        async with connect(address, additional_headers={"Authorization": f"Bearer {server.token}"}) as socket:
+            await socket.recv()
+            yield _Session(http, socket, session_id)
+
+
+def _is_speech(event: dict[str, Any]) -> bool:
+    return event["type"] == "message.created" and event["data"]["role"] == "agent"
+
+
+def _is_end(event: dict[str, Any]) -> bool:
+    return event["type"] == "task.patched" and event["data"]["status"] in ENDED

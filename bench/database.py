@@ -8,18 +8,22 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from bench.measure import CACHE
+from bough.model.times import written
 from bough.storage import migrate
 from bough.storage.open import open_backend
 
 SEED = 7
-# A message every few seconds, a session every hour: times and ids grow as they would.
+# A session every ten minutes, a message every few seconds: times and ids grow as they would.
 START = 1_700_000_000_000
+SESSION_EVERY = 600_000
+MESSAGE_EVERY = 5_000
 WORDS = "the test fails because session holds its lock naïve 会话 🌳 return async with self store read work".split()
 
 
@@ -40,7 +44,7 @@ class Size(msgspec.Struct, frozen=True):
 
 async def made(size: Size) -> Path:
     """The database of this size, made now if it is not there yet."""
-    schema = hashlib.sha256("".join(one.checksum for one in migrate.read_migrations()).encode()).hexdigest()[:12]
+    schema = hashlib.sha256("".join(one.checksum for one in migrate.read_folder(migrate.FOLDER)).encode()).hexdigest()[:12]
     source = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
     path = CACHE / f"{schema}-{source}" / f"{size.sessions}-{size.talking}-{size.messages}.db"
     if not path.exists():
@@ -87,7 +91,6 @@ def _fill(path: Path, size: Size) -> None:
     _insert(connection, "messages", _messages(chance, tasks, size))
     for _, sql in kept:
         connection.execute(sql)
-    connection.execute("ANALYZE")
     connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.close()
@@ -109,12 +112,7 @@ def _id(chance: random.Random, milliseconds: int) -> str:
 
 
 def _time(milliseconds: int) -> str:
-    """A time as Bough writes it; only its order and length matter here."""
-    days, rest = divmod(milliseconds, 86_400_000)
-    year, day = divmod(days, 336)
-    hours, rest = divmod(rest, 3_600_000)
-    minutes, rest = divmod(rest, 60_000)
-    return f"{1970 + year}-{1 + day // 28:02}-{1 + day % 28:02}T{hours:02}:{minutes:02}:{rest / 1000:06.3f}Z"
+    return written(datetime.fromtimestamp(milliseconds / 1000, UTC))
 
 
 def _text(chance: random.Random, words: int) -> str:
@@ -135,7 +133,7 @@ def _repo(chance: random.Random) -> dict[str, Any]:
 
 
 def _session(chance: random.Random, number: int, repo_id: str) -> dict[str, Any]:
-    born = START + number * 3_600_000
+    born = START + number * SESSION_EVERY
     session_id, moment = _id(chance, born), _time(born)
     return {
         "id": session_id,
@@ -192,10 +190,11 @@ def _task(chance: random.Random, session: dict[str, Any]) -> dict[str, Any]:
 
 def _messages(chance: random.Random, tasks: list[dict[str, Any]], size: Size) -> Iterator[dict[str, Any]]:
     contents = [_content(chance) for _ in range(1000)]
-    for task in tasks:
+    for number, task in enumerate(tasks, size.sessions - size.talking):
+        born = START + number * SESSION_EVERY
         for position in range(1, size.messages + 1):
             yield {
-                "id": _id(chance, START + position * 7_000),
+                "id": _id(chance, born + position * MESSAGE_EVERY),
                 "session_id": task["session_id"],
                 "task_id": task["id"],
                 "position": position,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import os
 import subprocess
@@ -22,7 +21,6 @@ from bench.http import Http
 from bench.listener import Heard
 from bench.recording import Recording
 from bench.report import Result, Row, noise
-from bough.agents.pipes import PIPE_SIZE
 from bough.testing.repos import make_repo
 from bough.testing.server import ServerProcess
 
@@ -30,6 +28,7 @@ ROUNDS = 9
 FEWEST = 0.25
 # Turns leave a few pages behind in caches and arenas; growth with each turn would be more.
 MOST_GROWTH = 1.10
+READ_SIZE = 1 << 18
 PROMPT = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{}}\n'
 
 
@@ -108,7 +107,7 @@ class _Bare:
         self._process.stdin.flush()
         count, rest, answered = 0, b"", False
         while not answered:
-            lines = (rest + os.read(source, PIPE_SIZE)).split(b"\n")
+            lines = (rest + os.read(source, READ_SIZE)).split(b"\n")
             rest = lines.pop()
             for line in lines:
                 if decode(line).method is None:
@@ -124,8 +123,6 @@ class _Bare:
 @contextlib.contextmanager
 def _bare(command: list[str], spoken: Recording) -> Generator[_Bare]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        fcntl.fcntl(process.stdout.fileno(), fcntl.F_SETPIPE_SZ, PIPE_SIZE)
         yield _Bare(process, spoken.updates)
         assert process.stdin is not None
         process.stdin.close()

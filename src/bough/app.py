@@ -11,14 +11,13 @@ from typing import Any
 import structlog
 
 from bough.agents.catalog import load_catalog
-from bough.agents.process import start_process
+from bough.agents.launcher import Launcher
 from bough.core.approvals import Approvals
 from bough.core.boards import Boards
 from bough.core.control import Control
 from bough.core.hub import Hub
-from bough.core.live import Launch
 from bough.core.mcp_servers import McpServers
-from bough.core.recovery import recover
+from bough.core.recovery import Recovery
 from bough.core.repos import Repos
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
@@ -33,12 +32,13 @@ from bough.settings import Settings
 from bough.storage import migrate
 from bough.storage.backend import Backend
 from bough.storage.open import open_backend
+from bough.testing.processes import Processes
 
 log = structlog.get_logger("bough.app")
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings, launch: Launch = start_process) -> AsyncGenerator[Services]:
+async def running(settings: Settings, launcher: Launcher | None = None) -> AsyncGenerator[Services]:
     """A whole Bough without its doors: database open and up to date, leftovers repaired, queues draining."""
     data = settings.data_path
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -49,19 +49,20 @@ async def running(settings: Settings, launch: Launch = start_process) -> AsyncGe
             done = await migrate.upgrade(db)
             if done:
                 log.info("database_upgraded", to=done[-1])
-            async with _working(build(settings, db, launch)) as services:
+            async with _working(build(settings, db, launcher or Processes())) as services:
                 yield services
         finally:
             await db.close()
 
 
-def build(settings: Settings, db: Backend, launch: Launch = start_process) -> Services:
+def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     """The services, wired to each other."""
     store = Store(db)
     catalog = load_catalog(settings.data_path)
     hub = Hub(store)
     tasks = Tasks(store, settings)
-    runner = Runner(store, hub, settings, catalog, launch)
+    runner = Runner(store, hub, settings, catalog, launcher)
+    scheduler = Scheduler(store, settings, runner)
     return Services(
         settings=settings,
         store=store,
@@ -76,31 +77,35 @@ def build(settings: Settings, db: Backend, launch: Launch = start_process) -> Se
         approvals=Approvals(store),
         control=Control(store, runner, tasks),
         runner=runner,
-        scheduler=Scheduler(store, settings, runner),
+        scheduler=scheduler,
         upkeep=Upkeep(store, settings, runner),
+        recovery=Recovery(store, launcher, runner, scheduler),
     )
 
 
 @contextlib.asynccontextmanager
 async def _working(services: Services) -> AsyncGenerator[Services]:
     """Repairs what was left, then keeps hub, scheduler and upkeep at work until the end."""
-    await services.boards.ensure_default()
-    await recover(services.store)
-    started = asyncio.Event()
-    work: tuple[Coroutine[Any, Any, None], ...] = (
-        services.hub.run(started),
-        services.runner.follow_answers(),
-        services.scheduler.run(),
-        services.upkeep.run(),
-    )
-    jobs = [asyncio.create_task(one) for one in work]
-    for job in jobs:
+    jobs: list[asyncio.Task[None]] = []
+
+    def start(work: Coroutine[Any, Any, None]) -> None:
+        job = asyncio.create_task(work)
         job.add_done_callback(_report)
+        jobs.append(job)
+
+    started = asyncio.Event()
+    start(services.hub.run(started))
+    start(services.runner.questions.follow())
     try:
         await started.wait()
+        await services.boards.ensure_default()
+        await services.recovery.run()
+        start(services.scheduler.run())
+        start(services.upkeep.run())
         yield services
     finally:
-        # The scheduler goes before the agents, so that no turn mistakes the end of its agent for a death.
+        # Agents are let go before their turns are cancelled, so that none is told to stop because we do.
+        services.runner.let_go()
         for job in jobs:
             job.cancel()
         await asyncio.wait(jobs)

@@ -77,6 +77,10 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     stop_timeout: Annotated[
         Seconds, Meta(description="Seconds an agent may take to answer a cancel before its process is ended.")
     ] = 10
+    stop_agents: Annotated[
+        bool,
+        Meta(description="Whether agents at work are ended with the server instead of being left to their keepers."),
+    ] = False
     keep_events: Annotated[
         Count, Meta(description="Events kept for clients that reconnect; older cursors are told of a gap.")
     ] = 200_000

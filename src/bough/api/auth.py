@@ -121,12 +121,16 @@ class GateMiddleware:
             caller = self._gate.caller(scope)
         except BoughError as error:
             # The page's link carries the token in its query; that one route looks at it itself.
-            if not (scope["path"] == "/" and isinstance(error, Unauthenticated)):
+            if not (isinstance(error, Unauthenticated) and _asks_for_the_page(scope)):
                 await _refuse(error, scope, receive, send)
                 return
             caller = None
         scope["state"] = {"caller": caller}
         await self._app(scope, receive, send)
+
+
+def _asks_for_the_page(scope: Scope) -> bool:
+    return scope["type"] == "http" and (scope["method"], scope["path"]) == ("GET", "/")
 
 
 async def _refuse(error: BoughError, scope: Scope, receive: Receive, send: Send) -> None:

@@ -103,7 +103,8 @@ def _bound(settings: Settings, data: Path) -> Generator[socket.socket]:
     if port == 0 and remembered.exists():
         port = int(remembered.read_text("ascii"))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named because asyncio turns Nagle's delay off only for sockets that say they are TCP.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -9,7 +9,7 @@ import msgspec
 
 from bough.agents.acp.wire import Update
 from bough.model.ids import new_id
-from bough.model.message import Role, raw
+from bough.model.message import Message, Role, raw
 
 Kind = Literal["text", "thought", "tool", "plan", "other"]
 
@@ -45,8 +45,8 @@ class Entry:
         "stored",
     )
 
-    def __init__(self, kind: Kind, role: Role, message_id: str | None = None) -> None:
-        self.id = new_id()
+    def __init__(self, kind: Kind, role: Role, message_id: str | None = None, id: str | None = None) -> None:
+        self.id = id or new_id()
         self.kind: Kind = kind
         self.role: Role = role
         self.message_id = message_id
@@ -94,6 +94,27 @@ class Fold:
         self._open: Entry | None = None
         self._plan: Entry | None = None
         self._tools: dict[str, Entry] = {}
+
+    def restore(self, messages: list[Message]) -> None:
+        """Takes up a turn where its rows have left it."""
+        for message in messages:
+            body: dict[str, Any] = msgspec.json.decode(message.content)
+            kind = body.get("type")
+            if kind in ("text", "thought") and message.role == "agent" and body.get("partial"):
+                entry = self._open = Entry(kind, "agent", None, message.id)
+                entry.parts = [body["text"]]
+                entry.unseen()
+            elif kind == "tool":
+                entry = self._tools[body["toolCallId"]] = Entry("tool", "system", None, message.id)
+                entry.body = body
+                self.tool_count += 1
+            elif kind == "plan":
+                entry = self._plan = Entry("plan", "system", None, message.id)
+                entry.body = body
+            else:
+                continue
+            entry.stored = True
+            entry.announce = False
 
     def add(self, updates: list[Update]) -> None:
         """Takes updates in the order in which the agent sent them."""

@@ -7,17 +7,17 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
 
 import msgspec
 import structlog
 
-from bough.agents.acp.answers import PromptResult, SessionOpened
+from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import Connection
 from bough.agents.acp.types import Block, McpServer, TextBlock
-from bough.agents.acp.wire import AgentRequest, Update
+from bough.agents.acp.wire import AgentRequest, RequestId, Update
 from bough.agents.catalog import Entry
 from bough.agents.errors import AgentGone, AgentRefused
 from bough.agents.link import Link
@@ -38,8 +38,27 @@ INVALID_PARAMS = -32602
 # What of our own environment an agent must not see: our settings hold paths and addresses, and tokens are nobody's.
 HIDDEN_PREFIXES = ("BOUGH_", "AGENT_")
 
-Launch = Callable[..., Awaitable[Link]]
 Ask = Callable[["Live", Question], Coroutine[Any, Any, None]]
+
+
+class Opened(msgspec.Struct):
+    """A conversation that an agent has opened: its id there, and what can be set in it."""
+
+    agent_session_id: str
+    has_modes: bool
+    options: list[str]
+
+
+class Past(Protocol):
+    """What a waking agent needs to know of its session."""
+
+    async def servers(self, http: bool, sse: bool) -> list[McpServer]:
+        """The MCP servers that it can reach."""
+        ...
+
+    async def history(self) -> str:
+        """What happened before, for an agent that cannot load it."""
+        ...
 
 
 class _Permission(msgspec.Struct, rename="camel"):
@@ -48,78 +67,70 @@ class _Permission(msgspec.Struct, rename="camel"):
 
 
 class Live:
-    """An agent that is up for one session. It listens to the agent (as the connection's handler) until it rests."""
+    """An agent that is up for one session. It listens to the agent, as the connection's handler, until it rests."""
 
-    def __init__(self, session_id: str, entry: Entry, recorder: Recorder, ask: Ask) -> None:
+    def __init__(self, session_id: str, keeper_id: str, entry: Entry, recorder: Recorder, link: Link, ask: Ask) -> None:
         self.session_id = session_id
+        self.keeper_id = keeper_id
         self.entry = entry
         self.recorder = recorder
         self.idle_since = time.monotonic()
         self.busy = False
+        self.resting = False
         # A turn that only waits lends its place to others (T5).
         self.lent = False
+        # What the agent must still be told of the past, because it could not load it.
+        self.history = ""
+        self._link = link
+        self._connection = Connection(link, self)
+        self._client = AgentClient(self._connection)
         self._ask = ask
-        self._link: Link | None = None
         self._prompting = False
         self._muted = True
         self._agent_session_id = ""
         self._mode: str | None = None
         self._options: dict[str, str | bool | None] = {}
-        self._history: str = ""
-        self._questions: dict[str, AgentRequest] = {}
+        self._questions: dict[str, RequestId] = {}
         self._jobs: set[asyncio.Task[Any]] = set()
+        recorder.confirm_to(link.confirm)
 
-    # Waking and resting
+    # Waking, leaving and resting
 
-    async def wake(
-        self,
-        launch: Launch,
-        session: Session,
-        settings: Settings,
-        *,
-        env: dict[str, str],
-        known: str | None,
-        servers: Callable[[bool, bool], Awaitable[list[McpServer]]],
-        history: Callable[[], Awaitable[str]],
-    ) -> str:
-        """Starts the process and opens the conversation; the agent's id for it is given back."""
-        link = self._link = await launch(self.entry.command, cwd=session.cwd, env=_environment(self.entry, env))
-        self._connection = Connection(link, self)
-        self._client = AgentClient(self._connection)
-        self._own(self._connection.run())
-        self._own(self.recorder.run())
-        try:
-            opened = await self._open(session, settings, known, servers, history)
-        except BaseException:
-            await self.rest()
-            raise
+    async def wake(self, session: Session, settings: Settings, known: str | None, past: Past) -> Opened:
+        """Opens the conversation with an agent that has just been started."""
+        self.listen()
+        started = await self._client.initialize(settings.initialize_timeout)
+        can = started.capabilities
+        servers = await past.servers(can.http, can.sse)
+        opened = None
+        if known is not None and (can.resume or can.load) and self.entry.resume:
+            reopen = self._client.resume_session if can.resume else self._client.load_session
+            try:
+                opened = await reopen(known, session.cwd, servers, timeout=settings.session_timeout)
+            except AgentRefused as error:
+                log.warning("agent_forgot", session=session.id, agent=self.entry.name, error=error.message)
+        if opened is None:
+            self.history = await past.history()
+            opened = await self._client.new_session(session.cwd, servers, timeout=settings.session_timeout)
         self._agent_session_id = opened.session_id
         self._mode = opened.modes.current_mode_id if opened.modes else None
         self._options = {option.id: option.current for option in opened.config_options}
         self._muted = False
-        log.info("agent_up", session=session.id, agent=self.entry.name, pid=link.pid, cwd=session.cwd)
-        return opened.session_id
+        log.info("agent_up", session=session.id, agent=self.entry.name, pid=self._link.pid, cwd=session.cwd)
+        return Opened(opened.session_id, self._mode is not None, list(self._options))
 
-    async def _open(
-        self,
-        session: Session,
-        settings: Settings,
-        known: str | None,
-        servers: Callable[[bool, bool], Awaitable[list[McpServer]]],
-        history: Callable[[], Awaitable[str]],
-    ) -> SessionOpened:
-        started = await self._client.initialize(settings.initialize_timeout)
-        can = started.capabilities
-        mcp = await servers(can.http, can.sse)
-        wait = settings.session_timeout
-        if known is not None and (can.resume or can.load) and self.entry.resume:
-            reopen = self._client.resume_session if can.resume else self._client.load_session
-            try:
-                return await reopen(known, session.cwd, mcp, timeout=wait)
-            except AgentRefused as error:
-                log.warning("agent_forgot", session=session.id, agent=self.entry.name, error=error.message)
-        self._history = await history()
-        return await self._client.new_session(session.cwd, mcp, timeout=wait)
+    def take_up(self, opened: Opened) -> None:
+        """Goes on with an agent that an earlier server has woken; its settings are sent again with the next prompt."""
+        self._agent_session_id = opened.agent_session_id
+        self._mode = "" if opened.has_modes else None
+        self._options = dict.fromkeys(opened.options)
+        self._muted = False
+        log.info("agent_found", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
+
+    def listen(self) -> None:
+        """From now on what the agent says is heard and stored."""
+        self._own(self._connection.run())
+        self._own(self.recorder.run())
 
     def _own(self, work: Coroutine[Any, Any, Any]) -> None:
         task = asyncio.create_task(work)
@@ -134,22 +145,34 @@ class Live:
     @property
     def down(self) -> bool:
         """Whether its process has ended by itself."""
-        return self._link is not None and self._connection.over
+        return self._connection.over
 
     async def rest(self) -> None:
         """Ends the process and everything that it started; what the agent said so far is kept."""
-        link = self._link
-        if link is None:
-            return
+        self.resting = True
         try:
-            await link.end()
+            await self._link.end()
         finally:
-            for job in list(self._jobs):
-                job.cancel()
-            if self._jobs:
-                await asyncio.wait(self._jobs)
+            await self._stop_listening()
             await self.recorder.flush()
-        log.info("agent_down", session=self.session_id, agent=self.entry.name, pid=link.pid)
+        log.info("agent_down", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
+
+    def let_go(self) -> None:
+        """From now on nothing that ends on our side is told to the agent."""
+        self._connection.detach()
+
+    async def leave(self) -> None:
+        """Lets the agent go on alone with its turn; what was heard so far is stored."""
+        await self._stop_listening()
+        await self.recorder.flush()
+        await self._link.leave()
+        log.info("agent_left", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
+
+    async def _stop_listening(self) -> None:
+        for job in list(self._jobs):
+            job.cancel()
+        if self._jobs:
+            await asyncio.wait(self._jobs)
 
     # A turn
 
@@ -169,15 +192,21 @@ class Live:
 
     async def prompt(self, blocks: Sequence[Block], key: str) -> PromptResult:
         """Runs one turn; what happened before this agent came, if it could not load it, goes first."""
-        if self._history:
-            blocks = [TextBlock(text=self._history), *blocks]
+        if self.history:
+            blocks = [TextBlock(text=self.history), *blocks]
         self._prompting = True
         try:
             result = await self._client.prompt(self._agent_session_id, blocks, key)
         finally:
             self._prompting = False
-        self._history = ""
+        self.history = ""
         return result
+
+    def close_task(self, task_id: str) -> None:
+        """No line of this task will be sent again."""
+        for kind in ("prompt", "cancel"):
+            self._link.forget(f"{kind}:{task_id}")
+        self._link.forget("approval:")
 
     async def cancel(self, key: str) -> None:
         """Tells the agent to stop its turn, if it has one; its open questions are answered first, as ACP wants it."""
@@ -194,9 +223,9 @@ class Live:
 
     # Permission
 
-    def asked(self, approval_id: str, request: AgentRequest) -> None:
+    def asked(self, approval_id: str, request_id: RequestId) -> None:
         """A question of the agent is now an approval."""
-        self._questions[approval_id] = request
+        self._questions[approval_id] = request_id
 
     async def answer(self, approval: Approval) -> None:
         """Carries a decision to the agent, if it still waits for it."""
@@ -226,10 +255,10 @@ class Live:
             await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
 
     async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
-        request = self._questions.pop(approval_id, None)
-        if request is not None:
+        if approval_id in self._questions:
+            request_id = self._questions.pop(approval_id)
             with contextlib.suppress(AgentGone):
-                await self._connection.reply(request.id, {"outcome": outcome}, key=f"approval:{approval_id}")
+                await self._connection.reply(request_id, {"outcome": outcome}, key=f"approval:{approval_id}")
 
     # What the connection tells
 
@@ -266,7 +295,7 @@ class Live:
         await self.recorder.ready()
 
 
-def _environment(entry: Entry, env: dict[str, str]) -> dict[str, str]:
+def environment(entry: Entry, env: dict[str, str]) -> dict[str, str]:
     """Ours without our secrets, then the agent's, then the session's own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN_PREFIXES)}
     return kept | entry.env | env

@@ -18,10 +18,7 @@ LONGEST_PATH = 4096
 
 def resolve_inside(root: Path, given: str, *, what: str = "path") -> Path:
     """The real folder that `given` names; Invalid if there is none, Denied and logged if it lies outside of `root`."""
-    if "\0" in given:
-        raise Invalid("bad_path", f"A {what} cannot contain a NUL character.")
-    if not given or len(os.fsencode(given)) > LONGEST_PATH:
-        raise Invalid("bad_path", f"A {what} has between 1 and {LONGEST_PATH} bytes.")
+    _check_text(given, what)
     expanded = os.path.expanduser(given)
     if not os.path.isabs(expanded):
         raise Invalid("path_not_absolute", f"{given!r} is not an absolute {what}.")
@@ -33,12 +30,41 @@ def resolve_inside(root: Path, given: str, *, what: str = "path") -> Path:
         raise Invalid("bad_path", f"The {what} {given[:200]!r} cannot be read: {error.strerror}.") from error
     # Outside is refused before existence is told, so that nobody can probe the rest of the machine.
     if real != inside and inside not in real.parents:
-        log.warning("path_escape", given=given, resolved=str(real), root=str(inside))
-        raise Denied(
-            "path_outside_root",
+        raise _escape(
+            given,
+            real,
+            inside,
             f"The {what} {given!r} lies outside of the workspace root {inside}. "
             "Start the server with another --workspace-root to allow it.",
         )
     if not is_folder:
         raise Invalid("path_missing", f"There is no folder {real}.")
     return real
+
+
+def file_inside(folder: Path, given: str) -> Path:
+    """The real file that `given` names in `folder`; refused in the same way as a folder is."""
+    _check_text(given, "file name")
+    try:
+        inside = Path(os.path.realpath(folder))
+        real = Path(os.path.realpath(inside / given))
+        is_file = real.is_file()
+    except OSError as error:
+        raise Invalid("bad_path", f"The file {given[:200]!r} cannot be read: {error.strerror}.") from error
+    if real != inside and inside not in real.parents:
+        raise _escape(given, real, inside, f"The file {given!r} lies outside of the session's folder {inside}.")
+    if not is_file:
+        raise Invalid("path_missing", f"There is no file {real}.")
+    return real
+
+
+def _check_text(given: str, what: str) -> None:
+    if "\0" in given:
+        raise Invalid("bad_path", f"A {what} cannot contain a NUL character.")
+    if not given or len(os.fsencode(given)) > LONGEST_PATH:
+        raise Invalid("bad_path", f"A {what} has between 1 and {LONGEST_PATH} bytes.")
+
+
+def _escape(given: str, real: Path, inside: Path, message: str) -> Denied:
+    log.warning("path_escape", given=given, resolved=str(real), root=str(inside))
+    return Denied("path_outside_root", message)

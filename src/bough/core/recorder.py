@@ -14,7 +14,7 @@ from bough.agents.acp.wire import Update
 from bough.core import rows
 from bough.core.folding import Entry, Fold
 from bough.core.hub import Hub
-from bough.core.rows import MESSAGES, SESSIONS
+from bough.core.rows import KEEPERS, MESSAGES, SESSIONS
 from bough.core.store import Change, Store
 from bough.model.message import Message, Role, raw
 
@@ -41,10 +41,12 @@ class Write(msgspec.Struct):
 class Recorder:
     """Keeps the transcript of one session up to date while its agent lives."""
 
-    def __init__(self, store: Store, hub: Hub, session_id: str) -> None:
+    def __init__(self, store: Store, hub: Hub, session_id: str, keeper_id: str) -> None:
         self._store = store
         self._hub = hub
         self._session_id = session_id
+        self._keeper_id = keeper_id
+        self._confirm: Callable[[int], None] = _nobody
         self._task_id: str | None = None
         self._fold = Fold()
         # The number of the last line that was folded, and whether the turn's end waits to be stored with it.
@@ -64,8 +66,23 @@ class Recorder:
         self._task_id = task_id
         self._fold = Fold()
 
+    def restore(self, task_id: str, messages: list[Message], stored: int) -> None:
+        """Takes up a turn that an earlier server recorded up to line `stored`."""
+        self.begin(task_id)
+        self._fold.restore(messages)
+        self._heard = stored
+
+    def confirm_to(self, confirm: Callable[[int], None]) -> None:
+        """Tells somebody of every line that is stored for good."""
+        self._confirm = confirm
+
+    @property
+    def last(self) -> int:
+        """The number of the last line that was heard."""
+        return self._heard
+
     def heard(self, number: int, *, hold: bool = False) -> None:
-        """Lines up to this number need no storing of their own; `hold` lets nothing be stored until the turn's end is."""
+        """Lines up to this number need no storing of their own; `hold`: nor may anything be until the turn's end is."""
         self._heard = number
         self._held = self._held or hold
 
@@ -121,6 +138,7 @@ class Recorder:
 
             async def work(change: Change) -> T | None:
                 await self._write(change, task_id, writes, state)
+                await change.tx.run(KEEPERS.stored, id=self._keeper_id, stored=heard)
                 return await also(change) if also is not None else None
 
             try:
@@ -131,6 +149,7 @@ class Recorder:
                 raise
             self._held = False
             self._written(writes)
+            self._confirm(heard)
             return result
 
     def close(self) -> None:
@@ -192,6 +211,10 @@ class Recorder:
         text = entry.unseen()
         if text:
             self._hub.grow(self._session_id, entry.id, offset, text)
+
+
+def _nobody(_number: int) -> None:
+    """Confirms to nobody, before there is a link."""
 
 
 async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str, Any]]) -> None:

@@ -2,31 +2,111 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
 import structlog
 
-from bough.core import lifecycle
-from bough.core.rows import SESSIONS, TASKS
+from bough.agents.launcher import Launcher
+from bough.core import lifecycle, rows
+from bough.core.live import Live
+from bough.core.rows import KEEPERS, TASKS
+from bough.core.runner import Keeper, Runner
+from bough.core.scheduler import Scheduler
 from bough.core.store import Change, Store
+from bough.core.turns import Claimed
+from bough.errors import AgentFailed
 from bough.model.session import Session
 from bough.model.task import Task
+from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.recovery")
 
+# How many keepers are called at once: each call is a few milliseconds of waiting.
+AT_ONCE = 16
 
-async def recover(store: Store) -> None:
-    """Turns that were under way were cut off with their agents; turns that were being stopped have stopped."""
 
-    async def work(change: Change) -> tuple[list[Task], list[Task]]:
-        stopped = await change.tx.all(TASKS.left_stopping, Task, now=change.now)
-        cut_off = await change.tx.all(TASKS.cut_off, Task, now=change.now)
-        for task in (*stopped, *cut_off):
-            change.task("task.patched", task)
+class Recovery:
+    """Finds the agents that live on, goes on with their turns, and repairs the rows of those that do not."""
+
+    def __init__(self, store: Store, launcher: Launcher, runner: Runner, scheduler: Scheduler) -> None:
+        self._store = store
+        self._launcher = launcher
+        self._runner = runner
+        self._scheduler = scheduler
+        self._turns: list[tuple[str, Coroutine[Any, Any, None]]] = []
+
+    async def run(self) -> None:
+        """Repairs everything, then hands turns that go on to the scheduler."""
+        keepers, under_way = await self._store.read(self._left)
+        tasks = {task.session_id: task for task in under_way}
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def find(keeper: Keeper) -> None:
+            async with gate:
+                await self._find(keeper, tasks.get(keeper.session_id))
+
+        await asyncio.gather(*(find(keeper) for keeper in keepers))
+        taken_up = {session_id for session_id, _ in self._turns}
+        cut_off = [task for task in under_way if task.session_id not in taken_up]
+        await self._store.write(lambda change: self._repair(change, cut_off))
+        await self._drop_unknown({keeper.id for keeper in keepers})
+        for session_id, turn in self._turns:
+            self._scheduler.adopt(session_id, turn)
+        if keepers or cut_off:
+            log.info("recovered", keepers=len(keepers), turns=len(self._turns), cut_off=len(cut_off))
+
+    async def _left(self, tx: Tx) -> tuple[list[Keeper], list[Task]]:
+        return await tx.all(KEEPERS.all, Keeper), await tx.all(TASKS.under_way, Task)
+
+    async def _find(self, keeper: Keeper, task: Task | None) -> None:
+        """Takes up one agent: its turn if it has one, else as an idle agent."""
+        if not keeper.ready:
+            await self._drop(keeper.id)
+            return
+        session = await self._store.read(lambda tx: rows.session(tx, keeper.session_id))
+        try:
+            live = await self._runner.find(keeper, session)
+        except AgentFailed as error:
+            log.warning("agent_not_found_again", session=session.id, error=error.message)
+            await self._drop(keeper.id)
+            return
+        sent = task is not None and task.sent_attempt == task.attempt and task.status != "dispatching"
+        if task is not None and sent:
+            self._turns.append((session.id, self._runner.go_on(live, Claimed(task, session))))
+        elif session.status != "active":
+            await self._runner.rest(session.id)
+        else:
+            await self._listen(live)
+
+    async def _listen(self, live: Live) -> None:
+        live.listen()
+        # Whoever is dead closes its line at once; it is woken again when there is something to do.
+        await asyncio.sleep(0)
+        if live.down:
+            await self._runner.rest(live.session_id)
+
+    async def _drop(self, keeper_id: str) -> None:
+        await self._launcher.drop(keeper_id)
+        await self._store.write(lambda change: change.tx.run(KEEPERS.remove, id=keeper_id))
+
+    async def _drop_unknown(self, known: set[str]) -> None:
+        """Keepers that this database does not know belong to nobody."""
+        for name in self._launcher.names():
+            if name not in known:
+                log.warning("unknown_keeper_ended", keeper=name)
+                await self._launcher.drop(name)
+
+    async def _repair(self, change: Change, tasks: list[Task]) -> None:
+        """Turns without an agent: what was being stopped has stopped, the others wait for their next attempt."""
+        for task in tasks:
             await lifecycle.withdraw_approvals(change, task.id)
-        for session in await change.tx.all(SESSIONS.resting, Session, now=change.now):
-            change.session("session.patched", session)
+            if task.status == "stopping":
+                await rows.end_task(change, task.id, "cancelled", stop_reason="stopped")
+            else:
+                await rows.move_task(change, task.id, "interrupted")
+            session: Session = await rows.session(change.tx, task.session_id)
+            if session.activity in ("running", "waiting_permission"):
+                await rows.update_session(change, session.id, activity="idle")
         change.wake()
-        return stopped, cut_off
-
-    stopped, cut_off = await store.write(work)
-    if stopped or cut_off:
-        log.info("recovered", stopped=len(stopped), cut_off=len(cut_off))

@@ -20,6 +20,7 @@ SESSIONS = queries.load("sessions")
 TASKS = queries.load("tasks")
 MESSAGES = queries.load("messages")
 APPROVALS = queries.load("approvals")
+KEEPERS = queries.load("keepers")
 
 
 async def session(tx: Tx, session_id: str) -> Session:
@@ -62,6 +63,37 @@ async def move_task(change: Change, task_id: str, status: TaskStatus) -> Task | 
     if fresh is not None:
         change.task("task.patched", fresh)
     return fresh
+
+
+async def end_task(
+    change: Change,
+    task_id: str,
+    status: TaskStatus,
+    *,
+    stop_reason: str | None = None,
+    error: msgspec.Raw | None = None,
+    usage: msgspec.Raw | None = None,
+    cost: msgspec.Raw | None = None,
+    git_after: msgspec.Raw | None = None,
+    tool_use_count: int = 0,
+) -> Task | None:
+    """Ends a task; None if it has ended already."""
+    ended = await change.tx.one(
+        TASKS.finish,
+        Task,
+        id=task_id,
+        status=status,
+        stop_reason=stop_reason,
+        error=error,
+        usage=usage,
+        cost=cost,
+        git_after=git_after,
+        tool_use_count=tool_use_count,
+        now=change.now,
+    )
+    if ended is not None:
+        change.task("task.patched", ended)
+    return ended
 
 
 async def add_message(

@@ -1,30 +1,36 @@
 """The runner: wakes agents, runs one turn at a time in each, carries cancels and answers to them. Who may run when is
-`scheduler`."""
+`scheduler`; what a turn does to the rows is `turns`."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 import structlog
 
-from bough.agents.acp.types import Block, McpServer, TextBlock
+from bough.agents.acp.types import Block, TextBlock
+from bough.agents.acp.wire import RequestId
 from bough.agents.catalog import Catalog
 from bough.agents.errors import AgentGone
-from bough.core import approvals, mcp_servers, replay, rows, turns
-from bough.core.approvals import Question, remembered
+from bough.agents.launcher import Launcher
+from bough.core import rows, turns
 from bough.core.hub import Hub
-from bough.core.live import Launch, Live, continuation
+from bough.core.live import Live, Opened, continuation, environment
+from bough.core.past import SessionPast
+from bough.core.questions import Questions
 from bough.core.recorder import Recorder
-from bough.core.rows import APPROVALS, MESSAGES, SESSIONS
-from bough.core.store import CHANNEL_APPROVALS, Change, Store
+from bough.core.rows import APPROVALS, KEEPERS, MESSAGES, SESSIONS
+from bough.core.store import CHANNEL_EVENTS, Change, Store
 from bough.core.turns import Claimed, Outcome
 from bough.errors import AgentFailed, BoughError, Internal
 from bough.git.inspect import state as git_state
 from bough.model.approval import Approval
-from bough.model.message import Message
+from bough.model.ids import new_id
+from bough.model.message import Message, raw
 from bough.model.repo import GitState
 from bough.model.session import Session
 from bough.model.task import Task
@@ -47,112 +53,117 @@ class Private(msgspec.Struct):
     agent_session_id: str | None
 
 
+class Keeper(msgspec.Struct):
+    """A row of `keepers`: who holds a session's agent, and how much of what it said is stored."""
+
+    id: str
+    session_id: str
+    ready: bool
+    stored: int
+    has_modes: bool
+    options: msgspec.Raw
+    needs_history: bool
+    created_at: str
+
+
 class Runner:
     """Owns every live agent of this server."""
 
-    def __init__(self, store: Store, hub: Hub, settings: Settings, catalog: Catalog, launch: Launch) -> None:
+    def __init__(self, store: Store, hub: Hub, settings: Settings, catalog: Catalog, launcher: Launcher) -> None:
         self._store = store
         self._hub = hub
         self._settings = settings
         self._catalog = catalog
-        self._launch = launch
+        self._launcher = launcher
         self._deaths: dict[str, deque[float]] = {}
-        self._answering: set[asyncio.Task[None]] = set()
         self.lives: dict[str, Live] = {}
+        self.questions = Questions(store, self.lives)
 
     # Turns
 
     async def turn(self, session_id: str) -> None:
         """Runs the head of a session's queue to its end, whatever that is."""
         claimed = await turns.claim(self._store, session_id)
-        if claimed is None:
-            return
-        live = None
+        if claimed is not None:
+            await self._guarded(claimed, lambda: self._attempt(claimed))
+
+    async def go_on(self, live: Live, claimed: Claimed) -> None:
+        """Takes up a turn that an earlier server has begun."""
+        await self._guarded(claimed, lambda: self._take_up(live, claimed))
+
+    async def _guarded(self, claimed: Claimed, work: Callable[[], Awaitable[None]]) -> None:
+        """Runs a turn, and makes an end of it whatever happens."""
+        session_id = claimed.session.id
         try:
-            live = await self._awake(claimed.session)
-            await self._attempt(live, claimed)
+            await work()
         except AgentGone as error:
-            await self._died(claimed, live, error)
+            await self._died(claimed, error)
         except BoughError as error:
-            await self._end(claimed, live, Outcome("failed", error=error))
+            await self._end(claimed, Outcome("failed", error=error))
         except Exception as error:
             log.exception("turn_failed", session=session_id, task=claimed.task.id)
             wrapped = Internal("internal", f"Bough failed to run this turn: {type(error).__name__}.")
-            await self._end(claimed, live, Outcome("failed", error=wrapped))
-        finally:
-            if live is not None:
-                live.busy = live.lent = False
-                live.idle_since = time.monotonic()
-                if live.down:
-                    await self.rest(session_id)
-
-    async def _awake(self, session: Session) -> Live:
-        live = self.lives.get(session.id)
-        if live is not None and not live.down:
-            live.busy = True
-            return live
+            await self._end(claimed, Outcome("failed", error=wrapped))
+        # Not reached when the server ends under a turn: its agent stays busy then, and is left to its keeper.
+        live = self.lives.get(session_id)
         if live is not None:
-            await self.rest(session.id)
-        entry = self._catalog.get(session.agent)
-        live = Live(session.id, entry, Recorder(self._store, self._hub, session.id), self._ask)
-        live.busy = True
-        self.lives[session.id] = live
-        try:
-            private = await self._store.read(lambda tx: tx.one(SESSIONS.private, Private, id=session.id))
-            assert private is not None
-            opened = await live.wake(
-                self._launch,
-                session,
-                self._settings,
-                env=msgspec.json.decode(private.env, type=dict[str, str]),
-                known=private.agent_session_id,
-                servers=lambda http, sse: self._servers(session, http, sse),
-                history=lambda: self._history(session.id),
-            )
-        except BaseException:
-            del self.lives[session.id]
-            raise
-        if opened != private.agent_session_id:
-            await self._store.write(
-                lambda change: change.tx.run(SESSIONS.set_agent_session, id=session.id, agent_session_id=opened)
-            )
-        return live
+            live.busy = live.lent = False
+            live.idle_since = time.monotonic()
+            if live.down:
+                await self.rest(session_id)
 
-    async def _servers(self, session: Session, http: bool, sse: bool) -> list[McpServer]:
-        ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
-        found, left_out = await self._store.read(lambda tx: mcp_servers.for_agent(tx, ids, http=http, sse=sse))
-        if left_out:
-            log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)
-        return found
-
-    async def _history(self, session_id: str) -> str:
-        async def work(tx: Tx) -> list[Message]:
-            return await tx.all(MESSAGES.all, Message, session_id=session_id)
-
-        messages = await self._store.read(work, long=True)
-        # The prompt that is about to be sent is the last one; it is not history yet.
-        while messages and messages[-1].role == "user":
-            messages.pop()
-        return replay.transcript(messages)
-
-    async def _attempt(self, live: Live, claimed: Claimed) -> None:
+    async def _attempt(self, claimed: Claimed) -> None:
         task, session = claimed.task, claimed.session
         git = asyncio.create_task(self._git(session))
         try:
+            live = await self._awake(session)
             await live.recorder.flush()
             live.recorder.begin(task.id)
             await live.configure(session)
             if not await turns.sent(self._store, task, await git):
-                await self._end(claimed, live, Outcome("cancelled"))
+                await self._end(claimed, Outcome("cancelled"))
                 return
         finally:
             git.cancel()
-        key = f"prompt:{task.id}:{task.attempt}"
+        await self._run(live, claimed)
+
+    async def _run(self, live: Live, claimed: Claimed) -> None:
+        """Sends the prompt and waits for the end of the turn; a prompt that was sent already is not sent again."""
+        task = claimed.task
         blocks: list[Block] = [TextBlock(text=task.prompt)]
-        if task.sent_attempt > 0:
+        if task.sent_attempt not in (0, task.attempt):
             blocks = continuation(task.prompt)
-        result = await live.prompt(blocks, key)
-        await self._end(claimed, live, turns.succeeded(result))
+        result = await live.prompt(blocks, f"prompt:{task.id}:{task.attempt}")
+        await self._end(claimed, turns.succeeded(result))
+
+    async def _take_up(self, live: Live, claimed: Claimed) -> None:
+        task = claimed.task
+
+        async def read(tx: Tx) -> tuple[list[Message], list[Approval]]:
+            said = await tx.all(MESSAGES.of_task, Message, task_id=task.id)
+            return said, await tx.all(APPROVALS.of_task, Approval, task_id=task.id)
+
+        said, asked = await self._store.read(read)
+        live.busy = True
+        live.recorder.restore(task.id, said, live.recorder.last)
+        for approval in asked:
+            live.asked(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
+        live.lent = task.status == "waiting_permission"
+        running = asyncio.create_task(self._run(live, claimed))
+        try:
+            # The prompt is registered before anything is read: its answer may be the first line.
+            await asyncio.sleep(0)
+            live.listen()
+            # What was decided may not have reached the agent; what did reach it is not written again.
+            for approval in asked:
+                if approval.status != "pending":
+                    await live.answer(approval)
+            if task.status == "stopping":
+                await self.cancel(claimed.session.id, task)
+            await running
+        finally:
+            running.cancel()
+            await asyncio.wait((running,))
 
     async def _git(self, session: Session) -> GitState | None:
         try:
@@ -161,22 +172,29 @@ class Runner:
         except (TimeoutError, BoughError):
             return None
 
-    async def _end(self, claimed: Claimed, live: Live | None, outcome: Outcome) -> None:
+    async def _end(self, claimed: Claimed, outcome: Outcome) -> None:
         git = await self._git(claimed.session)
-        task = msgspec.structs.replace(claimed.task, cost=claimed.session.cost)
-        tools = 0
-        flush = self._store.write
-        if live is not None:
-            live.recorder.close()
-            tools = live.recorder.tool_count
-            flush = live.recorder.flush
+        live = self.lives.get(claimed.session.id)
 
         async def work(change: Change) -> Task | None:
-            return await turns.finish(change, task, outcome, tools, git)
+            tools = live.recorder.tool_count if live is not None else 0
+            if live is not None and outcome.status == "completed":
+                await change.tx.run(KEEPERS.told, id=live.keeper_id)
+            return await turns.finish(change, claimed.task, outcome, tools, git)
 
-        await flush(work)
+        await self._close(live, work)
+        if live is not None:
+            live.close_task(claimed.task.id)
 
-    async def _died(self, claimed: Claimed, live: Live | None, error: AgentFailed) -> None:
+    async def _close(self, live: Live | None, work: Callable[[Change], Awaitable[Any]]) -> None:
+        """The last transaction of a turn: the tail of its transcript and what else it means."""
+        if live is None:
+            await self._store.write(work)
+        else:
+            live.recorder.close()
+            await live.recorder.flush(work)
+
+    async def _died(self, claimed: Claimed, error: AgentFailed) -> None:
         """Another attempt, unless it was being stopped or dies all the time."""
         session_id = claimed.session.id
         deaths = self._deaths.setdefault(session_id, deque(maxlen=MOST_DEATHS))
@@ -184,21 +202,106 @@ class Runner:
         hopeless = len(deaths) == MOST_DEATHS and deaths[-1] - deaths[0] < DEATHS_WITHIN
         task = await self._store.read(lambda tx: rows.task(tx, claimed.task.id))
         if hopeless or task.status == "stopping":
-            await self._end(claimed, live, Outcome("failed", error=error))
+            await self._end(claimed, Outcome("failed", error=error))
             if hopeless and task.status != "stopping":
                 await self._store.write(lambda change: turns.give_up(change, session_id, error))
             return
-        flush = self._store.write
-        if live is not None:
-            live.recorder.close()
-            flush = live.recorder.flush
+        await self._close(self.lives.get(session_id), lambda change: turns.cut_off(change, claimed.task, error))
 
-        async def work(change: Change) -> None:
-            await turns.cut_off(change, claimed.task, error)
+    # Waking and resting
 
-        await flush(work)
+    async def _awake(self, session: Session) -> Live:
+        live = self.lives.get(session.id)
+        if live is not None and (live.down or live.resting):
+            await self.rest(session.id)
+            live = None
+        if live is None:
+            live = await self._wake(session)
+        live.busy = True
+        return live
 
-    # Stopping and resting
+    async def _wake(self, session: Session) -> Live:
+        entry = self._catalog.get(session.agent)
+        private = await self._store.read(lambda tx: tx.one(SESSIONS.private, Private, id=session.id))
+        assert private is not None
+        keeper_id = new_id()
+        await self._store.write(
+            lambda change: change.tx.run(KEEPERS.add, id=keeper_id, session_id=session.id, now=change.now)
+        )
+        try:
+            env = environment(entry, msgspec.json.decode(private.env, type=dict[str, str]))
+            link = await self._launcher.start(keeper_id, entry.command, cwd=session.cwd, env=env)
+        except BaseException:
+            await self._dropped(keeper_id)
+            raise
+        recorder = Recorder(self._store, self._hub, session.id, keeper_id)
+        live = Live(session.id, keeper_id, entry, recorder, link, self.questions.ask)
+        live.busy = True
+        self.lives[session.id] = live
+        try:
+            past = SessionPast(self._store, session)
+            opened = await live.wake(session, self._settings, private.agent_session_id, past)
+            await self._store.write(lambda change: self._ready(change, live, opened))
+        except BaseException:
+            await self.rest(session.id)
+            raise
+        return live
+
+    async def _ready(self, change: Change, live: Live, opened: Opened) -> None:
+        await change.tx.run(
+            KEEPERS.ready,
+            id=live.keeper_id,
+            stored=live.recorder.last,
+            has_modes=opened.has_modes,
+            options=raw(opened.options),
+            needs_history=bool(live.history),
+        )
+        await change.tx.run(SESSIONS.set_agent_session, id=live.session_id, agent_session_id=opened.agent_session_id)
+
+    async def find(self, keeper: Keeper, session: Session) -> Live:
+        """Takes over an agent that an earlier server has woken; what it said since then comes with `listen`."""
+        link = await self._launcher.attach(keeper.id, keeper.stored)
+        private = await self._store.read(lambda tx: tx.one(SESSIONS.private, Private, id=session.id))
+        assert private is not None
+        recorder = Recorder(self._store, self._hub, session.id, keeper.id)
+        recorder.heard(keeper.stored)
+        entry = self._catalog.get(session.agent)
+        live = self.lives[session.id] = Live(session.id, keeper.id, entry, recorder, link, self.questions.ask)
+        options = msgspec.json.decode(keeper.options, type=list[str])
+        live.take_up(Opened(private.agent_session_id or "", keeper.has_modes, options))
+        if keeper.needs_history:
+            live.history = await SessionPast(self._store, session).history()
+        return live
+
+    async def rest(self, session_id: str) -> None:
+        """Ends an agent's process; the next prompt wakes another."""
+        live = self.lives.get(session_id)
+        if live is None:
+            return
+        try:
+            await live.rest()
+        finally:
+            if self.lives.get(session_id) is live:
+                del self.lives[session_id]
+        await self._dropped(live.keeper_id)
+
+    async def _dropped(self, keeper_id: str) -> None:
+        await self._launcher.drop(keeper_id)
+        await self._store.write(lambda change: change.tx.run(KEEPERS.remove, id=keeper_id))
+
+    def let_go(self) -> None:
+        """The server is about to end: agents at work are to go on without it."""
+        for live in self.lives.values():
+            live.let_go()
+
+    async def close(self) -> None:
+        """Leaves agents at work to their keepers, and puts the others to rest."""
+        stop = self._settings.stop_agents
+        left = [live for live in self.lives.values() if live.busy and not stop]
+        resting = [live.session_id for live in self.lives.values() if live not in left]
+        await asyncio.gather(*(live.leave() for live in left), *(self.rest(one) for one in resting))
+
+    # Stopping
 
     async def cancel(self, session_id: str, task: Task) -> None:
         """Stops the turn of a task: asks the agent, and ends its process if it does not answer in time."""
@@ -216,7 +319,7 @@ class Runner:
     async def ended(self, task_id: str) -> None:
         """Waits until a task has ended."""
         changed = asyncio.Event()
-        forget = self._store.db.listen("bough_events", lambda _payload: changed.set())
+        forget = self._store.db.listen(CHANNEL_EVENTS, lambda _payload: changed.set())
         try:
             while True:
                 task = await self._store.read(lambda tx: rows.task(tx, task_id))
@@ -226,63 +329,3 @@ class Runner:
                 changed.clear()
         finally:
             forget()
-
-    async def rest(self, session_id: str) -> None:
-        """Ends an agent's process; the next prompt wakes another."""
-        live = self.lives.pop(session_id, None)
-        if live is not None:
-            await live.rest()
-
-    async def close(self) -> None:
-        """Ends every agent of this server."""
-        await asyncio.gather(*(self.rest(session_id) for session_id in list(self.lives)))
-
-    # Permission
-
-    async def _ask(self, live: Live, question: Question) -> None:
-        """An agent asks: answered from memory, or written down for a person."""
-        live.recorder.tool(question.tool_call)
-
-        async def work(change: Change) -> Approval | None:
-            session = await rows.session(change.tx, live.session_id)
-            open_tasks = await change.tx.all(rows.TASKS.open, Task, session_id=live.session_id)
-            task = next((one for one in open_tasks if one.status in ("running", "waiting_permission")), None)
-            if task is None or remembered(session, question.tool_call):
-                return None
-            return await approvals.ask(change, session, task, question)
-
-        approval = await live.recorder.flush(work)
-        if approval is None:
-            await self._answer_unasked(live, question)
-            return
-        live.asked(approval.id, question.request)
-        live.lent = True
-        await self._answer(approval.id)
-
-    async def _answer_unasked(self, live: Live, question: Question) -> None:
-        session = await self._store.read(lambda tx: rows.session(tx, live.session_id))
-        if not (remembered(session, question.tool_call) and await live.allow(question)):
-            await live.decline(question)
-
-    async def follow_answers(self) -> None:
-        """Carries decisions to agents until cancelled."""
-        heard: asyncio.Queue[str] = asyncio.Queue()
-        forget = self._store.db.listen(CHANNEL_APPROVALS, heard.put_nowait)
-        try:
-            while True:
-                payload = await heard.get()
-                for approval_id in [payload] if payload else self._open_questions():
-                    await self._answer(approval_id)
-        finally:
-            forget()
-
-    def _open_questions(self) -> list[str]:
-        return [one for live in self.lives.values() for one in live.open_questions()]
-
-    async def _answer(self, approval_id: str) -> None:
-        approval = await self._store.read(lambda tx: tx.one(APPROVALS.get, Approval, id=approval_id))
-        live = self.lives.get(approval.session_id) if approval else None
-        if approval is None or live is None or approval.status == "pending":
-            return
-        live.lent = len(live.open_questions()) > 1
-        await live.answer(approval)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Coroutine
+from typing import Any
 
 import msgspec
 import structlog
@@ -88,7 +90,7 @@ class Scheduler:
             if self._has_place(best.session_id):
                 under_way[best.root_session_id] += 1
                 self._served[best.root_session_id] = next(self._counter)
-                self._start(best.session_id)
+                self.adopt(best.session_id, self._runner.turn(best.session_id))
             else:
                 self._make_room()
 
@@ -126,8 +128,9 @@ class Scheduler:
         del self._resting[session_id]
         self._wake.set()
 
-    def _start(self, session_id: str) -> None:
-        task = asyncio.create_task(self._runner.turn(session_id), name=f"turn {session_id}")
+    def adopt(self, session_id: str, turn: Coroutine[Any, Any, None]) -> None:
+        """Takes over a turn that is under way already."""
+        task = asyncio.create_task(turn, name=f"turn {session_id}")
         self._turns[session_id] = task
         task.add_done_callback(lambda done: self._done(session_id, done))
 

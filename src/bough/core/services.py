@@ -10,6 +10,7 @@ from bough.core.boards import Boards
 from bough.core.control import Control
 from bough.core.hub import Hub
 from bough.core.mcp_servers import McpServers
+from bough.core.recovery import Recovery
 from bough.core.repos import Repos
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
@@ -40,3 +41,4 @@ class Services:
     runner: Runner
     scheduler: Scheduler
     upkeep: Upkeep
+    recovery: Recovery

@@ -13,7 +13,7 @@ from bough.agents.catalog import Catalog
 from bough.core import lifecycle, rows
 from bough.core.lookup import find, find_id
 from bough.core.page import Page
-from bough.core.paths import resolve_inside
+from bough.core.paths import file_inside, resolve_inside
 from bough.core.repos import REPOS
 from bough.core.rows import SESSIONS
 from bough.core.store import Change, Store
@@ -114,6 +114,7 @@ class Sessions:
             prompt = checked_prompt(new.initial_prompt, self._settings.max_prompt)
         repo, worktree = await self._store.read(lambda tx: _place(tx, new))
         cwd = resolve_inside(self._settings.root_path, worktree.path if worktree else repo.path, what="folder")
+        context_files = [str(file_inside(cwd, one)) for one in new.context_files]
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
 
@@ -136,7 +137,7 @@ class Sessions:
                 effort=new.effort,
                 mcp_server_ids=raw(mcp_ids),
                 env=raw(dict.fromkeys(_checked_env(new.env), "***")),
-                context_files=raw(_checked_files(cwd, new.context_files)),
+                context_files=raw(context_files),
                 callback=raw(new.callback),
                 kind="root",
                 parent_session_id=None,
@@ -205,7 +206,9 @@ class Sessions:
             if patch.callback is not msgspec.UNSET:
                 columns["callback"] = raw(patch.callback)
             if patch.context_files is not msgspec.UNSET:
-                columns["context_files"] = raw(_checked_files(Path(session.cwd), patch.context_files))
+                columns["context_files"] = raw(
+                    [str(file_inside(Path(session.cwd), one)) for one in patch.context_files]
+                )
             if patch.mcp_server_ids is not msgspec.UNSET:
                 found = [await find_id(change.tx, "mcp_servers", one) for one in patch.mcp_server_ids]
                 columns["mcp_server_ids"] = raw(found)
@@ -277,17 +280,3 @@ def _checked_env(env: dict[str, str]) -> dict[str, str]:
         if not name or "=" in name or "\0" in name + value:
             raise Invalid("bad_env", f"{name!r} is not a name for an environment variable.")
     return env
-
-
-def _checked_files(cwd: Path, files: list[str]) -> list[str]:
-    """Context files as absolute paths inside the session's folder."""
-    inside = cwd.resolve()
-    found: list[str] = []
-    for name in files:
-        if "\0" in name:
-            raise Invalid("bad_path", "A path cannot contain a NUL character.")
-        real = (inside / name).resolve()
-        if inside not in real.parents or not real.is_file():
-            raise Invalid("bad_context_file", f"{name!r} is not a file in {inside}.")
-        found.append(str(real))
-    return found

@@ -149,21 +149,8 @@ class Tasks:
 
         async def work(change: Change) -> Task:
             task = await self._waiting(change.tx, task_id)
-            fresh = await change.tx.one(
-                TASKS.finish,
-                Task,
-                id=task.id,
-                status="cancelled",
-                stop_reason="cancelled",
-                error=None,
-                usage=None,
-                cost=None,
-                git_after=None,
-                tool_use_count=0,
-                now=change.now,
-            )
+            fresh = await rows.end_task(change, task.id, "cancelled", stop_reason="cancelled")
             assert fresh is not None
-            change.task("task.patched", fresh)
             await rows.enter_transcript(change, fresh)
             return fresh
 

@@ -60,9 +60,11 @@ async def sent(store: Store, task: Task, git: GitState | None) -> bool:
     async def work(change: Change) -> bool:
         if await rows.move_task(change, task.id, "running") is None:
             return False
+        session = await rows.session(change.tx, task.session_id)
         columns: dict[str, Any] = {"sent_attempt": task.attempt}
-        if task.git_before is None and git is not None:
-            columns["git_before"] = raw(git)
+        if task.sent_attempt == 0:
+            columns["cost_before"] = session.cost
+            columns["git_before"] = raw(git) if git is not None else None
         await rows.update_task(change, task.id, **columns)
         return True
 
@@ -86,22 +88,19 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, git: 
     # Whatever an agent says while it is being stopped, a failure then is the stop.
     if known.status == "stopping" and status == "failed":
         status, error = "cancelled", None
-    ended = await change.tx.one(
-        TASKS.finish,
-        Task,
-        id=task.id,
-        status=status,
+    ended = await rows.end_task(
+        change,
+        task.id,
+        status,
         stop_reason=outcome.stop_reason or ("stopped" if status == "cancelled" else None),
         error=raw({"code": error.code, "message": error.message}) if error else None,
         usage=raw(outcome.usage) if outcome.usage else None,
-        cost=_grown_cost(session, task),
+        cost=_grown_cost(session, known),
         git_after=raw(git) if git is not None else None,
         tool_use_count=tools,
-        now=change.now,
     )
     if ended is None:
         return None
-    change.task("task.patched", ended)
     await lifecycle.withdraw_approvals(change, task.id)
     if error is not None:
         await rows.add_message(change, task.session_id, task.id, "system", failure(error))
@@ -143,12 +142,12 @@ def failure(error: BoughError, *, goes_on: bool = False) -> msgspec.Raw:
 
 
 def _grown_cost(session: Session, task: Task) -> msgspec.Raw | None:
-    """What the session's cost has grown by; `task.cost` holds the sum at the start until then."""
+    """What the session's cost has grown by since the task was first sent."""
     if session.cost is None:
         return None
     now: dict[str, Any] = msgspec.json.decode(session.cost)
-    if task.cost is not None:
-        before: dict[str, Any] = msgspec.json.decode(task.cost)
+    if task.cost_before is not None:
+        before: dict[str, Any] = msgspec.json.decode(task.cost_before)
         if before.get("currency") == now.get("currency"):
             now["amount"] = round(now["amount"] - before["amount"], 9)
     return raw(now | {"source": "difference of the session's cost"})

@@ -56,6 +56,7 @@ class Task(msgspec.Struct, rename="camel"):
     git_after: msgspec.Raw | None
     usage: msgspec.Raw | None
     cost: msgspec.Raw | None
+    cost_before: msgspec.Raw | None
     tool_use_count: int
     created_at: str
     updated_at: str

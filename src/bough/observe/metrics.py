@@ -1,4 +1,4 @@
-"""Numbers about a running server, in Prometheus' text form. They are read when asked for, never kept beside the truth."""
+"""Numbers about a running server, in Prometheus' text form. They are read when asked for."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import typer
 
 from bough.api.cli import out
 from bough.api.cli.base import Here, command
-from bough.api.cli.client import Answer, Json, path
+from bough.api.cli.client import Answer, Json, part, path
 from bough.api.cli.repos import Limit, Offset
 from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
 
@@ -63,7 +63,7 @@ def show(here: Here, approval: ApprovalId) -> None:
     """Show a question with the tool call that it is about."""
 
     def render(found: Json) -> None:
-        by: Json = found["decidedBy"] or {}
+        by = part(found, "decidedBy")
         out.facts(
             [
                 ("id", found["id"]),

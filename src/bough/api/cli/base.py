@@ -17,7 +17,7 @@ import typer
 from bough.api.cli import out
 from bough.api.cli.client import Answer, Client, Refused
 from bough.api.cli.target import Place
-from bough.errors import BoughError
+from bough.errors import BoughError, Invalid
 
 if TYPE_CHECKING:
     from bough.core.services import Services
@@ -117,7 +117,9 @@ def shape(function: Callable[..., None], parameters: dict[str, tuple[Any, Any]])
     """Gives a function the signature from which typer reads the options."""
     kind = inspect.Parameter.KEYWORD_ONLY
     told = [inspect.Parameter("ctx", kind, annotation=typer.Context)]
-    told += [inspect.Parameter(name, kind, annotation=hint, default=value) for name, (hint, value) in parameters.items()]
+    told += [
+        inspect.Parameter(name, kind, annotation=hint, default=value) for name, (hint, value) in parameters.items()
+    ]
     function.__signature__ = inspect.Signature(told)  # type: ignore[attr-defined]
     function.__annotations__ = {one.name: one.annotation for one in told}
 
@@ -136,6 +138,11 @@ def guarded(here: Here, work: Callable[[], int | None]) -> int:
         return FAILED
     except KeyboardInterrupt:
         return FAILED
+    except OSError as error:
+        if error.filename is None:
+            raise
+        said = f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}."
+        return report(Invalid("bad_file", said), as_json=here.json)
 
 
 def report(error: BoughError, *, as_json: bool) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import http.client
 import json
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from bough.api.cli.target import Place
@@ -117,6 +117,19 @@ def check(status: int, raw: bytes) -> None:
 def path(*parts: str) -> str:
     """A path of the API, its parts made safe."""
     return "/api/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def part(record: Json, name: str) -> Json:
+    """An object inside a record; empty if it is not there, or something else."""
+    found = record.get(name)
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
+def parts(record: Json, name: str) -> list[Json]:
+    """The objects in a list inside a record."""
+    found = record.get(name)
+    inner = cast("list[Any]", found) if isinstance(found, list) else []
+    return [cast("Json", one) for one in inner if isinstance(one, dict)]
 
 
 def _written(value: Any) -> str:

@@ -16,6 +16,9 @@ from bough.api.cli.base import FAILED, AsJson, Data, Root, Running, Token, Url
 PROGRAM = "bough"
 COMPLETING = "_BOUGH_COMPLETE"
 
+# What stands for a value in the help where the option itself does not say.
+METAVARS = {"limit": "N", "offset": "N", "mode": "MODE", "form": "json|markdown"}
+
 # Commands by the module that declares them, in the order in which people are shown them.
 MODULES: dict[str, tuple[str, ...]] = {
     "serve": ("serve",),
@@ -61,17 +64,31 @@ def build(arguments: list[str] | None = None) -> Any:
     wanted = [module for module, names in MODULES.items() if not set(names).isdisjoint(arguments or ())]
     for module in wanted or MODULES:
         importlib.import_module(f"bough.api.cli.{module}").add_to(app)
-    tree = get_command(app)
-    for param in tree.params:
+    tree: Any = get_command(app)
+    order = [name for names in MODULES.values() for name in names if name in tree.commands]
+    tree.commands = {name: tree.commands[name] for name in order}
+    _polish(tree)
+    return tree
+
+
+def _polish(command: Any) -> None:
+    """Makes the help plainer than typer does: no type beside a switch, words for the others."""
+    for param in command.params:
         # `bough completion` does the same and can be read about; the flags stay for those who know them.
         if param.name in ("install_completion", "show_completion"):
-            param.hidden = True  # type: ignore[attr-defined]
-    return tree
+            param.hidden = True
+        if param.param_type_name == "option" and param.metavar is None:
+            param.metavar = "" if param.is_flag else METAVARS.get(param.name, "TEXT")
+    for child in getattr(command, "commands", {}).values():
+        _polish(child)
 
 
 def run(running: Running) -> int:
     """Runs the command that the program was started with and gives back its exit code."""
     arguments = sys.argv[1:]
+    if arguments == ["--version"]:
+        print(f"{PROGRAM} {__version__}")
+        return 0
     tree = build(None if COMPLETING in os.environ else arguments)
     try:
         tree.main(args=arguments, prog_name=PROGRAM, obj=Root(running))

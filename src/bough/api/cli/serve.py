@@ -15,7 +15,6 @@ from bough import settings
 from bough.api.cli import out
 from bough.api.cli.base import DONE, Here, Root, guarded, shape
 from bough.api.cli.target import Place
-from bough.errors import Invalid
 
 # Most people need these; the others are for those who look for them.
 USUAL = ("data", "host", "port", "database", "workspace_root")
@@ -27,7 +26,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def serve(ctx: typer.Context, **flags: str | None) -> None:
-    """Run the server until Ctrl-C, and print its link when it is ready."""
+    """Run the server until Ctrl-C, and print its link when it is ready.
+
+    Every setting is also a variable (--max-queue is BOUGH_MAX_QUEUE) and a line of config.toml in the data folder.
+    """
     root: Root = ctx.obj
     given = {"data": root.data} | {name: value for name, value in flags.items() if value is not None}
     here = Here(root.running, Place(given["data"]), json=False)
@@ -55,7 +57,7 @@ def default(name: str) -> str:
 
 
 def _option(name: str) -> Any:
-    told = f"{settings.describe(name)} [{settings.variable(name)}" + (f", {default(name)}]" if default(name) else "]")
+    told = settings.describe(name) + (f" [{default(name)}]" if default(name) else "")
     panel = "Options" if name in USUAL else "More settings"
     # Texts, all of them: `settings` converts them and names the flag if one does not fit.
     option = typer.Option(flag(name), metavar=metavar(name), help=told, show_default=False, rich_help_panel=panel)
@@ -67,11 +69,8 @@ def _serve(here: Here, flags: dict[str, str | None]) -> int:
 
     chosen = settings.load(flags)
     logging.configure(chosen.log_level, chosen.log_format)
-    try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_until_stopped(here, chosen))
-    except OSError as error:
-        raise Invalid("data_folder", f"{chosen.data_path} cannot be used: {error.strerror or error}.") from error
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_until_stopped(here, chosen))
     return DONE
 
 

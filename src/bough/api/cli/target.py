@@ -18,7 +18,7 @@ DATA, URL, TOKEN = "BOUGH_DATA", "BOUGH_URL", "BOUGH_TOKEN"
 
 @dataclass(frozen=True)
 class Place:
-    """What the caller said about the server; asked again at every connection, since a server can come back elsewhere."""
+    """What the caller said about the server; looked up again for every connection, as servers restart."""
 
     data: str | None = None
     url: str | None = None

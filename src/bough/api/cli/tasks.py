@@ -8,7 +8,7 @@ import typer
 
 from bough.api.cli import out
 from bough.api.cli.base import Here, command
-from bough.api.cli.client import Json, path
+from bough.api.cli.client import Json, part, path
 from bough.api.cli.repos import Limit, Offset
 from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
 
@@ -61,8 +61,8 @@ def show(here: Here, task: TaskId) -> None:
     """Show a task: its prompt, how it went, what it took."""
 
     def render(found: Json) -> None:
-        cost: Json = found["cost"] or {}
-        usage: Json = found["usage"] or {}
+        cost = part(found, "cost")
+        usage = part(found, "usage")
         out.facts(
             [
                 ("id", found["id"]),
@@ -71,7 +71,7 @@ def show(here: Here, task: TaskId) -> None:
                 ("from", found["source"]),
                 ("attempt", str(found["attempt"]) if found["attempt"] > 1 else ""),
                 ("stop reason", found["stopReason"] or ""),
-                ("error", clean((found["error"] or {}).get("message", ""))),
+                ("error", clean(str(part(found, "error").get("message", "")))),
                 ("tool calls", str(found["toolUseCount"] or "")),
                 ("tokens", str(usage.get("totalTokens") or "")),
                 ("cost", f"{cost['amount']:g} {cost.get('currency', '')}".strip() if cost.get("amount") else ""),

@@ -141,6 +141,7 @@ CREATE TABLE tasks (
     git_after JSON,
     usage JSON,
     cost JSON,
+    cost_before JSON,
     tool_use_count BIGINT NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,

@@ -23,6 +23,10 @@ UPDATE approvals SET status = :status, option_id = :option_id, decision = :decis
                      decided_at = :now, updated_at = :now
 WHERE id = :id AND status = 'pending' RETURNING *
 
+-- name: of_task
+-- All questions of a turn, in the order in which they were asked.
+SELECT * FROM approvals WHERE task_id = :task_id ORDER BY created_at, id
+
 -- name: pending_of_task
 -- How many questions of a turn are open.
 SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending'

@@ -89,11 +89,6 @@ ORDER BY s.active_at LIMIT :limit
 -- The oldest idle clock that is running.
 SELECT min(active_at) FROM sessions WHERE status = 'active' AND activity IN ('idle', 'not_started')
 
--- name: resting
--- After a restart nobody is at work: sessions that say so are told.
-UPDATE sessions SET activity = 'idle', updated_at = :now
-WHERE status = 'active' AND activity IN ('running', 'waiting_permission') RETURNING *
-
 -- name: remove_private
 -- Forgets what nobody was shown.
 DELETE FROM session_private WHERE session_id = :id

@@ -73,15 +73,9 @@ WHERE id = :id AND ended_at IS NULL RETURNING *
 UPDATE tasks SET status = 'cancelled', stop_reason = :stop_reason, ended_at = :now, updated_at = :now
 WHERE session_id = :session_id AND ended_at IS NULL AND status IN ('queued', 'interrupted') RETURNING *
 
--- name: cut_off
--- After a restart: turns that were under way were cut off.
-UPDATE tasks SET status = 'interrupted', updated_at = :now
-WHERE ended_at IS NULL AND status IN ('dispatching', 'running', 'waiting_permission') RETURNING *
-
--- name: left_stopping
--- After a restart: turns that were being stopped have stopped.
-UPDATE tasks SET status = 'cancelled', stop_reason = 'stopped', ended_at = :now, updated_at = :now
-WHERE ended_at IS NULL AND status = 'stopping' RETURNING *
+-- name: under_way
+-- Turns that were under way when the last server ended.
+SELECT * FROM tasks WHERE ended_at IS NULL AND status IN ('dispatching', 'running', 'waiting_permission', 'stopping')
 
 -- name: set_position
 -- Puts a queued prompt elsewhere in its queue.

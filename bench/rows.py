@@ -1,0 +1,199 @@
+"""Reading from a large database: at the services against the same statements on a bare connection, and over HTTP
+against a constant answer of the same size; how both grow with the table; and many writers at once."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sqlite3
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench import constant, database, measure
+from bench.database import Size
+from bench.http import Http, at_once
+from bench.report import Result, Row, slower
+from bough.app import build
+from bough.core.rows import MESSAGES, SESSIONS
+from bough.core.services import Services
+from bough.core.sessions import SessionFilter
+from bough.core.transcript import END
+from bough.settings import Settings
+from bough.storage.open import open_backend
+from bough.storage.queries import Query
+from bough.storage.sqlite_tx import connect
+from bough.testing.repos import make_repo
+from bough.testing.server import ServerProcess
+
+LARGE = Size(10_000, 10_000, 100)
+GROWTH = (Size(1_000, 1_000, 100), LARGE, Size(100_000, 1_000, 100))
+ROUNDS = 15
+CALLS = 60
+MOST_AT_SERVICE = 3.0
+MOST_OVER_HTTP = 2.0
+PAGE, LAST = 20, 100
+WRITERS = 20
+# Ids are taken all over the table, so that pages come from everywhere.
+IDS = 500
+
+
+async def run() -> Result:
+    rows: list[Row] = []
+    async with constant.running() as (floor_url, _):
+        for size in GROWTH:
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                await database.copied(size, folder / "data")
+                held = size is LARGE
+                rows += await _at_service(folder / "data", size, held)
+                rows += await _over_http(folder, floor_url, size, held)
+    return Result(title="rows", about=_ABOUT, rows=rows)
+
+
+_ABOUT = """\
+At the service: one call in process, against the same statements on a bare sqlite3 connection with the same settings.
+Over HTTP: a kept-alive raw connection to `bough serve`, against the same framework, server and gate that answer with
+as many constant bytes. Targets hold for the second size; the others show what growth costs. The list counts all
+sessions, so that part grows with them."""
+
+
+async def _at_service(data: Path, size: Size, held: bool) -> list[Row]:
+    db = await open_backend(str(data / "bough.db"))
+    services = build(Settings(data=str(data)), db)
+    bare = connect(data / "bough.db", read_only=True)
+    try:
+        ids = _some_ids(bare, size)
+        ours = _service_calls(services, ids)
+        floor = _bare_calls(bare, ids)
+        most = MOST_AT_SERVICE if held else None
+        return [
+            slower(
+                f"service: {name}, {size.sessions:,} sessions",
+                *await measure.alternate(
+                    ROUNDS, measure.per_call(CALLS, floor[name]), measure.per_await(CALLS, ours[name])
+                ),
+                most,
+            )
+            for name in ours
+        ]
+    finally:
+        bare.close()
+        await db.close()
+
+
+def _some_ids(bare: sqlite3.Connection, size: Size) -> Iterator[str]:
+    every = max(1, size.talking // IDS)
+    found = bare.execute("SELECT DISTINCT session_id FROM tasks").fetchall()
+    return itertools.cycle([one for (one,) in found[::every]])
+
+
+def _service_calls(services: Services, ids: Iterator[str]) -> dict[str, Callable[[], Awaitable[object]]]:
+    return {
+        f"list of {PAGE}": lambda: services.sessions.list(SessionFilter(), PAGE, 0),
+        "get one": lambda: services.sessions.get(next(ids)),
+        f"last {LAST} messages": lambda: services.transcript.page(next(ids), limit=LAST),
+    }
+
+
+def _bare_calls(bare: sqlite3.Connection, ids: Iterator[str]) -> dict[str, Callable[[], object]]:
+    page, page_values = _bound(SESSIONS.page.with_(where="TRUE"), limit=PAGE, offset=0)
+    count, _ = _bound(SESSIONS.count.with_(where="TRUE"))
+    get, _ = _bound(SESSIONS.get, id="")
+    last, (_, *last_values) = _bound(MESSAGES.last, session_id="", position=END, limit=LAST)
+
+    def list_page() -> object:
+        return bare.execute(page, page_values).fetchall(), bare.execute(count).fetchone()
+
+    def get_one() -> object:
+        return bare.execute(get, (next(ids),)).fetchone()
+
+    def last_messages() -> object:
+        one = next(ids)
+        return bare.execute(get, (one,)).fetchone(), bare.execute(last, (one, *last_values)).fetchall()
+
+    return {f"list of {PAGE}": list_page, "get one": get_one, f"last {LAST} messages": last_messages}
+
+
+def _bound(query: Query, **params: Any) -> tuple[str, list[Any]]:
+    statement, values = query.bind("sqlite", params)
+    return statement.sql, values
+
+
+async def _over_http(folder: Path, floor_url: str, size: Size, held: bool) -> list[Row]:
+    server = ServerProcess(folder / "data", folder / "work", env={"BOUGH_MAX_SESSIONS": "1000"})
+    await server.start()
+    try:
+        with Http(server.url, server.token) as ours, Http(floor_url, constant.TOKEN) as floor:
+            rows = [
+                await _against_constant(f"HTTP: {name}, {size.sessions:,} sessions", paths, ours, floor, held)
+                for name, paths in _paths(ours, folder / "data", size).items()
+            ]
+        if held:
+            rows += await _writers(server, folder)
+        return rows
+    finally:
+        await server.stop()
+
+
+def _paths(http: Http, data: Path, size: Size) -> dict[str, Iterator[str]]:
+    bare = connect(data / "bough.db", read_only=True)
+    ids = _some_ids(bare, size)
+    bare.close()
+    return {
+        f"list of {PAGE}": itertools.repeat(f"/api/sessions?limit={PAGE}"),
+        f"get one with its {size.messages} messages": (f"/api/sessions/{one}" for one in ids),
+        f"last {LAST} messages": (f"/api/sessions/{one}/messages?limit={LAST}" for one in ids),
+    }
+
+
+async def _against_constant(name: str, paths: Iterator[str], ours: Http, floor: Http, held: bool) -> Row:
+    sizes = [len(ours.get(next(paths)).body) for _ in range(20)]
+    same_size = f"/constant/{round(sum(sizes) / len(sizes))}"
+    samples = await measure.alternate(
+        ROUNDS,
+        measure.per_call(CALLS, lambda: floor.get(same_size)),
+        measure.per_call(CALLS, lambda: _expect_ok(ours, next(paths))),
+    )
+    return slower(name, *samples, MOST_OVER_HTTP if held else None)
+
+
+def _expect_ok(http: Http, path: str) -> None:
+    answer = http.get(path)
+    if answer.status != 200:
+        raise RuntimeError(f"{path}: {answer.status} {answer.body[:300]!r}")
+
+
+async def _writers(server: ServerProcess, folder: Path) -> list[Row]:
+    """Sessions opened and prompted at the same moment: all of them must be taken."""
+    with Http(server.url, server.token) as http:
+        repo_id = http.post("/api/repos", {"path": str(make_repo(folder / "work" / "repo"))}).json()["id"]
+        body = {"repoId": repo_id, "agent": "demo"}
+        start = time.perf_counter()
+        opened = await at_once(server.url, server.token, [("/api/sessions", body)] * WRITERS)
+        creating = time.perf_counter() - start
+        prompts = [(f"/api/sessions/{one.json()['id']}/prompt", {"text": "Hello."}) for one in opened]
+        start = time.perf_counter()
+        prompted = await at_once(server.url, server.token, prompts)
+        prompting = time.perf_counter() - start
+        await _ended(http, [one.json()["taskId"] for one in prompted])
+        running = time.perf_counter() - start
+    refused = sum(one.status >= 400 for one in (*opened, *prompted))
+    taken = f"{2 * WRITERS - refused} of {2 * WRITERS}"
+    return [
+        Row(name="writers at once: requests taken", ours=taken, target="all", ok=refused == 0),
+        Row(name=f"… {WRITERS} sessions created", ours=f"{creating * 1e3:.0f} ms"),
+        Row(name=f"… {WRITERS} prompts accepted", ours=f"{prompting * 1e3:.0f} ms"),
+        Row(name=f"… {WRITERS} agents started and turns ended", ours=f"{running:.1f} s"),
+    ]
+
+
+async def _ended(http: Http, task_ids: list[str]) -> None:
+    async with asyncio.timeout(60):
+        for task_id in task_ids:
+            while msgspec.json.decode(http.get(f"/api/tasks/{task_id}").body)["status"] != "completed":
+                await asyncio.sleep(0.05)

@@ -1,0 +1,127 @@
+"""The frames that keeper and server exchange and that the journal holds: a header, then JSON text or raw bytes.
+It leaves what a frame causes to others."""
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+VERSION = 1
+"""Changes whenever an older program at the other end could misread a frame; the header itself stays as it is."""
+HEADER = struct.Struct("<BBIIQI")
+"""Kind, flags, count, length of the payload, first number, CRC of all that (without the CRC) and of the payload."""
+FRAME_CAP = 65 * 1024 * 1024
+"""Longest payload taken: the longest line that we take (64 MiB) and its key."""
+
+# The server says:
+HELLO, SEND, CONFIRM, FORGET, END = 1, 2, 3, 4, 5
+# The keeper says:
+WELCOME, LINES, ACK, NOTE, EXIT, STDERR = 16, 17, 18, 19, 20, 21
+# Only the journal holds, beside LINES and SEND:
+BASE = 32
+
+OPEN = 1
+"""Flag of a LINES frame that ends inside a line, which goes on in the next one."""
+
+
+class TooLong(ValueError):
+    """A frame announces more than anyone may send."""
+
+
+class Head(NamedTuple):
+    """The header of a frame, without its CRC."""
+
+    kind: int
+    flags: int
+    count: int
+    length: int
+    first: int
+
+    @property
+    def touched(self) -> int:
+        """The number of the last line of which a LINES frame holds anything."""
+        return self.first + self.count - (0 if self.flags & OPEN else 1)
+
+
+class Frame(NamedTuple):
+    """A whole frame."""
+
+    head: Head
+    payload: bytes
+
+    def text(self) -> Any:
+        """The payload of a frame that holds JSON."""
+        return json.loads(self.payload)
+
+
+def header(
+    kind: int, parts: "Sequence[bytes | bytearray | memoryview]", *, flags: int = 0, count: int = 0, first: int = 0
+) -> bytes:
+    """Returns the header for a payload that is given in parts."""
+    length = sum(map(len, parts))
+    crc = zlib.crc32(HEADER.pack(kind, flags, count, length, first, 0))
+    for part in parts:
+        crc = zlib.crc32(part, crc)
+    return HEADER.pack(kind, flags, count, length, first, crc)
+
+
+def frame(kind: int, payload: bytes = b"", *, flags: int = 0, count: int = 0, first: int = 0) -> bytes:
+    """Returns a whole frame."""
+    return header(kind, [payload], flags=flags, count=count, first=first) + payload
+
+
+def message(kind: int, **fields: Any) -> bytes:
+    """Returns a frame that holds JSON."""
+    return frame(kind, json.dumps(fields, separators=(",", ":")).encode())
+
+
+def send_frame(key: str, line: bytes) -> bytes:
+    """Returns the frame that carries a line to the agent."""
+    name = key.encode()
+    return frame(SEND, name + line, count=len(name))
+
+
+def read_head(data: bytes | bytearray, position: int = 0) -> Head:
+    """Reads the header that stands here."""
+    kind, flags, count, length, first, _ = HEADER.unpack_from(data, position)
+    return Head(kind, flags, count, length, first)
+
+
+def whole(data: bytes, payload: bytes) -> bool:
+    """Whether a header and a payload belong together and are as they were written."""
+    kind, flags, count, length, first, crc = HEADER.unpack(data)
+    expected = zlib.crc32(payload, zlib.crc32(HEADER.pack(kind, flags, count, length, first, 0)))
+    return len(payload) == length and crc == expected
+
+
+def lines_after(number: int, head: Head, payload: bytes) -> bytes:
+    """Returns what a LINES frame holds after the line with this number."""
+    skip = number - head.first + 1
+    if skip > head.count:
+        return b""
+    position = 0
+    for _ in range(skip):
+        position = payload.index(b"\n", position) + 1
+    return payload[position:]
+
+
+class FrameReader:
+    """Puts frames together from the pieces in which they arrive."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """Takes what was read; yields the frames that became whole, or raises TooLong."""
+        self._data += data
+        while len(self._data) >= HEADER.size:
+            head = read_head(self._data)
+            if head.length > FRAME_CAP:
+                raise TooLong(f"a frame of {head.length} bytes")
+            end = HEADER.size + head.length
+            if len(self._data) < end:
+                return
+            payload = bytes(memoryview(self._data)[HEADER.size : end])
+            del self._data[:end]
+            yield Frame(head, payload)

@@ -1,0 +1,79 @@
+"""`bough watch`: everything that happens on the server, one line per event. One session's answers in full are
+`bough session watch`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bough.api.cli import out, stream
+from bough.api.cli.base import DONE, Here, command
+from bough.api.cli.client import Json, part, parts
+from bough.api.cli.words import brief, clock, short
+
+# Text on its way has lines of its own in `session watch`; here its message says it when it is whole.
+LIVE = ("message.delta", "message.snapshot", "stream.ready")
+
+
+def add_to(root: typer.Typer) -> None:
+    command(root, "watch")(watch)
+
+
+def watch(
+    here: Here,
+    session: Annotated[str | None, typer.Option("--session", "-s", metavar="ID", help="Only of this session.")] = None,
+) -> int:
+    """Show what happens as it happens, one line per event, until Ctrl-C."""
+    cursor = stream.now(here.client)
+    with stream.Stream(here.client, session, cursor, patient=True) as events:
+        try:
+            while True:
+                item = events.next()
+                if item is None:
+                    continue
+                if item.kind == "event":
+                    _show(here, item)
+                elif item.kind == "lost":
+                    out.note("The connection is lost; trying again …")
+                elif item.kind == "back":
+                    out.note("Connected again.")
+        except KeyboardInterrupt:
+            return DONE
+
+
+def _show(here: Here, item: stream.Item) -> None:
+    event = item.event
+    if here.json:
+        out.raw(item.raw)
+    elif event["type"] == "stream.gap":
+        out.line("Some events are no longer kept and were missed.", "yellow")
+    elif event["type"] not in LIVE:
+        out.line(f"{clock(event['createdAt'])}  {event['type']:<18}  {short(event['objectId'])}  {what(event)}")
+
+
+def what(event: Json) -> str:
+    """The event's record in a few words."""
+    noun = event["type"].partition(".")[0]
+    data: Json = event["data"]
+    if noun == "session":
+        state = data["activity"] if data["status"] == "active" else data["status"]
+        return brief(f"{state}  {data['agent']}  {data['title']}", 120)
+    if noun == "task":
+        return brief(f"{data['status']}  {data['prompt']}", 120)
+    if noun == "message":
+        return brief(f"{data['role']}  {_said(data['content'])}", 120)
+    if noun == "approval":
+        return brief(f"{data['status']}  {data['title']}", 120)
+    return brief(" ".join(str(data[name]) for name in ("name", "path") if data.get(name)), 120)
+
+
+def _said(content: Json) -> str:
+    kind = str(content.get("type"))
+    if kind == "tool":
+        status = part(content, "result").get("status") or ""
+        return f"tool  {content.get('title') or content.get('tool')}  {status}"
+    if kind == "plan":
+        return f"plan  {len(parts(content, 'steps'))} steps"
+    text = str(content.get("text") or content.get("kind") or "")
+    return f"{kind}  {text}" if text else kind

@@ -1,0 +1,25 @@
+-- name: add
+-- A keeper is about to be started for a session.
+INSERT INTO keepers (id, session_id, ready, stored, has_modes, options, needs_history, created_at)
+VALUES (:id, :session_id, FALSE, 0, FALSE, '[]', FALSE, :now)
+
+-- name: ready
+-- Its agent has opened the conversation: from now on it can be found again.
+UPDATE keepers SET ready = TRUE, stored = :stored, has_modes = :has_modes, options = :options,
+                   needs_history = :needs_history WHERE id = :id
+
+-- name: stored
+-- What the agent said up to this line is stored.
+UPDATE keepers SET stored = :stored WHERE id = :id AND stored < :stored
+
+-- name: told
+-- The agent has been told what happened before it came.
+UPDATE keepers SET needs_history = FALSE WHERE id = :id
+
+-- name: all
+-- All keepers that should be there.
+SELECT * FROM keepers ORDER BY id
+
+-- name: remove
+-- A keeper is gone.
+DELETE FROM keepers WHERE id = :id

@@ -1,0 +1,25 @@
+"""Agents without keepers: they end with this process. The floor that benchmarks measure keepers against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bough.agents.errors import AgentGone
+from bough.agents.link import Link
+from bough.agents.process import start_process
+
+
+class Processes:
+    """A launcher whose agents cannot be found again."""
+
+    async def start(self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Link:
+        return await start_process(command, cwd=cwd, env=env)
+
+    async def attach(self, name: str, last: int) -> Link:
+        raise AgentGone("agent_gone", f"The agent {name} ended with the server that started it.")
+
+    async def drop(self, name: str) -> None:
+        """Nothing is left of a process that ended with its server."""
+
+    def names(self) -> list[str]:
+        return []

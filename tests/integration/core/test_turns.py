@@ -13,7 +13,9 @@ async def test_the_transcript_is_folded(server: Running) -> None:
     """R4: chunks become one message, a tool call is one entry that changes, a plan is replaced."""
     client = server.client
     session = await open_session(server, permissionMode="allow-all")
-    task = await client.ask(session, "[[think a]] [[slow 3 0.1]] [[write x.txt hi]] [[plan A; B]] [[plan C]] [[say end]]")
+    task = await client.ask(
+        session, "[[think a]] [[slow 3 0.1]] [[write x.txt hi]] [[plan A; B]] [[plan C]] [[say end]]"
+    )
     found = await client.get(f"/api/sessions/{session}/messages")
     assert [(one["role"], one["content"]["type"]) for one in found] == [
         ("user", "text"),

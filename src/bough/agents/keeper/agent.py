@@ -94,18 +94,13 @@ class Input:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._queue = bytearray()
-        self._closing = False
-        self.closed = False
+        self.shut = False
+        """No line is taken any more."""
 
     @property
     def size(self) -> int:
         """Bytes that wait for the agent to read."""
         return len(self._queue)
-
-    @property
-    def shut(self) -> bool:
-        """No line is taken any more."""
-        return self.closed or self._closing
 
     def put(self, line: bytes) -> None:
         """Takes a line, and hands over what the agent takes at once."""
@@ -117,24 +112,19 @@ class Input:
         """Hands over what the agent takes."""
         try:
             while self._queue:
-                with memoryview(self._queue)[:BLOCK] as part:
+                with memoryview(self._queue) as whole, whole[:BLOCK] as part:
                     written = os.write(self.fd, part)
                 del self._queue[:written]
         except BlockingIOError:
             return
         except OSError:  # nobody reads any more
-            self._queue.clear()
-            self._closing = True
-        if self._closing:
-            self.close(now=True)
+            self.stop(now=True)
 
-    def close(self, *, now: bool = False) -> None:
-        """Sends EOF after what is still under way, or without it."""
-        self._closing = True
-        if not self.closed and (now or not self._queue):
+    def stop(self, *, now: bool = False) -> None:
+        """Takes no more lines; what is still under way goes out unless it is for `now`."""
+        self.shut = True
+        if now:
             self._queue.clear()
-            self.closed = True
-            os.close(self.fd)
 
 
 class Errors:

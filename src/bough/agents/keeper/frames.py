@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 VERSION = 1
 """Changes whenever an older program at the other end could misread a frame; the header itself stays as it is."""
 HEADER = struct.Struct("<BBIIQI")
-"""Kind, flags, count, length of the payload, first number, CRC of all that (without the CRC) and of the payload."""
+"""Kind, flags, amount, length of the payload, first number, CRC of all that (as if it were 0) and of the payload."""
 FRAME_CAP = 65 * 1024 * 1024
 """Longest payload taken: the longest line that we take (64 MiB) and its key."""
 
@@ -34,14 +34,16 @@ class Head(NamedTuple):
 
     kind: int
     flags: int
-    count: int
+    amount: int
+    """Lines that end in a LINES frame; bytes of the key, with which the payload of a SEND frame begins."""
     length: int
     first: int
+    """Number of the line that a LINES frame begins in; for CONFIRM the number itself."""
 
     @property
     def touched(self) -> int:
         """The number of the last line of which a LINES frame holds anything."""
-        return self.first + self.count - (0 if self.flags & OPEN else 1)
+        return self.first + self.amount - (0 if self.flags & OPEN else 1)
 
 
 class Frame(NamedTuple):
@@ -56,19 +58,19 @@ class Frame(NamedTuple):
 
 
 def header(
-    kind: int, parts: "Sequence[bytes | bytearray | memoryview]", *, flags: int = 0, count: int = 0, first: int = 0
+    kind: int, parts: "Sequence[bytes | bytearray | memoryview]", *, flags: int = 0, amount: int = 0, first: int = 0
 ) -> bytes:
     """Returns the header for a payload that is given in parts."""
     length = sum(map(len, parts))
-    crc = zlib.crc32(HEADER.pack(kind, flags, count, length, first, 0))
+    crc = zlib.crc32(HEADER.pack(kind, flags, amount, length, first, 0))
     for part in parts:
         crc = zlib.crc32(part, crc)
-    return HEADER.pack(kind, flags, count, length, first, crc)
+    return HEADER.pack(kind, flags, amount, length, first, crc)
 
 
-def frame(kind: int, payload: bytes = b"", *, flags: int = 0, count: int = 0, first: int = 0) -> bytes:
+def frame(kind: int, payload: bytes = b"", *, flags: int = 0, amount: int = 0, first: int = 0) -> bytes:
     """Returns a whole frame."""
-    return header(kind, [payload], flags=flags, count=count, first=first) + payload
+    return header(kind, [payload], flags=flags, amount=amount, first=first) + payload
 
 
 def message(kind: int, **fields: Any) -> bytes:
@@ -79,26 +81,26 @@ def message(kind: int, **fields: Any) -> bytes:
 def send_frame(key: str, line: bytes) -> bytes:
     """Returns the frame that carries a line to the agent."""
     name = key.encode()
-    return frame(SEND, name + line, count=len(name))
+    return frame(SEND, name + line, amount=len(name))
 
 
 def read_head(data: bytes | bytearray, position: int = 0) -> Head:
     """Reads the header that stands here."""
-    kind, flags, count, length, first, _ = HEADER.unpack_from(data, position)
-    return Head(kind, flags, count, length, first)
+    kind, flags, amount, length, first, _ = HEADER.unpack_from(data, position)
+    return Head(kind, flags, amount, length, first)
 
 
 def whole(data: bytes, payload: bytes) -> bool:
     """Whether a header and a payload belong together and are as they were written."""
-    kind, flags, count, length, first, crc = HEADER.unpack(data)
-    expected = zlib.crc32(payload, zlib.crc32(HEADER.pack(kind, flags, count, length, first, 0)))
+    kind, flags, amount, length, first, crc = HEADER.unpack(data)
+    expected = zlib.crc32(payload, zlib.crc32(HEADER.pack(kind, flags, amount, length, first, 0)))
     return len(payload) == length and crc == expected
 
 
 def lines_after(number: int, head: Head, payload: bytes) -> bytes:
     """Returns what a LINES frame holds after the line with this number."""
     skip = number - head.first + 1
-    if skip > head.count:
+    if skip > head.amount:
         return b""
     position = 0
     for _ in range(skip):

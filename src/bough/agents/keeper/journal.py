@@ -50,13 +50,13 @@ class Journal:
     def add_lines(self, parts: Sequence[bytes | memoryview], count: int, *, open: bool) -> None:
         """Appends what the agent said; raises OSError, with nothing written, when the disk is full."""
         flags = frames.OPEN if open else 0
-        self._append([frames.header(frames.LINES, parts, flags=flags, count=count, first=self.next), *parts])
+        self._append([frames.header(frames.LINES, parts, flags=flags, amount=count, first=self.next), *parts])
         self.next += count
 
     def add_sent(self, key: bytes, line: bytes) -> None:
         """Appends what is about to be written to the agent; raises OSError like `add_lines`."""
         parts = [key, line]
-        self._append([frames.header(frames.SEND, parts, count=len(key), first=self.next), *parts])
+        self._append([frames.header(frames.SEND, parts, amount=len(key), first=self.next), *parts])
 
     def after(self, number: int) -> tuple[Place, bytes] | Lost:
         """Returns the place from which all lines after this number follow, and a frame to be given before them."""
@@ -68,9 +68,9 @@ class Journal:
             if head.first > number:
                 return Place(offset), b""
             payload = os.pread(self._fd, head.length, offset + HEADER.size)
-            rest, count = frames.lines_after(number, head, payload), head.first + head.count - number - 1
+            rest, count = frames.lines_after(number, head, payload), head.first + head.amount - number - 1
             place = Place(offset + HEADER.size + head.length)
-            return place, frames.frame(frames.LINES, rest, flags=head.flags, count=count, first=number + 1)
+            return place, frames.frame(frames.LINES, rest, flags=head.flags, amount=count, first=number + 1)
         return Place(self.size), b""
 
     def read(self, place: Place) -> bytes:

@@ -10,11 +10,19 @@ import typer
 from bough.api.cli import out
 from bough.api.cli.base import Here, command
 from bough.api.cli.client import Answer, Json, part, path
+from bough.api.cli.completing import ids
 from bough.api.cli.repos import Limit, Offset
 from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
 
 app = typer.Typer(no_args_is_help=True, help="Questions of agents that wait for an answer.")
-ApprovalId = Annotated[str, typer.Argument(metavar="APPROVAL", help="Its id, or 8 characters of it.")]
+ApprovalId = Annotated[
+    str,
+    typer.Argument(
+        metavar="APPROVAL",
+        help="Its id, or 8 characters of it.",
+        autocompletion=ids("approvals", "title", status="pending"),
+    ),
+]
 
 
 def add_to(root: typer.Typer) -> None:

@@ -50,7 +50,7 @@ def everything(settings: Settings, client: Client) -> Iterator[Check]:
     yield database(settings)
     yield server(client)
     yield from agents(settings.data_path)
-    yield workspace(settings.root_path)
+    yield workspace(_root_of(client) or settings.root_path)
     yield space(settings.data_path)
 
 
@@ -151,6 +151,16 @@ def agents(data: Path) -> Iterator[Check]:
     else:
         hint = "; ".join(missing) or "Describe one in agents/NAME.toml in the data folder."
         yield Check("agents", "warning", f"{said}. Only the demo agent can work.", hint)
+
+
+def _root_of(client: Client) -> Path | None:
+    """The root that the running server was given, which counts more than what this shell would give it."""
+    try:
+        found: list[dict[str, Any]] = client.get("/api/settings").value["settings"]
+    except BoughError:
+        return None
+    values = {one["name"]: str(one["value"]) for one in found}
+    return Path(values.get("workspace_root") or "~").expanduser()
 
 
 def workspace(root: Path) -> Check:

@@ -23,7 +23,7 @@ def settings_table() -> str:
     for name in settings.FIELDS:
         names = [settings.variable(name), *([settings.ALIASES[name]] if name in settings.ALIASES else [])]
         value = f"`{default(name)}`" if default(name) else ""
-        shown = f"{flag(name)} {metavar(name)}".replace("|", "\\|")
+        shown = f"{flag(name)} {metavar(name)}".strip().replace("|", "\\|")
         variables = ", ".join(f"`{one}`" for one in names)
         rows.append(f"| `{name}` | `{shown}` | {variables} | {value} | {settings.describe(name)} |")
     return "\n".join(rows)
@@ -55,12 +55,12 @@ def commands_table() -> str:
     rows = ["| command | options | |", "|---|---|---|"]
     for name, command in commands():
         arguments = [param.metavar or (param.name or "").upper() for param in command.params if not _is_option(param)]
-        flags = options(command)
-        if name == f"{PROGRAM} serve":
-            flags = ["every setting, see settings.md"]
         shown = " ".join([name, *arguments]).replace("|", "\\|")
-        told = ", ".join(flags if "every" in "".join(flags) else [f"`{one}`" for one in flags])
-        rows.append(f"| `{shown}` | {told} | {inspect.cleandoc(command.help or '')} |")
+        told = ", ".join(f"`{one}`" for one in options(command))
+        if name == f"{PROGRAM} serve":
+            told = "[every setting](settings.md)"
+        sentence = inspect.cleandoc(command.help or "").partition("\n\n")[0]
+        rows.append(f"| `{shown}` | {told} | {sentence} |")
     return "\n".join(rows)
 
 
@@ -73,8 +73,8 @@ PARTS = {"settings.md": ("settings", settings_table), "cli.md": ("commands", com
 
 def renewed(text: str, mark: str, part: str) -> str:
     """A page with the part between its marks written anew."""
-    inside = re.compile(rf"(<!-- {mark} -->\n).*?(\n<!-- end of {mark} -->)", re.DOTALL)
-    return inside.sub(lambda found: f"{found[1]}{part}{found[2]}", text)
+    inside = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end of {mark} -->)", re.DOTALL)
+    return inside.sub(lambda found: f"{found[1]}{part}\n{found[2]}", text)
 
 
 def write(folder: Path) -> None:

@@ -47,11 +47,7 @@ def _draw(state: str, name: str, text: str, fix: str) -> None:
     from rich.text import Text
 
     mark, style = MARKS[state]
-    row = Text(f"{mark} ", style=style)
-    row.append(f"{name}  ", style="bold")
-    row.append(text, style="none")
-    if state == "problem":
-        row.append("  (problem)", style="red")
-    out.console().print(row, soft_wrap=True)
+    word = "" if state == "ok" else f"{state}: "
+    out.console().print(Text.assemble((f"{mark} ", style), (f"{name}  ", "bold"), (word, style), text), soft_wrap=True)
     if fix and state != "ok":
         out.line(f"  {' ' * len(name)}  {fix}", style)

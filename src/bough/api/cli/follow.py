@@ -52,6 +52,11 @@ def follow(here: Here, what: Followed, cursor: int) -> int:
             return FAILED
 
 
+def question(approval: Json) -> str:
+    """What an agent asks, in a line."""
+    return f"? {brief(approval['toolKind'], 20)}: {brief(approval['title'], 500)}"
+
+
 class Follower:
     """One person watching one session."""
 
@@ -176,7 +181,7 @@ class Follower:
             if known not in self._questions and known not in self._settled:
                 self._questions[known] = approval
                 if not self._asks:
-                    self.talk.line(f"? {brief(approval['title'], 200)}", "yellow")
+                    self.talk.line(question(approval), "yellow")
                     self.talk.line(f"  Answer with: bough approval allow {short(known)}  (or deny)", "dim")
             return
         self._settled.add(known)
@@ -189,13 +194,13 @@ class Follower:
         """Puts the oldest open question, if a person can answer it."""
         if not self._asks or self._asked is not None or not self._questions:
             return
-        self._asked, question = next(iter(self._questions.items()))
-        self.talk.line(f"? {brief(question['title'], 500)}", "bold yellow")
-        call = part(question, "toolCall")
+        self._asked, asked = next(iter(self._questions.items()))
+        self.talk.line(question(asked), "bold yellow")
+        call = part(asked, "toolCall")
         for place in parts(call, "locations"):
             self.talk.line(f"  {brief(str(place.get('path')), 500)}", "dim")
         command = part(call, "rawInput").get("command")
-        if command and str(command) not in question["title"]:
+        if command and str(command) not in asked["title"]:
             self.talk.line(f"  {brief(str(command), 1000)}", "dim")
         # What was typed before the question was seen is no answer to it.
         termios.tcflush(sys.stdin, termios.TCIFLUSH)

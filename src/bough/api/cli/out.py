@@ -99,8 +99,7 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
     shown = [(name, value) for name, value in pairs if value]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
-        text = Text(f"{name:<{width}}  ", style="bold")
-        text.append(Text(value, style=STATES.get(value, "none")))
+        text = Text.assemble((f"{name:<{width}}  ", "bold"), (value, STATES.get(value, "")))
         console().print(text, soft_wrap=True)
 
 

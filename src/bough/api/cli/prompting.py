@@ -10,9 +10,13 @@ import typer
 from bough.api.cli import out, stream
 from bough.api.cli.base import DONE, Here
 from bough.api.cli.client import Json, path
+from bough.api.cli.completing import ids
 from bough.api.cli.words import short
 
-SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="Its id, or 8 characters of it.")]
+SessionId = Annotated[
+    str,
+    typer.Argument(metavar="SESSION", help="Its id, or 8 characters of it.", autocompletion=ids("sessions", "title")),
+]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Stay and show the answer as it comes.")]
 
 

@@ -10,13 +10,16 @@ import typer
 from bough.api.cli import out
 from bough.api.cli.base import Here, command
 from bough.api.cli.client import Client, Json, path
+from bough.api.cli.completing import ids
 from bough.api.cli.words import ago, clean, moment, short, short_forms
 from bough.errors import NotFound
 
 PAGE = 500
 
 app = typer.Typer(no_args_is_help=True, help="Repositories and plain folders that sessions work in.")
-RepoId = Annotated[str, typer.Argument(metavar="REPO", help="Its id, or 8 characters of it.")]
+RepoId = Annotated[
+    str, typer.Argument(metavar="REPO", help="Its id, or 8 characters of it.", autocompletion=ids("repos", "path"))
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=PAGE, help="How many at most.")]
 Offset = Annotated[int, typer.Option("--offset", min=0, help="How many to skip.")]
 

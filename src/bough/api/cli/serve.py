@@ -25,13 +25,13 @@ def add_to(app: typer.Typer) -> None:
     app.command("serve")(serve)
 
 
-def serve(ctx: typer.Context, **flags: str | None) -> None:
+def serve(ctx: typer.Context, **flags: str | bool | None) -> None:
     """Run the server until Ctrl-C, and print its link when it is ready.
 
     Every setting is also a variable (--max-queue is BOUGH_MAX_QUEUE) and a line of config.toml in the data folder.
     """
     root: Root = ctx.obj
-    given = {"data": root.data} | {name: value for name, value in flags.items() if value is not None}
+    given: dict[str, Any] = {"data": root.data} | {name: value for name, value in flags.items() if value is not None}
     here = Here(root.running, Place(given["data"]), json=False)
     if code := guarded(here, lambda: _serve(here, given)):
         raise typer.Exit(code)
@@ -44,7 +44,9 @@ def flag(name: str) -> str:
 
 def metavar(name: str) -> str:
     """What stands for its value in the help."""
-    kind: Any = get_args(settings.FIELDS[name].type)[0]
+    kind = _kind(name)
+    if kind is bool:
+        return ""
     if get_origin(kind) is Literal:
         return "|".join(get_args(kind))
     return "TEXT" if kind is str else "NUMBER"
@@ -52,19 +54,30 @@ def metavar(name: str) -> str:
 
 def default(name: str) -> str:
     """Its default as people write it."""
-    value = "" if name == "data" else settings.FIELDS[name].default
-    return "~/.local/share/bough" if name == "data" else f"{value:g}" if isinstance(value, float) else str(value)
+    if name == "data":
+        return "~/.local/share/bough"
+    value: Any = settings.FIELDS[name].default
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _kind(name: str) -> Any:
+    return get_args(settings.FIELDS[name].type)[0]
 
 
 def _option(name: str) -> Any:
     told = settings.describe(name) + (f" [{default(name)}]" if default(name) else "")
     panel = "Options" if name in USUAL else "More settings"
-    # Texts, all of them: `settings` converts them and names the flag if one does not fit.
+    if _kind(name) is bool:
+        both = f"{flag(name)}/--no-{name.replace('_', '-')}"
+        return Annotated[bool | None, typer.Option(both, help=told, show_default=False, rich_help_panel=panel)]
+    # Texts, all the others: `settings` converts them and names the flag if one does not fit.
     option = typer.Option(flag(name), metavar=metavar(name), help=told, show_default=False, rich_help_panel=panel)
     return Annotated[str | None, option]
 
 
-def _serve(here: Here, flags: dict[str, str | None]) -> int:
+def _serve(here: Here, flags: dict[str, Any]) -> int:
     from bough.observe import logging
 
     chosen = settings.load(flags)

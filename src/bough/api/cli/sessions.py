@@ -9,6 +9,7 @@ import typer
 from bough.api.cli import out, prompting, stream
 from bough.api.cli.base import DONE, Here, command
 from bough.api.cli.client import Json, path
+from bough.api.cli.completing import agents
 from bough.api.cli.prompting import Follow, SessionId, listen, spoken
 from bough.api.cli.repos import Limit, Offset, find_repo, open_repo
 from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
@@ -35,7 +36,9 @@ def add_to(root: typer.Typer) -> None:
 def new(
     here: Here,
     repo: Annotated[str, typer.Option("--repo", "-r", metavar="PATH|ID", help="Where to work.")] = ".",
-    agent: Annotated[str | None, typer.Option("--agent", "-a", help="Which agent; see bough agents.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", "-a", help="Which agent; see bough agents.", autocompletion=agents)
+    ] = None,
     title: Title = None,
     description: Description = None,
     mode: Mode = None,
@@ -164,6 +167,10 @@ def _draw(here: Here, found: Json, limit: int | None) -> None:
     talk.end()
 
 
+command(app, "prompt")(prompting.prompt)
+command(app, "watch")(prompting.watch)
+
+
 @command(app, "stop")
 def stop(here: Here, session: SessionId) -> None:
     """Stop the running turn; what is queued waits for the next prompt or for resume."""
@@ -246,10 +253,6 @@ def change(
     if not body:
         raise typer.BadParameter("Say what to change; see: bough session set --help")
     here.show(here.client.patch(path("sessions", session), body), _say_state)
-
-
-command(app, "prompt")(prompting.prompt)
-command(app, "watch")(prompting.watch)
 
 
 def _state(found: Json) -> str:

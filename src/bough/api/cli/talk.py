@@ -133,8 +133,7 @@ class Talk:
             self._console.file.write("\r\x1b[K")
         else:
             self._begin("tool")
-        text = Text(f"{mark} ", style=style)
-        text.append(brief(title, max(room, 8)), style="none")
+        text = Text.assemble((f"{mark} ", style), brief(title, max(room, 8)))
         if status in TOOL_MARKS:
             self._console.print(text, soft_wrap=True)
             self._open = None

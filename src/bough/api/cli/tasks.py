@@ -9,11 +9,14 @@ import typer
 from bough.api.cli import out
 from bough.api.cli.base import Here, command
 from bough.api.cli.client import Json, part, path
+from bough.api.cli.completing import ids
 from bough.api.cli.repos import Limit, Offset
 from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
 
 app = typer.Typer(no_args_is_help=True, help="Prompts and the turns that they cause; the queue of a session.")
-TaskId = Annotated[str, typer.Argument(metavar="TASK", help="Its id, or 8 characters of it.")]
+TaskId = Annotated[
+    str, typer.Argument(metavar="TASK", help="Its id, or 8 characters of it.", autocompletion=ids("tasks", "prompt"))
+]
 
 
 def add_to(root: typer.Typer) -> None:

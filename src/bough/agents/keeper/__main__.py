@@ -1,0 +1,76 @@
+"""Starts a keeper: `python -I -m bough.agents.keeper FOLDER`, which the server does (`bough.agents.keeper.folders`).
+It owns the way from a child of the server to a process of its own, and leaves everything after that to the service."""
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+from bough.agents.keeper import files, proctree
+from bough.agents.keeper.agent import IGNORED, Agent
+from bough.agents.keeper.frames import VERSION
+from bough.agents.keeper.journal import Journal
+from bough.agents.keeper.service import Service
+
+PR_SET_CHILD_SUBREAPER = 36
+MARK = "BOUGH_KEEPER"
+"""Variable in the agent's environment by which everything that it starts can be found when its keeper is dead."""
+
+
+def main(folder: str) -> None:
+    """Detaches, starts the agent, says so on stdout, and serves."""
+    if os.fork():
+        os._exit(0)  # so that nobody has to reap us
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    start = files.read_start(here)
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "cannot become a subreaper")
+    listener = _listen(here)
+    journal = Journal(here)
+    start["env"][MARK] = start["id"]
+    try:
+        agent = Agent(start, journal)
+    except OSError as error:
+        _report({"error": error.strerror})
+        return
+    me = proctree.find(os.getpid()) or proctree.Process(os.getpid(), 0)
+    about = {
+        "version": VERSION,
+        "keeper": {"pid": me.pid, "start": me.start},
+        "agent": {"pid": agent.pid, "start": agent.start},
+        "command": start["command"],
+        "started": time.time(),
+    }
+    del start
+    service = Service(here, listener, journal, agent)
+    files.write_json(here, files.KEEPER, about)
+    _report({"pid": me.pid})
+    service.run()
+
+
+def _listen(folder: int) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # A socket's path ends at 108 bytes, a data folder's may be longer: this one is short wherever it lies.
+    listener.bind(f"/proc/self/fd/{folder}/{files.SOCKET}")
+    listener.listen(8)
+    listener.setblocking(False)
+    return listener
+
+
+def _report(news: dict[str, Any]) -> None:
+    """Tells the server that waits for us, and lets go of it."""
+    os.write(1, json.dumps(news).encode() + b"\n")
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,182 @@
+"""A keeper at work: one loop between an agent, its journal and the desk, until the agent is gone and it may leave.
+It leaves the start of the program to `__main__`, and talking to the server to the desk."""
+
+import os
+import selectors
+import signal
+import socket
+import time
+from typing import Any
+
+from bough.agents.keeper import files, proctree
+from bough.agents.keeper.agent import Agent
+from bough.agents.keeper.desk import Desk
+from bough.agents.keeper.ending import GRACE, Ending
+from bough.agents.keeper.journal import Journal
+
+FOLDER_CHECK = 2.0
+"""Seconds between looks at the folder: whoever deletes it wants the agent gone, but is in no hurry."""
+ALONE = 24 * 3600.0
+"""Seconds without a server after which a keeper gives up: nobody will come back for this turn."""
+FAREWELL = 2.0
+"""Seconds that a server gets to read the end of it all; it can read it in the folder, too."""
+HASTE = 1.0
+"""Seconds at each polite step for an agent that no longer makes sense."""
+
+
+class Service:
+    """Runs until it is told to end, or nobody came for a day, or its folder is gone."""
+
+    def __init__(self, folder: int, listener: socket.socket, journal: Journal, agent: Agent) -> None:
+        self._folder = folder
+        self._journal = journal
+        self._agent = agent
+        self._me = proctree.find(os.getpid()) or proctree.Process(os.getpid(), 0)
+        self._selector = selectors.DefaultSelector()
+        self._desk = Desk(self._selector, listener, journal, agent, self._leave)
+        self._disk = self._desk.disk
+        self._ending: Ending | None = None
+        self._childless = False
+        self._leaving = False
+        self._terminated = False
+        self._exit_at: float | None = None
+        self._folder_seen = time.monotonic()
+        self._open: dict[int, int] = {  # what we wait for at each pipe; at first, nothing
+            agent.output.fd: 0,
+            agent.errors.fd: 0,
+            agent.input.fd: 0,
+        }
+
+    def run(self) -> None:
+        """Serves to the end."""
+        wake, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, self._hear)
+        signal.signal(signal.SIGTERM, self._hear)
+        self._selector.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 4096))
+        while not self._over():
+            self._watch_pipes()
+            for key, _ in self._selector.select(self._patience(time.monotonic())):
+                key.data()
+            self._tick(time.monotonic())
+
+    def _hear(self, number: int, frame: object) -> None:
+        """Takes a signal, between any two steps of ours; the loop is woken, and acts on it."""
+        self._terminated |= number == signal.SIGTERM
+
+    def _patience(self, now: float) -> float:
+        waits = [self._folder_seen + FOLDER_CHECK - now]
+        if self._disk.trouble:
+            waits.append(self._disk.patience(now))
+        if self._ending is not None and not self._ending.done:
+            waits.append(self._ending.patience(now))
+        if self._exit_at is not None and self._leaving:
+            waits.append(self._exit_at + FAREWELL - now)
+        return max(0.0, min(waits))
+
+    def _over(self) -> bool:
+        if not self._leaving or self._exit_at is None:
+            return False
+        return not self._desk.busy or time.monotonic() >= self._exit_at + FAREWELL
+
+    def _tick(self, now: float) -> None:
+        """Does what is due, whatever woke us."""
+        if now >= self._folder_seen + FOLDER_CHECK:
+            self._folder_seen = now
+            if not os.access(files.KEEPER, os.F_OK, dir_fd=self._folder):
+                self._leave(GRACE)
+        if self._terminated or (self._desk.alone and now >= self._desk.alone_since + ALONE):
+            self._leave(GRACE)
+        self._disk.retry(now)
+        self._reap()
+        if self._exit_at is None:
+            self._bring_to_an_end(now)
+        self._desk.pump()
+
+    # The pipes of the agent
+
+    def _watch_pipes(self) -> None:
+        """Waits at each pipe only as long as something can be done with it."""
+        output, errors, stdin = self._agent.output, self._agent.errors, self._agent.input
+        self._watch(output.fd, selectors.EVENT_READ if not output.ended and not output.stalled else 0, self._read)
+        self._watch(errors.fd, selectors.EVENT_READ if not errors.ended else 0, errors.read)
+        self._watch(stdin.fd, selectors.EVENT_WRITE if stdin.size else 0, stdin.write)
+        if stdin.shut and not stdin.size:
+            self._close(stdin.fd)
+
+    def _watch(self, fd: int, events: int, action: Any) -> None:
+        before = self._open.get(fd)
+        if before is None or before == events:
+            return
+        if before:
+            self._selector.unregister(fd)
+        if events:
+            self._selector.register(fd, events, action)
+        self._open[fd] = events
+
+    def _close(self, fd: int) -> None:
+        self._watch(fd, 0, None)
+        if self._open.pop(fd, None) is not None:
+            os.close(fd)
+
+    def _read(self) -> None:
+        self._disk.run(self._agent.output.read, self._agent.output.retry)
+        if self._agent.output.overflow:
+            self._desk.note("line_too_long", "The agent wrote a line of more than 64 MiB, and is ended for it.")
+            self._begin_the_end(HASTE)
+
+    # The end
+
+    def _leave(self, grace: float) -> None:
+        """Ends the agent, and then ourselves."""
+        self._leaving = True
+        self._begin_the_end(grace)
+
+    def _begin_the_end(self, grace: float) -> None:
+        if self._ending is None:
+            self._ending = Ending(self._me, grace, time.monotonic())
+            self._agent.input.stop()
+
+    def _reap(self) -> None:
+        """Takes note of every child that has ended; orphans of the agent are our children."""
+        try:
+            while (child := os.waitpid(-1, os.WNOHANG))[0]:
+                if child[0] == self._agent.pid:
+                    self._agent.status = os.waitstatus_to_exitcode(child[1])
+        except ChildProcessError:
+            self._childless = True
+
+    def _bring_to_an_end(self, now: float) -> None:
+        """Takes the next step, if the agent is to end or has ended by itself, or can no longer be heard."""
+        gone = self._agent.status is not None
+        if gone or self._agent.output.ended:
+            self._begin_the_end(GRACE)
+        if self._ending is not None and not self._ending.done:
+            self._ending.tick(now, agent_gone=gone, childless=self._childless)
+        if self._ending is not None and self._ending.done and not self._disk.trouble:
+            self._disk.run(self._conclude)
+
+    def _conclude(self) -> None:
+        """Nothing is left of the agent: takes its last words, and tells how it ended. OSError when the disk is full."""
+        agent, left = self._agent, self._ending.left if self._ending is not None else []
+        agent.output.retry()
+        agent.drain()
+        if left:
+            self._desk.note("not_gone", f"Processes {left} of the agent did not end, not even when killed.")
+        status = agent.status
+        exit = {
+            "code": status if status is not None and status >= 0 else None,
+            "signal": -status if status is not None and status < 0 else None,
+            "stderr": agent.errors.tail().decode(errors="replace"),
+            "reason": "line_too_long" if agent.output.overflow else None,
+            "left": left,
+            "last": self._journal.next - 1,
+            "time": time.time(),
+        }
+        if os.access(files.KEEPER, os.F_OK, dir_fd=self._folder):
+            files.write_json(self._folder, files.EXIT, exit)
+        agent.input.stop(now=True)
+        for fd in list(self._open):
+            self._close(fd)
+        self._exit_at = time.monotonic()
+        self._desk.conclude(exit)

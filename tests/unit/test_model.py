@@ -1,0 +1,72 @@
+"""Rules of the model, and that the documents tell them truly."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bough.errors import Invalid
+from bough.model import ids, times
+from bough.model.session import MODES, RANK
+from bough.model.task import MOVES, TERMINAL
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_drawn_moves_are_the_moves() -> None:
+    """R3: ARCHITECTURE.md shows exactly the moves that a task can make."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE)
+    drawn = {origin: set(re.findall(r"`(\w+)`", moves)) for origin, moves in rows}
+    assert drawn == {origin: set(moves) for origin, moves in MOVES.items() if moves}
+    assert TERMINAL == {"completed", "failed", "cancelled"}
+
+
+def test_ids_sort_in_the_order_in_which_they_were_made() -> None:
+    """R5: UUIDv7, rising even within a millisecond, with the version and variant bits in place."""
+    made = [ids.new_id() for _ in range(5000)]
+    assert made == sorted(set(made))
+    assert all(re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", one) for one in made)
+    assert abs(int(made[0].replace("-", "")[:12], 16) / 1000 - time.time()) < 60
+
+
+@given(st.integers(1, 40))
+def test_the_shortest_form_is_unique(count: int) -> None:
+    """R5: what people are shown finds exactly one."""
+    made = [ids.new_id() for _ in range(count)]
+    for one, short in ids.shortest_unique(made).items():
+        assert len(short) >= ids.SHORTEST
+        assert [other for other in made if other.startswith(short) or other.endswith(short)] == [one]
+
+
+@given(st.text(max_size=60))
+def test_whatever_is_no_id_is_refused(text: str) -> None:
+    """R5: a clear refusal, never a crash."""
+    try:
+        short = ids.checked_short(text, "task")
+    except Invalid as error:
+        assert error.code == "bad_id"
+    else:
+        low, high = ids.prefix_range(short)
+        assert low < high and low.startswith(short)
+
+
+def test_times_order_as_text() -> None:
+    """R6: the text that is stored orders like the moments."""
+    earlier, later = times.before(10), times.now()
+    assert earlier < later and len(earlier) == len(later) == 27
+    assert times.written(times.parse("2026-11-15T09:00:00+01:00")) == "2026-11-15T08:00:00.000000Z"
+    with pytest.raises(Invalid):
+        times.parse("yesterday")
+
+
+def test_modes_are_ordered_by_what_they_grant() -> None:
+    """P1: every mode has a rank, plan the least, bypass the most."""
+    assert set(RANK) == set(MODES)
+    assert RANK["plan"] < RANK["default"] == RANK["ask"] < RANK["acceptEdits"]
+    assert RANK["acceptEdits"] < RANK["auto"] == RANK["on-failure"] < RANK["bypassPermissions"] == RANK["allow-all"]

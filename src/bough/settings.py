@@ -81,6 +81,9 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         bool,
         Meta(description="Whether agents at work are ended with the server instead of being left to their keepers."),
     ] = False
+    max_deaths: Annotated[
+        Count, Meta(description="Deaths of a session's agent within five minutes after which the session is given up.")
+    ] = 3
     keep_events: Annotated[
         Count, Meta(description="Events kept for clients that reconnect; older cursors are told of a gap.")
     ] = 200_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from shapes import NOBODY, Json, refused
@@ -174,8 +174,7 @@ async def test_messages_since(server: Running) -> None:
     await server.client.ask(session["id"], "two")
     news = await server.client.get(path, params={"since": last})
     assert [one["content"]["text"] for one in news] == ["two", 'You said "two". This is user turn 2.']
-    moment = datetime.fromisoformat(last)
-    elsewhere = moment.astimezone(tz=UTC) - timedelta(seconds=0)
+    elsewhere = datetime.fromisoformat(last).astimezone(timezone(timedelta(hours=5, minutes=30)))
     for written in (elsewhere.isoformat(), last.replace("Z", "+00:00"), last[:-1]):
         assert await server.client.get(path, params={"since": written}) == news
     assert len(await server.client.get(path, params={"since": "2001-02-03"})) == 4

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from signal import Signals
 from typing import Self
 
-from bough.agents import proctree
 from bough.agents.errors import command_name
+from bough.agents.keeper import proctree
 from bough.agents.lines import LINE_CAP
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 from bough.agents.pipes import Pipes
@@ -137,7 +137,7 @@ async def start_process(
     command: Sequence[str], *, cwd: str, env: Mapping[str, str], line_cap: int = LINE_CAP
 ) -> ProcessLink:
     """Starts an agent in its own session; AgentFailed("agent_missing") when there is nothing to start."""
-    program = _program(command, cwd, env)
+    program = find_program(command, cwd, env)
     pipes = Pipes(line_cap)
     try:
         await pipes.open()
@@ -155,7 +155,7 @@ async def start_process(
         )
     except OSError as error:
         pipes.close()
-        raise _missing(command, f"could not be started in {cwd}: {error.strerror or error}.") from error
+        raise agent_missing(command, f"could not be started in {cwd}: {error.strerror or error}.") from error
     except BaseException:
         pipes.close()
         raise
@@ -194,17 +194,18 @@ async def _within(seconds: float, event: asyncio.Event) -> None:
             await event.wait()
 
 
-def _program(command: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
+def find_program(command: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
     """Returns the program as a path, found as the agent's own environment would find it."""
     if not os.path.isdir(cwd):
-        raise _missing(command, f"cannot start: its folder {cwd} is not there.")
+        raise agent_missing(command, f"cannot start: its folder {cwd} is not there.")
     name = os.path.join(cwd, command[0]) if os.path.dirname(command[0]) else command[0]
     program = shutil.which(name, path=env.get("PATH", os.defpath))
     if program is None:
         found = "is not executable" if os.path.exists(name) else "was not found"
-        raise _missing(command, f"cannot start: the program {command[0]!r} {found}.")
+        raise agent_missing(command, f"cannot start: the program {command[0]!r} {found}.")
     return os.path.abspath(program)
 
 
-def _missing(command: Sequence[str], problem: str) -> AgentFailed:
+def agent_missing(command: Sequence[str], problem: str) -> AgentFailed:
+    """The failure of an agent that cannot be started."""
     return AgentFailed("agent_missing", f"{command_name(command)} {problem}", command=list(command))

@@ -23,12 +23,24 @@ from bough.api.rest import repos, sessions, system, tasks
 from bough.api.rest.common import find_caller
 from bough.api.ws import events
 from bough.core.services import Services
-from bough.errors import BoughError, Busy, Internal
+from bough.errors import BoughError, Busy, Internal, Invalid
 from bough.model.ids import new_id
 
 log = structlog.get_logger("bough.http")
 
 RETRY_AFTER = "60"
+
+
+class JsonRequest(Request[Any, Any, Any]):
+    """A request whose body may be no JSON in ways that the reader of JSON does not count as such."""
+
+    async def json(self) -> Any:
+        try:
+            return await super().json()
+        except UnicodeDecodeError:
+            raise Invalid("bad_request", "The body is not UTF-8.") from None
+        except RecursionError:
+            raise Invalid("bad_request", "The body is nested too deeply.") from None
 
 
 def build(services: Services, gate: Gate) -> ASGIApp:
@@ -53,12 +65,8 @@ def build(services: Services, gate: Gate) -> ASGIApp:
             "services": Provide(provide_services),
             "caller": Provide(find_caller, sync_to_thread=False),
         },
-        exception_handlers={
-            BoughError: _ours,
-            HTTPException: _frameworks,
-            RecursionError: _too_deep,
-            Exception: _unexpected,
-        },
+        request_class=JsonRequest,
+        exception_handlers={BoughError: _ours, HTTPException: _frameworks, Exception: _unexpected},
         openapi_config=OpenAPIConfig(
             title="Bough",
             version=__version__,
@@ -96,13 +104,6 @@ def _frameworks(_request: Request[Any, Any, Any], error: HTTPException) -> Respo
         message += f" {part.get('key', 'body')}: {part.get('message', '')}"
     code = HTTP_CODES.get(status, "bad_request" if status < 500 else "internal")
     return _respond(ErrorAnswer(ErrorBody(code, message, new_id())), status, error.headers)
-
-
-def _too_deep(request: Request[Any, Any, Any], _error: RecursionError) -> Response[ErrorAnswer]:
-    """Reading JSON is all that recurses here, so a body nested beyond reason is what this means."""
-    body = ErrorAnswer(ErrorBody("bad_request", "The body is nested too deeply.", new_id()))
-    log.warning("body_too_deep", id=body.error.id, path=request.url.path)
-    return _respond(body, 400)
 
 
 def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorAnswer]:

@@ -39,8 +39,7 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.runner")
 
-# An agent that dies this often within this time is given up.
-MOST_DEATHS = 3
+# An agent that dies `max_deaths` times within this time is given up.
 DEATHS_WITHIN = 300.0
 # The state of a huge working copy is not worth more waiting than this before a prompt is sent.
 GIT_PATIENCE = 2.0
@@ -197,9 +196,9 @@ class Runner:
     async def _died(self, claimed: Claimed, error: AgentFailed) -> None:
         """Another attempt, unless it was being stopped or dies all the time."""
         session_id = claimed.session.id
-        deaths = self._deaths.setdefault(session_id, deque(maxlen=MOST_DEATHS))
+        deaths = self._deaths.setdefault(session_id, deque(maxlen=self._settings.max_deaths))
         deaths.append(time.monotonic())
-        hopeless = len(deaths) == MOST_DEATHS and deaths[-1] - deaths[0] < DEATHS_WITHIN
+        hopeless = len(deaths) == self._settings.max_deaths and deaths[-1] - deaths[0] < DEATHS_WITHIN
         task = await self._store.read(lambda tx: rows.task(tx, claimed.task.id))
         if hopeless or task.status == "stopping":
             await self._end(claimed, Outcome("failed", error=error))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -144,4 +145,24 @@ def _answer(kept: KeptAnswer | None, fingerprint: str, key: str, kind: type[T]) 
             "idempotency_key_reused",
             f"The idempotency key {key!r} was used for another request. Use a new key for a new request.",
         )
-    return msgspec.json.decode(bytes(kept.answer), type=kind)
+    return _decoded(bytes(kept.answer), kind)
+
+
+def _decoded(data: bytes, kind: Any) -> Any:
+    """Reads an answer back. Structs are read field by field, since msgspec itself cannot read a `Raw | None`."""
+    kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
+    if data == b"null" and len(kinds) < len(get_args(kind)):
+        return None
+    if msgspec.Raw in kinds:
+        return msgspec.Raw(data)
+    if len(kinds) > 1 or not isinstance(kinds[0], type) or not issubclass(kinds[0], msgspec.Struct):
+        return msgspec.json.decode(data, type=kind)
+    given = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    fields = msgspec.structs.fields(kinds[0])
+    return kinds[0](
+        **{
+            field.name: _decoded(bytes(given[field.encode_name]), field.type)
+            for field in fields
+            if field.encode_name in given
+        }
+    )

@@ -17,8 +17,6 @@ from bough.agents.keeper.journal import Journal
 from bough.agents.keeper.service import Service
 
 PR_SET_CHILD_SUBREAPER = 36
-MARK = "BOUGH_KEEPER"
-"""Variable in the agent's environment by which everything that it starts can be found when its keeper is dead."""
 
 
 def main(folder: str) -> None:
@@ -33,7 +31,7 @@ def main(folder: str) -> None:
         raise OSError(ctypes.get_errno(), "cannot become a subreaper")
     listener = _listen(here)
     journal = Journal(here)
-    start["env"][MARK] = start["id"]
+    start["env"][files.MARK] = start["id"]
     try:
         agent = Agent(start, journal)
     except OSError as error:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 KEEPER, START, EXIT, SOCKET = "keeper.json", "start.json", "exit.json", "socket"
+MARK = "BOUGH_KEEPER"
+"""Variable in the agent's environment by which all that it starts can be found, should its keeper be dead."""
 START_LIMIT = 10.0
 """Seconds after which a start that was asked for is no longer made: nobody waits for it, or knows of it."""
 DISK_RETRY = 1.0

@@ -127,3 +127,9 @@ class FrameReader:
             payload = bytes(memoryview(self._data)[HEADER.size : end])
             del self._data[:end]
             yield Frame(head, payload)
+
+    def rest(self) -> bytes:
+        """Takes back what has come of the next frame."""
+        rest = bytes(self._data)
+        self._data.clear()
+        return rest

@@ -54,6 +54,20 @@ def family(root: Process, known: Iterable[Process] = ()) -> list[Process]:
     return [Process(pid, stats[pid].start) for pid in reversed(parents_first) if stats[pid].state not in "ZX"]
 
 
+def marked(mark: bytes) -> list[Process]:
+    """Returns the living processes whose environment, as it was when they were started, holds this entry."""
+    found: list[Process] = []
+    for pid in _pids():
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                environ = file.read()
+        except OSError:  # another user's, or gone
+            continue
+        if mark in environ.split(b"\0") and (process := find(pid)) is not None:
+            found.append(process)
+    return found
+
+
 def send_signal(processes: Iterable[Process], number: signal.Signals) -> None:
     """Signals each process that is still the one it was, in the given order."""
     for process in processes:

@@ -26,6 +26,8 @@ def watch(
 ) -> int:
     """Show what happens as it happens, one line per event, until Ctrl-C."""
     cursor = stream.now(here.client)
+    if not here.json:
+        out.note("Watching from now on. Ctrl-C leaves.")
     with stream.Stream(here.client, session, cursor, patient=True) as events:
         try:
             while True:

@@ -1,0 +1,164 @@
+"""Starts keepers and attaches to living ones; both give a `KeeperLink`.
+It leaves dead keepers to `remains`, and which session has which keeper to the core."""
+
+import asyncio
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bough.agents.errors import command_name
+from bough.agents.keeper import frames, remains
+from bough.agents.keeper.files import MARK, SOCKET, START, START_LIMIT
+from bough.agents.keeper.frames import VERSION, Frame, FrameReader
+from bough.agents.keeper.link import KeeperLink, Welcome
+from bough.agents.keeper.remains import About, KeeperGone
+from bough.agents.process import agent_missing, find_program
+from bough.errors import AgentFailed
+
+HELLO_WAIT = 10.0
+"""Seconds for a keeper to answer: it is never busy for longer than a disk takes for one block."""
+LOG = "keeper.log"
+"""Where a keeper's own failure ends up; it is empty as long as all is well."""
+POLL = 0.02
+"""Seconds between looks for a keeper that is about to come up."""
+
+
+async def start_keeper(
+    root: Path, keeper_id: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]
+) -> KeeperLink:
+    """Starts an agent with a keeper of its own; AgentFailed("agent_missing") when there is nothing to start."""
+    program = find_program(command, cwd, env)
+    folder = root / keeper_id
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700)
+    try:
+        start = {"id": keeper_id, "program": program, "command": list(command), "cwd": cwd, "env": dict(env)}
+        _write_private(folder / START, json.dumps(start).encode())
+        news = await asyncio.to_thread(_spawn, folder)
+        if "error" in news:
+            raise agent_missing(command, f"could not be started in {cwd}: {news['error']}.")
+        return await attach_keeper(folder, 0)
+    except BaseException:
+        remains.discard(folder)  # a keeper that is up after all then ends its agent and itself
+        raise
+
+
+async def attach_keeper(folder: Path, last: int) -> KeeperLink:
+    """Attaches to a living keeper, from which the lines after this number will come. KeeperGone if it is dead."""
+    about = await _come_up(folder)
+    name = command_name(about.command)
+    if about.version != VERSION:
+        raise AgentFailed(
+            "keeper_version",
+            f"The keeper of {name} speaks version {about.version} of its protocol, this server version {VERSION}: "
+            "they cannot talk. The agent goes on.",
+            command=about.command,
+        )
+    try:
+        sock = _connect(folder)
+    except OSError as error:
+        raise KeeperGone("keeper_gone", f"The keeper of {name} cannot be reached: {error.strerror}.") from error
+    try:
+        async with asyncio.timeout(HELLO_WAIT):
+            frame, more = await _greet(sock, last)
+    except (OSError, TimeoutError) as error:
+        sock.close()
+        raise KeeperGone("keeper_gone", f"The keeper of {name} did not answer: {error!r}.") from error
+    except BaseException:
+        sock.close()
+        raise
+    if frame.head.kind != frames.WELCOME:
+        sock.close()
+        note = frame.text()
+        raise AgentFailed(f"keeper_{note['code']}", f"{name}: {note['text']}", command=about.command)
+    link = KeeperLink(folder, about, msgspec.json.decode(frame.payload, type=Welcome), last)
+    await asyncio.get_running_loop().create_unix_connection(lambda: link.stream, sock=sock)
+    link.stream.data_received(more)
+    return link
+
+
+async def _come_up(folder: Path) -> About:
+    """Waits for a keeper that an earlier server may have started just before it died."""
+    while True:
+        about = remains.read_about(folder)
+        if about is not None:
+            if about.keeper.alive:
+                return about
+            raise KeeperGone("keeper_gone", f"The keeper of {command_name(about.command)} is dead.")
+        try:
+            age = time.time() - folder.stat().st_mtime
+        except FileNotFoundError:
+            age = START_LIMIT
+        if age >= START_LIMIT:
+            raise KeeperGone("keeper_gone", f"The keeper {folder.name} never came up.")
+        await asyncio.sleep(POLL)
+
+
+async def _greet(sock: socket.socket, last: int) -> tuple[Frame, bytes]:
+    """Says hello; returns the first frame of the answer, and what came after it."""
+    loop, reader, data = asyncio.get_running_loop(), FrameReader(), b""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then the answer, a refusal, is already there
+        await loop.sock_sendall(sock, frames.message(frames.HELLO, version=VERSION, last=last))
+    while True:
+        if not (data := await loop.sock_recv(sock, 65536)):
+            raise ConnectionResetError("it hung up")
+        for frame in reader.feed(data):
+            return frame, reader.rest()
+
+
+def _connect(folder: Path) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        # A socket's path ends at 108 bytes, a data folder's may be longer: this one is short wherever it lies.
+        sock.connect(f"/proc/self/fd/{here}/{SOCKET}")
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    finally:
+        os.close(here)
+    return sock
+
+
+def _spawn(folder: Path) -> dict[str, Any]:
+    """Starts the program and waits until it says that its agent is up, or why not."""
+    own_mark = {MARK: os.environ[MARK]} if MARK in os.environ else {}
+    with open(_private(folder / LOG), "wb") as errors:
+        program = subprocess.Popen(
+            [sys.executable, "-I", "-m", "bough.agents.keeper", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            cwd="/",
+            env=own_mark,  # whoever sweeps the agent that we run under finds our keepers too
+            start_new_session=True,
+        )
+    assert program.stdout is not None
+    with program, program.stdout:
+        poll = select.poll()
+        poll.register(program.stdout, select.POLLIN)
+        line = program.stdout.readline() if poll.poll(START_LIMIT * 1000) else b""
+    if line:
+        return json.loads(line)
+    why = (folder / LOG).read_text(errors="replace").strip().rpartition("\n")[2]
+    raise AgentFailed("keeper_failed", f"The keeper did not come up: {why or 'it said nothing in time'}.")
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    with open(_private(path), "wb") as file:
+        file.write(data)
+
+
+def _private(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

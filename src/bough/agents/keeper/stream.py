@@ -1,0 +1,113 @@
+"""The server's end of the socket to a keeper: cuts what arrives into lines, as it arrives, and into other frames.
+It leaves what a frame means to `link`."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import cast
+
+from bough.agents.keeper import frames
+from bough.agents.keeper.frames import HEADER, Frame
+from bough.agents.lines import LineSplitter
+from bough.agents.link import Batch
+
+UNDELIVERED_LIMIT = 4 * 1024 * 1024
+"""Bytes of whole lines that wait for the reader; beyond it the keeper is left to wait: its journal has room."""
+
+
+class KeeperStream(asyncio.Protocol):
+    """Lines with their numbers, in the batches they were read in; every other frame goes to the listener."""
+
+    def __init__(self, last: int, listener: Callable[[Frame], None]) -> None:
+        self.last = last
+        """Number of the last line that was read."""
+        self._listener = listener
+        self._splitter = LineSplitter()
+        self._left = 0  # bytes of a LINES frame that are still to come
+        self._data = b""  # the beginning of any other frame
+        self._batches: deque[tuple[int, Batch]] = deque()
+        self._undelivered = 0
+        self._paused = False
+        self._changed = asyncio.Event()
+        self._transport: asyncio.Transport | None = None
+        self.ended = False
+        """Nothing more will come."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the keeper can be told anything."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def batch(self) -> Batch | None:
+        """Returns the next lines, or None when nothing more will come."""
+        while not self._batches:
+            if self.ended:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        size, batch = self._batches.popleft()
+        self._undelivered -= size
+        if self._paused and self._undelivered <= UNDELIVERED_LIMIT // 2:
+            self._paused = False
+            if self._transport is not None and not self._transport.is_closing():
+                self._transport.resume_reading()
+        return batch
+
+    def write(self, data: bytes) -> None:
+        """Tells the keeper something, if it can be told."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def end(self) -> None:
+        """Says that no line will follow those that were read."""
+        self.ended = True
+        self._changed.set()
+
+    def close(self) -> None:
+        """Hangs up; what was read before is still delivered."""
+        if self._transport is not None:
+            self._transport.close()
+        self.end()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self.end()
+
+    def data_received(self, data: bytes) -> None:
+        if self._data:
+            data, self._data = self._data + data, b""
+        position, size = 0, len(data)
+        while position < size:
+            if self._left:
+                part = data[position : position + self._left]
+                position += len(part)
+                self._left -= len(part)
+                self._take(part)
+                continue
+            if size - position < HEADER.size:
+                break
+            head = frames.read_head(data, position)
+            end = position + HEADER.size + head.length
+            if head.kind == frames.LINES:
+                self._left = head.length
+                position += HEADER.size
+            elif end > size:
+                break
+            else:
+                self._listener(Frame(head, data[position + HEADER.size : end]))
+                position = end
+        self._data = data[position:]
+        if self._undelivered > UNDELIVERED_LIMIT and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _take(self, part: bytes) -> None:
+        lines = self._splitter.feed(part)
+        if lines:
+            self.last += len(lines)
+            self._batches.append((len(part), Batch(lines, self.last)))
+            self._undelivered += len(part)
+            self._changed.set()

@@ -1,0 +1,93 @@
+"""The command line as tests use it: the real program beside a server, or run in this process where that is quicker."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bough.app import running
+
+PATIENCE = 20.0
+
+
+@dataclass
+class Result:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Program:
+    """A running `bough`, with its output so far."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.out = ""
+        self.err = ""
+
+    async def until(self, text: str) -> None:
+        """Reads on until the text was written."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            while text not in self.out:
+                piece = await self.process.stdout.read(4096)
+                assert piece, f"{text!r} was never written, but:\n{self.out}"
+                self.out += piece.decode()
+
+    async def until_noted(self, text: str) -> None:
+        """The same for what is written to stderr."""
+        assert self.process.stderr is not None
+        async with asyncio.timeout(PATIENCE):
+            while text not in self.err:
+                piece = await self.process.stderr.read(4096)
+                assert piece, f"{text!r} was never noted, but:\n{self.err}"
+                self.err += piece.decode()
+
+    async def end(self) -> Result:
+        async with asyncio.timeout(PATIENCE):
+            out, err = await self.process.communicate()
+        assert self.process.returncode is not None
+        return Result(self.process.returncode, self.out + out.decode(), self.err + err.decode())
+
+
+async def start(*arguments: str, cwd: Path | None = None, stdin: int | None = None, **env: str) -> Program:
+    """Starts the real program."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bough", *arguments),
+        cwd=cwd,
+        env={**os.environ, "NO_COLOR": "1", **env},
+        stdin=asyncio.subprocess.DEVNULL if stdin is None else stdin,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    return Program(process)
+
+
+async def bough(*arguments: str, cwd: Path | None = None, **env: str) -> Result:
+    """Runs the real program to its end."""
+    return await (await start(*arguments, cwd=cwd, **env)).end()
+
+
+def run_here(arguments: list[str], stdin: str = "") -> Result:
+    """Runs a command in this process; one at a time, since it writes to what the whole process calls stdout."""
+    from bough.api.cli.commands import run
+
+    before = sys.argv, sys.stdin, sys.stdout, sys.stderr
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    sys.argv, sys.stdin, sys.stdout, sys.stderr = ["bough", *arguments], io.StringIO(stdin), out, err
+    try:
+        code = run(running)
+    finally:
+        sys.argv, sys.stdin, sys.stdout, sys.stderr = before
+    texts = [one.detach().getvalue().decode() for one in (out, err)]  # pyright: ignore[reportAttributeAccessIssue]
+    return Result(code, *texts)
+
+
+Cli = Callable[..., Awaitable[Result]]

@@ -1,0 +1,31 @@
+"""A server with commands at hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from cli_program import PATIENCE, Cli, Result, run_here
+
+from bough.testing.server import Running
+
+
+@pytest.fixture
+async def cli(server: Running, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Cli]:
+    """Runs commands in this process against the server; beside its event loop, in a thread."""
+    monkeypatch.setenv("BOUGH_DATA", str(server.data))
+
+    async def call(*arguments: str, stdin: str = "") -> Result:
+        async with asyncio.timeout(PATIENCE):
+            return await asyncio.to_thread(run_here, list(arguments), stdin)
+
+    yield call
+
+
+@pytest.fixture
+async def session(server: Running) -> dict[str, Any]:
+    """A session with the demo agent in a new repository."""
+    repo = await server.client.repo(server.repo())
+    return await server.client.session(repo["id"], title="first")

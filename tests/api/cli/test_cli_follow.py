@@ -1,0 +1,185 @@
+"""Following a turn: streamed, asked, detached and reconnected, by the real program."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+from cli_program import Cli, bough, start
+from cli_terminal import line_to, terminal
+
+from bough.testing.server import Running
+
+
+async def test_follow_prints_the_turn(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: `prompt -f` prints what the agent says and does, returns at its end, and leaves other turns out."""
+    await server.client.ask(session["id"], "[[say earlier]]")
+    turn = "[[think hm]] [[say ünï 🙂]] [[plan A; B]] [[write x.txt hi]]"
+    said = await cli("session", "prompt", session["id"], turn, "-f")
+    path = f"{server.root}/repo/x.txt"
+    assert (said.code, said.out) == (0, f"hm\n\nünï 🙂\n\nPlan\n○ A\n○ B\n\n✓ Write {path}\n")
+
+
+async def test_follow_tells_a_failure(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4: a turn that fails is exit 1 and one sentence on stderr."""
+    failed = await cli("session", "prompt", session["id"], "[[say so far]] [[fail no luck]]", "-f")
+    assert (failed.code, failed.out) == (1, "so far\n")
+    assert failed.err.startswith("The turn failed: ") and "no luck" in failed.err
+
+
+async def test_a_new_session_is_followed(server: Running) -> None:
+    """Q2, O5: `session new -p … -f` opens, prompts and follows in one command."""
+    folder = server.repo()
+    told = await bough("session", "new", "-p", "hello", "-f", "-r", str(folder), BOUGH_DATA=str(server.data))
+    assert (told.code, told.out) == (0, 'You said "hello". This is user turn 1.\n')
+
+
+async def test_json_follow_is_one_event_a_line(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: with --json, -f prints the events of the session, one a line, until the turn has ended."""
+    said = await cli("session", "prompt", session["id"], "[[say a]] [[slow 3 0.05]]", "-f", "--json")
+    events = [json.loads(row) for row in said.out.splitlines()]
+    types = [event["type"] for event in events]
+    assert said.code == 0 and {"task.created", "message.created", "message.patched"} <= set(types)
+    assert (types[-1], events[-1]["data"]["status"]) == ("task.patched", "completed")
+    cursors = [event["cursor"] for event in events if "objectId" in event]
+    assert cursors == sorted(set(cursors))
+
+
+async def test_follow_waits_behind_another_turn(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """Q1: a prompt to a busy session is followed from its own start, not from the turn before it."""
+    await server.client.prompt(session["id"], "[[run echo first]]")
+    asked = await server.client.approval(session["id"])
+    async with server.client.events(session["id"]) as events:
+        program = await start("session", "prompt", session["id"], "[[say second]]", "-f", BOUGH_DATA=str(server.data))
+        await events.until(lambda event: event["type"] == "task.created")
+    await server.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
+    ended = await program.end()
+    assert ended.code == 0 and ended.out.endswith("second\n") and "✓" not in ended.out
+
+
+async def test_a_question_is_printed_with_its_command(server: Running, session: dict[str, Any]) -> None:
+    """P4: without a terminal the question is printed with the command that answers it, and that command works."""
+    program = await start("session", "prompt", session["id"], "[[run echo x]]", "-f", BOUGH_DATA=str(server.data))
+    await program.until("(or deny)")
+    told = next(row for row in program.out.splitlines() if "Answer with: bough" in row)
+    command = told.partition("bough ")[2].split()[:3]
+    assert command[:2] == ["approval", "allow"]
+    assert (await bough(*command, BOUGH_DATA=str(server.data))).code == 0
+    ended = await program.end()
+    assert (ended.code, ended.out.splitlines()[-1]) == (0, "✓ echo x")
+
+
+async def test_a_person_is_asked_on_the_spot(server: Running, session: dict[str, Any]) -> None:
+    """P4, O5: at a terminal a question is asked inline; what is no answer is asked again, a denial does not end it."""
+    turn = "[[run echo one]] [[run echo two]] [[say done]]"
+    async with terminal("session", "prompt", session["id"], turn, "-f", BOUGH_DATA=str(server.data)) as screen:
+        await screen.until("(n): ")
+        screen.type("perhaps\n")
+        await screen.until("(n): ", 2)
+        screen.type("y\n")
+        await screen.until("(n): ", 3)
+        screen.type("deny\n")
+        assert await screen.end() == 0
+        await screen.until("done")
+        assert "execute: echo two" in screen.screen
+    page = await server.client.get("/api/approvals")
+    assert [one["decision"] for one in page["approvals"]] == ["allow", "deny"]
+
+
+async def test_an_answer_from_elsewhere_ends_the_question(server: Running, session: dict[str, Any]) -> None:
+    """P4: the first answer wins; a terminal that still asks is told and goes on."""
+    prompt = ("session", "prompt", session["id"], "[[run echo one]] [[say done]]", "-f")
+    async with terminal(*prompt, BOUGH_DATA=str(server.data)) as screen:
+        await screen.until("(n): ")
+        asked = await server.client.approval(session["id"])
+        await server.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow_always"})
+        assert await screen.end() == 0
+        await screen.until("done")
+        assert "Answered elsewhere: allowed." in screen.screen
+
+
+async def test_ctrl_c_detaches(server: Running, session: dict[str, Any]) -> None:
+    """O5: Ctrl-C leaves and says so; the turn goes on. Its end is not known, so the exit code is 1."""
+    prompt = ("session", "prompt", session["id"], "[[say begun]] [[hang]]", "-f")
+    async with terminal(*prompt, BOUGH_DATA=str(server.data)) as screen:
+        await screen.until("begun")
+        screen.type("\x03")
+        assert await screen.end() == 1
+        await screen.until("Detached; the turn goes on.")
+        assert "Traceback" not in screen.screen
+    page = await server.client.get(f"/api/tasks?sessionId={session['id']}")
+    assert [task["status"] for task in page["tasks"]] == ["running"]
+    await server.client.post(f"/api/sessions/{session['id']}/stop")
+
+
+async def test_a_cut_line_loses_and_repeats_nothing(server: Running, session: dict[str, Any]) -> None:
+    """A3, O5: a follower whose connection drops goes on from its cursor; each piece of text is printed once."""
+    async with line_to(server) as line:
+        turn = ("session", "prompt", session["id"], "[[slow 40 2]]", "-f")
+        program = await start(*turn, "--url", line.url, BOUGH_TOKEN=server.token)
+        for seen in ("tick 5", "tick 15"):
+            await program.until(seen)
+            line.cut()
+            async with server.client.events(session["id"]) as events:
+                await events.until(lambda event: event["type"] == "message.delta")
+            line.mend()
+        ended = await program.end()
+    assert ended.code == 0
+    assert ended.out.split() == [word for number in range(1, 41) for word in ("tick", str(number))]
+    assert ended.err.count("The connection is lost") == 2 and ended.err.count("Connected again.") == 2
+
+
+async def test_the_end_of_a_turn_is_not_missed(server: Running, session: dict[str, Any]) -> None:
+    """A3: a turn that ends while the line is down is reported when it is up again."""
+    async with line_to(server) as line:
+        turn = ("session", "prompt", session["id"], "[[say a]] [[run echo b]] [[say c]]", "-f")
+        program = await start(*turn, "--url", line.url, BOUGH_TOKEN=server.token)
+        await program.until("(or deny)")
+        line.cut()
+        asked = await server.client.approval(session["id"])
+        await server.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
+        await server.client.wait_task(asked["taskId"])
+        line.mend()
+        ended = await program.end()
+    assert ended.code == 0 and ended.out.endswith("✓ echo b\n\nc\n")
+
+
+async def test_watching_a_session(server: Running, session: dict[str, Any]) -> None:
+    """O5: `session watch` begins with the turn that runs and shows the next ones with their prompts, until Ctrl-C."""
+    client = server.client
+    running = await client.prompt(session["id"], "[[say under way]] [[run echo x]]")
+    asked = await client.approval(session["id"])
+    program = await start("session", "watch", session["id"], BOUGH_DATA=str(server.data))
+    await program.until("(or deny)")
+    assert program.out.startswith("> [[say under way]] [[run echo x]]\n\nunder way\n")
+    await client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
+    await client.wait_task(running)
+    await client.ask(session["id"], "[[say next]]")
+    await program.until("> [[say next]]\n\nnext\n")
+    program.process.send_signal(signal.SIGINT)
+    ended = await program.end()
+    assert (ended.code, ended.out.count("under way\n")) == (0, 1)
+
+
+async def test_watching_everything(server: Running, session: dict[str, Any]) -> None:
+    """O5: `bough watch` prints a line per event, across a cut line; with --json the events themselves."""
+    async with line_to(server) as line:
+        people = await start("watch", "--url", line.url, BOUGH_TOKEN=server.token)
+        script = await start("watch", "--session", session["id"], "--json", BOUGH_DATA=str(server.data))
+        await script.until("stream.ready")
+        renamed = f"/api/sessions/{session['id']}"
+        await people.until_noted("Ctrl-C leaves.")
+        await server.client.call("PATCH", renamed, json={"title": "before"})
+        await people.until("before")
+        line.cut()
+        await server.client.call("PATCH", renamed, json={"title": "while it was cut"})
+        line.mend()
+        await people.until("while it was cut")
+    row = next(row for row in people.out.splitlines() if "while it was cut" in row)
+    assert row.split()[1:4] == ["session.patched", session["id"][-8:], "not_started"]
+    await script.until("while it was cut")
+    assert all(json.loads(row)["type"] for row in script.out.splitlines())
+    for program in (people, script):
+        program.process.send_signal(signal.SIGINT)
+        assert (await program.end()).code == 0

@@ -1,0 +1,75 @@
+"""`bough repo`, `task` and `approval`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cli_program import Cli
+
+from bough.testing.server import Running
+
+
+async def test_repositories(server: Running, cli: Cli) -> None:
+    """O5: repositories are added, listed, shown, renamed and forgotten."""
+    folder = server.repo("shop")
+    added = json.loads((await cli("repo", "add", str(folder), "--name", "Shop", "--json")).out)
+    assert (added["name"], added["path"]) == ("Shop", str(folder))
+    listed = (await cli("repo", "list")).out.splitlines()
+    short = listed[1].split()[0]
+    assert listed[0].split() == ["ID", "NAME", "KIND", "BRANCH", "PATH"] and added["id"].startswith(short)
+    assert "called Store now" in (await cli("repo", "rename", short, "Store")).out
+    assert "Store" in (await cli("repo", "show", short)).out
+    assert (await cli("repo", "rm", short)).code == 0
+    assert "bough repo add" in (await cli("repo", "list")).out
+    assert folder.is_dir()
+
+
+async def test_queue_is_edited_moved_and_cancelled(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """Q5: queued tasks can be listed, edited, reordered and cancelled."""
+    client = server.client
+    running = await client.prompt(session["id"], "[[hang]]")
+    await client.wait_task(running, "running")
+    one, two, three = [await client.prompt(session["id"], text) for text in ("one", "two", "three")]
+
+    async def queue() -> list[str]:
+        page = json.loads((await cli("task", "list", "--session", session["id"], "--status", "queued", "--json")).out)
+        return [task["prompt"] for task in page["tasks"]]
+
+    assert await queue() == ["one", "two", "three"]
+    assert (await cli("task", "edit", two, "zwei")).code == 0
+    assert (await cli("task", "move", three, "--before", one)).code == 0
+    assert await queue() == ["three", "one", "zwei"]
+    assert (await cli("task", "move", three, "--last")).code == 0
+    assert await queue() == ["one", "zwei", "three"]
+    assert "is cancelled" in (await cli("task", "cancel", one)).out
+    assert await queue() == ["zwei", "three"]
+    listed = await cli("task", "list", "--session", session["id"])
+    assert "zwei" in listed.out and "running" in listed.out
+    assert "zwei" in (await cli("task", "show", two)).out
+    for wrong in (("task", "move", two), ("task", "move", two, "--last", "--before", three)):
+        assert (await cli(*wrong)).code == 2
+    gone = await cli("task", "edit", one, "again")
+    assert gone.code == 1 and "(task_not_queued)" in gone.err
+
+
+async def test_approvals_are_listed_and_decided(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """P4: the inbox is read and answered: allow, always, deny; an answered question cannot be answered again."""
+    client = server.client
+    assert "Nobody waits" in (await cli("approval", "list")).out
+    task = await client.prompt(session["id"], "[[run echo a]] [[run echo b]] [[run echo a]]")
+    asked = await client.approval(session["id"])
+    listed = await cli("approval", "list")
+    short = listed.out.splitlines()[1].split()[0]
+    assert asked["id"].endswith(short) and "echo a" in listed.out
+    assert '"command": "echo a"' in (await cli("approval", "show", short)).out
+    assert "from now on" in (await cli("approval", "allow", short, "--always")).out
+    again = await cli("approval", "deny", short)
+    assert again.code == 1 and "(approval_decided)" in again.err
+    second = await client.approval(session["id"])
+    denied = json.loads((await cli("approval", "deny", second["id"], "--json")).out)
+    assert denied["status"] == "denied"
+    # The third call is the first one again, which is allowed by now.
+    await client.wait_task(task)
+    everything = json.loads((await cli("approval", "list", "--all", "--json")).out)
+    assert [one["status"] for one in everything["approvals"]] == ["allowed", "denied"]

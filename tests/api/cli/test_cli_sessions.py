@@ -1,0 +1,138 @@
+"""`bough session`: every command does what its REST call does, and says it to people and to scripts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cli_program import Cli, bough
+
+from bough.testing.server import Running
+
+
+async def test_json_is_the_answer_of_rest(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: --json prints exactly the REST answer, one document, nothing else."""
+    for arguments, path in (
+        (("session", "list"), "/api/sessions?archived=false&limit=20&offset=0"),
+        (("session", "show", session["id"]), f"/api/sessions/{session['id']}"),
+        (("repo", "list"), "/api/repos"),
+        (("task", "list"), "/api/tasks"),
+        (("approval", "list"), "/api/approvals?status=pending"),
+        (("agents",), "/api/agents"),
+    ):
+        said = await cli(*arguments, "--json")
+        answer = await server.client.http.get(path)
+        assert (said.code, said.out) == (0, answer.text + "\n")
+
+
+async def test_a_session_in_the_current_folder(server: Running) -> None:
+    """O5: `session new` works in the current folder and makes it known if it is new."""
+    folder = server.repo("here")
+    made = await bough(
+        "session", "new", "--title", "t", "--env", "A=b", "--json", cwd=folder, BOUGH_DATA=str(server.data)
+    )
+    opened = json.loads(made.out)
+    assert (made.code, opened["cwd"], opened["title"], opened["env"]) == (0, str(folder), "t", {"A": "***"})
+    again = await bough("session", "new", cwd=folder, BOUGH_DATA=str(server.data))
+    assert "acceptEdits" in again.out and str(folder) in again.out
+    repos = (await server.client.get("/api/repos"))["repos"]
+    assert [repo["path"] for repo in repos] == [str(folder)]
+
+
+async def test_list_filters(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: lists are narrowed by repository (a path or an id), status and archive; a shown id can be typed again."""
+    other = await server.client.repo(server.repo("other"))
+    second = await server.client.session(other["id"], title="second")
+    by_path = await cli("session", "list", "--repo", str(server.root / "other" / "."))
+    assert "second" in by_path.out and "first" not in by_path.out
+    by_id = await cli("session", "list", "--repo", session["repoId"])
+    assert "first" in by_id.out and "second" not in by_id.out
+    shown = by_path.out.splitlines()[1].split()[0]
+    found = json.loads((await cli("session", "show", shown, "--json")).out)
+    assert found["id"] == second["id"]
+    await cli("session", "complete", shown)
+    ended = await cli("session", "list", "--status", "completed")
+    assert "second" in ended.out and "first" not in ended.out
+    assert (await cli("session", "archive", shown)).out == f"Session {shown} is archived.\n"
+    assert "second" not in (await cli("session", "list")).out
+    assert "second" in (await cli("session", "list", "--archived")).out
+    assert (await cli("session", "archive", shown, "--undo")).code == 0
+    assert "second" in (await cli("session", "list")).out
+    paged = await cli("session", "list", "--limit", "1")
+    assert "1 of 2; see the rest with --offset 1." in paged.err
+
+
+async def test_show_has_queue_and_transcript(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: `session show` prints the session, what waits and the end of the transcript."""
+    client = server.client
+    for number in range(4):
+        await client.ask(session["id"], f"[[say answer {number}]]")
+    running = await client.prompt(session["id"], "[[hang]]")
+    await client.wait_task(running, "running")
+    await client.prompt(session["id"], "later please")
+    shown = await cli("session", "show", session["id"], "--limit", "3")
+    assert "Queue\n" in shown.out and "later please" in shown.out
+    assert "answer 3" in shown.out and "answer 1" not in shown.out and "6 earlier messages" in shown.out
+    whole = await cli("session", "show", session["id"], "--all")
+    assert whole.out.index("> [[say answer 0]]") < whole.out.index("\nanswer 0\n") < whole.out.index("\nanswer 3\n")
+    # A prompt that waits is in the queue and not yet in the conversation.
+    assert whole.out.count("later please") == 1
+    stopped = await cli("session", "stop", session["id"])
+    assert stopped.out.endswith("is cancelled. The queue is paused.\n")
+    assert "Queue (paused)" in (await cli("session", "show", session["id"])).out
+    assert (await cli("session", "resume", session["id"])).code == 0
+
+
+async def test_set_changes_what_it_is_told(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: `session set` changes title, mode, model, effort and variables, and nothing else."""
+    known = session["id"]
+    flags = ("--title", "new", "--mode", "plan", "--model", "demo-large", "--effort", "high", "--env", "X=1")
+    assert (await cli("session", "set", known, *flags)).code == 0
+    found = await server.client.get(f"/api/sessions/{known}")
+    names = ("title", "permissionMode", "model", "effort", "env", "description")
+    assert [found[name] for name in names] == ["new", "plan", "demo-large", "high", {"X": "***"}, ""]
+    await cli("session", "set", known, "--model", "", "--no-env", "--pause")
+    found = await server.client.get(f"/api/sessions/{known}")
+    assert (found["model"], found["env"], found["queuePaused"], found["effort"]) == (None, {}, True, "high")
+    assert (await cli("session", "set", known)).code == 2
+    assert (await cli("session", "set", known, "--env", "novalue")).code == 2
+    assert (await cli("session", "set", known, "--mode", "nonsense")).code == 2
+
+
+async def test_rm_cancels_and_purge_asks(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5, T3: `rm` cancels; `rm --purge` removes for good, after a question or with --yes."""
+    known = session["id"]
+    assert "is cancelled" in (await cli("session", "rm", known)).out
+    assert (await server.client.get(f"/api/sessions/{known}"))["status"] == "cancelled"
+    asked = await cli("session", "rm", known, "--purge", stdin="n\n")
+    assert asked.code == 1 and "for good?" in asked.err
+    assert (await server.client.get(f"/api/sessions/{known}"))["status"] == "cancelled"
+    assert (await cli("session", "rm", known, "--purge", "--yes")).code == 0
+    await server.client.get(f"/api/sessions/{known}", expect=404)
+
+
+async def test_prompts_of_an_ended_session(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """T2, L4: a refusal is one sentence with the server's code, exit 1; `--resume` reopens; `-` reads the prompt."""
+    known = session["id"]
+    await cli("session", "complete", known)
+    refused = await cli("session", "prompt", known, "hello")
+    assert (refused.code, refused.out) == (1, "") and refused.err.endswith("(session_ended)\n")
+    assert len(refused.err.splitlines()) == 1
+    as_json = await cli("session", "prompt", known, "hello", "--json")
+    assert as_json.code == 1 and json.loads(as_json.out)["error"]["code"] == "session_ended"
+    sent = await cli("session", "prompt", known, "-", "--resume", "--json", stdin="from a pipe\n")
+    await server.client.wait_task(json.loads(sent.out)["taskId"])
+    assert await server.client.texts(known, "user") == ["from a pipe\n"]
+
+
+async def test_export(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: a session can be taken away as Markdown or JSON, to stdout or into a file."""
+    await server.client.ask(session["id"], "[[say héllo]]")
+    assert "héllo" in (await cli("export", session["id"])).out
+    target = server.root / "out.json"
+    written = await cli("export", session["id"], "--format", "json", "-o", str(target))
+    assert (written.out, json.loads(target.read_text("utf-8"))["session"]["id"]) == ("", session["id"])
+    printed = await cli("export", session["id"], "--json")
+    assert json.loads(printed.out)["format"] == json.loads(target.read_text("utf-8"))["format"]
+    nowhere = await cli("export", session["id"], "-o", str(server.root / "no" / "x.md"))
+    assert nowhere.code == 1 and "cannot be written" in nowhere.err

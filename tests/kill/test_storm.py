@@ -1,0 +1,37 @@
+"""Q4, O2: whatever is killed with -9, whenever: no acknowledged prompt is lost, none is sent twice to a living agent."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from .calm import check
+from .storm import Storm, processes
+
+# `make test-kill ROUNDS=500 SEED=7` for more than the ordinary run.
+ROUNDS = int(os.environ.get("ROUNDS") or 14)
+SEED = int(os.environ.get("SEED") or 1)
+
+
+@pytest.fixture
+async def storm(tmp_path: Path, database_url: str) -> AsyncGenerator[Storm]:
+    flags = ("--database", database_url) if database_url.startswith("postgres") else ()
+    storm = Storm(tmp_path, SEED, ROUNDS, flags)
+    yield storm
+    await storm.server.stop(signal.SIGKILL)
+    for pid in (pid for pids in processes(storm.server.data).values() for pid in pids):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.timeout(60 + 10 * ROUNDS)
+async def test_nothing_is_lost_and_nothing_is_done_twice(storm: Storm) -> None:
+    """Q4, T3, O2: prompts, approvals and transcripts survive kills of server, keepers and agents."""
+    await storm.blow()
+    async with storm.server.client() as client:
+        await check(storm, client)
+    assert await storm.server.stop() == 0
+    assert processes(storm.server.data) == {"agent": [], "keeper": []}, "somebody was left behind"

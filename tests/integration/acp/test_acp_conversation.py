@@ -188,29 +188,6 @@ async def test_a_detached_wait_leaves_the_turn_running() -> None:
         assert agent.ear.echoes("$/cancel_request") == []
 
 
-async def test_the_answer_to_an_earlier_connections_request() -> None:
-    """O2: after a restart the answer to a prompt that was sent before it still finds its task."""
-    async with peer("echo") as agent:
-        session = await agent.open()
-        expected = agent.connection.expect("prompt:1:1")
-        params = {"sessionId": session, "prompt": [{"type": "text", "text": "hi"}]}
-        line = {"jsonrpc": "2.0", "id": "prompt:1:1", "method": "session/prompt", "params": params}
-        await agent.link.send(msgspec.json.encode(line), "sent by an earlier server")
-        assert msgspec.json.decode(await expected) == {"stopReason": "end_turn"}
-        with pytest.raises(Internal):
-            agent.connection.expect("prompt:1:1")
-
-
-async def test_an_expected_answer_fails_with_the_agent() -> None:
-    """O2: whoever expects the answer of an agent that dies is told."""
-    async with peer("echo") as agent:
-        await agent.open()
-        expected = agent.connection.expect("prompt:1:1")
-        await agent.link.end()
-        with pytest.raises(AgentGone):
-            await expected
-
-
 async def test_a_stopped_reader_fails_its_waiters() -> None:
     """C1: nobody waits for ever on a connection that is no longer read."""
     async with peer("echo") as agent:
@@ -229,6 +206,5 @@ async def test_replay(tmp_path_factory: pytest.TempPathFactory) -> None:
     async with peer("replay", str(path)) as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("go"), "p")
-        assert agent.ear.texts == [f"tick {number} " for number in range(20_000)]
-        assert agent.ear.updates[-1].raw == update % 19_999
+        assert "".join(agent.ear.texts) == "".join(f"tick {number} " for number in range(20_000))
         assert agent.ear.batches < 1000

@@ -114,8 +114,6 @@ async def test_a_dead_agent_is_asked_in_vain() -> None:
                 await agent.client.prompt("s", [], f"p{attempt}")
         with pytest.raises(AgentGone, match="code 3"):
             await agent.client.cancel("s", "c")
-        with pytest.raises(AgentGone, match="code 3"):
-            await agent.connection.expect("e")
         assert time.monotonic() - start < 0.5
 
 
@@ -150,7 +148,7 @@ async def test_slow_reader_that_floods() -> None:
         session = await agent.open()
         ended = await agent.client.prompt(session, [TextBlock(text="x" * 5_000_000)], "p")
         assert ended.stop_reason == "end_turn"
-        assert agent.ear.texts == [f"tick {number}" for number in range(50_000)]
+        assert "".join(agent.ear.texts) == "".join(f"tick {number}" for number in range(50_000))
 
 
 async def test_sending_waits_for_a_slow_reader() -> None:

@@ -3,7 +3,6 @@ It leaves the link's life, and every decision about what an agent says, to its o
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable
 from typing import Any, Protocol
 
 import structlog
@@ -18,6 +17,7 @@ from bough.agents.acp.wire import (
     RpcError,
     Update,
     decode,
+    decode_flood,
     encode_error,
     encode_notification,
     encode_request,
@@ -44,7 +44,10 @@ class Handler(Protocol):
     """
 
     def on_updates(self, updates: list[Update], last: int) -> None:
-        """Takes updates, before anything that followed them on the wire; `last` is the number of the last one."""
+        """Takes updates, before anything that followed them on the wire; `last` is the number of the last one.
+
+        Neighbouring chunks of one message may come as one.
+        """
         ...
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
@@ -140,12 +143,10 @@ class Connection:
         finally:
             self._pending.pop(key, None)
 
-    def expect(self, key: str, method: str = "an earlier request") -> Awaitable[Raw]:
-        """Awaits the answer to a request that an earlier connection over the same agent has sent.
-
-        Register before `run` reads. A waiter that is cancelled leaves the request running.
-        """
-        return self._register(key, method)
+    def forget(self, prefix: str) -> None:
+        """No line with such a key will be sent again."""
+        self._keys = {key for key in self._keys if not key.startswith(prefix)}
+        self._link.forget(prefix)
 
     async def notify(self, method: str, params: Struct | dict[str, Any], *, key: str) -> None:
         """Tells the agent something that it does not answer."""
@@ -163,6 +164,11 @@ class Connection:
         await self._send(encode_error(request_id, code, message), key)
 
     async def _dispatch(self, batch: Batch) -> None:
+        flood = decode_flood(batch.lines)
+        if flood:
+            self._junk_in_a_row = 0
+            self._handler.on_updates(flood, batch.last)
+            return
         updates: list[Update] = []
         last = 0
         for number, line in enumerate(batch.lines, batch.last - len(batch.lines) + 1):

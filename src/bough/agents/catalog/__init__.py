@@ -10,8 +10,11 @@ import tomllib
 from pathlib import Path
 
 import msgspec
+import structlog
 
 from bough.errors import Invalid
+
+log = structlog.get_logger("bough.agents")
 
 BUILT_IN = Path(__file__).parent
 # The first of these that is installed is the default agent; the demo agent always is.
@@ -51,11 +54,20 @@ class Entry(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=
             )
 
 
-class Catalog:
-    """All agents that are known, by name."""
+class Broken(msgspec.Struct):
+    """A file of the user's that does not describe an agent, and why."""
 
-    def __init__(self, entries: list[Entry]) -> None:
+    name: str
+    origin: str
+    error: str
+
+
+class Catalog:
+    """All agents that are known, by name, and what could not be read."""
+
+    def __init__(self, entries: list[Entry], broken: list[Broken] | None = None) -> None:
         self._entries = {entry.name: entry for entry in entries}
+        self.broken = broken or []
 
     def names(self) -> list[str]:
         return sorted(self._entries)
@@ -66,6 +78,9 @@ class Catalog:
     def get(self, name: str) -> Entry:
         entry = self._entries.get(name)
         if entry is None:
+            for one in self.broken:
+                if one.name == name:
+                    raise Invalid("bad_agent_file", one.error)
             raise Invalid(
                 "unknown_agent",
                 f"There is no agent {name[:100]!r}. Known are: {', '.join(self.names())}.",
@@ -84,13 +99,19 @@ class Catalog:
 
 
 def load_catalog(data: Path) -> Catalog:
-    """Built-in entries, then the user's own from `agents/` in the data folder, which win."""
-    entries: dict[str, Entry] = {}
-    for folder in (BUILT_IN, data / "agents"):
-        for path in sorted(folder.glob("*.toml")):
+    """Built-in entries, then the user's own from `agents/` in the data folder, which win; one of those that cannot be
+    read is left out, and known as broken."""
+    entries = {entry.name: entry for path in sorted(BUILT_IN.glob("*.toml")) for entry in [_read(path, data)]}
+    broken: list[Broken] = []
+    for path in sorted((data / "agents").glob("*.toml")):
+        try:
             entry = _read(path, data)
+        except Invalid as error:
+            log.warning("bad_agent_file", path=str(path), error=error.message)
+            broken.append(Broken(path.stem, str(path), error.message))
+        else:
             entries[entry.name] = entry
-    return Catalog(list(entries.values()))
+    return Catalog(list(entries.values()), broken)
 
 
 def _read(path: Path, data: Path) -> Entry:

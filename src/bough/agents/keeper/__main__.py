@@ -1,6 +1,7 @@
-"""Starts a keeper: `python -I -m bough.agents.keeper FOLDER`, which the server does (`bough.agents.keeper.folders`).
+"""Starts a keeper: `python -I -m bough.agents.keeper FOLDER`, which the server does (`bough.agents.keeper.start`).
 It owns the way from a child of the server to a process of its own, and leaves everything after that to the service."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -40,14 +41,19 @@ def main(folder: str) -> None:
     me = proctree.find(os.getpid()) or proctree.Process(os.getpid(), 0)
     about = {
         "version": VERSION,
-        "keeper": {"pid": me.pid, "start": me.start},
-        "agent": {"pid": agent.pid, "start": agent.start},
+        "keeper": me,
+        "agent": agent.process,
         "command": start["command"],
         "started": time.time(),
     }
     del start
     service = Service(here, listener, journal, agent)
-    files.write_json(here, files.KEEPER, about)
+    try:
+        files.write_json(here, files.KEEPER, about)
+    except OSError as error:  # nobody could find us, or it: neither may live
+        _kill_all(me)
+        _report({"error": error.strerror})
+        return
     _report({"pid": me.pid})
     service.run()
 
@@ -59,6 +65,14 @@ def _listen(folder: int) -> socket.socket:
     listener.listen(8)
     listener.setblocking(False)
     return listener
+
+
+def _kill_all(me: proctree.Process) -> None:
+    """Kills all that the agent has started so far, and waits until it is gone."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            proctree.send_signal([one for one in proctree.family(me) if one != me], signal.SIGKILL)
+            os.waitpid(-1, 0)
 
 
 def _report(news: dict[str, Any]) -> None:

@@ -180,7 +180,7 @@ class Agent:
             os.chdir("/")
             for fd in theirs:
                 os.close(fd)
-        self.start = (proctree.find(self.pid) or proctree.Process(self.pid, 0)).start
+        self.process = proctree.find(self.pid) or proctree.Process(self.pid, 0)
         self.input, self.output, self.errors = Input(our_stdin), Output(our_stdout, journal), Errors(our_stderr)
         self.status: int | None = None
         """How it ended, once it has: its code, or minus the signal."""

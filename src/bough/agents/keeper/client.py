@@ -50,7 +50,8 @@ class Client:
 
     def refuse(self, code: str, text: str) -> None:
         """Says why it cannot be served any further; whoever holds it hangs up."""
-        self._out = memoryview(bytes(self._out) + frames.message(frames.NOTE, code=code, text=text))
+        if self.place is None or not self.place.left:  # else it would take this for part of a line
+            self._out = memoryview(bytes(self._out) + self._told + frames.message(frames.NOTE, code=code, text=text))
         self._send()
         self.gone = True
 

@@ -2,6 +2,7 @@
 It leaves the loop, and the agent's life, to the service."""
 
 import contextlib
+import functools
 import selectors
 import socket
 import time
@@ -13,14 +14,20 @@ from bough.agents.keeper.agent import Agent
 from bough.agents.keeper.client import Client
 from bough.agents.keeper.files import Disk
 from bough.agents.keeper.frames import VERSION, Frame
-from bough.agents.keeper.journal import Journal, Lost
+from bough.agents.keeper.journal import Journal, Lost, Place
 
 INPUT_LIMIT = 1024 * 1024
 """Bytes on their way to the agent beyond which a line is acknowledged only when the agent has read."""
+CALLERS = 4
+"""Connections that have not said hello yet; when more come, the oldest of them is hung up on."""
+GRACE_CAP = 60.0
+"""Seconds at each polite step of an agent's end that a server can ask for at most: every step is bounded."""
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+"""What comes of reading JSON that is not what it should be. No client can say anything that ends a keeper."""
 
 
 class Desk:
-    """Serves one client at a time."""
+    """Serves one client at a time; callers are not served before they have said hello."""
 
     def __init__(
         self,
@@ -36,6 +43,7 @@ class Desk:
         self._agent = agent
         self._end = end
         self._client: Client | None = None
+        self._callers: list[Client] = []
         self._keys: dict[str, None] = {}
         self._waiting: Frame | None = None  # the line that is not acknowledged yet
         self._accepted = False  # whether it is in the journal and on its way
@@ -51,7 +59,7 @@ class Desk:
 
     @property
     def busy(self) -> bool:
-        """Something is still to be said to the client."""
+        """Something is still to be said to the client, if there is one."""
         return self._client is not None and self._client.hungry
 
     def note(self, code: str, text: str) -> None:
@@ -74,71 +82,74 @@ class Desk:
             return
         client.pump()
         if client.gone:
-            self._drop()
+            self._drop(client)
             return
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.hungry else 0)
         if self._selector.get_key(client.sock).events != events:
-            self._selector.modify(client.sock, events, self._read)
+            self._selector.modify(client.sock, events, functools.partial(self._read, client))
 
     def _accept(self) -> None:
         try:
             sock, _ = self._listener.accept()
         except OSError:
             return
-        self._read()  # the client may have died in this very moment
         client = Client(sock, self._journal, self._agent.errors)
         if not client.trusted():
             client.refuse("denied", "This keeper serves its own user alone.")
-        elif self._client is not None:
-            client.refuse("busy", "This keeper already serves a server; it serves one at a time.")
-        if client.gone:
             sock.close()
-        else:
-            self._client = client
-            self._selector.register(sock, selectors.EVENT_READ, self._read)
-
-    def _read(self) -> None:
-        client = self._client
-        if client is None:
             return
+        if len(self._callers) == CALLERS:
+            self._drop(self._callers[0])
+        self._callers.append(client)
+        self._selector.register(sock, selectors.EVENT_READ, functools.partial(self._read, client))
+
+    def _read(self, client: Client) -> None:
+        if client is not self._client and client not in self._callers:
+            return  # it was dropped since it was found to be readable
         try:
             for frame in client.read():
-                if not client.gone:
-                    self._obey(client, frame)
-        except (ValueError, KeyError, TypeError) as error:
-            client.refuse("protocol", f"This keeper cannot read what the server says: {error!r}.")
+                if client.gone:
+                    break
+                if client.place is None:
+                    self._welcome(client, frame)
+                else:
+                    self._obey(client, client.place, frame)
+        except UNREADABLE as error:
+            client.refuse("protocol", f"This keeper (version {VERSION}) cannot read what the server says: {error!r}.")
         if client.gone:
-            self._drop()
+            self._drop(client)
 
-    def _drop(self) -> None:
-        if self._client is not None:
-            self._selector.unregister(self._client.sock)
-            self._client.sock.close()
+    def _drop(self, client: Client) -> None:
+        self._selector.unregister(client.sock)
+        client.sock.close()
+        if client is not self._client:
+            self._callers.remove(client)
+            return
         self._client = self._waiting = None
         self._accepted = False
         self.alone_since = time.monotonic()
 
-    def _obey(self, client: Client, frame: Frame) -> None:
+    def _obey(self, client: Client, place: Place, frame: Frame) -> None:
         kind = frame.head.kind
-        if client.place is None:
-            self._welcome(client, frame)
-        elif kind == frames.SEND:
+        if kind == frames.SEND:
             self._take(frame)
         elif kind == frames.CONFIRM:
             with contextlib.suppress(OSError):  # then it stays a while longer
-                self._journal.confirm(frame.head.first, client.place, self._keys)
+                self._journal.confirm(frame.head.first, place, self._keys)
         elif kind == frames.FORGET:
             prefix = frame.payload.decode()
             self._keys = {key: None for key in self._keys if not key.startswith(prefix)}
         elif kind == frames.END:
-            self._end(float(frame.text()["grace"]))
+            self._end(min(max(0.0, float(frame.text()["grace"])), GRACE_CAP))
         else:
             self.note("unknown_frame", f"This keeper (version {VERSION}) knows no frame of kind {kind}.")
 
     def _welcome(self, client: Client, frame: Frame) -> None:
+        if frame.head.kind != frames.HELLO:
+            raise ValueError(f"a frame of kind {frame.head.kind} before HELLO")
         hello = frame.text()
-        if frame.head.kind != frames.HELLO or hello["version"] != VERSION:
-            text = f"This keeper speaks version {VERSION} of its protocol, the server version {hello.get('version')}"
+        if hello["version"] != VERSION:
+            text = f"This keeper speaks version {VERSION} of its protocol, the server version {hello['version']}"
             client.refuse("version", f"{text}: they cannot talk. The agent goes on.")
             return
         found = self._journal.after(int(hello["last"]))
@@ -147,6 +158,15 @@ class Desk:
             text = f"The server has the lines up to {hello['last']}, but this keeper holds {held}, and said "
             client.refuse("lost", f"{text}{found.next - 1} in all: what is between cannot be given.")
             return
+        if self._client is not None:
+            if not hello.get("take_over"):
+                client.refuse("busy", "This keeper already serves a server; it serves one at a time.")
+                return
+            # Who holds the data folder takes over. Its lock says that the one before is dead, seen here or not yet.
+            self._client.refuse("displaced", "Another server has taken over this keeper.")
+            self._drop(self._client)
+        self._callers.remove(client)
+        self._client = client
         place, lines = found
         greeting = frames.message(
             frames.WELCOME,
@@ -166,8 +186,11 @@ class Desk:
     def _take(self, frame: Frame) -> None:
         if self._waiting is not None:
             raise ValueError("a line before the last one was acknowledged")
+        size = frame.head.amount
+        if not 0 < size <= frame.head.length or frame.payload.find(b"\n", size) >= 0:
+            raise ValueError("a SEND that is not one line with a key")
+        key = frame.payload[:size].decode()
         self._waiting, self._accepted = frame, False
-        key = frame.payload[: frame.head.amount].decode()
         if key in self._keys:
             self._answer("known")
         elif self._agent.input.shut:

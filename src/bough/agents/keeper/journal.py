@@ -75,7 +75,7 @@ class Journal:
 
     def read(self, place: Place) -> bytes:
         """Returns the next bytes of LINES frames from there, and moves on; nothing at the end of the file."""
-        data = os.pread(self._fd, WINDOW, place.offset)
+        data = os.pread(self._fd, min(WINDOW, self.size - place.offset), place.offset)
         view, position, parts = memoryview(data), 0, list[memoryview]()
         while position < len(data):
             if place.left:
@@ -158,11 +158,14 @@ class Journal:
         return os.open(name, flags, 0o600, dir_fd=self._folder)
 
 
-def read_journal(path: "str | os.PathLike[str]") -> Iterator[Frame]:
-    """Yields every whole frame of a journal, whoever died in the middle of the last one."""
+def read_journal(path: "str | os.PathLike[str]", offset: int = 0) -> Iterator[Frame]:
+    """Yields every whole frame of a journal from an offset on, whoever died in the middle of the last one."""
     with open(path, "rb") as file:
+        file.seek(offset)
         while len(data := file.read(HEADER.size)) == HEADER.size:
             head = frames.read_head(data)
+            if head.length > frames.FRAME_CAP:
+                return  # no header of ours: nothing so long was ever written
             payload = file.read(head.length)
             if not frames.whole(data, payload):
                 return

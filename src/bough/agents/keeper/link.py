@@ -18,19 +18,16 @@ from bough.agents.keeper import frames, proctree, remains
 from bough.agents.keeper.agent import STDERR_TAIL
 from bough.agents.keeper.ending import KILL_WAIT
 from bough.agents.keeper.frames import Frame
-from bough.agents.keeper.remains import About, Ended
+from bough.agents.keeper.remains import END_MARGIN, About, Ended, until
 from bough.agents.keeper.stream import KeeperStream
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
+from bough.agents.outlast import outlast
 from bough.errors import AgentFailed
 
-END_MARGIN = 10.0
-"""Seconds that a keeper gets for the end of its agent beyond its own bounds; then both are killed."""
 LEAVE_WAIT = 3.0
 """Seconds for a keeper to leave once its agent is gone; it has nothing left to do."""
 DEATH_WAIT = 1.0
 """Seconds until a process is dead whose sockets the kernel has already closed."""
-POLL = 0.02
-"""Seconds between looks at a keeper, which is not our child."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("bough.agents")
 
@@ -55,7 +52,7 @@ class KeeperLink:
         self.command = tuple(about.command)
         self.pid = about.agent.pid
         self.welcome = welcome
-        self.stream = KeeperStream(last, self._hear)
+        self.stream = KeeperStream(last, self._hear, self._fail_senders)
         self.trouble = ""
         """What keeps the keeper from going on, in a sentence; empty while nothing does."""
         self._keeper = about.keeper
@@ -81,7 +78,6 @@ class KeeperLink:
             batch = await self._read_journal()
         if batch is not None:
             return batch
-        self._fail_senders()
         if self._ended is not None and self._ended.reason == "line_too_long":
             name = command_name(self.command)
             raise AgentFailed(
@@ -114,21 +110,12 @@ class KeeperLink:
 
     async def leave(self) -> None:
         self._left = True
-        self.stream.close()
-        self._fail_senders()
+        await self.stream.close()
 
     async def end(self, grace: float = END_GRACE) -> Exit:
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(grace), name=f"agent {self.pid} end")
-        cancelled: asyncio.CancelledError | None = None
-        while not self._ending.done():
-            try:
-                await asyncio.wait([self._ending])
-            except asyncio.CancelledError as error:
-                cancelled = error
-        if cancelled is not None:
-            raise cancelled
-        return self._ending.result()
+        return await outlast(self._ending)
 
     # What the keeper says
 
@@ -152,6 +139,9 @@ class KeeperLink:
         elif kind == frames.EXIT:
             self._ended = msgspec.json.decode(frame.payload, type=Ended)
             self.stream.end()
+        else:
+            text = f"This server (version {frames.VERSION}) knows no frame of kind {kind}, and goes on without it."
+            self._note("unknown_frame", text)
 
     def _note(self, code: str, text: str) -> None:
         if code.startswith("disk_"):
@@ -176,16 +166,17 @@ class KeeperLink:
     async def _read_journal(self) -> Batch | None:
         """Returns lines that the keeper wrote down and no longer told us."""
         if self._rest is None:
-            async with contextlib.AsyncExitStack() as stack:
-                stack.callback(self._fail_senders)
-                await self._until(lambda: not self._keeper.alive or self._look() is not None, DEATH_WAIT)
-            if self._keeper.alive and self._look() is None:
+            await until(lambda: not self._alive() or self._look() is not None, DEATH_WAIT)
+            if self._alive() and self._look() is None:
                 return None  # it hung up on us, and goes on without us
             self._rest = remains.read_batches(self.folder, self.stream.last)
         batch = await asyncio.to_thread(next, self._rest, None)
         if batch is None:
             self._ended = self._look()
         return batch
+
+    def _alive(self) -> bool:
+        return proctree.alive(self._keeper)
 
     def _look(self) -> Ended | None:
         return remains.read_ended(self.folder)
@@ -205,25 +196,20 @@ class KeeperLink:
         def over() -> bool:
             nonlocal ended
             ended = self._ended or self._look()
-            return ended is not None or not self._keeper.alive
+            return ended is not None or not self._alive()
 
-        await self._until(over, 2 * grace + KILL_WAIT + END_MARGIN)
-        self.stream.close()
+        await until(over, 2 * grace + KILL_WAIT + END_MARGIN)
+        await self.stream.close()
         if ended is not None:
-            await self._until(lambda: not self._keeper.alive, LEAVE_WAIT)
+            # We may have seen the end in the folder and hung up before the keeper could read what we said.
+            self._kill(SIGTERM)
+            await until(lambda: not self._alive(), LEAVE_WAIT)
         self._kill(SIGKILL)
         if ended is None or ended.left:
             await remains.sweep(self.folder)
-        self._fail_senders()
         return ended.exit if ended is not None else self._exit()
 
     def _kill(self, number: int) -> None:
-        if self._keeper.alive:
+        if self._alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._keeper.pid, number)
-
-    async def _until(self, condition: Any, seconds: float) -> None:
-        """Waits for something that nobody reports, at most this long."""
-        deadline = asyncio.get_running_loop().time() + seconds
-        while not condition() and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(POLL)

@@ -99,7 +99,7 @@ def _stat(pid: int) -> _Stat | None:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             # The name of the program, in parentheses, may itself hold spaces and parentheses.
             fields = file.read(4096).rpartition(b")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
+    except OSError:  # gone, or hidden from us
         return None
     if len(fields) < 20:
         return None

@@ -3,50 +3,49 @@ its agent said to the end, which processes are orphans. It leaves talking to a l
 
 import asyncio
 import contextlib
+import os
 import shutil
 import signal
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
+from bough.agents.errors import AgentGone
 from bough.agents.keeper import frames, proctree
+from bough.agents.keeper.ending import GRACE, KILL_WAIT
 from bough.agents.keeper.files import EXIT, KEEPER, MARK
 from bough.agents.keeper.journal import NAME, read_journal
+from bough.agents.keeper.proctree import Process
 from bough.agents.lines import LineSplitter
 from bough.agents.link import Batch, Exit
 from bough.errors import AgentFailed
 
 SWEEP_GRACE = 1.0
 """Seconds for orphans to leave when they are asked to: their agent is dead already."""
-KILL_WAIT = 5.0
-"""Seconds for the kernel to take away killed processes; only one stuck in the kernel needs longer."""
 POLL = 0.05
 """Seconds between looks at processes that are not our children, whose end nobody reports."""
+END_MARGIN = 10.0
+"""Seconds that a keeper gets for the end of its agent beyond its own bounds; then both are killed."""
+LOOK = 0.02
+"""Seconds between looks at a keeper, which is not our child."""
 
 
-class KeeperGone(AgentFailed):
+T = TypeVar("T")
+
+
+class KeeperGone(AgentGone):
     """The keeper is dead, or never came up."""
-
-
-class ProcessRef(msgspec.Struct, frozen=True):
-    """A process that cannot be mistaken for a later one with the same number."""
-
-    pid: int
-    start: int
-
-    @property
-    def alive(self) -> bool:
-        return proctree.alive(proctree.Process(self.pid, self.start))
 
 
 class About(msgspec.Struct, frozen=True):
     """What a keeper says of itself in keeper.json."""
 
     version: int
-    keeper: ProcessRef
-    agent: ProcessRef
+    keeper: Process
+    agent: Process
     command: list[str]
 
 
@@ -72,22 +71,25 @@ def list_keepers(root: Path) -> list[Path]:
 
 def read_about(folder: Path) -> About | None:
     """Returns what the keeper said of itself; None if it has not come up."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        return msgspec.json.decode((folder / KEEPER).read_bytes(), type=About)
-    return None
+    return _read(folder / KEEPER, About)
 
 
 def read_ended(folder: Path) -> Ended | None:
     """Returns how the agent ended; None if the keeper has not seen its end."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        return msgspec.json.decode((folder / EXIT).read_bytes(), type=Ended)
+    return _read(folder / EXIT, Ended)
+
+
+def _read(path: Path, kind: type[T]) -> T | None:
+    # A file that cannot be read is one that a crash of the machine has emptied: as good as none.
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+        return msgspec.json.decode(path.read_bytes(), type=kind)
     return None
 
 
 def is_alive(folder: Path) -> bool:
     """Whether the keeper of this folder runs."""
     about = read_about(folder)
-    return about is not None and about.keeper.alive
+    return about is not None and proctree.alive(about.keeper)
 
 
 def read_dead(folder: Path, after: int) -> tuple[list[bytes], Exit | None]:
@@ -111,21 +113,63 @@ def read_sent(folder: Path) -> set[str]:
 
 def read_batches(folder: Path, after: int) -> Generator[Batch]:
     """Yields the lines after this number, in the blocks in which they were journalled. What was cut off is dropped."""
-    splitter, last = LineSplitter(), after
-    with contextlib.suppress(FileNotFoundError):
-        for frame in read_journal(folder / NAME):
-            if frame.head.kind != frames.LINES or frame.head.touched <= last:
-                continue
-            lines = splitter.feed(frames.lines_after(last, frame.head, frame.payload))
-            last += len(lines)
-            if lines:
-                yield Batch(lines, last)
+    return Tail(folder, after).read()
+
+
+class Tail:
+    """The lines of a journal after a number. It can be read again for what has been written since."""
+
+    def __init__(self, folder: Path, after: int) -> None:
+        self._path = folder / NAME
+        self._offset = 0
+        self._last = after
+        self._splitter = LineSplitter()
+
+    def read(self) -> Generator[Batch]:
+        """Yields what is there now and was not yielded before."""
+        with contextlib.suppress(FileNotFoundError):
+            for head, payload in read_journal(self._path, self._offset):
+                self._offset += frames.HEADER.size + head.length
+                if head.kind != frames.LINES or head.touched <= self._last:
+                    continue
+                # Lines that are no longer held were stored once, by a database that has since been set back.
+                self._last = max(self._last, head.first - 1)
+                lines = self._splitter.feed(frames.lines_after(self._last, head, payload))
+                self._last += len(lines)
+                if lines:
+                    yield Batch(lines, self._last)
 
 
 def discard(folder: Path) -> None:
     """Removes the folder. A keeper that still lives then ends its agent and itself."""
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(folder)
+
+
+async def end_keeper(folder: Path) -> list[int]:
+    """Ends a keeper that is not talked to, with its agent, through what every version of it understands: SIGTERM.
+
+    One that does not obey in time is killed, and what is left of its agent is swept; returns what had to be. Then all
+    is gone, as `sweep` says.
+    """
+    about = read_about(folder)
+    if about is not None:
+        for number, wait in (
+            (signal.SIGTERM, 2 * GRACE + KILL_WAIT + END_MARGIN),
+            (signal.SIGKILL, KILL_WAIT),
+        ):
+            if proctree.alive(about.keeper):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(about.keeper.pid, number)
+                await until(lambda: not proctree.alive(about.keeper), wait)
+    return await sweep(folder)
+
+
+async def until(condition: Callable[[], bool], seconds: float) -> None:
+    """Waits for something that nobody reports, at most this long."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while not condition() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
+        await asyncio.sleep(LOOK)
 
 
 async def sweep(folder: Path) -> list[int]:
@@ -139,7 +183,7 @@ async def sweep(folder: Path) -> list[int]:
 
 def _sweep(folder: Path) -> list[int]:
     about, mark = read_about(folder), f"{MARK}={folder.name}".encode()
-    known = [proctree.Process(about.agent.pid, about.agent.start)] if about is not None else []
+    known = [about.agent] if about is not None else []
     ended: dict[int, None] = {}
     for number, wait in ((signal.SIGTERM, SWEEP_GRACE), (signal.SIGKILL, KILL_WAIT)):
         deadline = time.monotonic() + wait
@@ -156,7 +200,7 @@ def _sweep(folder: Path) -> list[int]:
     return list(ended)
 
 
-def _orphans(mark: bytes, known: list[proctree.Process]) -> list[proctree.Process]:
+def _orphans(mark: bytes, known: list[Process]) -> list[Process]:
     """Returns what lives of what is marked, of what was known before, and of all that descends from either."""
     roots = [*known, *proctree.marked(mark)]
     return proctree.family(roots[0], roots[1:]) if roots else []

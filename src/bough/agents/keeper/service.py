@@ -20,12 +20,17 @@ ALONE = 24 * 3600.0
 """Seconds without a server after which a keeper gives up: nobody will come back for this turn."""
 FAREWELL = 2.0
 """Seconds that a server gets to read the end of it all; it can read it in the folder, too."""
+LINGER = 10.0
+"""Seconds that a keeper without a server stays after its agent: whoever has just started it is about to attach."""
+DISK_PATIENCE = 5.0
+"""Seconds that a keeper that is to leave waits for room for its agent's last words; then they are given up, and said
+to be: a server that ends an agent waits twice as long before it kills."""
 HASTE = 1.0
 """Seconds at each polite step for an agent that no longer makes sense."""
 
 
 class Service:
-    """Runs until it is told to end, or nobody came for a day, or its folder is gone."""
+    """Runs until its agent has ended: by itself, because that was asked for, or for want of a server or a folder."""
 
     def __init__(self, folder: int, listener: socket.socket, journal: Journal, agent: Agent) -> None:
         self._folder = folder
@@ -39,21 +44,22 @@ class Service:
         self._childless = False
         self._leaving = False
         self._terminated = False
-        self._exit_at: float | None = None
+        self._done_at: float | None = None  # when nothing was left of the agent
+        self._exit_at: float | None = None  # when that was written down
         self._folder_seen = time.monotonic()
         self._open: dict[int, int] = {  # what we wait for at each pipe; at first, nothing
             agent.output.fd: 0,
             agent.errors.fd: 0,
             agent.input.fd: 0,
         }
-
-    def run(self) -> None:
-        """Serves to the end."""
         wake, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, self._hear)
         signal.signal(signal.SIGTERM, self._hear)
         self._selector.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 4096))
+
+    def run(self) -> None:
+        """Serves to the end."""
         while not self._over():
             self._watch_pipes()
             for key, _ in self._selector.select(self._patience(time.monotonic())):
@@ -70,14 +76,19 @@ class Service:
             waits.append(self._disk.patience(now))
         if self._ending is not None and not self._ending.done:
             waits.append(self._ending.patience(now))
-        if self._exit_at is not None and self._leaving:
-            waits.append(self._exit_at + FAREWELL - now)
+        if self._exit_at is not None:
+            waits.append(self._exit_at + self._stay() - now)
         return max(0.0, min(waits))
 
+    def _stay(self) -> float:
+        """Seconds that we stay at most once all is over."""
+        return LINGER if self._desk.alone and not self._leaving else FAREWELL
+
     def _over(self) -> bool:
-        if not self._leaving or self._exit_at is None:
+        if self._exit_at is None:
             return False
-        return not self._desk.busy or time.monotonic() >= self._exit_at + FAREWELL
+        told = not self._desk.busy and (self._leaving or not self._desk.alone)
+        return told or time.monotonic() >= self._exit_at + self._stay()
 
     def _tick(self, now: float) -> None:
         """Does what is due, whatever woke us."""
@@ -98,7 +109,8 @@ class Service:
     def _watch_pipes(self) -> None:
         """Waits at each pipe only as long as something can be done with it."""
         output, errors, stdin = self._agent.output, self._agent.errors, self._agent.input
-        self._watch(output.fd, selectors.EVENT_READ if not output.ended and not output.stalled else 0, self._read)
+        deaf = output.ended or output.stalled or bool(self._disk.trouble)
+        self._watch(output.fd, 0 if deaf else selectors.EVENT_READ, self._read)
         self._watch(errors.fd, selectors.EVENT_READ if not errors.ended else 0, errors.read)
         self._watch(stdin.fd, selectors.EVENT_WRITE if stdin.size else 0, stdin.write)
         if stdin.shut and not stdin.size:
@@ -153,29 +165,43 @@ class Service:
             self._begin_the_end(GRACE)
         if self._ending is not None and not self._ending.done:
             self._ending.tick(now, agent_gone=gone, childless=self._childless)
-        if self._ending is not None and self._ending.done and not self._disk.trouble:
+        if self._ending is None or not self._ending.done:
+            return
+        self._done_at = self._done_at or now
+        if not self._disk.trouble:
             self._disk.run(self._conclude)
+        elif self._leaving and now >= self._done_at + DISK_PATIENCE:
+            last = self._journal.next - 1
+            self._desk.note("lines_lost", f"What the agent said after line {last} is lost: there is no room for it.")
+            self._tell_the_end(self._exit("disk_full"))
 
     def _conclude(self) -> None:
         """Nothing is left of the agent: takes its last words, and tells how it ended. OSError when the disk is full."""
-        agent, left = self._agent, self._ending.left if self._ending is not None else []
-        agent.output.retry()
-        agent.drain()
-        if left:
-            self._desk.note("not_gone", f"Processes {left} of the agent did not end, not even when killed.")
-        status = agent.status
-        exit = {
+        if self._exit_at is not None:
+            return  # the disk is free again, but it was too late
+        self._agent.output.retry()
+        self._agent.drain()
+        exit = self._exit("line_too_long" if self._agent.output.overflow else None)
+        if os.access(files.KEEPER, os.F_OK, dir_fd=self._folder):
+            files.write_json(self._folder, files.EXIT, exit)
+        self._tell_the_end(exit)
+
+    def _exit(self, reason: str | None) -> dict[str, Any]:
+        status = self._agent.status
+        return {
             "code": status if status is not None and status >= 0 else None,
             "signal": -status if status is not None and status < 0 else None,
-            "stderr": agent.errors.tail().decode(errors="replace"),
-            "reason": "line_too_long" if agent.output.overflow else None,
-            "left": left,
+            "stderr": self._agent.errors.tail().decode(errors="replace"),
+            "reason": reason,
+            "left": self._ending.left if self._ending is not None else [],
             "last": self._journal.next - 1,
             "time": time.time(),
         }
-        if os.access(files.KEEPER, os.F_OK, dir_fd=self._folder):
-            files.write_json(self._folder, files.EXIT, exit)
-        agent.input.stop(now=True)
+
+    def _tell_the_end(self, exit: dict[str, Any]) -> None:
+        if exit["left"]:
+            self._desk.note("not_gone", f"Processes {exit['left']} of the agent did not end, not even when killed.")
+        self._agent.input.stop(now=True)
         for fd in list(self._open):
             self._close(fd)
         self._exit_at = time.monotonic()

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import frames, remains
+from bough.agents.keeper import frames, proctree, remains
 from bough.agents.keeper.files import MARK, SOCKET, START, START_LIMIT
 from bough.agents.keeper.frames import VERSION, Frame, FrameReader
 from bough.agents.keeper.link import KeeperLink, Welcome
@@ -25,6 +25,8 @@ from bough.agents.keeper.remains import About, KeeperGone
 from bough.agents.process import agent_missing, find_program
 from bough.errors import AgentFailed
 
+PROGRAM = "bough.agents.keeper"
+"""The module that a keeper is."""
 HELLO_WAIT = 10.0
 """Seconds for a keeper to answer: it is never busy for longer than a disk takes for one block."""
 LOG = "keeper.log"
@@ -39,11 +41,9 @@ async def start_keeper(
     """Starts an agent with a keeper of its own; AgentFailed("agent_missing") when there is nothing to start."""
     program = find_program(command, cwd, env)
     folder = root / keeper_id
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700)
+    start = {"id": keeper_id, "program": program, "command": list(command), "cwd": cwd, "env": dict(env)}
+    _make(folder, start)
     try:
-        start = {"id": keeper_id, "program": program, "command": list(command), "cwd": cwd, "env": dict(env)}
-        _write_private(folder / START, json.dumps(start).encode())
         news = await asyncio.to_thread(_spawn, folder)
         if "error" in news:
             raise agent_missing(command, f"could not be started in {cwd}: {news['error']}.")
@@ -55,25 +55,18 @@ async def start_keeper(
 
 async def attach_keeper(folder: Path, last: int) -> KeeperLink:
     """Attaches to a living keeper, from which the lines after this number will come. KeeperGone if it is dead."""
-    about = await _come_up(folder)
+    about = await come_up(folder)
     name = command_name(about.command)
     if about.version != VERSION:
-        raise AgentFailed(
-            "keeper_version",
-            f"The keeper of {name} speaks version {about.version} of its protocol, this server version {VERSION}: "
-            "they cannot talk. The agent goes on.",
-            command=about.command,
-        )
-    try:
-        sock = _connect(folder)
-    except OSError as error:
-        raise KeeperGone("keeper_gone", f"The keeper of {name} cannot be reached: {error.strerror}.") from error
+        raise other_version(about)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         async with asyncio.timeout(HELLO_WAIT):
+            await _connect(sock, folder)
             frame, more = await _greet(sock, last)
     except (OSError, TimeoutError) as error:
         sock.close()
-        raise KeeperGone("keeper_gone", f"The keeper of {name} did not answer: {error!r}.") from error
+        raise KeeperGone("keeper_gone", f"The keeper of {name} does not answer: {error!r}.") from error
     except BaseException:
         sock.close()
         raise
@@ -82,24 +75,33 @@ async def attach_keeper(folder: Path, last: int) -> KeeperLink:
         note = frame.text()
         raise AgentFailed(f"keeper_{note['code']}", f"{name}: {note['text']}", command=about.command)
     link = KeeperLink(folder, about, msgspec.json.decode(frame.payload, type=Welcome), last)
-    await asyncio.get_running_loop().create_unix_connection(lambda: link.stream, sock=sock)
+    # What came with the greeting goes first: once connected, the loop may deliver what follows at any moment.
     link.stream.data_received(more)
+    await asyncio.get_running_loop().create_unix_connection(lambda: link.stream, sock=sock)
     return link
 
 
-async def _come_up(folder: Path) -> About:
-    """Waits for a keeper that an earlier server may have started just before it died."""
+def other_version(about: About) -> AgentFailed:
+    """The failure to talk to a keeper that was started by another version of Bough."""
+    return AgentFailed(
+        "keeper_version",
+        f"The keeper of {command_name(about.command)} speaks version {about.version} of its protocol, this server "
+        f"version {VERSION}: they cannot talk. The agent goes on.",
+        command=about.command,
+        keeper_version=about.version,
+        server_version=VERSION,
+    )
+
+
+async def come_up(folder: Path) -> About:
+    """Waits for a keeper that an earlier server may have started just before it died. KeeperGone if it is dead."""
     while True:
         about = remains.read_about(folder)
         if about is not None:
-            if about.keeper.alive:
+            if proctree.alive(about.keeper):
                 return about
             raise KeeperGone("keeper_gone", f"The keeper of {command_name(about.command)} is dead.")
-        try:
-            age = time.time() - folder.stat().st_mtime
-        except FileNotFoundError:
-            age = START_LIMIT
-        if age >= START_LIMIT:
+        if _age(folder) >= START_LIMIT:
             raise KeeperGone("keeper_gone", f"The keeper {folder.name} never came up.")
         await asyncio.sleep(POLL)
 
@@ -108,7 +110,7 @@ async def _greet(sock: socket.socket, last: int) -> tuple[Frame, bytes]:
     """Says hello; returns the first frame of the answer, and what came after it."""
     loop, reader, data = asyncio.get_running_loop(), FrameReader(), b""
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then the answer, a refusal, is already there
-        await loop.sock_sendall(sock, frames.message(frames.HELLO, version=VERSION, last=last))
+        await loop.sock_sendall(sock, frames.message(frames.HELLO, version=VERSION, last=last, take_over=True))
     while True:
         if not (data := await loop.sock_recv(sock, 65536)):
             raise ConnectionResetError("it hung up")
@@ -116,19 +118,34 @@ async def _greet(sock: socket.socket, last: int) -> tuple[Frame, bytes]:
             return frame, reader.rest()
 
 
-def _connect(folder: Path) -> socket.socket:
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+async def _connect(sock: socket.socket, folder: Path) -> None:
+    sock.setblocking(False)
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        # A socket's path ends at 108 bytes, a data folder's may be longer: this one is short wherever it lies.
-        sock.connect(f"/proc/self/fd/{here}/{SOCKET}")
-        sock.setblocking(False)
-    except BaseException:
-        sock.close()
-        raise
+        while True:
+            try:
+                # A socket's path ends at 108 bytes, a data folder's may be longer: this one is short wherever it lies.
+                sock.connect(f"/proc/self/fd/{here}/{SOCKET}")
+                return
+            except BlockingIOError:  # too many are waiting before us; nobody tells when there is room
+                await asyncio.sleep(POLL)
     finally:
         os.close(here)
-    return sock
+
+
+def _age(folder: Path) -> float:
+    """Seconds since anything came or went in there."""
+    try:
+        return time.time() - folder.stat().st_mtime
+    except FileNotFoundError:
+        return START_LIMIT
+
+
+def _make(folder: Path, start: dict[str, Any]) -> None:
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700)
+    with open(_private(folder / START), "wb") as file:
+        file.write(json.dumps(start).encode())
 
 
 def _spawn(folder: Path) -> dict[str, Any]:
@@ -136,7 +153,7 @@ def _spawn(folder: Path) -> dict[str, Any]:
     own_mark = {MARK: os.environ[MARK]} if MARK in os.environ else {}
     with open(_private(folder / LOG), "wb") as errors:
         program = subprocess.Popen(
-            [sys.executable, "-I", "-m", "bough.agents.keeper", str(folder)],
+            [sys.executable, "-I", "-m", PROGRAM, str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -152,12 +169,7 @@ def _spawn(folder: Path) -> dict[str, Any]:
     if line:
         return json.loads(line)
     why = (folder / LOG).read_text(errors="replace").strip().rpartition("\n")[2]
-    raise AgentFailed("keeper_failed", f"The keeper did not come up: {why or 'it said nothing in time'}.")
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    with open(_private(path), "wb") as file:
-        file.write(data)
+    raise KeeperGone("keeper_failed", f"The keeper did not come up: {why or 'it said nothing'}.")
 
 
 def _private(path: Path) -> int:

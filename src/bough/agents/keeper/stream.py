@@ -16,12 +16,16 @@ UNDELIVERED_LIMIT = 4 * 1024 * 1024
 
 
 class KeeperStream(asyncio.Protocol):
-    """Lines with their numbers, in the batches they were read in; every other frame goes to the listener."""
+    """Lines with their numbers, in the batches they were read in; every other frame goes to the listener.
 
-    def __init__(self, last: int, listener: Callable[[Frame], None]) -> None:
+    `over` is called as soon as nothing more will come, though lines may still wait to be delivered.
+    """
+
+    def __init__(self, last: int, listener: Callable[[Frame], None], over: Callable[[], None]) -> None:
         self.last = last
         """Number of the last line that was read."""
         self._listener = listener
+        self._over = over
         self._splitter = LineSplitter()
         self._left = 0  # bytes of a LINES frame that are still to come
         self._data = b""  # the beginning of any other frame
@@ -30,6 +34,7 @@ class KeeperStream(asyncio.Protocol):
         self._paused = False
         self._changed = asyncio.Event()
         self._transport: asyncio.Transport | None = None
+        self._lost = asyncio.Event()
         self.ended = False
         """Nothing more will come."""
 
@@ -49,31 +54,35 @@ class KeeperStream(asyncio.Protocol):
         self._undelivered -= size
         if self._paused and self._undelivered <= UNDELIVERED_LIMIT // 2:
             self._paused = False
-            if self._transport is not None and not self._transport.is_closing():
+            if self._transport is not None and self.open:
                 self._transport.resume_reading()
         return batch
 
     def write(self, data: bytes) -> None:
         """Tells the keeper something, if it can be told."""
-        if self._transport is not None and not self._transport.is_closing():
+        if self._transport is not None and self.open:
             self._transport.write(data)
 
     def end(self) -> None:
         """Says that no line will follow those that were read."""
-        self.ended = True
-        self._changed.set()
+        if not self.ended:
+            self.ended = True
+            self._changed.set()
+            self._over()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Hangs up; what was read before is still delivered."""
+        self.end()
         if self._transport is not None:
             self._transport.close()
-        self.end()
+            await self._lost.wait()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._lost.set()
         self.end()
 
     def data_received(self, data: bytes) -> None:

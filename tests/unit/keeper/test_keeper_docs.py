@@ -1,0 +1,70 @@
+"""What `docs/keeper.md` says is so: frames, notes, files and limits are those of the program."""
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from bough.agents.keeper import files, frames, journal
+from bough.agents.keeper.start import LOG
+
+ROOT = Path(__file__).parents[3]
+DOCS = (ROOT / "docs" / "keeper.md").read_text()
+SOURCES = ROOT / "src" / "bough" / "agents" / "keeper"
+
+
+def rows(section: str) -> list[list[str]]:
+    """The cells of all tables under a heading."""
+    text = DOCS.split(f"# {section}\n", 1)[1].split("\n#", 1)[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+
+
+def names(section: str) -> dict[str, str]:
+    """What each name in the first column has in its second."""
+    return {row[0].strip("`"): row[1] for row in rows(section) if row[0].startswith("`")}
+
+
+def test_frames() -> None:
+    """O2: every kind of frame is documented with its number, and there are no others."""
+    known = {name: value for name, value in vars(frames).items() if name.isupper() and isinstance(value, int)}
+    kinds = {name: str(value) for name, value in known.items() if name not in ("VERSION", "FRAME_CAP", "OPEN")}
+    assert names("Frames") == kinds
+    sizes = [int(row[0]) for row in rows("Frames") if row[0].isdigit()]
+    assert sum(sizes) == frames.HEADER.size
+    assert f"`version` is {frames.VERSION}." in DOCS
+
+
+def test_notes() -> None:
+    """O2: every note that a keeper can make is documented, and there are no others."""
+    made: set[str] = set()
+    for path in SOURCES.glob("*.py"):
+        made.update(re.findall(r"""(?:note|refuse)\(\s*"([a-z_]+)",""", path.read_text()))
+    # `unknown_frame` is also what a server says to its own log.
+    assert set(names("Notes")) == made
+
+
+def test_files() -> None:
+    """O2: every file in a keeper's folder is documented."""
+    assert set(names("The folder")) == {files.KEEPER, files.START, files.EXIT, files.SOCKET, journal.NAME, LOG}
+    assert f"`{files.MARK}=NAME`" in DOCS
+
+
+def test_limits() -> None:
+    """O2: the numbers are those of the program."""
+    said = names("Limits")
+    assert len(said) > 15
+    for name, value in said.items():
+        module, _, constant = name.partition(".")
+        assert getattr(importlib.import_module(f"bough.agents.keeper.{module}"), constant) == float(value), name
+
+
+def test_the_way_to_read_a_journal(tmp_path: Path) -> None:
+    """O2: the few lines that print a journal do."""
+    (script,) = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
+    (tmp_path / "journal").write_bytes(
+        frames.send_frame("key", b"hello") + frames.frame(frames.LINES, b"hi\n", first=1)
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "journal")]
+    said = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    assert said.splitlines() == ["2 0 b'keyhello'", "17 1 b'hi\\n'"]

@@ -11,11 +11,13 @@ from typing import Any
 import structlog
 
 from bough.agents.catalog import load_catalog
+from bough.agents.keeper.launcher import Keepers
 from bough.agents.launcher import Launcher
 from bough.core.approvals import Approvals
 from bough.core.boards import Boards
 from bough.core.control import Control
 from bough.core.hub import Hub
+from bough.core.lives import Lives
 from bough.core.mcp_servers import McpServers
 from bough.core.recovery import Recovery
 from bough.core.repos import Repos
@@ -28,13 +30,17 @@ from bough.core.tasks import Tasks
 from bough.core.transcript import Transcript
 from bough.core.upkeep import Upkeep
 from bough.datafolder import only_one
+from bough.errors import Busy
 from bough.settings import Settings
 from bough.storage import migrate
 from bough.storage.backend import Backend
 from bough.storage.open import open_backend
-from bough.testing.processes import Processes
 
 log = structlog.get_logger("bough.app")
+
+# PostgreSQL notices the death of a client in milliseconds, on a busy machine in a second or two.
+OWN_WITHIN = 5.0
+OWN_PAUSE = 0.05
 
 
 @contextlib.asynccontextmanager
@@ -46,13 +52,30 @@ async def running(settings: Settings, launcher: Launcher | None = None) -> Async
         synchronous = "FULL" if settings.synchronous == "full" else "NORMAL"
         db = await open_backend(settings.database_url, synchronous=synchronous)
         try:
-            done = await migrate.upgrade(db)
-            if done:
-                log.info("database_upgraded", to=done[-1])
-            async with _working(build(settings, db, launcher or Processes())) as services:
-                yield services
+            async with _owned(db):
+                done = await migrate.upgrade(db)
+                if done and done[0] > 1:
+                    log.info("database_upgraded", to=done[-1])
+                async with _working(build(settings, db, launcher or Keepers(data / "keepers"))) as services:
+                    yield services
         finally:
             await db.close()
+
+
+@contextlib.asynccontextmanager
+async def _owned(db: Backend) -> AsyncGenerator[None]:
+    """One server works on a database; the lock of one that was just killed may take a moment to be let go."""
+    deadline = asyncio.get_running_loop().time() + OWN_WITHIN
+    async with contextlib.AsyncExitStack() as stack:
+        while True:
+            try:
+                await stack.enter_async_context(db.own("server"))
+                break
+            except Busy:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+            await asyncio.sleep(OWN_PAUSE)
+        yield
 
 
 def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
@@ -61,14 +84,15 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     catalog = load_catalog(settings.data_path)
     hub = Hub(store)
     tasks = Tasks(store, settings)
-    runner = Runner(store, hub, settings, catalog, launcher)
+    lives = Lives(store, hub, settings, catalog, launcher)
+    runner = Runner(store, settings, lives)
     scheduler = Scheduler(store, settings, runner)
     return Services(
         settings=settings,
         store=store,
         catalog=catalog,
         hub=hub,
-        repos=Repos(store, settings.root_path),
+        repos=Repos(store, settings),
         boards=Boards(store),
         mcp_servers=McpServers(store),
         sessions=Sessions(store, settings, catalog, tasks),
@@ -78,8 +102,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         control=Control(store, runner, tasks),
         runner=runner,
         scheduler=scheduler,
-        upkeep=Upkeep(store, settings, runner),
-        recovery=Recovery(store, launcher, runner, scheduler),
+        upkeep=Upkeep(store, settings, lives),
+        recovery=Recovery(store, settings, launcher, runner, scheduler),
     )
 
 
@@ -105,11 +129,11 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         yield services
     finally:
         # Agents are let go before their turns are cancelled, so that none is told to stop because we do.
-        services.runner.let_go()
+        services.runner.lives.let_go()
         for job in jobs:
             job.cancel()
         await asyncio.wait(jobs)
-        await services.runner.close()
+        await services.runner.lives.close()
 
 
 def _report(job: asyncio.Task[None]) -> None:

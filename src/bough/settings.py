@@ -7,7 +7,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -24,6 +24,7 @@ ALIASES = {
 
 Seconds = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
+OnInterrupt = Literal["continue", "ask", "hold"]
 
 
 def default_data() -> str:
@@ -84,6 +85,13 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     max_deaths: Annotated[
         Count, Meta(description="Deaths of a session's agent within five minutes after which the session is given up.")
     ] = 3
+    on_interrupt: Annotated[
+        OnInterrupt,
+        Meta(
+            description="What becomes of a turn whose agent died: continue starts it again and tells it to go on, "
+            "ask waits for a person to say so, hold until the session is resumed."
+        ),
+    ] = "continue"
     keep_events: Annotated[
         Count, Meta(description="Events kept for clients that reconnect; older cursors are told of a gap.")
     ] = 200_000
@@ -163,4 +171,18 @@ def _convert(name: str, value: Any, origin: str) -> Any:
     try:
         return msgspec.convert(value, FIELDS[name].type, strict=False)
     except msgspec.ValidationError as error:
-        raise Invalid("bad_setting", f"{origin}: {value!r} does not fit {name}: {error}") from error
+        raise Invalid("bad_setting", f"{origin}: {value!r} does not fit {name}: give {_wanted(name)}.") from error
+
+
+def _wanted(name: str) -> str:
+    """What a setting takes, for people."""
+    kind, *metas = get_args(FIELDS[name].type)
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    word = {bool: "true or false", int: "a whole number", float: "a number"}.get(kind, "a text")
+    least = next((meta.ge for meta in metas if meta.ge is not None), None)
+    most = next((meta.le for meta in metas if meta.le is not None), None)
+    above = next((meta.gt for meta in metas if meta.gt is not None), None)
+    if least is not None:
+        return f"{word} from {least} to {most}" if most is not None else f"{word} of at least {least}"
+    return f"{word} above {above}" if above is not None else word

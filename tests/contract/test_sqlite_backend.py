@@ -18,6 +18,7 @@ from bough.storage import migrate, queries, sqlite_tx
 from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend
 from bough.storage.queries import Query
+from bough.storage.sqlite_writer import FOLD_AFTER
 
 FOLDER = Path(__file__).with_name("migrations")
 Q = queries.load("boxes", Path(__file__).with_name("sql"))
@@ -203,3 +204,24 @@ async def test_what_cannot_be_opened_is_named(tmp_path: Path, url: str, code: st
     with pytest.raises(Invalid) as caught:
         await open_backend(url if "://" in url else str(tmp_path / url))
     assert caught.value.code == code
+
+
+async def test_the_log_is_folded_when_it_is_quiet(boxes: Backend, tmp_path: Path, eventually: Any) -> None:
+    """R6: after many changes the file itself holds them, without a commit that had to wait for that."""
+
+    async def fill(tx: Tx) -> None:
+        for number in range(FOLD_AFTER):
+            await tx.run(Q.add, id=str(number), label=str(number))
+
+    def in_the_file() -> bool:
+        # Read without the log beside it.
+        alone = sqlite3.connect(f"file:{tmp_path / 'bough.db'}?immutable=1", uri=True)
+        try:
+            tables = alone.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'boxes'").fetchone()[0]
+            return tables == 1 and alone.execute("SELECT COUNT(*) FROM boxes").fetchone()[0] == FOLD_AFTER
+        finally:
+            alone.close()
+
+    await boxes.transaction(fill)
+    assert not in_the_file()
+    await eventually(in_the_file)

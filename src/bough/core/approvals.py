@@ -3,25 +3,27 @@ is `live`."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import msgspec
 
 from bough.agents.acp.wire import AgentRequest
-from bough.core import rows
+from bough.core import interruption, rows
 from bough.core.lookup import find, find_id
 from bough.core.page import Page
 from bough.core.rows import APPROVALS
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
 from bough.errors import Conflict, Invalid
 from bough.model.approval import Approval, ApprovalStatus, Decision, Option
-from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.storage.backend import Tx
 
 STATUSES = ("pending", "allowed", "denied", "cancelled", "expired")
+# Kinds of tool calls whose title names all that matters, the file: *always* is said to it, whatever its new text is.
+BY_TITLE = ("read", "edit", "search")
 KIND_OF: dict[Decision, str] = {"allow": "allow_once", "allow_always": "allow_once", "deny": "reject_once"}
 
 
@@ -91,6 +93,9 @@ class Approvals:
             )
             assert decided is not None
             change.approval("approval.patched", decided)
+            if decided.tool_kind == interruption.INTERRUPTED:
+                await interruption.decided(change, decided)
+                return decided
             await _go_on(change, decided)
             if decision == "allow_always":
                 await _remember(change, decided)
@@ -104,21 +109,15 @@ class Approvals:
 async def ask(change: Change, session: Session, task: Task, question: Question) -> Approval:
     """Writes the question down; the turn waits from now on."""
     call = question.tool_call
-    approval = await change.tx.one(
-        APPROVALS.add,
-        Approval,
-        id=new_id(),
-        session_id=session.id,
-        task_id=task.id,
+    approval = await rows.add_approval(
+        change,
+        task,
         title=describe(call),
         tool_kind=str(call.get("kind") or "other"),
-        tool_call=raw(call),
-        options=raw(question.options),
-        request_id=raw(question.request.id),
-        now=change.now,
+        tool_call=call,
+        options=question.options,
+        request_id=question.request.id,
     )
-    assert approval is not None
-    change.approval("approval.created", approval)
     if await rows.move_task(change, task.id, "waiting_permission") is not None:
         await rows.update_session(change, session.id, activity="waiting_permission")
     return approval
@@ -141,7 +140,14 @@ def once(options: list[Option], kind: str) -> Option | None:
 
 
 def _key(tool_call: dict[str, Any]) -> str:
-    return f"{tool_call.get('kind') or 'other'}: {describe(tool_call)}"
+    """By what a call is known again: to people its title, to us every character of it, and of what it is given.
+
+    A title is cut and its white space is folded for people; a command may do its harm with just that part.
+    """
+    kind = str(tool_call.get("kind") or "other")
+    given = None if kind in BY_TITLE else tool_call.get("rawInput")
+    exact = msgspec.json.encode([tool_call.get("title"), given], order="sorted")
+    return f"{kind}: {describe(tool_call)} ({hashlib.sha256(exact).hexdigest()[:16]})"
 
 
 def _choose(approval: Approval, answer: AnswerBody) -> tuple[Decision, Option | None]:

@@ -7,17 +7,19 @@ import asyncio
 
 import msgspec
 
-from bough.core import lifecycle, rows
+from bough.core import interruption, lifecycle, rows
 from bough.core.rows import APPROVALS, MESSAGES, SESSIONS, TASKS
 from bough.core.runner import Runner
-from bough.core.store import Change, Store
+from bough.core.store import EVENTS, Change, Store
 from bough.core.tasks import Tasks
 from bough.errors import Conflict
 from bough.model.session import Caller, Session
 from bough.model.task import IN_FLIGHT, Task
+from bough.storage.backend import Tx
 
 # By then a cancelled turn has ended its own way, or its process was killed; beyond this the answer goes out anyway.
 SETTLE = 30.0
+UNDER_WAY = (*IN_FLIGHT, "interrupted")
 
 
 class Stopped(msgspec.Struct):
@@ -49,10 +51,13 @@ class Control:
                         f"Task {expected.id} is {expected.status}.",
                         status=expected.status,
                     )
-            if task is not None:
+            if task is not None and task.status == "interrupted":
+                task = await interruption.drop(change, task)
+            elif task is not None:
                 await rows.move_task(change, task.id, "stopping")
                 await lifecycle.withdraw_approvals(change, task.id)
-            if session.status == "active" and not session.queue_paused:
+            waiting = await change.tx.value(TASKS.waiting, session_id=session.id)
+            if session.status == "active" and (task is not None or waiting) and not session.queue_paused:
                 session = await rows.update_session(change, session.id, queue_paused=True)
             return Stopped(session, task)
 
@@ -68,7 +73,7 @@ class Control:
     async def cancel_task(self, caller: Caller, task_id: str) -> Task:
         """Takes a waiting prompt out of the queue, or stops the turn that runs."""
         task = await self._tasks.get(task_id)
-        if task.status in IN_FLIGHT or task.status == "interrupted":
+        if task.status in UNDER_WAY:
             stopped = await self.stop(caller, task.session_id, task.id)
             assert stopped.task is not None
             return stopped.task
@@ -92,11 +97,7 @@ class Control:
     async def complete(self, caller: Caller, session_id: str, *, force: bool = False) -> Session:
         """Ends a session as completed; with prompts waiting or a turn running only if forced (T6)."""
 
-        acted = False
-
         async def work(change: Change) -> Stopped:
-            nonlocal acted
-            acted = True
             session = await rows.session(change.tx, session_id)
             if session.status == "completed":
                 return Stopped(session, None)
@@ -117,24 +118,35 @@ class Control:
 
         scope = f"sessions.complete:{session_id}"
         done = await self._store.write_once(caller, scope, force, Stopped, work)
-        # An answer from before: the session may have been resumed since, and its agent is at work again.
-        if not acted:
-            return done.session
         session = await self._end(done.session, done.task)
+        if session.status == "active":
+            # Resumed since; what this call did is what its first answer says.
+            return done.session
         await self._store.keep_answer(caller, scope, Stopped(session, None))
         return session
 
     async def purge(self, caller: Caller, session_id: str) -> Session:
-        """Removes a session for good, with its transcript."""
+        """Removes a session for good, with its transcript and the events that tell of it. What its agent keeps in files
+        of its own is the agent's."""
+
+        async def childless(tx: Tx) -> Session:
+            found = await rows.session(tx, session_id)
+            if await tx.value(SESSIONS.children, id=found.id):
+                raise Conflict(
+                    "session_has_children",
+                    f"Other sessions were forked or spawned from session {found.id}. Remove those first.",
+                )
+            return found
+
+        # Looked at first, so that what is refused has not been cancelled.
+        await self._store.read(childless)
         session = await self.cancel(caller, session_id)
 
         async def work(change: Change) -> None:
-            if await change.tx.value(SESSIONS.children, id=session.id):
-                raise Conflict(
-                    "session_has_children",
-                    f"Other sessions were forked or spawned from session {session.id}. Remove those first.",
-                )
-            for query in (APPROVALS, MESSAGES, TASKS):
+            fresh = await childless(change.tx)
+            if fresh.status == "active" or await change.tx.all(TASKS.open, Task, session_id=session.id):
+                raise Conflict("session_busy", f"Session {session.id} is still, or again, at work. Try again.")
+            for query in (APPROVALS, MESSAGES, TASKS, EVENTS):
                 await change.tx.run(query.remove_of_session, session_id=session.id)
             await change.tx.run(SESSIONS.remove_private, id=session.id)
             await change.tx.run(SESSIONS.remove, id=session.id)
@@ -145,13 +157,18 @@ class Control:
 
     async def _under_way(self, change: Change, session_id: str) -> Task | None:
         open_tasks = await change.tx.all(TASKS.open, Task, session_id=session_id)
-        return next((task for task in open_tasks if task.status in IN_FLIGHT), None)
+        return next((task for task in open_tasks if task.status in UNDER_WAY), None)
 
     async def _end(self, session: Session, task: Task | None) -> Session:
+        """Ends the agent of a session that has ended, and gives back the session as it is then."""
+        live = self._runner.lives.get(session.id)
         if task is not None:
             await self._settle(session.id, task)
-        await self._runner.rest(session.id)
-        return (await self._fresh(session.id, None)).session
+        session = (await self._fresh(session.id, None)).session
+        # It may have been resumed meanwhile, by somebody else or before this call was repeated.
+        if live is not None and session.status != "active":
+            await self._runner.lives.rest(live)
+        return session
 
     async def _settle(self, session_id: str, task: Task) -> None:
         """Waits, within bounds, until a turn that was stopped has ended."""

@@ -32,7 +32,7 @@ async def counts(store: Store, runner: Runner, hub: Hub) -> dict[str, dict[str, 
         }
 
     found = await store.read(work)
-    lives = list(runner.lives.values())
+    lives = list(runner.lives)
     found["bough_agents"] = {
         "busy": sum(1 for live in lives if live.busy and not live.lent),
         "waiting": sum(1 for live in lives if live.lent),

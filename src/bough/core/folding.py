@@ -77,7 +77,11 @@ class Entry:
             text = self.text()
             self.parts = [text]
             self.seen = 1
-            return raw({"type": self.kind, "text": text, "partial": not self.closed})
+            body: dict[str, Any] = {"type": self.kind, "text": text, "partial": not self.closed}
+            if not self.closed and self.message_id is not None:
+                # Whoever takes this message up after a restart must know which chunks belong to it.
+                body["messageId"] = self.message_id
+            return raw(body)
         return raw(self.body)
 
 
@@ -95,13 +99,13 @@ class Fold:
         self._plan: Entry | None = None
         self._tools: dict[str, Entry] = {}
 
-    def restore(self, messages: list[Message]) -> None:
-        """Takes up a turn where its rows have left it."""
+    def restore(self, messages: list[Message]) -> list[Entry]:
+        """Takes up a turn where its rows have left it; gives back what is still growing."""
         for message in messages:
             body: dict[str, Any] = msgspec.json.decode(message.content)
             kind = body.get("type")
             if kind in ("text", "thought") and message.role == "agent" and body.get("partial"):
-                entry = self._open = Entry(kind, "agent", None, message.id)
+                entry = self._open = Entry(kind, "agent", body.get("messageId"), message.id)
                 entry.parts = [body["text"]]
                 entry.unseen()
             elif kind == "tool":
@@ -115,6 +119,7 @@ class Fold:
                 continue
             entry.stored = True
             entry.announce = False
+        return [self._open] if self._open is not None else []
 
     def add(self, updates: list[Update]) -> None:
         """Takes updates in the order in which the agent sent them."""

@@ -9,12 +9,18 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping
 
 import msgspec
+import structlog
 
 from bough.core.store import CHANNEL_EVENTS, EVENTS, Store
+from bough.errors import BoughError
 from bough.model.event import Delta, Event
 from bough.storage.backend import Tx
 
+log = structlog.get_logger("bough.hub")
+
 PAGE = 500
+# A database that could not be read is tried again after this.
+RETRY_PAUSE = 1.0
 # A subscriber that is this far behind is dropped and told where to go on: memory is bounded, nothing is lost.
 MOST_BYTES_BEHIND = 8 * 1024 * 1024
 
@@ -91,6 +97,8 @@ class Hub:
         self._cursor = 0
         # Messages that are growing now, so that a subscriber who joins late gets each as it stands.
         self._growing: dict[str, tuple[str, Callable[[], str]]] = {}
+        # Those that were stored just now: their first event must go out before anybody is sent more of their text.
+        self._fresh: dict[str, tuple[str, Callable[[], str]]] = {}
 
     @property
     def subscribers(self) -> int:
@@ -105,7 +113,12 @@ class Hub:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
-                await self._pump()
+                try:
+                    await self._pump()
+                except BoughError as error:
+                    log.warning("events_not_read", error=error.message)
+                    await asyncio.sleep(RETRY_PAUSE)
+                    self._wake.set()
         finally:
             forget()
 
@@ -116,8 +129,8 @@ class Hub:
         return await self._store.read(work)
 
     async def _pump(self) -> None:
-        # Deltas are taken before the rows are read: every row that one of them builds on is then among those read.
-        deltas, self._deltas = self._deltas, []
+        # Deltas are counted before the rows are read: every row that one of them builds on is then among those read.
+        ripe, fresh = len(self._deltas), list(self._fresh)
         while True:
             events = await self._store.read(lambda tx: _after(tx, self._cursor, None))
             for event in events:
@@ -125,6 +138,8 @@ class Hub:
                 self._cursor = event.cursor
             if len(events) < PAGE:
                 break
+        self._growing |= {one: self._fresh.pop(one) for one in fresh if one in self._fresh}
+        deltas, self._deltas = self._deltas[:ripe], self._deltas[ripe:]
         for delta in _merged(deltas):
             self._send(_live_frame(delta, delta.session_id))
 
@@ -141,9 +156,11 @@ class Hub:
 
     def growing(self, session_id: str, message_id: str, text: Callable[[], str]) -> None:
         """From now on late subscribers are sent what `text()` gives; until `grown`."""
-        self._growing[message_id] = (session_id, text)
+        self._fresh[message_id] = (session_id, text)
+        self._wake.set()
 
     def grown(self, message_id: str) -> None:
+        self._fresh.pop(message_id, None)
         self._growing.pop(message_id, None)
 
     # What subscribers do

@@ -96,6 +96,7 @@ async def cancel_queue(change: Change, session: Session, reason: str) -> list[Ta
     for task in tasks:
         change.task("task.patched", task)
         await rows.enter_transcript(change, task)
+        await withdraw_approvals(change, task.id)
     return tasks
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 import structlog
 
-from bough.agents.acp.answers import PromptResult
+from bough.agents.acp.answers import PromptResult, read_config_options
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import Connection
 from bough.agents.acp.types import Block, McpServer, TextBlock
@@ -37,6 +37,10 @@ INVALID_PARAMS = -32602
 
 # What of our own environment an agent must not see: our settings hold paths and addresses, and tokens are nobody's.
 HIDDEN_PREFIXES = ("BOUGH_", "AGENT_")
+# Keys of lines that belong to no task, or to whichever runs.
+OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
+# Updates in which an agent says how it is set.
+CONFIGURED = frozenset({"current_mode_update", "config_option_update"})
 
 Ask = Callable[["Live", Question], Coroutine[Any, Any, None]]
 
@@ -69,23 +73,34 @@ class _Permission(msgspec.Struct, rename="camel"):
 class Live:
     """An agent that is up for one session. It listens to the agent, as the connection's handler, until it rests."""
 
-    def __init__(self, session_id: str, keeper_id: str, entry: Entry, recorder: Recorder, link: Link, ask: Ask) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        keeper_id: str,
+        made_of: str,
+        entry: Entry,
+        recorder: Recorder,
+        link: Link,
+        ask: Ask,
+    ) -> None:
         self.session_id = session_id
         self.keeper_id = keeper_id
+        # A fingerprint of what it was started with.
+        self.made_of = made_of
         self.entry = entry
         self.recorder = recorder
         self.idle_since = time.monotonic()
         self.busy = False
         self.resting = False
-        # A turn that only waits lends its place to others (T5).
-        self.lent = False
         # What the agent must still be told of the past, because it could not load it.
         self.history = ""
         self._link = link
         self._connection = Connection(link, self)
         self._client = AgentClient(self._connection)
         self._ask = ask
-        self._prompting = False
+        # The turn that runs, as TASK:ATTEMPT, and whether it was told to stop.
+        self._turn: str | None = None
+        self._stopped = False
         self._muted = True
         self._agent_session_id = ""
         self._mode: str | None = None
@@ -147,6 +162,11 @@ class Live:
         """Whether its process has ended by itself."""
         return self._connection.over
 
+    @property
+    def lent(self) -> bool:
+        """Whether its turn only waits, and lends its place to others (T5)."""
+        return self.busy and bool(self._questions)
+
     async def rest(self) -> None:
         """Ends the process and everything that it started; what the agent said so far is kept."""
         self.resting = True
@@ -154,6 +174,8 @@ class Live:
             await self._link.end()
         finally:
             await self._stop_listening()
+            if not self.busy:
+                self.recorder.close()
             await self.recorder.flush()
         log.info("agent_down", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
 
@@ -190,31 +212,33 @@ class Live:
                 current = await self._client.set_config_option(self._agent_session_id, option, value)
                 self._options = {one.id: one.current for one in current}
 
-    async def prompt(self, blocks: Sequence[Block], key: str) -> PromptResult:
-        """Runs one turn; what happened before this agent came, if it could not load it, goes first."""
+    async def prompt(self, blocks: Sequence[Block], turn: str) -> PromptResult:
+        """Runs one turn, named TASK:ATTEMPT; the past, if the agent could not load it, goes first."""
         if self.history:
             blocks = [TextBlock(text=self.history), *blocks]
-        self._prompting = True
+        self._turn, self._stopped = turn, False
         try:
-            result = await self._client.prompt(self._agent_session_id, blocks, key)
+            result = await self._client.prompt(self._agent_session_id, blocks, f"prompt:{turn}")
         finally:
-            self._prompting = False
+            self._turn = None
         self.history = ""
         return result
 
     def close_task(self, task_id: str) -> None:
         """No line of this task will be sent again."""
-        for kind in ("prompt", "cancel"):
-            self._link.forget(f"{kind}:{task_id}")
-        self._link.forget("approval:")
+        self._questions.clear()
+        for prefix in (f"prompt:{task_id}", f"cancel:{task_id}", *OWN_KEYS):
+            self._connection.forget(prefix)
 
-    async def cancel(self, key: str) -> None:
-        """Tells the agent to stop its turn, if it has one; its open questions are answered first, as ACP wants it."""
-        if not self._prompting:
+    async def cancel(self, turn: str) -> None:
+        """Tells the agent once to stop this turn, if it still runs; its open questions are answered first, as ACP
+        wants it."""
+        if turn != self._turn or self._stopped:
             return
+        self._stopped = True
         for approval_id in list(self._questions):
             await self._reply(approval_id, {"outcome": "cancelled"})
-        await self._client.cancel(self._agent_session_id, key)
+        await self._client.cancel(self._agent_session_id, f"cancel:{turn}")
 
     async def farewell(self) -> None:
         """Tells an idle agent that nobody will come back to it soon (T4)."""
@@ -253,6 +277,7 @@ class Live:
     async def _settle(self, question: Question, outcome: dict[str, str]) -> None:
         with contextlib.suppress(AgentGone):
             await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
+        self.recorder.heard(question.number)
 
     async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
         if approval_id in self._questions:
@@ -263,13 +288,23 @@ class Live:
     # What the connection tells
 
     def on_updates(self, updates: list[Update], last: int) -> None:
+        for update in updates:
+            if update.kind in CONFIGURED:
+                self._configured(update)
         if self._muted:
             self.recorder.heard(last)
         else:
             self.recorder.take(updates, last)
 
+    def _configured(self, update: Update) -> None:
+        """The agent says how it is set: what the session wants otherwise is set again before the next prompt (P2)."""
+        told: dict[str, Any] = msgspec.json.decode(update.raw)
+        if update.kind == "current_mode_update":
+            self._mode = str(told.get("currentModeId"))
+        else:
+            self._options |= {option.id: option.current for option in read_config_options(told.get("configOptions"))}
+
     async def on_request(self, request: AgentRequest, number: int) -> None:
-        self.recorder.heard(number)
         if request.method != "session/request_permission":
             await self._refuse(request, number, METHOD_NOT_FOUND, f"Bough does not offer {request.method}.")
             return
@@ -283,6 +318,7 @@ class Live:
     async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
         with contextlib.suppress(AgentFailed):
             await self._connection.reply_error(request.id, code, message, key=f"refused:{number}")
+        self.recorder.heard(number)
 
     def on_answer(self, key: str, number: int) -> None:
         # The end of a turn is stored together with all that it ends, or not at all.

@@ -18,7 +18,7 @@ COMMON = queries.load("common")
 
 Table = Literal["repos", "worktrees", "boards", "mcp_servers", "sessions", "tasks", "messages", "approvals"]
 NOUNS: dict[Table, str] = {
-    "repos": "repository",
+    "repos": "repo",
     "worktrees": "worktree",
     "boards": "board",
     "mcp_servers": "MCP server",
@@ -52,15 +52,19 @@ async def find_id(tx: Tx, table: Table, text: str) -> str:
     return candidates[0]
 
 
+async def whole_id(tx: Tx, table: Table, text: str) -> str:
+    """The whole id, however it was spelled; one that is whole already is taken at its word, there or gone."""
+    short = ids.checked_short(text, NOUNS[table])
+    return short if ids.is_full(short) else await find_id(tx, table, short)
+
+
 async def find(tx: Tx, table: Table, text: str, query: Query, kind: type[T]) -> T:
     """The record that `text` stands for."""
-    short = ids.checked_short(text, NOUNS[table])
-    record = await tx.one(query, kind, id=short if ids.is_full(short) else await find_id(tx, table, short))
+    record = await tx.one(query, kind, id=await whole_id(tx, table, text))
     if record is None:
         raise missing(table, text)
     return record
 
 
 def missing(table: Table, text: str) -> NotFound:
-    noun = NOUNS[table]
-    return NotFound(f"{noun.lower().replace(' ', '_')}_not_found", f"There is no {noun} {text!r}.")
+    return NotFound(f"{table.removesuffix('s')}_not_found", f"There is no {NOUNS[table]} {text!r}.")

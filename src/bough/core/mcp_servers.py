@@ -3,24 +3,33 @@ reads."""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import msgspec
 
 from bough.agents.acp import types as acp
+from bough.core import rows
+from bough.core.env import checked_env
 from bough.core.lookup import find
+from bough.core.masks import is_address, masked, masked_url, unmasked
 from bough.core.page import Page
-from bough.core.repos import checked_name
 from bough.core.store import Change, Store
 from bough.errors import Conflict, Invalid
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import McpServer, Transport
-from bough.model.session import Caller
+from bough.model.session import Caller, Session
 from bough.storage import queries
 from bough.storage.backend import Tx
 
 MCP = queries.load("mcp_servers")
 # The name under which agents see Bough's own tools; nobody else may take it.
 RESERVED = "bough"
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# RFC 9110: a header's name is a token, and its value one line.
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+BREAKS = re.compile(r"[\0\r\n]")
 
 
 class NewMcpServer(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -37,9 +46,16 @@ class NewMcpServer(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     idempotency_key: str | None = None
 
 
-def masked(values: dict[str, str]) -> dict[str, str]:
-    """The same names, with nothing to read."""
-    return dict.fromkeys(values, "***")
+class McpServerPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Changes to an MCP server; what is left out stays, and so does a value that is sent back as it was shown."""
+
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    command: str | msgspec.UnsetType = msgspec.UNSET
+    args: list[str] | msgspec.UnsetType = msgspec.UNSET
+    env: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    url: str | msgspec.UnsetType = msgspec.UNSET
+    headers: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    enabled: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class McpServers:
@@ -49,27 +65,16 @@ class McpServers:
         self._store = store
 
     async def add(self, caller: Caller, new: NewMcpServer) -> McpServer:
-        name = checked_name(new.name)
-        _check(new, name)
+        _check(new)
 
         async def work(change: Change) -> McpServer:
+            shown = _shown(new)
             server = await change.tx.one(
-                MCP.add,
-                McpServer,
-                id=new_id(),
-                name=name,
-                transport=new.transport,
-                command=new.command,
-                args=raw(new.args),
-                env=raw(masked(new.env)),
-                url=new.url,
-                headers=raw(masked(new.headers)),
-                enabled=new.enabled,
-                now=change.now,
+                MCP.add, McpServer, id=new_id(), transport=new.transport, now=change.now, **shown
             )
             if server is None:
-                raise Conflict("name_taken", f"There is an MCP server named {name!r} already.")
-            await change.tx.run(MCP.add_private, id=server.id, env=raw(new.env), headers=raw(new.headers))
+                raise _taken(new.name)
+            await change.tx.run(MCP.add_private, id=server.id, **_private(new))
             change.emit("mcp_server.created", server)
             return server
 
@@ -87,19 +92,41 @@ class McpServers:
 
         return await self._store.read(work)
 
-    async def enable(self, server_id: str, enabled: bool) -> McpServer:
+    async def patch(self, server_id: str, patch: McpServerPatch) -> McpServer:
+        """Changes a server, checked like a new one; its transport stays."""
+        changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
+        if not changes:
+            raise Invalid("nothing_to_change", "Name at least one field to change.")
+
         async def work(change: Change) -> McpServer:
-            known = await find(change.tx, "mcp_servers", server_id, MCP.get, McpServer)
-            server = await change.tx.one(MCP.enable, McpServer, id=known.id, enabled=enabled, now=change.now)
+            shown = await find(change.tx, "mcp_servers", server_id, MCP.get, McpServer)
+            (known,) = await change.tx.all(MCP.private, McpServer, ids=[shown.id])
+            before = _opened(known)
+            wanted = msgspec.structs.replace(before, **changes)
+            wanted.env = unmasked(wanted.env, before.env)
+            wanted.headers = unmasked(wanted.headers, before.headers)
+            if wanted.url == shown.url:
+                wanted.url = before.url
+            _check(wanted)
+            other = await change.tx.one(MCP.named, McpServer, name=wanted.name)
+            if other is not None and other.id != shown.id:
+                raise _taken(wanted.name)
+            server = await change.tx.one(MCP.change, McpServer, id=shown.id, now=change.now, **_shown(wanted))
             assert server is not None
+            await change.tx.run(MCP.change_private, id=shown.id, **_private(wanted))
             change.emit("mcp_server.patched", server)
             return server
 
         return await self._store.write(work)
 
     async def remove(self, server_id: str) -> McpServer:
+        """Forgets a server, and takes it from the sessions that were given it."""
+
         async def work(change: Change) -> McpServer:
             server = await find(change.tx, "mcp_servers", server_id, MCP.get, McpServer)
+            for session in await change.tx.all(MCP.users, Session, pattern=f"%{server.id}%"):
+                left = [one for one in msgspec.json.decode(session.mcp_server_ids, type=list[str]) if one != server.id]
+                await rows.update_session(change, session.id, mcp_server_ids=raw(left))
             await change.tx.run(MCP.remove, id=server.id)
             change.emit("mcp_server.removed", server)
             return server
@@ -133,11 +160,57 @@ def _pairs(values: msgspec.Raw) -> list[acp.NameValue]:
     return [acp.NameValue(name=name, value=value) for name, value in decoded.items()]
 
 
-def _check(new: NewMcpServer, name: str) -> None:
-    if name.lower() == RESERVED:
+def _opened(known: McpServer) -> NewMcpServer:
+    """A stored server, secrets and all, as it would be asked for."""
+    return NewMcpServer(
+        name=known.name,
+        transport=known.transport,
+        command=known.command,
+        args=msgspec.json.decode(known.args, type=list[str]),
+        env=msgspec.json.decode(known.env, type=dict[str, str]),
+        url=known.url,
+        headers=msgspec.json.decode(known.headers, type=dict[str, str]),
+        enabled=known.enabled,
+    )
+
+
+def _shown(new: NewMcpServer) -> dict[str, Any]:
+    """The columns that everybody sees."""
+    return {
+        "name": new.name,
+        "command": new.command,
+        "args": raw(new.args),
+        "env": raw(masked(new.env)),
+        "url": None if new.url is None else masked_url(new.url),
+        "headers": raw(masked(new.headers)),
+        "enabled": new.enabled,
+    }
+
+
+def _private(new: NewMcpServer) -> dict[str, Any]:
+    return {"env": raw(new.env), "url": new.url, "headers": raw(new.headers)}
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict("name_taken", f"There is an MCP server named {name!r} already.")
+
+
+def _check(new: NewMcpServer) -> None:
+    if not NAME.fullmatch(new.name):
+        raise Invalid("bad_name", "The name of an MCP server has 1 to 64 letters, digits, `_` and `-`: agents use it.")
+    if new.name.lower() == RESERVED:
         raise Invalid("name_reserved", f"The name {RESERVED!r} is kept for Bough's own tools.")
     if new.transport == "stdio":
         if not new.command or not new.command.startswith("/"):
             raise Invalid("bad_mcp_server", "A stdio server needs `command`, an absolute path.")
-    elif not new.url or not new.url.startswith(("http://", "https://")):
+    elif not new.url or not is_address(new.url):
         raise Invalid("bad_mcp_server", f"An {new.transport} server needs `url`, beginning with http:// or https://.")
+    checked_env(new.env)
+    # Values are secret: whatever is wrong with one, only its name is told.
+    for name, value in new.headers.items():
+        if not HEADER_NAME.fullmatch(name):
+            raise Invalid("bad_mcp_server", f"{name!r} is not a name for an HTTP header.")
+        if BREAKS.search(value):
+            raise Invalid("bad_mcp_server", f"The value of the HTTP header {name!r} is not one line.")
+    if any("\0" in arg for arg in new.args):
+        raise Invalid("bad_mcp_server", "An argument cannot contain a NUL character.")

@@ -35,7 +35,7 @@ class SessionPast:
         """The transcript without the prompt that is about to be sent, as quoted text."""
 
         async def work(tx: Tx) -> list[Message]:
-            return await tx.all(MESSAGES.all, Message, session_id=self._session.id)
+            return await tx.all(MESSAGES.all.with_(columns="*"), Message, session_id=self._session.id)
 
         messages = await self._store.read(work, long=True)
         while messages and messages[-1].role == "user":

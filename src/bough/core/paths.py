@@ -1,5 +1,5 @@
-"""Where work may happen (W3): every path is resolved, links and `..` included, and must lie inside the workspace
-root."""
+"""Where work may happen (W3): every path is resolved, links and `..` included, must lie inside the workspace root
+and outside of Bough's own data folder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ log = structlog.get_logger("bough.security")
 LONGEST_PATH = 4096
 
 
-def resolve_inside(root: Path, given: str, *, what: str = "path") -> Path:
-    """The real folder that `given` names; Invalid if there is none, Denied and logged if it lies outside of `root`."""
+def resolve_inside(root: Path, given: str, *, data: Path, what: str = "path") -> Path:
+    """The real folder that `given` names; Invalid if there is none, Denied and logged if it lies outside of `root` or
+    in Bough's `data` folder. A folder that merely contains that one is fine."""
     _check_text(given, what)
     expanded = os.path.expanduser(given)
     if not os.path.isabs(expanded):
@@ -37,12 +38,13 @@ def resolve_inside(root: Path, given: str, *, what: str = "path") -> Path:
             f"The {what} {given!r} lies outside of the workspace root {inside}. "
             "Start the server with another --workspace-root to allow it.",
         )
+    _check_data(given, real, data)
     if not is_folder:
         raise Invalid("path_missing", f"There is no folder {real}.")
     return real
 
 
-def file_inside(folder: Path, given: str) -> Path:
+def file_inside(folder: Path, given: str, *, data: Path) -> Path:
     """The real file that `given` names in `folder`; refused in the same way as a folder is."""
     _check_text(given, "file name")
     try:
@@ -53,9 +55,18 @@ def file_inside(folder: Path, given: str) -> Path:
         raise Invalid("bad_path", f"The file {given[:200]!r} cannot be read: {error.strerror}.") from error
     if real != inside and inside not in real.parents:
         raise _escape(given, real, inside, f"The file {given!r} lies outside of the session's folder {inside}.")
+    _check_data(given, real, data)
     if not is_file:
         raise Invalid("path_missing", f"There is no file {real}.")
     return real
+
+
+def _check_data(given: str, real: Path, data: Path) -> None:
+    """Tokens, secrets and the database are no place to work in."""
+    kept = Path(os.path.realpath(data))
+    if real == kept or kept in real.parents:
+        log.warning("path_in_data_folder", given=given, resolved=str(real), data=str(kept))
+        raise Denied("path_in_data_folder", f"{given!r} lies in Bough's own data folder {kept}, where no agent works.")
 
 
 def _check_text(given: str, what: str) -> None:

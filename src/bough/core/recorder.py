@@ -9,22 +9,31 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import msgspec
+import structlog
 
 from bough.agents.acp.wire import Update
+from bough.agents.outlast import outlast
 from bough.core import rows
 from bough.core.folding import Entry, Fold
 from bough.core.hub import Hub
 from bough.core.rows import KEEPERS, MESSAGES, SESSIONS
 from bough.core.store import Change, Store
+from bough.errors import BoughError
 from bough.model.message import Message, Role, raw
 
 T = TypeVar("T")
 
+log = structlog.get_logger("bough.recorder")
+
 # A growing message is written this often at most, and more rarely the longer it is: each write holds the whole text.
 GROWTH_PAUSE = 0.25
 GROWTH_PAUSE_PER_MIB = 1.0
+# New messages are written at once, but in a flood not one by one: nobody sees a hundredth of a second.
+NEWS_PAUSE = 0.01
 # More than this unwritten, and the agent has to wait.
 MOST_UNWRITTEN = 8 * 1024 * 1024
+# A database that could not be written to is tried again after this.
+RETRY_PAUSE = 1.0
 
 
 class Write(msgspec.Struct):
@@ -49,9 +58,11 @@ class Recorder:
         self._confirm: Callable[[int], None] = _nobody
         self._task_id: str | None = None
         self._fold = Fold()
-        # The number of the last line that was folded, and whether the turn's end waits to be stored with it.
+        # The number of the last line that was folded; from the end of a turn on, of the one that waits to be stored
+        # with that end, and whether anything was folded since.
         self._heard = 0
-        self._held = False
+        self._held: int | None = None
+        self._sealed = False
         self._due = asyncio.Event()
         self._settled = asyncio.Event()
         self._settled.set()
@@ -69,8 +80,11 @@ class Recorder:
     def restore(self, task_id: str, messages: list[Message], stored: int) -> None:
         """Takes up a turn that an earlier server recorded up to line `stored`."""
         self.begin(task_id)
-        self._fold.restore(messages)
+        for entry in self._fold.restore(messages):
+            self._hub.growing(self._session_id, entry.id, entry.text)
         self._heard = stored
+        self._held = None
+        self._sealed = False
 
     def confirm_to(self, confirm: Callable[[int], None]) -> None:
         """Tells somebody of every line that is stored for good."""
@@ -79,16 +93,24 @@ class Recorder:
     @property
     def last(self) -> int:
         """The number of the last line that was heard."""
-        return self._heard
+        return self._heard if self._held is None else self._held
+
+    @property
+    def answered(self) -> bool:
+        """Whether the turn is over for the agent, and its end is yet to be stored."""
+        return self._held is not None
 
     def heard(self, number: int, *, hold: bool = False) -> None:
-        """Lines up to this number need no storing of their own; `hold`: nor may anything be until the turn's end is."""
-        self._heard = number
-        self._held = self._held or hold
+        """Lines up to this number need no storing of their own; with `hold` they are stored with the turn's end."""
+        if hold or self._held is not None:
+            self._held = number
+        else:
+            self._heard = number
 
     def take(self, updates: list[Update], last: int) -> None:
         """Folds what the agent said, and publishes text of messages that subscribers know already."""
-        self._heard = last
+        self.heard(last)
+        self._sealed = self._held is not None
         fold = self._fold
         fold.add(updates)
         for entry in fold.grown:
@@ -109,30 +131,50 @@ class Recorder:
     async def run(self) -> None:
         """Writes until cancelled: news at once, growth now and then."""
         loop = asyncio.get_running_loop()
-        next_growth = 0.0
+        next_news = next_growth = 0.0
         while True:
             await self._due.wait()
+            await asyncio.sleep(next_news - loop.time())
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(next_growth):
                     while not self._has_news():
                         self._due.clear()
                         await self._due.wait()
             self._due.clear()
-            await self.flush()
+            try:
+                await self.flush()
+            except BoughError as error:
+                log.warning("transcript_not_written", session=self._session_id, error=error.message)
+                await asyncio.sleep(RETRY_PAUSE)
+                self._due.set()
+            next_news = loop.time() + NEWS_PAUSE
             longest = max((entry.length for entry in self._fold.grown), default=0)
             next_growth = loop.time() + GROWTH_PAUSE + GROWTH_PAUSE_PER_MIB * longest / (1 << 20)
 
     def _has_news(self) -> bool:
         return bool(self._fold.dirty) or not self._settled.is_set()
 
-    async def flush(self, also: Callable[[Change], Awaitable[T]] | None = None) -> T | None:
-        """Writes all that is new, and whatever `also` does, in one transaction."""
+    async def flush(self) -> None:
+        """Writes all that is new. Like the next two, it is not left half done when the caller is cancelled."""
+        await outlast(asyncio.create_task(self._flush(None, 0, ends=False)))
+
+    async def settle(self, number: int, also: Callable[[Change], Awaitable[T]]) -> T | None:
+        """Writes all that is new and what this line means, in one transaction; nothing if the turn is over."""
+        return await outlast(asyncio.create_task(self._flush(also, number, ends=False)))
+
+    async def finish(self, also: Callable[[Change], Awaitable[T]]) -> T | None:
+        """Writes all that is new and what the end of the turn means, in one transaction."""
+        self.close()
+        return await outlast(asyncio.create_task(self._flush(also, 0, ends=True)))
+
+    async def _flush(self, also: Callable[[Change], Awaitable[T]] | None, number: int, *, ends: bool) -> T | None:
         async with self._lock:
-            if self._held and also is None:
+            if not ends and (self._sealed or (also is not None and self.answered)):
                 return None
+            self._heard = max(self._heard, number)
+            heard = self.last if ends else self._heard
             writes, state = self._prepare()
             task_id = self._task_id
-            heard = self._heard
             if not writes and not state and also is None:
                 return None
 
@@ -144,13 +186,20 @@ class Recorder:
             try:
                 result = await self._store.write(work)
             except BaseException:
-                for write in writes:
-                    self._fold.dirty[write.entry] = None
+                self._take_back(writes, state)
                 raise
-            self._held = False
+            if ends and self._held is not None:
+                self._heard, self._held, self._sealed = max(heard, self._held), None, False
             self._written(writes)
             self._confirm(heard)
             return result
+
+    def _take_back(self, writes: list[Write], state: dict[str, dict[str, Any]]) -> None:
+        """What could not be written is still to be written."""
+        for write in writes:
+            self._fold.dirty[write.entry] = None
+            write.entry.announce = write.entry.announce or write.announce
+        self._fold.state = state | self._fold.state
 
     def close(self) -> None:
         """Nothing more will come of this turn: open messages and tool calls are closed."""
@@ -176,13 +225,7 @@ class Recorder:
     async def _write(
         self, change: Change, task_id: str | None, writes: list[Write], state: dict[str, dict[str, Any]]
     ) -> None:
-        new = [write for write in writes if write.is_new]
-        if new:
-            after: Any = await change.tx.value(SESSIONS.take_positions, id=self._session_id, count=len(new))
-            for position, write in enumerate(new, after - len(new)):
-                await rows.insert_message(
-                    change, write.id, self._session_id, task_id, position, write.role, write.content
-                )
+        # What was there before changes before what follows it appears: a call has ended when the next one begins.
         for write in writes:
             if not write.is_new:
                 message = await change.tx.one(
@@ -190,6 +233,16 @@ class Recorder:
                 )
                 if message is not None and write.announce:
                     change.message("message.patched", message)
+        new = [write for write in writes if write.is_new]
+        if new:
+            after: Any = await change.tx.value(SESSIONS.take_positions, id=self._session_id, count=len(new))
+            messages = [
+                Message(
+                    write.id, self._session_id, task_id, position, write.role, write.content, change.now, change.now
+                )
+                for position, write in enumerate(new, after - len(new))
+            ]
+            await rows.insert_messages(change, messages)
         if writes:
             await change.tx.run(SESSIONS.touch, id=self._session_id, added=len(new), now=change.now)
         if state:

@@ -9,29 +9,34 @@ from typing import Any
 import structlog
 
 from bough.agents.launcher import Launcher
-from bough.core import lifecycle, rows
-from bough.core.live import Live
+from bough.core import rows
+from bough.core.interruption import interrupt
+from bough.core.lives import Keeper
 from bough.core.rows import KEEPERS, TASKS
-from bough.core.runner import Keeper, Runner
+from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
 from bough.core.store import Change, Store
 from bough.core.turns import Claimed
-from bough.errors import AgentFailed
-from bough.model.session import Session
+from bough.errors import AgentFailed, BoughError
 from bough.model.task import Task
+from bough.settings import OnInterrupt, Settings
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.recovery")
 
 # How many keepers are called at once: each call is a few milliseconds of waiting.
 AT_ONCE = 16
+GONE = AgentFailed("agent_gone", "The agent was gone when the server came back.")
 
 
 class Recovery:
     """Finds the agents that live on, goes on with their turns, and repairs the rows of those that do not."""
 
-    def __init__(self, store: Store, launcher: Launcher, runner: Runner, scheduler: Scheduler) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, launcher: Launcher, runner: Runner, scheduler: Scheduler
+    ) -> None:
         self._store = store
+        self._policy: OnInterrupt = settings.on_interrupt
         self._launcher = launcher
         self._runner = runner
         self._scheduler = scheduler
@@ -45,7 +50,12 @@ class Recovery:
 
         async def find(keeper: Keeper) -> None:
             async with gate:
-                await self._find(keeper, tasks.get(keeper.session_id))
+                try:
+                    await self._find(keeper, tasks.get(keeper.session_id))
+                except Exception as error:
+                    # One agent that cannot be had again does not keep the others, and the server, from coming up.
+                    log.warning("agent_not_found_again", session=keeper.session_id, error=str(error))
+                    await self._drop(keeper.id)
 
         await asyncio.gather(*(find(keeper) for keeper in keepers))
         taken_up = {session_id for session_id, _ in self._turns}
@@ -66,30 +76,21 @@ class Recovery:
             await self._drop(keeper.id)
             return
         session = await self._store.read(lambda tx: rows.session(tx, keeper.session_id))
-        try:
-            live = await self._runner.find(keeper, session)
-        except AgentFailed as error:
-            log.warning("agent_not_found_again", session=session.id, error=error.message)
-            await self._drop(keeper.id)
-            return
-        sent = task is not None and task.sent_attempt == task.attempt and task.status != "dispatching"
-        if task is not None and sent:
+        live = await self._runner.lives.find(keeper, session, self._runner.questions.ask)
+        if task is not None and task.sent_attempt == task.attempt and task.status != "dispatching":
             self._turns.append((session.id, self._runner.go_on(live, Claimed(task, session))))
-        elif session.status != "active":
-            await self._runner.rest(session.id)
-        else:
-            await self._listen(live)
-
-    async def _listen(self, live: Live) -> None:
+            return
         live.listen()
         # Whoever is dead closes its line at once; it is woken again when there is something to do.
         await asyncio.sleep(0)
-        if live.down:
-            await self._runner.rest(live.session_id)
+        if live.down or session.status != "active":
+            await self._runner.lives.rest(live)
 
     async def _drop(self, keeper_id: str) -> None:
-        await self._launcher.drop(keeper_id)
-        await self._store.write(lambda change: change.tx.run(KEEPERS.remove, id=keeper_id))
+        try:
+            await self._runner.lives.drop(keeper_id)
+        except (BoughError, OSError) as error:
+            log.warning("keeper_not_ended", keeper=keeper_id, error=str(error))
 
     async def _drop_unknown(self, known: set[str]) -> None:
         """Keepers that this database does not know belong to nobody."""
@@ -101,12 +102,10 @@ class Recovery:
     async def _repair(self, change: Change, tasks: list[Task]) -> None:
         """Turns without an agent: what was being stopped has stopped, the others wait for their next attempt."""
         for task in tasks:
-            await lifecycle.withdraw_approvals(change, task.id)
-            if task.status == "stopping":
-                await rows.end_task(change, task.id, "cancelled", stop_reason="stopped")
-            else:
+            if task.status == "dispatching":
+                # Its prompt never left, so there is nothing to tell.
                 await rows.move_task(change, task.id, "interrupted")
-            session: Session = await rows.session(change.tx, task.session_id)
-            if session.activity in ("running", "waiting_permission"):
-                await rows.update_session(change, session.id, activity="idle")
+                await rows.update_session(change, task.session_id, activity="idle")
+            else:
+                await interrupt(change, task, GONE, self._policy)
         change.wake()

@@ -10,9 +10,11 @@ from bough.core.paths import resolve_inside
 from bough.core.store import Change, Store
 from bough.errors import Conflict, Internal, Invalid
 from bough.git.inspect import inspect, top_level
+from bough.git.run import GitFailed, git
 from bough.model.ids import new_id
 from bough.model.repo import Repo
 from bough.model.session import Caller
+from bough.settings import Settings
 from bough.storage import queries
 from bough.storage.backend import Tx
 
@@ -23,17 +25,19 @@ LONGEST_NAME = 200
 class Repos:
     """Registers, lists and forgets repositories."""
 
-    def __init__(self, store: Store, root: Path) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
-        self._root = root
+        self._root = settings.root_path
+        self._data = settings.data_path
 
     async def add(self, caller: Caller, path: str, name: str | None = None) -> Repo:
-        """Registers a folder; one that is known already is given back, brought up to date."""
-        real = resolve_inside(self._root, path)
+        """Registers a folder; one that is known already is given back, brought up to date. Nothing in Bough's own
+        data folder is taken."""
+        real = resolve_inside(self._root, path, data=self._data)
         # A folder deep inside a working copy stands for the whole, as long as that lies inside the root too.
-        top = await top_level(str(real))
+        top = await _top(str(real))
         if top is not None:
-            real = resolve_inside(self._root, top)
+            real = resolve_inside(self._root, top, data=self._data)
         found = await inspect(str(real))
         title = checked_name(name) if name is not None else real.name or str(real)
 
@@ -54,6 +58,13 @@ class Repos:
             known = await change.tx.one(REPOS.by_path, Repo, path=str(real))
             if known is None:
                 raise Internal("repo_vanished", f"The repository at {real} vanished while it was registered.")
+            if name is not None and known.name != title:
+                raise Conflict(
+                    "repo_known",
+                    f"{real} is registered already, as {known.name!r} ({known.id}). Rename it, or leave the name out.",
+                    repoId=known.id,
+                    name=known.name,
+                )
             if (known.kind, known.default_branch) == (found.kind, found.default_branch):
                 return known
             fresh = await change.tx.one(
@@ -109,6 +120,26 @@ class Repos:
             return repo
 
         return await self._store.write(work)
+
+
+async def _top(path: str) -> str | None:
+    """The top of the working copy that a folder belongs to, also from inside of its `.git`; a bare one has none."""
+    top = await top_level(path)
+    if top is not None:
+        return top
+    flags = ("--is-bare-repository", "--is-inside-git-dir", "--git-common-dir")
+    try:
+        bare, inside, common = (await git(path, "rev-parse", "--path-format=absolute", *flags)).splitlines()
+    except (GitFailed, ValueError):
+        return None
+    if bare == "true" or inside != "true":
+        return None
+    # Above the git data of a submodule lies that of the repository which holds it.
+    for folder in Path(common).parents:
+        top = await top_level(str(folder))
+        if top is not None:
+            return top
+    return None
 
 
 def checked_name(name: str) -> str:

@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
+from bough.agents.acp.wire import RequestId
 from bough.core.lookup import find
 from bough.core.store import Change
+from bough.model.approval import Approval, Option
 from bough.model.ids import new_id
-from bough.model.message import QUEUED_BASE, Message, Role
+from bough.model.message import QUEUED_BASE, Message, Role, raw
 from bough.model.session import Session
 from bough.model.task import MOVES, Task, TaskStatus
 from bough.storage import queries
@@ -96,6 +98,36 @@ async def end_task(
     return ended
 
 
+async def add_approval(
+    change: Change,
+    asking: Task,
+    *,
+    title: str,
+    tool_kind: str,
+    tool_call: dict[str, Any],
+    options: list[Option],
+    request_id: RequestId | None,
+) -> Approval:
+    """Asks a person about a turn."""
+    approval = await change.tx.one(
+        APPROVALS.add,
+        Approval,
+        id=new_id(),
+        session_id=asking.session_id,
+        task_id=asking.id,
+        attempt=asking.attempt,
+        title=title,
+        tool_kind=tool_kind,
+        tool_call=raw(tool_call),
+        options=raw(options),
+        request_id=raw(request_id),
+        now=change.now,
+    )
+    assert approval is not None
+    change.approval("approval.created", approval)
+    return approval
+
+
 async def add_message(
     change: Change, session_id: str, task_id: str | None, role: Role, content: msgspec.Raw
 ) -> Message:
@@ -129,6 +161,14 @@ async def insert_message(
     assert message is not None
     change.message("message.created", message)
     return message
+
+
+async def insert_messages(change: Change, messages: list[Message]) -> None:
+    """Stores messages that have their places already."""
+    for query, params in queries.in_bulk(MESSAGES.add_all, [msgspec.structs.asdict(one) for one in messages]):
+        await change.tx.run(query, **params)
+    for message in messages:
+        change.message("message.created", message)
 
 
 async def enter_transcript(change: Change, entering: Task) -> None:

@@ -1,5 +1,5 @@
-"""The runner: wakes agents, runs one turn at a time in each, carries cancels and answers to them. Who may run when is
-`scheduler`; what a turn does to the rows is `turns`."""
+"""The runner: runs one turn at a time in each session and makes an end of it, whatever happens; carries cancels. Who
+may run when is `scheduler`, what a turn does to the rows `turns`, the agents themselves `lives`."""
 
 from __future__ import annotations
 
@@ -14,27 +14,23 @@ import structlog
 
 from bough.agents.acp.types import Block, TextBlock
 from bough.agents.acp.wire import RequestId
-from bough.agents.catalog import Catalog
 from bough.agents.errors import AgentGone
-from bough.agents.launcher import Launcher
 from bough.core import rows, turns
-from bough.core.hub import Hub
-from bough.core.live import Live, Opened, continuation, environment
-from bough.core.past import SessionPast
+from bough.core.interruption import interrupt
+from bough.core.live import Live, continuation
+from bough.core.lives import Lives
 from bough.core.questions import Questions
-from bough.core.recorder import Recorder
-from bough.core.rows import APPROVALS, KEEPERS, MESSAGES, SESSIONS
+from bough.core.rows import APPROVALS, KEEPERS, MESSAGES
 from bough.core.store import CHANNEL_EVENTS, Change, Store
 from bough.core.turns import Claimed, Outcome
-from bough.errors import AgentFailed, BoughError, Internal
+from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.git.inspect import state as git_state
 from bough.model.approval import Approval
-from bough.model.ids import new_id
-from bough.model.message import Message, raw
+from bough.model.message import Message
 from bough.model.repo import GitState
 from bough.model.session import Session
 from bough.model.task import Task
-from bough.settings import Settings
+from bough.settings import OnInterrupt, Settings
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.runner")
@@ -43,40 +39,19 @@ log = structlog.get_logger("bough.runner")
 DEATHS_WITHIN = 300.0
 # The state of a huge working copy is not worth more waiting than this before a prompt is sent.
 GIT_PATIENCE = 2.0
-
-
-class Private(msgspec.Struct):
-    """What of a session nobody is shown."""
-
-    env: msgspec.Raw
-    agent_session_id: str | None
-
-
-class Keeper(msgspec.Struct):
-    """A row of `keepers`: who holds a session's agent, and how much of what it said is stored."""
-
-    id: str
-    session_id: str
-    ready: bool
-    stored: int
-    has_modes: bool
-    options: msgspec.Raw
-    needs_history: bool
-    created_at: str
+# The end of a turn is tried to be stored, with such pauses, until the database is there again.
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 
 class Runner:
-    """Owns every live agent of this server."""
+    """Runs turns in the live agents of this server."""
 
-    def __init__(self, store: Store, hub: Hub, settings: Settings, catalog: Catalog, launcher: Launcher) -> None:
+    def __init__(self, store: Store, settings: Settings, lives: Lives) -> None:
         self._store = store
-        self._hub = hub
         self._settings = settings
-        self._catalog = catalog
-        self._launcher = launcher
         self._deaths: dict[str, deque[float]] = {}
-        self.lives: dict[str, Live] = {}
-        self.questions = Questions(store, self.lives)
+        self.lives = lives
+        self.questions = Questions(store, lives)
 
     # Turns
 
@@ -94,28 +69,51 @@ class Runner:
         """Runs a turn, and makes an end of it whatever happens."""
         session_id = claimed.session.id
         try:
-            await work()
-        except AgentGone as error:
-            await self._died(claimed, error)
-        except BoughError as error:
-            await self._end(claimed, Outcome("failed", error=error))
+            well = await self._concluded(claimed, work)
         except Exception as error:
             log.exception("turn_failed", session=session_id, task=claimed.task.id)
+            well = False
             wrapped = Internal("internal", f"Bough failed to run this turn: {type(error).__name__}.")
-            await self._end(claimed, Outcome("failed", error=wrapped))
+            failed = Outcome("failed", error=wrapped)
+            # Not by way of the recorder, which may be what failed.
+            await self._store.write(lambda change: turns.finish(change, claimed.task, failed, 0, None))
         # Not reached when the server ends under a turn: its agent stays busy then, and is left to its keeper.
         live = self.lives.get(session_id)
         if live is not None:
-            live.busy = live.lent = False
+            live.busy = False
             live.idle_since = time.monotonic()
-            if live.down:
-                await self.rest(session_id)
+            if not well or live.down or not await self._goes_on(session_id):
+                await self.lives.rest(live)
+
+    async def _concluded(self, claimed: Claimed, work: Callable[[], Awaitable[None]]) -> bool:
+        """Runs a turn to an end that its rows can tell; false if its agent is not to be trusted with another."""
+        try:
+            await work()
+        except AgentGone as error:
+            await self._died(claimed, error)
+            return False
+        except Busy as error:
+            # The database, before anything was sent: the next attempt may find it well again.
+            await self._interrupt(claimed, error, "continue")
+            return False
+        except BoughError as error:
+            await self._end(claimed, Outcome("failed", error=error))
+        return True
+
+    async def _goes_on(self, session_id: str) -> bool:
+        """Whether a session may want its agent again; what was ended under its turn has none any more (T3)."""
+        session = await self._store.read(lambda tx: rows.session(tx, session_id))
+        if session.status != "active":
+            self._deaths.pop(session_id, None)
+        return session.status == "active"
 
     async def _attempt(self, claimed: Claimed) -> None:
         task, session = claimed.task, claimed.session
         git = asyncio.create_task(self._git(session))
         try:
-            live = await self._awake(session)
+            live = await self.lives.awake(session, self.questions.ask)
+            # What an agent said after its last turn belongs to that.
+            live.recorder.close()
             await live.recorder.flush()
             live.recorder.begin(task.id)
             await live.configure(session)
@@ -132,7 +130,9 @@ class Runner:
         blocks: list[Block] = [TextBlock(text=task.prompt)]
         if task.sent_attempt not in (0, task.attempt):
             blocks = continuation(task.prompt)
-        result = await live.prompt(blocks, f"prompt:{task.id}:{task.attempt}")
+        result = await live.prompt(blocks, f"{task.id}:{task.attempt}")
+        if result.stop_reason == "cancelled" and not await self._store.read(lambda tx: turns.called_off(tx, task)):
+            raise AgentGone("agent_quit", f"{live.entry.title} broke the turn off, though nobody had stopped it.")
         await self._end(claimed, turns.succeeded(result))
 
     async def _take_up(self, live: Live, claimed: Claimed) -> None:
@@ -140,14 +140,13 @@ class Runner:
 
         async def read(tx: Tx) -> tuple[list[Message], list[Approval]]:
             said = await tx.all(MESSAGES.of_task, Message, task_id=task.id)
-            return said, await tx.all(APPROVALS.of_task, Approval, task_id=task.id)
+            return said, await tx.all(APPROVALS.of_attempt, Approval, task_id=task.id, attempt=task.attempt)
 
         said, asked = await self._store.read(read)
         live.busy = True
         live.recorder.restore(task.id, said, live.recorder.last)
         for approval in asked:
             live.asked(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
-        live.lent = task.status == "waiting_permission"
         running = asyncio.create_task(self._run(live, claimed))
         try:
             # The prompt is registered before anything is read: its answer may be the first line.
@@ -155,8 +154,7 @@ class Runner:
             live.listen()
             # What was decided may not have reached the agent; what did reach it is not written again.
             for approval in asked:
-                if approval.status != "pending":
-                    await live.answer(approval)
+                await self.questions.answer(approval.id)
             if task.status == "stopping":
                 await self.cancel(claimed.session.id, task)
             await running
@@ -172,8 +170,13 @@ class Runner:
             return None
 
     async def _end(self, claimed: Claimed, outcome: Outcome) -> None:
-        git = await self._git(claimed.session)
         live = self.lives.get(claimed.session.id)
+        if live is not None:
+            # The last words are on their way while git looks.
+            words = asyncio.create_task(live.recorder.flush())
+            await asyncio.wait((words,))
+            words.exception()
+        git = await self._git(claimed.session)
 
         async def work(change: Change) -> Task | None:
             tools = live.recorder.tool_count if live is not None else 0
@@ -181,124 +184,42 @@ class Runner:
                 await change.tx.run(KEEPERS.told, id=live.keeper_id)
             return await turns.finish(change, claimed.task, outcome, tools, git)
 
-        await self._close(live, work)
+        await self._close(claimed, work)
         if live is not None:
             live.close_task(claimed.task.id)
 
-    async def _close(self, live: Live | None, work: Callable[[Change], Awaitable[Any]]) -> None:
-        """The last transaction of a turn: the tail of its transcript and what else it means."""
-        if live is None:
-            await self._store.write(work)
-        else:
-            live.recorder.close()
-            await live.recorder.flush(work)
+    async def _close(self, claimed: Claimed, work: Callable[[Change], Awaitable[Any]]) -> None:
+        """The last transaction of a turn: the tail of its transcript and what else it means. It must work some day."""
+        live = self.lives.get(claimed.session.id)
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                if live is None:
+                    await self._store.write(work)
+                else:
+                    await live.recorder.finish(work)
+                return
+            except Busy as error:
+                log.warning("end_of_turn_not_stored", task=claimed.task.id, error=error.message, again_in=pause)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _died(self, claimed: Claimed, error: AgentFailed) -> None:
         """Another attempt, unless it was being stopped or dies all the time."""
-        session_id = claimed.session.id
+        task = await self._store.read(lambda tx: rows.task(tx, claimed.task.id))
+        stopping = task.status == "stopping"
+        if stopping or self._hopeless(claimed.session.id):
+            await self._end(claimed, Outcome("failed", error=error, hopeless=not stopping))
+            return
+        await self._interrupt(claimed, error, self._settings.on_interrupt)
+
+    async def _interrupt(self, claimed: Claimed, error: BoughError, policy: OnInterrupt) -> None:
+        await self._close(claimed, lambda change: interrupt(change, claimed.task, error, policy))
+
+    def _hopeless(self, session_id: str) -> bool:
         deaths = self._deaths.setdefault(session_id, deque(maxlen=self._settings.max_deaths))
         deaths.append(time.monotonic())
-        hopeless = len(deaths) == self._settings.max_deaths and deaths[-1] - deaths[0] < DEATHS_WITHIN
-        task = await self._store.read(lambda tx: rows.task(tx, claimed.task.id))
-        if hopeless or task.status == "stopping":
-            await self._end(claimed, Outcome("failed", error=error))
-            if hopeless and task.status != "stopping":
-                await self._store.write(lambda change: turns.give_up(change, session_id, error))
-            return
-        await self._close(self.lives.get(session_id), lambda change: turns.cut_off(change, claimed.task, error))
-
-    # Waking and resting
-
-    async def _awake(self, session: Session) -> Live:
-        live = self.lives.get(session.id)
-        if live is not None and (live.down or live.resting):
-            await self.rest(session.id)
-            live = None
-        if live is None:
-            live = await self._wake(session)
-        live.busy = True
-        return live
-
-    async def _wake(self, session: Session) -> Live:
-        entry = self._catalog.get(session.agent)
-        private = await self._store.read(lambda tx: tx.one(SESSIONS.private, Private, id=session.id))
-        assert private is not None
-        keeper_id = new_id()
-        await self._store.write(
-            lambda change: change.tx.run(KEEPERS.add, id=keeper_id, session_id=session.id, now=change.now)
-        )
-        try:
-            env = environment(entry, msgspec.json.decode(private.env, type=dict[str, str]))
-            link = await self._launcher.start(keeper_id, entry.command, cwd=session.cwd, env=env)
-        except BaseException:
-            await self._dropped(keeper_id)
-            raise
-        recorder = Recorder(self._store, self._hub, session.id, keeper_id)
-        live = Live(session.id, keeper_id, entry, recorder, link, self.questions.ask)
-        live.busy = True
-        self.lives[session.id] = live
-        try:
-            past = SessionPast(self._store, session)
-            opened = await live.wake(session, self._settings, private.agent_session_id, past)
-            await self._store.write(lambda change: self._ready(change, live, opened))
-        except BaseException:
-            await self.rest(session.id)
-            raise
-        return live
-
-    async def _ready(self, change: Change, live: Live, opened: Opened) -> None:
-        await change.tx.run(
-            KEEPERS.ready,
-            id=live.keeper_id,
-            stored=live.recorder.last,
-            has_modes=opened.has_modes,
-            options=raw(opened.options),
-            needs_history=bool(live.history),
-        )
-        await change.tx.run(SESSIONS.set_agent_session, id=live.session_id, agent_session_id=opened.agent_session_id)
-
-    async def find(self, keeper: Keeper, session: Session) -> Live:
-        """Takes over an agent that an earlier server has woken; what it said since then comes with `listen`."""
-        link = await self._launcher.attach(keeper.id, keeper.stored)
-        private = await self._store.read(lambda tx: tx.one(SESSIONS.private, Private, id=session.id))
-        assert private is not None
-        recorder = Recorder(self._store, self._hub, session.id, keeper.id)
-        recorder.heard(keeper.stored)
-        entry = self._catalog.get(session.agent)
-        live = self.lives[session.id] = Live(session.id, keeper.id, entry, recorder, link, self.questions.ask)
-        options = msgspec.json.decode(keeper.options, type=list[str])
-        live.take_up(Opened(private.agent_session_id or "", keeper.has_modes, options))
-        if keeper.needs_history:
-            live.history = await SessionPast(self._store, session).history()
-        return live
-
-    async def rest(self, session_id: str) -> None:
-        """Ends an agent's process; the next prompt wakes another."""
-        live = self.lives.get(session_id)
-        if live is None:
-            return
-        try:
-            await live.rest()
-        finally:
-            if self.lives.get(session_id) is live:
-                del self.lives[session_id]
-        await self._dropped(live.keeper_id)
-
-    async def _dropped(self, keeper_id: str) -> None:
-        await self._launcher.drop(keeper_id)
-        await self._store.write(lambda change: change.tx.run(KEEPERS.remove, id=keeper_id))
-
-    def let_go(self) -> None:
-        """The server is about to end: agents at work are to go on without it."""
-        for live in self.lives.values():
-            live.let_go()
-
-    async def close(self) -> None:
-        """Leaves agents at work to their keepers, and puts the others to rest."""
-        stop = self._settings.stop_agents
-        left = [live for live in self.lives.values() if live.busy and not stop]
-        resting = [live.session_id for live in self.lives.values() if live not in left]
-        await asyncio.gather(*(live.leave() for live in left), *(self.rest(one) for one in resting))
+        return len(deaths) == self._settings.max_deaths and deaths[-1] - deaths[0] < DEATHS_WITHIN
 
     # Stopping
 
@@ -309,7 +230,7 @@ class Runner:
             return
         try:
             async with asyncio.timeout(self._settings.stop_timeout):
-                await live.cancel(f"cancel:{task.id}:{task.attempt}")
+                await live.cancel(f"{task.id}:{task.attempt}")
                 await self.ended(task.id)
         except (TimeoutError, AgentFailed):
             log.warning("agent_ignored_cancel", session=session_id, task=task.id)

@@ -14,6 +14,7 @@ import structlog
 from bough.core.rows import TASKS
 from bough.core.runner import Runner
 from bough.core.store import CHANNEL_WORK, Store
+from bough.errors import BoughError
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -58,7 +59,10 @@ class Scheduler:
                 except TimeoutError:
                     pass
                 self._wake.clear()
-                await self.look()
+                try:
+                    await self.look()
+                except BoughError as error:
+                    log.warning("queues_not_read", error=error.message)
         finally:
             forget()
             await self._cancel_turns()
@@ -100,7 +104,7 @@ class Scheduler:
     def _taken(self) -> int:
         """Places in use: processes that have not lent theirs or are just ending, and turns whose process is not up."""
         lives = self._runner.lives
-        holding = sum(1 for live in lives.values() if not live.lent)
+        holding = sum(1 for live in lives if not live.lent and (live.busy or not live.down))
         ending = sum(1 for session_id in self._resting if session_id not in lives)
         return holding + ending + sum(1 for session_id in self._turns if session_id not in lives)
 
@@ -113,20 +117,22 @@ class Scheduler:
         """Puts the agent that has been idle longest to sleep, if it can be woken again; one at a time."""
         idle = [
             live
-            for live in self._runner.lives.values()
+            for live in self._runner.lives
             if not live.busy and live.entry.resume and live.session_id not in self._turns
         ]
         if not idle or self._resting:
             return
         live = min(idle, key=lambda one: one.idle_since)
         log.info("agent_put_to_sleep", session=live.session_id, reason="room")
-        task = asyncio.create_task(self._runner.rest(live.session_id))
+        task = asyncio.create_task(self._runner.lives.rest(live))
         self._resting[live.session_id] = task
-        task.add_done_callback(lambda _done: self._rested(live.session_id))
+        task.add_done_callback(lambda done: self._rested(live.session_id, done))
 
-    def _rested(self, session_id: str) -> None:
+    def _rested(self, session_id: str, task: asyncio.Task[None]) -> None:
         del self._resting[session_id]
         self._wake.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("agent_not_put_to_sleep", session=session_id, error=repr(error))
 
     def adopt(self, session_id: str, turn: Coroutine[Any, Any, None]) -> None:
         """Takes over a turn that is under way already."""

@@ -10,13 +10,15 @@ import msgspec
 import structlog
 
 from bough.agents.catalog import Catalog
-from bough.core import lifecycle, rows
+from bough.core import interruption, lifecycle, rows
+from bough.core.encoded import Encoded
+from bough.core.env import checked_env
 from bough.core.lookup import find, find_id
 from bough.core.page import Page
 from bough.core.paths import file_inside, resolve_inside
 from bough.core.repos import REPOS
-from bough.core.rows import SESSIONS
-from bough.core.store import Change, Store
+from bough.core.rows import SESSIONS, TASKS
+from bough.core.store import EVENTS, Change, Store
 from bough.core.tasks import Tasks, checked_prompt
 from bough.errors import Conflict, Invalid
 from bough.git.inspect import state as git_state
@@ -24,15 +26,20 @@ from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller, PermissionMode, Session, default_mode, parse_statuses
+from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage import queries
 from bough.storage.backend import Tx
+from bough.storage.queries import Query
 
 WORKTREES = queries.load("worktrees")
 log = structlog.get_logger("bough.sessions")
 
 LONGEST_TITLE = 500
 LONGEST_DESCRIPTION = 20_000
+LONGEST_CHOICE = 200
+# Totals that are kept for lists: as many filters as pages and clients use at once.
+TOTALS_KEPT = 64
 
 
 class CallbackConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -102,6 +109,9 @@ class Sessions:
         self._settings = settings
         self._catalog = catalog
         self._tasks = tasks
+        # What lists counted, and the cursor of the newest event then.
+        self._totals: dict[str, tuple[Any, int]] = {}
+        self._encoded = Encoded(Session, SESSIONS.get)
 
     async def create(self, caller: Caller, new: NewSession) -> Opened:
         """Opens a root session; a first prompt is queued in the same transaction (Q2)."""
@@ -109,12 +119,17 @@ class Sessions:
         entry.check_installed()
         agent = entry.name
         _check_texts(new.title, new.description)
+        _check_choice("model", new.model)
+        _check_choice("effort", new.effort)
+        checked_env(new.env)
         prompt = None
         if new.initial_prompt is not None:
             prompt = checked_prompt(new.initial_prompt, self._settings.max_prompt)
         repo, worktree = await self._store.read(lambda tx: _place(tx, new))
-        cwd = resolve_inside(self._settings.root_path, worktree.path if worktree else repo.path, what="folder")
-        context_files = [str(file_inside(cwd, one)) for one in new.context_files]
+        data = self._settings.data_path
+        folder = worktree.path if worktree else repo.path
+        cwd = resolve_inside(self._settings.root_path, folder, what="folder", data=data)
+        context_files = [str(file_inside(cwd, one, data=data)) for one in new.context_files]
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
 
@@ -136,7 +151,7 @@ class Sessions:
                 model=new.model,
                 effort=new.effort,
                 mcp_server_ids=raw(mcp_ids),
-                env=raw(dict.fromkeys(_checked_env(new.env), "***")),
+                env=raw(dict.fromkeys(new.env, "***")),
                 context_files=raw(context_files),
                 callback=raw(new.callback),
                 kind="root",
@@ -168,10 +183,11 @@ class Sessions:
     async def get(self, session_id: str) -> Session:
         return await self._store.read(lambda tx: rows.session(tx, session_id))
 
-    async def list(self, wanted: SessionFilter, limit: int, offset: int) -> Page[Session]:
+    async def list(self, wanted: SessionFilter, limit: int, offset: int) -> Page[Any]:
+        """A page of sessions, newest first: structs, or the JSON that they would become."""
         statuses = parse_statuses(wanted.status) if wanted.status else None
 
-        async def work(tx: Tx) -> Page[Session]:
+        async def work(tx: Tx) -> Page[Any]:
             where: list[str] = []
             params: dict[str, Any] = {}
             if wanted.repo_id is not None:
@@ -187,14 +203,34 @@ class Sessions:
                 where.append("archived = :archived")
                 params["archived"] = wanted.archived
             text = " AND ".join(where) or "TRUE"
-            rows = await tx.all(SESSIONS.page.with_(where=text), Session, limit=limit, offset=offset, **params)
-            total = await tx.value(SESSIONS.count.with_(where=text), **params)
-            return Page(rows, total or 0, limit, offset)
+
+            def query(columns: str) -> Query:
+                return SESSIONS.page.with_(columns=columns, where=text)
+
+            page: list[Any] = [*await self._encoded.page(tx, query, limit=limit, offset=offset, **params)]
+            return Page(page, await self._total(tx, text, params), limit, offset)
 
         return await self._store.read(work)
 
+    async def _total(self, tx: Tx, where: str, params: dict[str, Any]) -> int:
+        """How many there are; counted anew only if anything happened since, since that takes longer than the page."""
+        key = f"{where} {params}"
+        cursor = await tx.value(EVENTS.newest)
+        known = self._totals.get(key)
+        if known is not None and known[0] == cursor:
+            return known[1]
+        total = await tx.value(SESSIONS.count.with_(where=where), **params) or 0
+        if len(self._totals) >= TOTALS_KEPT:
+            self._totals.clear()
+        self._totals[key] = (cursor, total)
+        return total
+
     async def patch(self, session_id: str, patch: SessionPatch) -> Session:
         _check_texts(patch.title or "", patch.description or "")
+        _check_choice("model", patch.model)
+        _check_choice("effort", patch.effort)
+        env = checked_env(patch.env) if patch.env is not msgspec.UNSET else None
+        data = self._settings.data_path
 
         async def work(change: Change) -> Session:
             session = await rows.session(change.tx, session_id)
@@ -207,13 +243,12 @@ class Sessions:
                 columns["callback"] = raw(patch.callback)
             if patch.context_files is not msgspec.UNSET:
                 columns["context_files"] = raw(
-                    [str(file_inside(Path(session.cwd), one)) for one in patch.context_files]
+                    [str(file_inside(Path(session.cwd), one, data=data)) for one in patch.context_files]
                 )
             if patch.mcp_server_ids is not msgspec.UNSET:
                 found = [await find_id(change.tx, "mcp_servers", one) for one in patch.mcp_server_ids]
                 columns["mcp_server_ids"] = raw(found)
-            if patch.env is not msgspec.UNSET:
-                env = _checked_env(patch.env)
+            if env is not None:
                 columns["env"] = raw(dict.fromkeys(env, "***"))
                 await change.tx.run(SESSIONS.set_env, id=session.id, env=raw(env))
             if not columns:
@@ -232,25 +267,38 @@ class Sessions:
             session = await rows.session(change.tx, session_id)
             if session.status != "active":
                 session = await lifecycle.reopen(change, session, self._settings)
-            elif session.queue_paused:
-                session = await rows.update_session(change, session.id, queue_paused=False)
+            else:
+                session = await interruption.go_on(change, session)
             change.wake()
             return session
 
-        return await self._store.write_once(caller, f"sessions.resume:{session_id}", None, Session, work)
+        about = ("sessions", session_id)
+        return await self._store.write_once(caller, "sessions.resume", None, Session, work, about=about)
 
     async def archive(self, caller: Caller, session_id: str, archived: bool) -> Session:
+        """Puts a session out of sight, or back. An active one is completed by it, so that nothing runs or counts
+        unseen; one with work to do is refused. Ending its process is left to whoever calls."""
+
         async def work(change: Change) -> Session:
             session = await rows.session(change.tx, session_id)
-            if archived and session.activity in ("running", "waiting_permission"):
-                raise Conflict(
-                    "session_busy",
-                    f"Session {session.id[:8]} is at work. Stop or cancel it first.",
-                    sessionId=session.id,
-                )
+            if archived and session.status == "active":
+                tasks = await change.tx.all(TASKS.open, Task, session_id=session.id)
+                if tasks:
+                    waiting = sum(1 for task in tasks if task.status == "queued")
+                    busy = "A turn is under way" if len(tasks) > waiting else "Nothing runs"
+                    raise Conflict(
+                        "session_busy",
+                        f"{busy} and {waiting} prompts wait in session {session.id}. Let it finish, or complete it "
+                        "with force: true, then archive it.",
+                        queued=waiting,
+                    )
+                session = await lifecycle.end(change, session, "completed", "archived")
+            if session.archived == archived:
+                return session
             return await rows.update_session(change, session.id, archived=archived)
 
-        return await self._store.write_once(caller, f"sessions.archive:{session_id}", archived, Session, work)
+        about = ("sessions", session_id)
+        return await self._store.write_once(caller, "sessions.archive", archived, Session, work, about=about)
 
 
 async def _place(tx: Tx, new: NewSession) -> tuple[Repo, Worktree | None]:
@@ -275,8 +323,10 @@ def _check_texts(title: str, description: str) -> None:
         raise Invalid("description_too_long", f"A description has at most {LONGEST_DESCRIPTION} characters.")
 
 
-def _checked_env(env: dict[str, str]) -> dict[str, str]:
-    for name, value in env.items():
-        if not name or "=" in name or "\0" in name + value:
-            raise Invalid("bad_env", f"{name!r} is not a name for an environment variable.")
-    return env
+def _check_choice(name: str, value: str | msgspec.UnsetType | None) -> None:
+    """A model or an effort is named as the agent names it; leaving it to the agent is null, not an empty text."""
+    if isinstance(value, str) and not (value.strip() and len(value) <= LONGEST_CHOICE):
+        raise Invalid(
+            "bad_choice",
+            f"{name} has between 1 and {LONGEST_CHOICE} characters; leave it out (or null) to have the agent's own.",
+        )

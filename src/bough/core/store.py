@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from bough.core.lookup import Table, whole_id
 from bough.errors import Conflict, Internal
 from bough.model.approval import Approval
 from bough.model.event import EventType
@@ -71,16 +72,19 @@ class Change:
             return
         last: Any = await self.tx.value(EVENTS.take_cursors, count=len(self._events))
         first = last - len(self._events) + 1
-        for offset, (kind, session_id, object_id, data) in enumerate(self._events):
-            await self.tx.run(
-                EVENTS.add,
-                cursor=first + offset,
-                type=kind,
-                session_id=session_id,
-                object_id=object_id,
-                data=data,
-                created_at=self.now,
-            )
+        stored = [
+            {
+                "cursor": cursor,
+                "type": kind,
+                "session_id": session_id,
+                "object_id": object_id,
+                "data": data,
+                "created_at": self.now,
+            }
+            for cursor, (kind, session_id, object_id, data) in enumerate(self._events, first)
+        ]
+        for query, params in queries.in_bulk(EVENTS.add_all, stored):
+            await self.tx.run(query, **params)
         self.tx.notify(CHANNEL_EVENTS, str(last))
 
 
@@ -110,15 +114,25 @@ class Store:
         return await self.db.transaction(run)
 
     async def write_once(
-        self, caller: Caller, scope: str, request: Any, kind: type[T], work: Callable[[Change], Awaitable[T]]
+        self,
+        caller: Caller,
+        scope: str,
+        request: Any,
+        kind: type[T],
+        work: Callable[[Change], Awaitable[T]],
+        *,
+        about: tuple[Table, str] | None = None,
     ) -> T:
-        """Like `write`, but the same idempotency key in the same scope gives the first answer again (A4)."""
+        """Like `write`, but the same idempotency key in the same scope gives the first answer again (A4). `about` is
+        the record that the request is about: however its id is spelled, it is the same scope."""
         key = caller.idempotency_key
         if key is None:
             return await self.write(work)
         fingerprint = hashlib.sha256(msgspec.json.encode(request)).hexdigest()
+        name = _scope(caller, scope)
 
         async def once(change: Change) -> T:
+            scope = name if about is None else f"{name}:{await whole_id(change.tx, *about)}"
             claimed = await change.tx.run(KEYS.claim, key=key, scope=scope, fingerprint=fingerprint, now=change.now)
             if not claimed:
                 kept = await change.tx.one(KEYS.find, KeptAnswer, scope=scope, key=key)
@@ -134,7 +148,13 @@ class Store:
         key = caller.idempotency_key
         if key is not None:
             kept = msgspec.json.encode(answer)
+            scope = _scope(caller, scope)
             await self.write(lambda change: change.tx.run(KEYS.answer, scope=scope, key=key, answer=kept))
+
+
+def _scope(caller: Caller, scope: str) -> str:
+    """Keys are their callers' own: agents choose the same ones."""
+    return f"{caller.kind}:{caller.id or ''}:{scope}"
 
 
 def _answer(kept: KeptAnswer | None, fingerprint: str, key: str, kind: type[T]) -> T:

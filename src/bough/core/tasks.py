@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bough.core import lifecycle, rows
+from bough.core import interruption, lifecycle, rows
 from bough.core.lookup import find_id
 from bough.core.page import Page
 from bough.core.rows import MESSAGES, SESSIONS, TASKS
@@ -58,13 +58,13 @@ class Tasks:
                         status=session.status,
                     )
                 session = await lifecycle.reopen(change, session, self._settings)
-            elif session.queue_paused:
-                session = await rows.update_session(change, session.id, queue_paused=False)
+            else:
+                session = await interruption.go_on(change, session)
             source: Source = "session" if caller.kind == "session" else "user"
             return await self.enqueue(change, session, prompt, source=source, from_session=caller.id)
 
-        scope = f"tasks.prompt:{session_id}"
-        return await self._store.write_once(caller, scope, [text, resume], Task, work)
+        about = ("sessions", session_id)
+        return await self._store.write_once(caller, "tasks.prompt", [text, resume], Task, work, about=about)
 
     async def enqueue(
         self, change: Change, session: Session, prompt: str, *, source: Source, from_session: str | None

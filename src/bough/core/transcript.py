@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import msgspec
+
 from bough.core import rows
-from bough.core.lookup import find, missing
+from bough.core.encoded import Encoded
+from bough.core.lookup import find, find_id, missing
+from bough.core.repos import REPOS
 from bough.core.rows import MESSAGES
 from bough.core.store import Store
 from bough.errors import Invalid
 from bough.model.message import Message
+from bough.model.repo import Repo
 from bough.model.session import Session
 from bough.model.times import parse, written
 from bough.storage.backend import Tx
+from bough.storage.queries import Query
 
-# Beyond every position, that of waiting prompts included.
+# Before every position, and beyond every one, that of waiting prompts included.
+START = -1
 END = 1 << 62
+# The last moment that can be written.
+NEVER = "9999-12-31T23:59:59.999999Z"
+# So many messages are read in less time than it takes to hand the work to a thread and back.
+SHORT = 200
+
+# As structs, or as the JSON that they would become.
+Messages = list[Message] | list[msgspec.Raw]
+
+
+class Whole(NamedTuple):
+    """Everything that there is to read of a session."""
+
+    session: Session
+    repo: Repo
+    messages: Messages
 
 
 class Transcript:
@@ -21,13 +45,23 @@ class Transcript:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._encoded = Encoded(Message, MESSAGES.get)
 
-    async def whole(self, session_id: str) -> list[Message]:
-        async def work(tx: Tx) -> list[Message]:
+    async def whole(self, session_id: str) -> Whole:
+        """A session with its repository and all its messages."""
+
+        async def work(tx: Tx) -> Whole:
             session = await rows.session(tx, session_id)
-            return await tx.all(MESSAGES.all, Message, session_id=session.id)
+            repo = await find(tx, "repos", session.repo_id, REPOS.get, Repo)
+            short = session.message_count <= SHORT
+            return Whole(session, repo, await self._encoded.page(tx, _all, session_id=session.id) if short else [])
 
-        return await self._store.read(work, long=True)
+        whole = await self._store.read(work)
+        if whole.session.message_count > SHORT:
+            session, query = whole.session, _all("*")
+            every = await self._store.read(lambda tx: tx.all(query, Message, session_id=session.id), long=True)
+            return whole._replace(messages=every)
+        return whole
 
     async def page(
         self,
@@ -37,32 +71,57 @@ class Transcript:
         before: str | None = None,
         after: str | None = None,
         since: str | None = None,
-    ) -> list[Message]:
-        """The last `limit` messages (or all), those next to a known message, or those changed since a time."""
+    ) -> Messages:
+        """The last `limit` messages (or all), the first after a known one, or those changed since a time; `before` and
+        `after` bound each of them."""
         most = limit if limit is not None else END
         moment = _moment(since) if since is not None else None
 
-        async def work(tx: Tx) -> list[Message]:
-            session = await rows.session(tx, session_id)
+        async def work(tx: Tx) -> Messages:
+            whole_id = await find_id(tx, "sessions", session_id)
+            where = {
+                "session_id": whole_id,
+                "low": await _position(tx, whole_id, after) if after is not None else START,
+                "high": await _position(tx, whole_id, before) if before is not None else END,
+            }
             if moment is not None:
-                return await tx.all(MESSAGES.since, Message, session_id=session.id, since=moment, limit=most)
-            if after is not None:
-                position = await _position(tx, session, after)
-                return await tx.all(MESSAGES.first, Message, session_id=session.id, position=position, limit=most)
-            position = await _position(tx, session, before) if before is not None else END
-            newest = await tx.all(MESSAGES.last, Message, session_id=session.id, position=position, limit=most)
-            return newest[::-1]
+                return await _changed(tx, where, moment, limit)
+            query, step = (_first, 1) if after is not None else (_last, -1)
+            if most <= SHORT:
+                return (await self._encoded.page(tx, query, limit=most, **where))[::step]
+            return (await tx.all(query("*"), Message, limit=most, **where))[::step]
 
-        return await self._store.read(work)
+        return await self._store.read(work, long=most > SHORT)
 
     async def message(self, message_id: str) -> Message:
         return await self._store.read(lambda tx: find(tx, "messages", message_id, MESSAGES.get, Message))
 
 
-async def _position(tx: Tx, session: Session, message_id: str) -> int:
+def _all(columns: str) -> Query:
+    return MESSAGES.all.with_(columns=columns)
+
+
+def _first(columns: str) -> Query:
+    return MESSAGES.first.with_(columns=columns)
+
+
+def _last(columns: str) -> Query:
+    return MESSAGES.last.with_(columns=columns)
+
+
+async def _changed(tx: Tx, where: dict[str, Any], since: str, limit: int | None) -> list[Message]:
+    """What changed after a moment, and at least `limit` of it. One transaction changes many messages at one moment:
+    those are never parted, so that whoever goes on from the last moment misses none."""
+    until = None
+    if limit is not None:
+        until = await tx.value(MESSAGES.moment, since=since, skip=limit - 1, **where)
+    return await tx.all(MESSAGES.changed, Message, since=since, until=until or NEVER, **where)
+
+
+async def _position(tx: Tx, session_id: str, message_id: str) -> int:
     """Where a message stands in this very transcript."""
     message = await find(tx, "messages", message_id, MESSAGES.get, Message)
-    if message.session_id != session.id:
+    if message.session_id != session_id:
         raise missing("messages", message_id)
     return message.position
 

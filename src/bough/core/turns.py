@@ -1,4 +1,4 @@
-"""A turn as rows: claimed, sent, ended, cut off (DESIGN: a task's life). Each step is one transaction; talking to the
+"""A turn as rows: claimed, sent, ended. Each step is one transaction; talking to the
 agent is `runner`."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import msgspec
 
 from bough.agents.acp.answers import PromptResult
 from bough.core import lifecycle, rows
-from bough.core.rows import TASKS
+from bough.core.rows import APPROVALS, TASKS
 from bough.core.store import Change, Store
 from bough.errors import BoughError
 from bough.model import message
@@ -17,9 +17,12 @@ from bough.model.message import raw
 from bough.model.repo import GitState
 from bough.model.session import Session
 from bough.model.task import Task, TaskStatus
+from bough.storage.backend import Tx
 
 # What people are shown of an agent's last words.
 LONGEST_STDERR = 4000
+GIVEN_UP = "It has died too often in the last minutes: the session is given up, and what waited in it is cancelled."
+HELD_BACK = "The prompt was not sent. What waits behind it waits for the next prompt, or for resume."
 
 
 class Claimed(msgspec.Struct):
@@ -36,6 +39,8 @@ class Outcome(msgspec.Struct):
     stop_reason: str | None = None
     error: BoughError | None = None
     usage: dict[str, Any] | None = None
+    # The agent fails again and again: the session ends with the turn (T3).
+    hopeless: bool = False
 
 
 async def claim(store: Store, session_id: str) -> Claimed | None:
@@ -71,6 +76,13 @@ async def sent(store: Store, task: Task, git: GitState | None) -> bool:
     return await store.write(work)
 
 
+async def called_off(tx: Tx, task: Task) -> bool:
+    """Whether a turn that an agent gave up was stopped, or denied something: some agents end a turn over that."""
+    known = await rows.task(tx, task.id)
+    denied = await tx.value(APPROVALS.denied, task_id=task.id, attempt=task.attempt)
+    return known.status == "stopping" or bool(denied)
+
+
 def succeeded(result: PromptResult) -> Outcome:
     status: TaskStatus = "cancelled" if result.stop_reason == "cancelled" else "completed"
     usage = None
@@ -102,43 +114,32 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, git: 
     if ended is None:
         return None
     await lifecycle.withdraw_approvals(change, task.id)
+    unsent = status == "failed" and known.sent_attempt != known.attempt
     if error is not None:
-        await rows.add_message(change, task.session_id, task.id, "system", failure(error))
+        what_next = GIVEN_UP if outcome.hopeless else HELD_BACK if unsent else ""
+        await rows.add_message(change, task.session_id, task.id, "system", failure(error, what_next))
     elif status == "cancelled" and session.status == "active":
         text = message.cancelled("The turn was stopped.", "stopped")
         await rows.add_message(change, task.session_id, task.id, "system", text)
-    await rows.update_session(change, task.session_id, activity="idle", active_at=change.now)
+    # What could not even be sent would fail the next prompt too: those behind it wait for somebody to look.
+    paused = session.queue_paused or unsent
+    session = await rows.update_session(
+        change, task.session_id, activity="idle", active_at=change.now, queue_paused=paused
+    )
+    if outcome.hopeless and error is not None and session.status == "active":
+        await lifecycle.end(change, session, "error", error.code)
     change.wake()
     return ended
 
 
-async def cut_off(change: Change, task: Task, error: BoughError) -> None:
-    """The agent died under a turn: the task waits for its next attempt."""
-    if await rows.move_task(change, task.id, "interrupted") is None:
-        return
-    await lifecycle.withdraw_approvals(change, task.id)
-    await rows.add_message(change, task.session_id, task.id, "system", failure(error, goes_on=True))
-    await rows.update_session(change, task.session_id, activity="idle")
-    change.wake()
-
-
-async def give_up(change: Change, session_id: str, error: BoughError) -> None:
-    """The agent fails again and again: the session ends in an error that says so (T3)."""
-    session = await rows.session(change.tx, session_id)
-    if session.status == "active":
-        await lifecycle.end(change, session, "error", error.code)
-
-
-def failure(error: BoughError, *, goes_on: bool = False) -> msgspec.Raw:
-    """An error as an entry of the transcript, with the agent's last words."""
+def failure(error: BoughError, what_next: str = "") -> msgspec.Raw:
+    """An error as an entry of the transcript, with the agent's last words and what comes of it."""
     details: dict[str, Any] = {}
     stderr = str(error.details.get("stderr") or "").strip()
     if stderr:
         details["stderr"] = stderr[-LONGEST_STDERR:]
-    text = error.message
-    if goes_on:
-        text += " It is started again and told to go on."
-    return message.error(error.code, text, **details)
+    told = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
+    return message.error(error.code, f"{told} {what_next}".rstrip(), **details)
 
 
 def _grown_cost(session: Session, task: Task) -> msgspec.Raw | None:

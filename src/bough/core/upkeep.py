@@ -9,9 +9,11 @@ import time
 import structlog
 
 from bough.core import lifecycle, rows
+from bough.core.live import Live
+from bough.core.lives import Lives
 from bough.core.rows import SESSIONS
-from bough.core.runner import Runner
 from bough.core.store import EVENTS, KEYS, Change, Store
+from bough.errors import BoughError
 from bough.model.session import Session
 from bough.model.times import before
 from bough.settings import Settings
@@ -28,10 +30,10 @@ BATCH = 50
 class Upkeep:
     """Looks at the clocks from time to time."""
 
-    def __init__(self, store: Store, settings: Settings, runner: Runner) -> None:
+    def __init__(self, store: Store, settings: Settings, lives: Lives) -> None:
         self._store = store
         self._settings = settings
-        self._runner = runner
+        self._lives = lives
 
     async def run(self) -> None:
         """Keeps up until cancelled; one failed look is logged, and the next one tries again."""
@@ -57,10 +59,10 @@ class Upkeep:
 
         for idle in await self._store.read(find):
             if await self._store.write(lambda change, idle=idle: self._complete(change, idle, deadline)):
-                live = self._runner.lives.get(idle.id)
+                live = self._lives.get(idle.id)
                 if live is not None:
                     await live.farewell()
-                    await self._runner.rest(idle.id)
+                    await self._rest(live)
 
     async def _complete(self, change: Change, idle: Session, deadline: str) -> bool:
         """Completes a session unless it has come to life since it was found."""
@@ -73,10 +75,18 @@ class Upkeep:
 
     async def _put_to_sleep(self) -> None:
         limit = time.monotonic() - self._settings.sleep_after
-        for live in list(self._runner.lives.values()):
-            if not live.busy and live.entry.resume and live.idle_since < limit:
-                log.info("agent_put_to_sleep", session=live.session_id, reason="idle")
-                await self._runner.rest(live.session_id)
+        for live in self._lives:
+            if live.busy:
+                continue
+            if live.down or (live.entry.resume and live.idle_since < limit):
+                log.info("agent_put_to_sleep", session=live.session_id, reason="dead" if live.down else "idle")
+                await self._rest(live)
+
+    async def _rest(self, live: Live) -> None:
+        try:
+            await self._lives.rest(live)
+        except BoughError as error:
+            log.warning("agent_not_put_to_sleep", session=live.session_id, error=error.message)
 
     async def _forget(self) -> None:
         newest: int = await self._store.read(self._newest) or 0

@@ -25,6 +25,7 @@ class Approval(msgspec.Struct, rename="camel"):
     id: str
     session_id: str
     task_id: str
+    attempt: int
     status: ApprovalStatus
     title: str
     tool_kind: str

@@ -13,6 +13,7 @@ from bough.errors import Invalid
 SHORTEST = 8
 LENGTH = 36
 _SHORT = re.compile(r"[0-9a-f-]{8,36}")
+_BARE = re.compile(r"([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})")
 
 _lock = threading.Lock()
 _last = 0
@@ -38,12 +39,15 @@ def is_full(text: str) -> bool:
 
 
 def checked_short(text: str, noun: str) -> str:
-    """The short form in lower case; Invalid if it cannot be one."""
+    """The short form in lower case, a whole id with its hyphens; Invalid if it cannot be one."""
     short = text.strip().lower()
+    bare = _BARE.fullmatch(short)
+    if bare is not None:
+        return "-".join(bare.groups())
     if _SHORT.fullmatch(short) is None:
         raise Invalid(
             "bad_id",
-            f"{text[:64]!r} is not the id of a {noun}: give the whole id, or at least {SHORTEST} characters of its "
+            f"{text[:64]!r} is no {noun} id: give the whole id, or at least {SHORTEST} characters of its "
             "beginning or end.",
         )
     return short

@@ -53,7 +53,8 @@ class Board(msgspec.Struct, rename="camel"):
 
 
 class McpServer(msgspec.Struct, rename="camel"):
-    """A tool server that sessions may be given; values of `env` and `headers` are kept apart and shown as `***`."""
+    """A tool server that sessions may be given. Values of `env` and `headers`, and in `url` the login and the values of
+    the query, are kept apart and shown as `***`; `args` are no place for secrets."""
 
     id: str
     name: str

@@ -39,7 +39,8 @@ IN_FLIGHT: tuple[TaskStatus, ...] = ("dispatching", "running", "waiting_permissi
 
 
 class Task(msgspec.Struct, rename="camel"):
-    """A row of `tasks`. `usage` is what the agent reported for this turn, `cost` what the session's cost grew by."""
+    """A row of `tasks`. `held`: interrupted, and not tried again before somebody says so. `usage` is what the agent
+    reported for this turn, `cost` what the session's cost grew by."""
 
     id: str
     session_id: str
@@ -50,6 +51,7 @@ class Task(msgspec.Struct, rename="camel"):
     status: TaskStatus
     attempt: int
     sent_attempt: int
+    held: bool
     stop_reason: str | None
     error: msgspec.Raw | None
     git_before: msgspec.Raw | None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 import re
 import sys
-from collections.abc import Mapping, MutableMapping
-from typing import Any, cast
+from collections.abc import Generator, Mapping, MutableMapping
+from typing import Any, TextIO, cast
 
 import structlog
 
@@ -15,6 +17,10 @@ SECRET_NAMES = re.compile(r"token|secret|password|authorization|cookie|api[_-]?k
 # Tokens in running text: a bearer header, or a link that carries one.
 SECRET_TEXT = re.compile(r"(bearer\s+|token=)[\w.~+/=-]{8,}", re.IGNORECASE)
 MASK = "***"
+# What would steer a terminal: control characters, and those that turn the direction of what follows.
+STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Only these have several lines.
+BLOCKS = ("exception", "stack")
 
 
 def masked(value: Any) -> Any:
@@ -33,6 +39,28 @@ def _mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mutabl
     return {name: MASK if SECRET_NAMES.search(name) else masked(value) for name, value in event.items()}
 
 
+def harmless(text: str, *, lines: bool = False) -> str:
+    """A text that does not steer a terminal: what would do so stands there as an escape, line breaks unless `lines`."""
+    return STEERING.sub(lambda found: found[0] if lines and found[0] in "\n\t" else _escape(found[0]), text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _disarm(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Other values than texts are shown by their `repr`, which has no such characters."""
+    texts = {name: value for name, value in event.items() if isinstance(value, str)}
+    return {**event, **{name: harmless(text, lines=name in BLOCKS) for name, text in texts.items()}}
+
+
+def _traceback(file: TextIO, error: Any) -> None:
+    """Without the values of variables, which the renderer's own way shows, secrets among them."""
+    written = io.StringIO()
+    structlog.dev.plain_traceback(written, error)
+    file.write(harmless(written.getvalue(), lines=True))
+
+
 def configure(level: str, form: str) -> None:
     """Sends all log lines to stderr in one form; libraries that use the standard module follow."""
     console = form == "console" or (form == "auto" and sys.stderr.isatty())
@@ -43,7 +71,7 @@ def configure(level: str, form: str) -> None:
         _mask,
     ]
     render: list[Any] = (
-        [structlog.dev.ConsoleRenderer()]
+        [_disarm, structlog.dev.ConsoleRenderer(exception_formatter=_traceback)]
         if console
         else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     )
@@ -61,6 +89,17 @@ def configure(level: str, form: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
+
+
+@contextlib.contextmanager
+def silent() -> Generator[None]:
+    """Writes no log line meanwhile: for commands that report in their own words what they find."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
 
 
 def _drop_record(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -37,6 +37,7 @@ WRITERS_MAX = 4
 ATTEMPTS = 12
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.005, 1.0
 CLOSE_TIMEOUT_SECONDS = 10.0
+UNIQUE = "constraint_unique"
 
 _PG: Any = asyncpg  # asyncpg carries no types
 
@@ -133,6 +134,11 @@ class PostgresBackend:
         for _ in range(ATTEMPTS - 1):
             try:
                 return await self._attempt(work, begin)
+            except Conflict as error:
+                # PostgreSQL may see two that race for a key collide before it sees that they race. Alone, it is true.
+                if begin != _RACE or error.code != UNIQUE:
+                    raise
+                begin = _ALONE
             except TryAgain as error:
                 if error.lost:
                     await asyncio.sleep(pause)

@@ -24,6 +24,8 @@ FOLDER = Path(__file__).with_name("queries")
 
 # Both databases stop at about 32,766 parameters; a list this long should be a join or a page anyway.
 LIST_MAX = 10_000
+# Rows inserted by one statement: with more, the time for each row no longer falls.
+BULK_MAX = 64
 
 # What is matched without a named group (literals, comments, casts) is copied as it stands.
 TOKEN = re.compile(
@@ -168,6 +170,20 @@ class QuerySet:
 
     def __iter__(self) -> Iterator[Query]:
         return iter(self._queries.values())
+
+
+def in_bulk(query: Query, rows: Sequence[dict[str, Any]]) -> Iterator[tuple[Query, dict[str, Any]]]:
+    """Fill the `{rows}` of an `INSERT … VALUES {rows}` with many rows, in pieces of powers of two: few statements."""
+    start = 0
+    while start < len(rows):
+        size = min(BULK_MAX, 1 << ((len(rows) - start).bit_length() - 1))
+        part = rows[start : start + size]
+        marks = ", ".join(f"({', '.join(f':{name}_{index}' for name in part[0])})" for index in range(size))
+        yield (
+            query.with_(rows=marks),
+            {f"{name}_{index}": value for index, row in enumerate(part) for name, value in row.items()},
+        )
+        start += size
 
 
 def load(name: str, folder: Path | str = FOLDER) -> QuerySet:

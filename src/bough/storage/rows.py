@@ -59,24 +59,34 @@ def _structs(
             break
         positional.append(name)
     named = [name for name in fields if name in columns and name not in positional]
-    used = positional + named
-    fixes = _fixes(query, [(name, fields[name].type) for name in used])
-    if tuple(positional) == columns and not fixes:
+    fixes = {name: _fix(query, name, fields[name].type) for name in (*positional, *named)}
+    if tuple(positional) == columns and not any(fixes.values()):
         return lambda found: [struct(*row) for row in found]
-    order = None if tuple(used) == columns else [columns.index(name) for name in used]
-    count = len(positional)
+    return _compiled(struct, columns, positional, named, fixes)
 
-    def build(found: Iterable[Any]) -> list[Any]:
-        built: list[Any] = []
-        for row in found:
-            values = _fixed(list(row) if order is None else [row[index] for index in order], fixes)
-            if named:
-                built.append(struct(*values[:count], **dict(zip(named, values[count:], strict=True))))
-            else:
-                built.append(struct(*values))
-        return built
 
-    return build
+def _compiled(
+    struct: type[msgspec.Struct],
+    columns: tuple[str, ...],
+    positional: list[str],
+    named: list[str],
+    fixes: dict[str, Fix | None],
+) -> Callable[[Iterable[Any]], list[Any]]:
+    """The same written out for these columns, which takes a third of the time of a loop over them."""
+
+    def spelled(name: str) -> str:
+        value = f"c{columns.index(name)}"
+        fix = fixes[name]
+        if fix is None:
+            return value
+        if fix is _raw:
+            return f"(Raw({value}) if {value}.__class__ is str else None if {value} is None else fix_{name}({value}))"
+        return f"(None if {value} is None else fix_{name}({value}))"
+
+    arguments = [*map(spelled, positional), *(f"{name}={spelled(name)}" for name in named)]
+    row = "".join(f"c{index}, " for index in range(len(columns)))
+    names = {"struct": struct, "Raw": msgspec.Raw, **{f"fix_{name}": fix for name, fix in fixes.items()}}
+    return eval(f"lambda found: [struct({', '.join(arguments)}) for {row} in found]", names)
 
 
 def _fixed(values: list[Any], fixes: list[tuple[int, Fix]]) -> list[Any]:

@@ -25,6 +25,7 @@ BUSY_TIMEOUT_SECONDS = 5.0
 STATEMENTS_KEPT = 512
 # Page cache of each connection. No mmap: its pages count as ours, and memory would grow with the file.
 CACHE_KIB = 4_096
+PAGE_BYTES = 4_096
 # A burst may grow the log; it is cut back to this at the next checkpoint.
 WAL_KEPT_BYTES = 16 * 1024 * 1024
 
@@ -68,6 +69,8 @@ def _configure(connection: sqlite3.Connection, path: Path, synchronous: Synchron
             )
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
+        # The writer folds the log when it is quiet; SQLite by itself only if it never is.
+        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_KEPT_BYTES // PAGE_BYTES}")
         connection.execute("PRAGMA foreign_keys = ON")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     # As in PostgreSQL; and only so can `id LIKE '019a3af2%'` use an index.

@@ -6,6 +6,7 @@ Opening and closing the connection is left to `sqlite`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import queue
 import sqlite3
@@ -21,6 +22,10 @@ T = TypeVar("T")
 
 # Nobody in a group is answered before its commit, so a group must stay a matter of a few milliseconds.
 GROUP_MAX = 100
+# After so many changed rows, the log is folded into the file as soon as nobody has written for a moment: done in the
+# middle of a commit, as SQLite would do it, it makes whoever waits for that commit wait for the disk.
+FOLD_AFTER = 200
+QUIET_SECONDS = 0.2
 
 
 class _GroupLost(Exception):
@@ -54,6 +59,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed: asyncio.Future[None] | None = None
+        self._folded = 0
         # A daemon, so that a program that forgets to close still ends; the file survives that like any crash.
         self._thread = threading.Thread(target=self._serve, name="bough-sqlite-writer", daemon=True)
         self._thread.start()
@@ -77,7 +83,7 @@ class Writer:
         last = False
         while not last:
             group: list[_Job] = []
-            job = self._jobs.get()
+            job = self._next()
             while job is not None:
                 group.append(job)
                 if len(group) == GROUP_MAX or self._jobs.empty():
@@ -91,6 +97,21 @@ class Writer:
             self._finish()
         finally:
             self._tell(self._end)
+
+    def _next(self) -> _Job | None:
+        """The next job, whenever it comes; the log is folded meanwhile if that is due."""
+        if self._connection.total_changes - self._folded >= FOLD_AFTER:
+            try:
+                return self._jobs.get(timeout=QUIET_SECONDS)
+            except queue.Empty:
+                self._fold()
+        return self._jobs.get()
+
+    def _fold(self) -> None:
+        self._folded = self._connection.total_changes
+        # As far as no reader is in the way; the rest is for the next time.
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _run(self, group: list[_Job]) -> None:
         """Run a group in one transaction: a failed work is undone alone, a failed commit fails them all."""

@@ -1,13 +1,24 @@
-"""What the tests of the running core share: agents of one's own in the catalog, and sessions in one line."""
+"""What the tests of the running core share: agents of one's own in the catalog, sessions in one line, a look at who is
+left. What a test is about it says itself."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
-from bough.testing.client import Client
-from bough.testing.server import Running
+import psutil
+
+from bough.agents.keeper.launcher import Keepers
+from bough.testing.client import PATIENCE, Client
+from bough.testing.repos import make_repo
+from bough.testing.server import Running, ServerProcess
+
+MARK = "HERON"
+"""A variable in a session's environment by which the processes of its agent are known."""
 
 
 def add_agent(folder: Path, name: str, command: list[str], **fields: Any) -> None:
@@ -30,6 +41,42 @@ async def open_session(server: Running, **fields: Any) -> str:
     number = len(list(server.root.iterdir()))
     repo = await client.repo(server.repo(f"repo{number}"))
     return (await client.session(repo["id"], **fields))["id"]
+
+
+async def open_in(server: ServerProcess, client: Client, **fields: Any) -> str:
+    """A session of a server in a process of its own."""
+    repo = await client.repo(make_repo(server.root / "repo"))
+    return (await client.session(repo["id"], **fields))["id"]
+
+
+def agents_with(mark: Path) -> list[int]:
+    """The agents of sessions with this mark, and what they started."""
+    return [one.pid for one in psutil.process_iter() if _environment(one).get(MARK) == str(mark)]
+
+
+def _environment(process: psutil.Process) -> dict[str, str]:
+    try:
+        return process.environ()
+    except psutil.Error:
+        return {}
+
+
+async def nobody_left(data: Path, mark: Path) -> None:
+    """Waits until no keeper of a data folder and no agent with this mark is left."""
+    keepers = Keepers(data / "keepers")
+    async with asyncio.timeout(PATIENCE):
+        while keepers.names() or agents_with(mark):  # noqa: ASYNC110 - nobody tells of processes that are not ours
+            await asyncio.sleep(0.02)
+
+
+@contextlib.asynccontextmanager
+async def none_left_behind(data: Path) -> AsyncGenerator[None]:
+    """Ends the keepers of a data folder after a test, however that went."""
+    try:
+        yield
+    finally:
+        keepers = Keepers(data / "keepers")
+        await asyncio.gather(*(keepers.drop(name) for name in keepers.names()))
 
 
 async def messages(client: Client, session_id: str, kind: str) -> list[dict[str, Any]]:

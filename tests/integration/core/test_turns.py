@@ -156,7 +156,7 @@ async def test_a_silent_agent_fails_with_its_command_named(tmp_path: Path) -> No
         task = await client.ask(session, "hello")
         assert task["status"] == "failed"
         assert "bough.testing.agents.silent did not answer initialize within 0.3 s" in task["error"]["message"]
-        assert server.services.runner.lives == {}
+        assert len(server.services.runner.lives) == 0
 
 
 async def test_an_agent_that_ignores_cancel_is_ended(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ async def test_an_agent_that_ignores_cancel_is_ended(tmp_path: Path) -> None:
         cancelled = await client.call("DELETE", f"/api/sessions/{session}")
         assert cancelled["status"] == "cancelled"
         assert (await client.get(f"/api/tasks/{task}"))["status"] == "cancelled"
-        assert server.services.runner.lives == {}
+        assert len(server.services.runner.lives) == 0
 
 
 async def test_without_load_and_resume_the_transcript_is_replayed(tmp_path: Path) -> None:
@@ -180,7 +180,9 @@ async def test_without_load_and_resume_the_transcript_is_replayed(tmp_path: Path
         client = server.client
         session = await open_session(server, agent="forgetful")
         await client.ask(session, "remember the word heron")
-        await server.services.runner.rest(session)
+        live = server.services.runner.lives.get(session)
+        assert live is not None
+        await server.services.runner.lives.rest(live)
         await client.ask(session, "[[recall]]")
         recalled = (await client.texts(session))[-1]
         assert "remember the word heron" in recalled and "[[recall]]" in recalled

@@ -67,6 +67,7 @@ CREATE INDEX mcp_servers_tail ON mcp_servers (substr(id, 29));
 CREATE TABLE mcp_server_private (
     mcp_server_id TEXT PRIMARY KEY REFERENCES mcp_servers (id) ON DELETE CASCADE,
     env JSON NOT NULL,
+    url TEXT,
     headers JSON NOT NULL
 );
 
@@ -135,6 +136,7 @@ CREATE TABLE tasks (
     status TEXT NOT NULL,
     attempt BIGINT NOT NULL,
     sent_attempt BIGINT NOT NULL,
+    held BOOLEAN NOT NULL,
     stop_reason TEXT,
     error JSON,
     git_before JSON,
@@ -165,6 +167,8 @@ CREATE TABLE messages (
     updated_at TEXT NOT NULL
 );
 CREATE UNIQUE INDEX messages_position ON messages (session_id, position);
+-- Which messages a transcript has, and in which version, without touching them.
+CREATE INDEX messages_versions ON messages (session_id, position, id, updated_at);
 CREATE INDEX messages_updated ON messages (session_id, updated_at);
 CREATE INDEX messages_task ON messages (task_id);
 CREATE INDEX messages_tail ON messages (substr(id, 29));
@@ -173,6 +177,7 @@ CREATE TABLE approvals (
     id TEXT PRIMARY KEY,
     session_id TEXT NOT NULL REFERENCES sessions (id),
     task_id TEXT NOT NULL REFERENCES tasks (id),
+    attempt BIGINT NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('pending', 'allowed', 'denied', 'cancelled', 'expired')),
     title TEXT NOT NULL,
     tool_kind TEXT NOT NULL,

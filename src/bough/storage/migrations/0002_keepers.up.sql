@@ -7,5 +7,6 @@ CREATE TABLE keepers (
     has_modes BOOLEAN NOT NULL,
     options JSON NOT NULL,
     needs_history BOOLEAN NOT NULL,
+    made_of TEXT NOT NULL,
     created_at TEXT NOT NULL
 );

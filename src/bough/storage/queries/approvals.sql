@@ -1,8 +1,9 @@
 -- name: add
 -- Asks a person.
-INSERT INTO approvals (id, session_id, task_id, status, title, tool_kind, tool_call, options, request_id,
+INSERT INTO approvals (id, session_id, task_id, attempt, status, title, tool_kind, tool_call, options, request_id,
                        created_at, updated_at)
-VALUES (:id, :session_id, :task_id, 'pending', :title, :tool_kind, :tool_call, :options, :request_id, :now, :now)
+VALUES (:id, :session_id, :task_id, :attempt, 'pending', :title, :tool_kind, :tool_call, :options, :request_id,
+        :now, :now)
 RETURNING *
 
 -- name: get
@@ -23,13 +24,18 @@ UPDATE approvals SET status = :status, option_id = :option_id, decision = :decis
                      decided_at = :now, updated_at = :now
 WHERE id = :id AND status = 'pending' RETURNING *
 
--- name: of_task
--- All questions of a turn, in the order in which they were asked.
-SELECT * FROM approvals WHERE task_id = :task_id ORDER BY created_at, id
+-- name: of_attempt
+-- All questions of one attempt at a task, in the order in which they were asked: no other agent ever asked them.
+SELECT * FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND tool_kind <> 'interrupted'
+ORDER BY created_at, id
 
 -- name: pending_of_task
 -- How many questions of a turn are open.
 SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending'
+
+-- name: denied
+-- How many questions of one attempt were not allowed.
+SELECT count(*) FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND status <> 'allowed'
 
 -- name: withdraw
 -- Questions of a turn that ended are no longer asked.

@@ -2,10 +2,9 @@
 -- Reserves cursors; the row stays locked until commit, so cursors follow the order of commits on PostgreSQL too.
 UPDATE counters SET value = value + :count WHERE name = 'event' RETURNING value
 
--- name: add
--- Stores one event.
-INSERT INTO events (cursor, type, session_id, object_id, data, created_at)
-VALUES (:cursor, :type, :session_id, :object_id, :data, :created_at)
+-- name: add_all
+-- Stores events.
+INSERT INTO events (cursor, type, session_id, object_id, data, created_at) VALUES {rows}
 
 -- name: after
 -- The events after a cursor, in order.
@@ -28,3 +27,7 @@ SELECT min(cursor) FROM events
 -- name: prune
 -- Forgets events up to a cursor.
 DELETE FROM events WHERE cursor <= :cursor
+
+-- name: remove_of_session
+-- Forgets all that was told of a session.
+DELETE FROM events WHERE session_id = :session_id

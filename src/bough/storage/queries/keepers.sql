@@ -1,7 +1,7 @@
 -- name: add
 -- A keeper is about to be started for a session.
-INSERT INTO keepers (id, session_id, ready, stored, has_modes, options, needs_history, created_at)
-VALUES (:id, :session_id, FALSE, 0, FALSE, '[]', FALSE, :now)
+INSERT INTO keepers (id, session_id, ready, stored, has_modes, options, needs_history, made_of, created_at)
+VALUES (:id, :session_id, FALSE, 0, FALSE, '[]', FALSE, :made_of, :now)
 
 -- name: ready
 -- Its agent has opened the conversation: from now on it can be found again.
@@ -19,6 +19,10 @@ UPDATE keepers SET needs_history = FALSE WHERE id = :id
 -- name: all
 -- All keepers that should be there.
 SELECT * FROM keepers ORDER BY id
+
+-- name: of_session
+-- The keeper of a session, if one is or was there.
+SELECT id FROM keepers WHERE session_id = :session_id
 
 -- name: remove
 -- A keeper is gone.

@@ -3,6 +3,11 @@
 INSERT INTO messages (id, session_id, task_id, position, role, content, created_at, updated_at)
 VALUES (:id, :session_id, :task_id, :position, :role, :content, :now, :now) RETURNING *
 
+-- name: add_all
+-- Stores many messages; what is there already, because a commit was not known to have worked, is written again.
+INSERT INTO messages (id, session_id, task_id, position, role, content, created_at, updated_at) VALUES {rows}
+ON CONFLICT (id) DO UPDATE SET content = excluded.content, updated_at = excluded.updated_at
+
 -- name: get
 -- One message.
 SELECT * FROM messages WHERE id = :id
@@ -28,19 +33,30 @@ WHERE task_id = :task_id AND position >= :queued_base RETURNING *
 
 -- name: all
 -- The whole transcript of a session in order.
-SELECT * FROM messages WHERE session_id = :session_id ORDER BY position
+SELECT {columns} FROM messages WHERE session_id = :session_id ORDER BY position
 
 -- name: first
--- The oldest messages of a session after a position.
-SELECT * FROM messages WHERE session_id = :session_id AND position > :position ORDER BY position LIMIT :limit
+-- The oldest messages of a session between two positions.
+SELECT {columns} FROM messages WHERE session_id = :session_id AND position > :low AND position < :high
+ORDER BY position LIMIT :limit
 
 -- name: last
--- The newest messages of a session before a position, newest first.
-SELECT * FROM messages WHERE session_id = :session_id AND position < :position ORDER BY position DESC LIMIT :limit
+-- The newest messages of a session between two positions, newest first.
+SELECT {columns} FROM messages WHERE session_id = :session_id AND position > :low AND position < :high
+ORDER BY position DESC LIMIT :limit
 
--- name: since
--- Messages of a session that changed after a moment, in order of the conversation.
-SELECT * FROM messages WHERE session_id = :session_id AND updated_at > :since ORDER BY position LIMIT :limit
+-- name: moment
+-- When the last of the next so many changes after a moment was; none if there are fewer.
+SELECT updated_at FROM messages
+WHERE session_id = :session_id AND updated_at > :since AND position > :low AND position < :high
+ORDER BY updated_at LIMIT 1 OFFSET :skip
+
+-- name: changed
+-- Messages of a session that changed after one moment and not after another, in the order of their changes.
+SELECT * FROM messages
+WHERE session_id = :session_id AND updated_at > :since AND updated_at <= :until
+  AND position > :low AND position < :high
+ORDER BY updated_at, position
 
 -- name: of_task
 -- What one turn said.

@@ -23,7 +23,7 @@ SELECT * FROM sessions WHERE id = :id
 
 -- name: page
 -- Sessions, newest first.
-SELECT * FROM sessions WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+SELECT {columns} FROM sessions WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
 
 -- name: count
 -- How many sessions a filter leaves.
@@ -84,10 +84,6 @@ WHERE s.status = 'active' AND s.activity IN ('idle', 'not_started') AND s.active
     SELECT 1 FROM below b JOIN tasks t ON t.session_id = b.id WHERE t.ended_at IS NULL
   )
 ORDER BY s.active_at LIMIT :limit
-
--- name: next_idle
--- The oldest idle clock that is running.
-SELECT min(active_at) FROM sessions WHERE status = 'active' AND activity IN ('idle', 'not_started')
 
 -- name: remove_private
 -- Forgets what nobody was shown.

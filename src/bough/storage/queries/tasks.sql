@@ -1,8 +1,8 @@
 -- name: add
 -- Queues a prompt.
 INSERT INTO tasks (id, session_id, position, prompt, source, source_session_id, status, attempt, sent_attempt,
-                   tool_use_count, created_at, updated_at)
-VALUES (:id, :session_id, :position, :prompt, :source, :source_session_id, 'queued', 0, 0, 0, :now, :now)
+                   held, tool_use_count, created_at, updated_at)
+VALUES (:id, :session_id, :position, :prompt, :source, :source_session_id, 'queued', 0, 0, false, 0, :now, :now)
 RETURNING *
 
 -- name: get
@@ -36,8 +36,8 @@ UPDATE tasks SET status = 'dispatching', attempt = attempt + 1, updated_at = :no
 WHERE id = (
     SELECT t.id FROM tasks t JOIN sessions s ON s.id = t.session_id
     WHERE t.session_id = :session_id AND t.ended_at IS NULL AND s.status = 'active'
-      AND t.status IN ('queued', 'interrupted') AND (t.status = 'interrupted' OR NOT s.queue_paused)
-    ORDER BY t.position LIMIT 1
+      AND (t.status = 'interrupted' AND NOT t.held OR t.status = 'queued' AND NOT s.queue_paused)
+      AND t.position = (SELECT min(h.position) FROM tasks h WHERE h.session_id = s.id AND h.ended_at IS NULL)
 ) AND NOT EXISTS (
     SELECT 1 FROM tasks o WHERE o.session_id = :session_id AND o.ended_at IS NULL
       AND o.status IN ('dispatching', 'running', 'waiting_permission', 'stopping')
@@ -50,8 +50,8 @@ SELECT s.id AS session_id, s.root_session_id, t.created_at,
          WHERE r.root_session_id = s.root_session_id AND u.ended_at IS NULL
            AND u.status IN ('dispatching', 'running', 'stopping')) AS under_way
 FROM tasks t JOIN sessions s ON s.id = t.session_id
-WHERE t.ended_at IS NULL AND t.status IN ('queued', 'interrupted') AND s.status = 'active'
-  AND (t.status = 'interrupted' OR NOT s.queue_paused)
+WHERE t.ended_at IS NULL AND s.status = 'active'
+  AND (t.status = 'interrupted' AND NOT t.held OR t.status = 'queued' AND NOT s.queue_paused)
   AND t.position = (SELECT min(h.position) FROM tasks h WHERE h.session_id = s.id AND h.ended_at IS NULL)
 
 -- name: patch

@@ -1,0 +1,101 @@
+"""Interruptions: a turn whose agent died waits for its next attempt, which comes by itself, when a person says so, or
+when the session is resumed (policy `on_interrupt`). Starting that attempt is the scheduler's."""
+
+from __future__ import annotations
+
+from bough.core import lifecycle, rows
+from bough.core.folding import Fold
+from bough.core.rows import MESSAGES, TASKS
+from bough.core.store import Change
+from bough.core.turns import Outcome, failure, finish
+from bough.errors import BoughError
+from bough.model import message
+from bough.model.approval import Approval, Option
+from bough.model.message import Message
+from bough.model.session import Session
+from bough.model.task import Task
+from bough.settings import OnInterrupt
+
+INTERRUPTED = "interrupted"
+"""The kind of an approval that asks whether such a turn goes on, and the stop reason of one that does not."""
+QUESTION = "The agent ended in the middle of this turn. Start it again and tell it to go on?"
+OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
+WHAT_NEXT: dict[OnInterrupt, str] = {
+    "continue": "It is started again and told to go on.",
+    "ask": "Whether it is started again and told to go on is asked.",
+    "hold": "Resume the session to have it started again and told to go on.",
+}
+
+
+async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInterrupt) -> None:
+    """The agent is gone: its task is interrupted, and goes on by policy. A prompt that never left just goes."""
+    interrupted = await rows.move_task(change, task.id, "interrupted")
+    if interrupted is None:
+        # It was being stopped: this is how it stopped.
+        await finish(change, task, Outcome("failed", error=error), 0, None)
+        return
+    if interrupted.sent_attempt != interrupted.attempt:
+        policy = "continue"
+    await lifecycle.withdraw_approvals(change, task.id)
+    await close_entries(change, task.id)
+    await rows.add_message(change, task.session_id, task.id, "system", failure(error, WHAT_NEXT[policy]))
+    if policy != "continue":
+        await rows.update_task(change, task.id, held=True)
+    if policy == "ask":
+        await rows.add_approval(
+            change, task, title=QUESTION, tool_kind=INTERRUPTED, tool_call={}, options=OPTIONS, request_id=None
+        )
+    activity = "waiting_permission" if policy == "ask" else "idle"
+    await rows.update_session(change, task.session_id, activity=activity)
+    change.wake()
+
+
+async def close_entries(change: Change, task_id: str) -> None:
+    """What a turn without an agent left open in the transcript will not grow any more."""
+    fold = Fold()
+    fold.restore(await change.tx.all(MESSAGES.of_task, Message, task_id=task_id))
+    fold.close()
+    for entry in fold.dirty:
+        closed = await change.tx.one(MESSAGES.rewrite, Message, id=entry.id, content=entry.content(), now=change.now)
+        if closed is not None:
+            change.message("message.patched", closed)
+
+
+async def go_on(change: Change, session: Session) -> Session:
+    """Somebody turns to a session again: its queue moves, and a turn that was held has its next attempt."""
+    for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
+        if task.held:
+            await lifecycle.withdraw_approvals(change, task.id)
+            session = await _let_go(change, task)
+    if session.queue_paused:
+        session = await rows.update_session(change, session.id, queue_paused=False)
+    return session
+
+
+async def drop(change: Change, task: Task) -> Task:
+    """Ends an interrupted turn instead of trying it again."""
+    await lifecycle.withdraw_approvals(change, task.id)
+    ended = await rows.end_task(change, task.id, "cancelled", stop_reason=INTERRUPTED)
+    assert ended is not None
+    text = message.cancelled("The turn was interrupted, and is not tried again.", INTERRUPTED)
+    await rows.add_message(change, task.session_id, task.id, "system", text)
+    await rows.update_session(change, task.session_id, activity="idle", active_at=change.now)
+    change.wake()
+    return ended
+
+
+async def decided(change: Change, approval: Approval) -> None:
+    """A person has said whether an interrupted turn goes on."""
+    task = await rows.task(change.tx, approval.task_id)
+    if task.status != "interrupted":
+        return
+    if approval.status == "allowed":
+        await _let_go(change, task)
+    else:
+        await drop(change, task)
+
+
+async def _let_go(change: Change, task: Task) -> Session:
+    await rows.update_task(change, task.id, held=False)
+    change.wake()
+    return await rows.update_session(change, task.session_id, activity="idle")

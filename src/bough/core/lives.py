@@ -1,0 +1,194 @@
+"""Every live agent of this server: woken for its session, found again after a restart, put to rest. What one is told to
+do is `runner`; who may have one is `scheduler`."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+
+import msgspec
+import structlog
+
+from bough.agents.catalog import Catalog
+from bough.agents.launcher import Launcher
+from bough.agents.outlast import outlast
+from bough.core import mcp_servers
+from bough.core.hub import Hub
+from bough.core.live import Ask, Live, Opened, environment
+from bough.core.past import SessionPast
+from bough.core.recorder import Recorder
+from bough.core.rows import KEEPERS, SESSIONS
+from bough.core.store import Change, Store
+from bough.model.ids import new_id
+from bough.model.message import raw
+from bough.model.session import Session
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.agents")
+
+
+class Private(msgspec.Struct):
+    """What of a session nobody is shown."""
+
+    env: msgspec.Raw
+    agent_session_id: str | None
+
+
+class Keeper(msgspec.Struct):
+    """A row of `keepers`: who holds a session's agent, how much of what it said is stored, what it was started with."""
+
+    id: str
+    session_id: str
+    ready: bool
+    stored: int
+    has_modes: bool
+    options: msgspec.Raw
+    needs_history: bool
+    made_of: str
+    created_at: str
+
+
+class Lives:
+    """The live agents by their sessions; a session has one at most."""
+
+    def __init__(self, store: Store, hub: Hub, settings: Settings, catalog: Catalog, launcher: Launcher) -> None:
+        self._store = store
+        self._hub = hub
+        self._settings = settings
+        self._catalog = catalog
+        self._launcher = launcher
+        self._lives: dict[str, Live] = {}
+        self._rests: dict[Live, asyncio.Task[None]] = {}
+
+    def get(self, session_id: str) -> Live | None:
+        return self._lives.get(session_id)
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._lives
+
+    def __iter__(self) -> Iterator[Live]:
+        return iter(list(self._lives.values()))
+
+    def __len__(self) -> int:
+        return len(self._lives)
+
+    async def awake(self, session: Session, ask: Ask) -> Live:
+        """The agent of a session, as the session wants it now; whoever was started otherwise is started anew."""
+        live = self._lives.get(session.id)
+        private, made_of = await self._store.read(lambda tx: _wanted(tx, session))
+        if live is not None and (live.down or live.resting or live.made_of != made_of):
+            await self.rest(live)
+            live = None
+        if live is None:
+            live = await self._wake(session, private, made_of, ask)
+        live.busy = True
+        return live
+
+    async def _wake(self, session: Session, private: Private, made_of: str, ask: Ask) -> Live:
+        entry = self._catalog.get(session.agent)
+        await self._clear(session)
+        keeper_id = new_id()
+
+        async def announce(change: Change) -> None:
+            await change.tx.run(KEEPERS.add, id=keeper_id, session_id=session.id, made_of=made_of, now=change.now)
+
+        await self._store.write(announce)
+        try:
+            env = environment(entry, msgspec.json.decode(private.env, type=dict[str, str]))
+            link = await self._launcher.start(keeper_id, entry.command, cwd=session.cwd, env=env)
+        except BaseException:
+            await self.drop(keeper_id)
+            raise
+        recorder = Recorder(self._store, self._hub, session.id, keeper_id)
+        live = Live(session.id, keeper_id, made_of, entry, recorder, link, ask)
+        live.busy = True
+        self._lives[session.id] = live
+        try:
+            past = SessionPast(self._store, session)
+            opened = await live.wake(session, self._settings, private.agent_session_id, past)
+            await self._store.write(lambda change: _ready(change, live, opened))
+        except BaseException:
+            await self.rest(live)
+            raise
+        return live
+
+    async def _clear(self, session: Session) -> None:
+        """Ends what an agent that could not be put to rest in order has left; AgentFailed if it cannot be ended."""
+        left: str | None = await self._store.read(lambda tx: tx.value(KEEPERS.of_session, session_id=session.id))
+        if left is not None:
+            await self.drop(left)
+
+    async def find(self, keeper: Keeper, session: Session, ask: Ask) -> Live:
+        """Takes over an agent that an earlier server has woken; what it said since then comes with `listen`."""
+        entry = self._catalog.get(session.agent)
+        link = await self._launcher.attach(keeper.id, keeper.stored)
+        private, _ = await self._store.read(lambda tx: _wanted(tx, session))
+        recorder = Recorder(self._store, self._hub, session.id, keeper.id)
+        recorder.heard(keeper.stored)
+        live = Live(session.id, keeper.id, keeper.made_of, entry, recorder, link, ask)
+        self._lives[session.id] = live
+        options = msgspec.json.decode(keeper.options, type=list[str])
+        live.take_up(Opened(private.agent_session_id or "", keeper.has_modes, options))
+        if keeper.needs_history:
+            live.history = await SessionPast(self._store, session).history()
+        return live
+
+    async def rest(self, live: Live) -> None:
+        """Ends an agent's process; the next prompt wakes another. Several may ask for it at once."""
+        if live not in self._rests:
+            self._rests[live] = asyncio.create_task(self._rest(live), name=f"rest {live.session_id}")
+        await outlast(self._rests[live])
+
+    async def _rest(self, live: Live) -> None:
+        # It counts as here until nothing is left of it: a session has one keeper, and the next one must find none.
+        try:
+            await live.rest()
+            await self.drop(live.keeper_id)
+        finally:
+            if self._lives.get(live.session_id) is live:
+                del self._lives[live.session_id]
+            del self._rests[live]
+
+    async def drop(self, keeper_id: str) -> None:
+        """Ends a keeper and whatever is left of its agent."""
+        await self._launcher.drop(keeper_id)
+        await self._store.write(lambda change: change.tx.run(KEEPERS.remove, id=keeper_id))
+
+    def let_go(self) -> None:
+        """The server is about to end: agents at work are to go on without it."""
+        for live in self:
+            live.let_go()
+
+    async def close(self) -> None:
+        """Leaves agents at work to their keepers, and puts the others to rest."""
+        ends = [
+            live.leave() if live.busy and not live.resting and not self._settings.stop_agents else self.rest(live)
+            for live in self
+        ]
+        for error in await asyncio.gather(*ends, return_exceptions=True):
+            if isinstance(error, BaseException):
+                log.warning("agent_not_left_in_order", error=repr(error))
+
+
+async def _wanted(tx: Tx, session: Session) -> tuple[Private, str]:
+    """The private part of a session, and a fingerprint of all that an agent takes in only when it starts."""
+    private = await tx.one(SESSIONS.private, Private, id=session.id)
+    assert private is not None
+    ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
+    servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
+    wanted = [msgspec.json.decode(private.env), servers]
+    return private, hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).hexdigest()
+
+
+async def _ready(change: Change, live: Live, opened: Opened) -> None:
+    await change.tx.run(
+        KEEPERS.ready,
+        id=live.keeper_id,
+        stored=live.recorder.last,
+        has_modes=opened.has_modes,
+        options=raw(opened.options),
+        needs_history=bool(live.history),
+    )
+    await change.tx.run(SESSIONS.set_agent_session, id=live.session_id, agent_session_id=opened.agent_session_id)

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bough.core.services import Services
+    from bough.settings import Settings
 
 
 def main() -> None:
@@ -12,6 +18,12 @@ def main() -> None:
 
         sys.exit(demo_agent(sys.argv[2:]))
     from bough.api.cli.commands import run
+
+    sys.exit(run(_running))
+
+
+def _running(settings: Settings) -> AbstractAsyncContextManager[Services]:
+    """A whole server; loaded only now, since most commands only ask one."""
     from bough.app import running
 
-    sys.exit(run(running))
+    return running(settings)

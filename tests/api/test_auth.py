@@ -89,7 +89,7 @@ async def test_the_link_is_traded_for_a_cookie(server: Running) -> None:
         assert answer.headers["location"] == "/"
         cookie = answer.headers["set-cookie"]
         parts = {part.strip().lower() for part in cookie.split(";")[1:]}
-        assert {"httponly", "samesite=strict", "path=/"} <= parts
+        assert {"httponly", "samesite=strict", "path=/", f"max-age={30 * 24 * 3600}"} <= parts
         assert cookie.startswith(f"bough_{port(server)}=")
         assert server.token not in cookie
         page = await http.get("/")
@@ -164,6 +164,9 @@ async def test_foreign_origins_are_refused(server: Running) -> None:
         "http://[",
         "file://",
         address,
+        f"https://{address}",
+        f"HTTP://{address}/",
+        f"http://user@{address}",
     ]
     body = {"name": "made by a stranger"}
     for origin in foreign:

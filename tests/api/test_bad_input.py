@@ -87,6 +87,36 @@ async def test_other_kinds_of_content(server: Running, prompt: str) -> None:
         refused(answer, 400)
 
 
+async def test_refusals_say_what_would_do(server: Running, prompt: str) -> None:
+    """A4: a sentence names the parameter as the caller does, the values there are and the limits, in our own words."""
+    http = server.client.http
+    session = prompt.removesuffix("/prompt")
+    new = {"name": "a", "transport": "pigeon"}
+    for answer, status, code, words in (
+        (await http.post("/api/repos"), 400, "bad_request", ("body", "JSON")),
+        (await http.get("/api/boards?limit=0"), 400, "bad_limit", ("limit", "1", "500")),
+        (await http.get("/api/boards?limit=x"), 400, "bad_limit", ("limit", "number")),
+        (await http.get(f"{session}/messages?limit=0"), 400, "bad_limit", ("limit", "10000")),
+        (await http.get("/api/boards?offset=-1"), 400, "bad_offset", ("offset", "0")),
+        (await http.get(f"{session}/export?format=pdf"), 400, "bad_request", ("format", "json", "markdown")),
+        (await http.delete(f"{session}?worktree=burn"), 400, "bad_request", ("worktree", "keep")),
+        (await http.get("/api/sessions?archived=x"), 400, "bad_request", ("archived", "true", "false")),
+        (await http.post("/api/mcp-servers", json=new), 400, "bad_request", ("transport", "stdio", "http", "sse")),
+        (await http.patch(session, json={"permissionMode": "x"}), 400, "bad_request", ("permissionMode", "on-failure")),
+        (await http.post(prompt, content=rb'{"text": "\udc00"}'), 400, "text_not_unicode", ("surrogate",)),
+        (await http.post(prompt, content=rb'{"text": "\ud83c\ud83c"}'), 400, "text_not_unicode", ("surrogate",)),
+        (await http.post(prompt, content=b"a" * 9_000_000), 413, "body_too_large", ("8388608", "bytes")),
+        (await http.put("/api/boards"), 405, "method_not_allowed", ("PUT", "Allow")),
+        (await http.get("/api/nothing"), 404, "not_found", ("/api/nothing",)),
+    ):
+        message = refused(answer, status, code)["message"]
+        assert all(word in message for word in words), message
+        assert not any(word in message for word in ("Validation failed", "form:", "'data'", "Entity")), message
+    for text in (r"\ud83c\udf31", r"\\ud83c", r"\\\ud83c\udf31"):
+        answer = await http.patch(session, content=b'{"title": "%b"}' % text.encode(), headers=JSON)
+        assert answer.status_code == 200, answer.text
+
+
 async def test_fields_are_checked_at_every_route(server: Running) -> None:
     """A4: every body of the contract refuses a field that it does not know, and says which."""
     document = await server.client.get("/openapi.json")
@@ -112,12 +142,16 @@ async def test_text_that_cannot_be_stored(server: Running) -> None:
         ("POST", "/api/mcp-servers", {"name": "a\0b", "transport": "http", "url": "http://x"}),
         ("POST", "/api/mcp-servers", {"name": "a", "transport": "http", "url": "http://x\0"}),
         ("POST", "/api/mcp-servers", {"name": "a", "transport": "stdio", "command": "/bin/\0"}),
+        ("POST", "/api/mcp-servers", {"name": "a", "transport": "stdio", "command": "/bin/a", "args": ["\0"]}),
+        ("POST", "/api/mcp-servers", {"name": "a", "transport": "stdio", "command": "/bin/a", "env": {"A": "\0"}}),
+        ("POST", "/api/mcp-servers", {"name": "a", "transport": "http", "url": "http://x", "headers": {"A": "\0"}}),
     ]
-    for field in ("title", "description", "model", "effort", "initialPrompt"):
-        bodies.append(("POST", "/api/sessions", {"repoId": repo["id"], "agent": "demo", field: "a\0b"}))
-    for field in ("title", "description", "model", "effort"):
-        bodies.append(("PATCH", f"/api/sessions/{session['id']}", {field: "a\0b"}))
-    bodies.append(("PATCH", f"/api/sessions/{session['id']}", {"env": {"A": "a\0b"}}))
+    fields = ("title", "description", "model", "effort")
+    new: Json = {"repoId": repo["id"], "agent": "demo"}
+    path = f"/api/sessions/{session['id']}"
+    bodies += [("POST", "/api/sessions", new | {field: "a\0b"}) for field in (*fields, "initialPrompt")]
+    bodies += [("PATCH", path, {field: "a\0b"}) for field in fields]
+    bodies.append(("PATCH", path, {"env": {"A": "a\0b"}}))
     for method, path, body in bodies:
         refused(await client.http.request(method, path, json=body), 400)
     odd = "\u202e\ufeff\u2028🌱 \x01\x7f' \" \\ %s {} </script>"
@@ -126,6 +160,33 @@ async def test_text_that_cannot_be_stored(server: Running) -> None:
     task = await client.prompt(session["id"], odd)
     assert (await client.get(f"/api/tasks/{task}"))["prompt"] == odd
     assert await client.texts(session["id"], "user") == [odd]
+
+
+async def test_what_a_session_cannot_be_given(server: Running) -> None:
+    """R2: an empty model or effort is none, an environment has its limits, and what is wrong with it is said."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = await client.session(repo["id"], model="m[1m]", effort="high")
+    path = f"/api/sessions/{session['id']}"
+    new: Json = {"repoId": session["repoId"], "agent": "demo"}
+    wrong: list[tuple[Json, int, str, str]] = [
+        ({"model": ""}, 400, "bad_choice", "model"),
+        ({"effort": " "}, 400, "bad_choice", "effort"),
+        ({"model": "x" * 201}, 400, "bad_choice", "200"),
+        ({"env": {"KEY": "a\0b"}}, 400, "bad_env", "value"),
+        ({"env": {"K=Y": "b"}}, 400, "bad_env", "name"),
+        ({"env": {"A": "x" * 131_072}}, 413, "env_too_large", "131071"),
+        ({"env": {f"A{number}": "é" * 1000 for number in range(100)}}, 413, "env_too_large", "limit"),
+    ]
+    for body, status, code, word in wrong:
+        for answer in (
+            await client.http.post("/api/sessions", json=new | body),
+            await client.http.patch(path, json=body),
+        ):
+            assert word in refused(answer, status, code)["message"]
+    fresh = await client.call("PATCH", path, json={"model": None, "env": {"A": "x" * 100_000}})
+    assert (fresh["model"], fresh["effort"], fresh["env"]) == (None, "high", {"A": "***"})
+    assert (await client.ask(session["id"], "hello"))["status"] == "completed"
 
 
 async def test_numbers_beyond_all_bounds(server: Running) -> None:
@@ -197,8 +258,7 @@ async def test_every_family_of_errors(server: Running) -> None:
     """A4: one shape and the right status for wrong, missing, conflicting, denied, unknown and busy."""
     client = server.client
     repo = await client.repo(server.repo())
-    for _ in range(5):
-        session = await client.session(repo["id"])
+    session, *_ = [await client.session(repo["id"]) for _ in range(5)]
     await client.post(f"/api/sessions/{session['id']}/complete")
     last = await client.session(repo["id"])
     http = client.http

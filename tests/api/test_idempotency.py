@@ -64,6 +64,45 @@ async def test_a_key_belongs_to_one_request(server: Running) -> None:
     assert (await client.get("/api/tasks"))["total"] == 2
 
 
+async def test_the_spelling_of_an_id_makes_no_other_request(server: Running) -> None:
+    """A4, R5: a key belongs to a route and a record; the record is the same however its id is written."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = await client.session(repo["id"], permissionMode="ask")
+    whole = session["id"]
+    spelled = [whole, whole[-8:], whole[:8], whole.upper(), whole.replace("-", "")]
+
+    async def alike(route: str, body: Json) -> Any:
+        answers = [
+            await client.http.post(f"/api/sessions/{one}/{route}", json=body, **header("same")) for one in spelled
+        ]
+        assert len({answer.content for answer in answers}) == 1, [answer.text for answer in answers]
+        assert answers[0].status_code < 300
+        return answers[0].json()
+
+    task = (await alike("prompt", {"text": "[[run true]]"}))["taskId"]
+    assert (await client.get(f"/api/sessions/{whole}/tasks"))["total"] == 1
+    approval = (await client.approval(whole))["id"]
+    for one in (approval, approval[-8:]):
+        await client.post(f"/api/approvals/{one}", {"decision": "deny", "idempotencyKey": "same"})
+    await client.wait_task(task)
+    await alike("stop", {})
+    await alike("resume", {})
+    await alike("archive", {"archived": True})
+    assert (await client.get(f"/api/sessions/{whole}"))["archived"] is True
+
+
+async def test_one_request_has_one_key(server: Running) -> None:
+    """A4: a header and a body that name different keys contradict each other; the same twice is one."""
+    body = {"name": "board", "idempotencyKey": "one"}
+    error = refused(
+        await server.client.http.post("/api/boards", json=body, **header("two")), 400, "bad_idempotency_key"
+    )
+    assert "header" in error["message"]
+    assert (await server.client.get("/api/boards"))["total"] == 1
+    assert (await server.client.http.post("/api/boards", json=body, **header("one"))).status_code == 201
+
+
 async def test_a_refusal_is_not_kept(server: Running) -> None:
     """A4: a request that was refused may be tried again under its key."""
     client = server.client
@@ -123,9 +162,7 @@ async def test_every_post_keeps_its_answer(server: Running) -> None:
     await twice(f"{mine}/prompt", {"text": "[[run true]]"})
     approval = await client.approval(session["id"])
     await twice(f"/api/approvals/{approval['id']}", {"decision": "deny"})
-    refused(
-        await client.http.post(f"/api/approvals/{approval['id']}", json={"decision": "allow"}, **header("k")), 409
-    )
+    refused(await client.http.post(f"/api/approvals/{approval['id']}", json={"decision": "allow"}, **header("k")), 409)
     await client.wait_task(approval["taskId"])
     await twice(f"{mine}/archive", {"archived": True})
     refused(await client.http.post(f"{mine}/archive", json={"archived": False}, **header("k")), 409)

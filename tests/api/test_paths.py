@@ -143,7 +143,7 @@ async def test_a_known_repository_that_moved_out_is_refused(server: Running, tmp
     (server.root / "project").symlink_to(outside)
     with capture_logs() as lines:
         refused(await server.client.http.post("/api/sessions", json=asked), 403, "path_outside_root")
-    assert [line["event"] for line in lines] == ["path_escape"]
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == ["path_escape"]
     assert (await server.client.get("/api/sessions"))["total"] == 0
 
 
@@ -184,3 +184,52 @@ async def test_context_files_stay_in_the_folder(server: Running, tmp_path: Path)
     assert [line["given"] for line in lines if line["event"] == "path_escape"] == [
         name for name in out for _ in range(2)
     ]
+
+
+async def test_the_data_folder_is_no_place_to_work(tmp_path: Path) -> None:
+    """W3: what lies in Bough's own data folder is refused and logged; a folder that contains it is not."""
+    async with serving(tmp_path, workspace_root=str(tmp_path)) as server:
+        inside = make_repo(server.data / "repo")
+        (tmp_path / "link").symlink_to(server.data)
+        for path in (server.data, inside, tmp_path / "link", tmp_path / "link" / "repo", server.data / "nothing"):
+            with capture_logs() as lines:
+                refused(await register(server, path), 403, "path_in_data_folder")
+            assert [line["event"] for line in lines if line["log_level"] == "warning"] == ["path_in_data_folder"]
+        home = (await register(server, tmp_path)).json()
+        token = {"contextFiles": [str(server.data / "token")]}
+        asked = {"repoId": home["id"], "agent": "demo"}
+        refused(await server.client.http.post("/api/sessions", json=asked | token), 403, "path_in_data_folder")
+        session = await server.client.session(home["id"])
+        path = f"/api/sessions/{session['id']}"
+        refused(await server.client.http.patch(path, json=token), 403, "path_in_data_folder")
+        # What was registered before is judged again.
+        moved = (await register(server, make_repo(tmp_path / "project"))).json()
+        (tmp_path / "project").rename(tmp_path / "elsewhere")
+        (tmp_path / "project").symlink_to(inside)
+        asked["repoId"] = moved["id"]
+        refused(await server.client.http.post("/api/sessions", json=asked), 403, "path_in_data_folder")
+
+
+async def test_the_git_folder_stands_for_its_working_copy(server: Running) -> None:
+    """R1, L3: whatever lies in `.git` means the top of the working copy; a bare repository is its own."""
+    repo = server.repo("project")
+    for inside in (".git", ".git/refs", ".git/objects/info"):
+        answer = await register(server, repo / inside)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["path"] == str(repo)
+    git(server.root, "init", "--quiet", "--bare", "bare.git")
+    assert (await register(server, server.root / "bare.git")).json()["path"] == str(server.root / "bare.git")
+    assert (await server.client.get("/api/repos"))["total"] == 2
+
+
+async def test_a_known_repository_keeps_its_name(server: Running) -> None:
+    """R1: registered again it is given back; under another name it is refused, and the answer says which it is."""
+    path = server.repo("project")
+    body = {"path": str(path), "name": "Mine"}
+    first = await server.client.post("/api/repos", body)
+    assert await server.client.post("/api/repos", body) == first
+    assert await server.client.repo(path) == first
+    answer = await server.client.http.post("/api/repos", json=body | {"name": "Other"})
+    error = refused(answer, 409, "repo_known")
+    assert error["details"] == {"repoId": first["id"], "name": "Mine"}
+    assert "Mine" in error["message"]

@@ -1,5 +1,5 @@
-"""L1 as a process: files, ports, tokens and signals of a real `bough serve`, and what its log and answers never
-hold."""
+"""L1 as a process: files, ports, tokens and signals of a real `bough serve`. What its log and answers never hold is
+`test_secrets`."""
 
 from __future__ import annotations
 
@@ -11,40 +11,24 @@ import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-import psutil
 import pytest
-from shapes import Json, refused
+from kin import kin, started
+from shapes import NOBODY, Json
 
+from bough.agents.keeper import proctree, remains
 from bough.testing.client import Client
 from bough.testing.repos import make_repo
 from bough.testing.server import ServerProcess
 
-# What must never be seen again; each is unlike anything that a server makes up by itself.
-ENV_VALUE = "env-value-7d1f0c55"
-MCP_ENV_VALUE = "mcp-env-value-91ab33e0"
-MCP_HEADER_VALUE = "Bearer mcp-header-value-4b77d2aa"
-SECRETS = (ENV_VALUE, MCP_ENV_VALUE, "mcp-header-value-4b77d2aa")
-
 
 @pytest.fixture
 async def process(tmp_path: Path) -> AsyncGenerator[ServerProcess]:
-    """A real server that says all that it can say."""
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", env={"BOUGH_LOG_LEVEL": "debug"})
-    await server.start()
-    try:
+    async with started(ServerProcess(tmp_path / "data", tmp_path / "work")) as server:
         yield server
-    finally:
-        await server.stop(signal.SIGKILL)
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-async def gone(processes: list[psutil.Process]) -> None:
-    """Waits until none of these runs any more."""
-    _, alive = await asyncio.to_thread(psutil.wait_procs, processes, 10)
-    assert not alive
 
 
 async def test_what_a_server_leaves_in_its_folder(process: ServerProcess) -> None:
@@ -59,19 +43,77 @@ async def test_what_a_server_leaves_in_its_folder(process: ServerProcess) -> Non
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_ends_everything(process: ServerProcess, number: signal.Signals) -> None:
+async def test_a_signal_puts_idle_agents_to_rest(process: ServerProcess, number: signal.Signals) -> None:
     """L1: SIGTERM and Ctrl-C exit with 0 and leave neither a process nor a `server.json`, open streams or not."""
     async with process.client() as client:
         repo = await client.repo(make_repo(process.root / "repo"))
         session = await client.session(repo["id"])
         await client.ask(session["id"], "hello")
-        assert process.process is not None
-        family = psutil.Process(process.process.pid).children(recursive=True)
-        assert family
+        family = kin(process.data)
+        assert len(family) >= 2, "a keeper and its agent"
         async with client.events() as _stream:
             assert await process.stop(number) == 0
-    await gone(family)
+    assert not any(proctree.alive(one) for one in family)
+    assert kin(process.data) == []
     assert not (process.data / "server.json").exists()
+
+
+async def at_work(client: Client, process: ServerProcess) -> tuple[Json, Json]:
+    """A session in the middle of a turn, and an idle one."""
+    repo = await client.repo(make_repo(process.root / "repo"))
+    idle = await client.session(repo["id"])
+    await client.ask(idle["id"], "hello")
+    busy = await client.session(repo["id"], initialPrompt="[[slow 100 30]]")
+    async with client.events(busy["id"]) as events:
+        if not any("tick" in text for text in await client.texts(busy["id"])):
+            await events.until(lambda event: "tick" in json.dumps(event.get("data", event.get("text", ""))))
+    return idle, busy
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, number: signal.Signals) -> None:
+    """L1, O2: the keeper of a running turn lives on, and its turn goes on with the next server; idle agents rest."""
+    async with process.client() as client:
+        _, busy = await at_work(client, process)
+        before = kin(process.data)
+        assert await process.stop(number) == 0
+    left = kin(process.data)
+    keepers = remains.list_keepers(process.data / "keepers")
+    assert len(keepers) == 1
+    about = remains.read_about(keepers[0])
+    assert about is not None
+    assert {about.keeper, about.agent} <= set(left) < set(before)
+    await process.start()
+    async with process.client() as client:
+        task = await client.get(f"/api/tasks/{busy['taskId']}")
+        assert (task["status"], task["attempt"]) == ("running", 1)
+        said = "".join(await client.texts(busy["id"]))
+        async with client.events(busy["id"]) as events:
+            delta = await events.until(lambda event: event["type"] == "message.delta")
+        assert delta["offset"] >= len(said) > 0
+        assert set(kin(process.data)) == set(left), "the same agent goes on"
+        stopped = await client.post(f"/api/sessions/{busy['id']}/stop")
+        assert stopped["task"]["status"] == "cancelled"
+        text = "".join(await client.texts(busy["id"]))
+    ticks = text.split()[1::2]
+    assert ticks == [str(number) for number in range(1, len(ticks) + 1)], "nothing is lost, nothing is twice"
+    assert await process.stop(number) == 0
+    assert kin(process.data) == []
+
+
+async def test_agents_at_work_can_be_ended_with_the_server(tmp_path: Path) -> None:
+    """L1, L2: with `stop_agents` nothing outlives the server; the turn that was cut off goes on as another attempt."""
+    env = {"BOUGH_STOP_AGENTS": "true"}
+    async with started(ServerProcess(tmp_path / "data", tmp_path / "work", env=env)) as process:
+        async with process.client() as client:
+            _, busy = await at_work(client, process)
+            assert await process.stop() == 0
+        assert kin(process.data) == []
+        await process.start()
+        async with process.client() as client:
+            task = await client.wait_task(busy["taskId"], "running")
+            assert task["attempt"] == 2
+            await client.call("DELETE", f"/api/sessions/{busy['id']}")
 
 
 async def test_token_and_port_last_over_restarts(process: ServerProcess) -> None:
@@ -102,86 +144,25 @@ async def test_a_second_server_on_the_folder_is_refused(process: ServerProcess) 
     assert json.loads((process.data / "server.json").read_text())["token"] == process.token
 
 
-async def secret_session(client: Client, repo: Path) -> Json:
-    """A session that was given secrets in every way there is."""
-    known = await client.repo(repo)
-    by_command = await client.post(
-        "/api/mcp-servers",
-        {"name": "local", "transport": "stdio", "command": "/bin/false", "env": {"KEY": MCP_ENV_VALUE}},
-    )
-    by_address = await client.post(
-        "/api/mcp-servers",
-        {
-            "name": "remote",
-            "transport": "http",
-            "url": "http://127.0.0.1:1/mcp",
-            "headers": {"Authorization": MCP_HEADER_VALUE},
-        },
-    )
-    return await client.session(
-        known["id"],
-        env={"API_KEY": ENV_VALUE},
-        mcpServerIds=[by_command["id"], by_address["id"]],
-        idempotencyKey="with secrets",
-    )
-
-
-async def everything(client: Client, session: Json) -> str:
-    """All that a caller can read, in one text."""
-    mine = f"/api/sessions/{session['id']}"
-    paths = [mine, f"{mine}/messages", f"{mine}/tasks", f"{mine}/export", f"{mine}/export?format=markdown"]
-    paths += ["/api/sessions", "/api/mcp-servers", "/api/tasks", "/api/settings", "/api/agents", "/metrics"]
-    found = [(await client.http.get(path)).text for path in paths]
-    async with client.events(cursor=0) as events:
-        await events.until(lambda event: event["type"] == "stream.ready")
-        found.append(json.dumps(events.seen))
-    return "\n".join(found)
-
-
-async def test_secrets_are_never_seen_again(process: ServerProcess) -> None:
-    """R1, L1: values of env and of MCP servers are in no answer and no event, and with the token in no log line."""
+async def test_the_id_of_an_error_is_in_the_log(process: ServerProcess) -> None:
+    """A4: whoever shows the id of an error, the log has a line under it that says what was refused where."""
+    wanted: list[tuple[str, str, str]] = [
+        ("GET", "/api/sessions?status=x", "bad_status"),
+        ("GET", f"/api/tasks/{NOBODY}", "task_not_found"),
+        ("POST", "/api/boards", "bad_request"),
+        ("GET", "/nowhere", "not_found"),
+        ("GET", "/%1B%5B2J%0A", "not_found"),
+        ("PUT", "/api/boards", "method_not_allowed"),
+    ]
+    ids: dict[str, tuple[str, str]] = {}
     async with process.client() as client:
-        session = await secret_session(client, make_repo(process.root / "repo"))
-        assert session["env"] == {"API_KEY": "***"}
-        answers = [json.dumps(session), json.dumps(await secret_session_again(client, session))]
-        await client.ask(session["id"], "[[say hello]]")
-        patched = await client.call("PATCH", f"/api/sessions/{session['id']}", json={"env": {"OTHER": ENV_VALUE}})
-        assert patched["env"] == {"OTHER": "***"}
-        # Wrong in ways that make an error speak of what it was given.
-        for env in ({"A=B": ENV_VALUE}, {"A": ENV_VALUE + "\0"}, {"": ENV_VALUE}):
-            wrong = await client.http.patch(f"/api/sessions/{session['id']}", json={"env": env})
-            answers.append(json.dumps(refused(wrong, 400)))
-        answers.append(await everything(client, session))
+        for method, path, code in wanted:
+            answer = await client.http.request(method, path, json={})
+            ids[answer.json()["error"]["id"]] = (code, path.partition("?")[0])
+        for headers, code in (({"authorization": ""}, "unauthenticated"), ({"host": "evil.example"}, "foreign_host")):
+            answer = await client.http.get("/api/boards", headers=headers)
+            ids[answer.json()["error"]["id"]] = (code, "/api/boards")
     assert await process.stop() == 0
-    said = "\n".join(answers)
-    log = (process.data / "server.log").read_text()
-    assert "session_opened" in log
-    for secret in SECRETS:
-        assert secret not in said
-        assert secret not in log
-    assert process.token not in said
-    assert process.token not in log
-
-
-async def secret_session_again(client: Client, session: Json) -> Json:
-    """The same request once more: the answer is the one that was kept for its key."""
-    again = {
-        "repoId": session["repoId"],
-        "agent": "demo",
-        "env": {"API_KEY": ENV_VALUE},
-        "mcpServerIds": session["mcpServerIds"],
-        "idempotencyKey": "with secrets",
-    }
-    kept = await client.post("/api/sessions", again)
-    assert kept == session
-    return kept
-
-
-async def test_the_session_itself_has_its_secrets(process: ServerProcess) -> None:
-    """R2: the value that nobody is shown is what the agent's commands see in their environment."""
-    async with process.client() as client:
-        repo = await client.repo(make_repo(process.root / "repo"))
-        session = await client.session(repo["id"], env={"WORD": ENV_VALUE}, permissionMode="bypassPermissions")
-        task = await client.ask(session["id"], '[[run printf %s "$WORD" > told]]')
-        assert task["status"] == "completed"
-        assert (process.root / "repo" / "told").read_text() == ENV_VALUE
+    lines = [json.loads(line) for line in (process.data / "server.log").read_text().splitlines()]
+    logged = {line["id"]: (line["code"], line["path"]) for line in lines if line["event"] == "request_refused"}
+    assert logged == ids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -76,7 +77,7 @@ async def test_create_refuses_what_cannot_be(server: Running) -> None:
     http = server.client.http
     wrong: list[tuple[Json, int, str]] = [
         ({}, 400, "repo_missing"),
-        ({"repoId": NOBODY}, 404, "repository_not_found"),
+        ({"repoId": NOBODY}, 404, "repo_not_found"),
         ({"repoId": "x"}, 400, "bad_id"),
         ({"repoId": repo["id"], "agent": "nobody"}, 400, "unknown_agent"),
         ({"repoId": repo["id"], "agent": "../demo"}, 400, "unknown_agent"),
@@ -196,6 +197,10 @@ async def test_messages_by_pages(server: Running) -> None:
     assert await server.client.get(f"{path}?before={every[0]['id']}") == []
     assert await server.client.get(f"{path}?after={every[5]['id']}") == every[6:]
     assert await server.client.get(f"{path}?after={every[1]['id']}&limit=2") == every[2:4]
+    between = f"{path}?after={every[1]['id']}&before={every[6]['id']}"
+    assert await server.client.get(between) == every[2:6]
+    assert await server.client.get(f"{between}&limit=3") == every[2:5]
+    assert await server.client.get(f"{path}?after={every[6]['id']}&before={every[1]['id']}") == []
     assert await server.client.get(f"/api/messages/{every[2]['id']}") == every[2]
     for query in ("limit=0", "limit=-1", "limit=10001", "before=x", "after="):
         refused(await server.client.http.get(f"{path}?{query}"), 400)
@@ -315,72 +320,13 @@ async def test_patch_changes_only_what_is_named(server: Running) -> None:
     assert (await client.call("PATCH", path, json={"title": "later"}))["status"] == "completed"
 
 
-async def test_archive(server: Running) -> None:
-    """A2: an archived session leaves the list of the others, and can come back; one at work cannot be archived."""
-    client = server.client
-    session = await opened(server, initialPrompt="[[slow 50 20]]")
-    path = f"/api/sessions/{session['id']}"
-    await client.wait_task(session["taskId"], "running")
-    refused(await client.http.post(f"{path}/archive"), 409, "session_busy")
-    await client.post(f"{path}/stop")
-    assert (await client.http.post(f"{path}/archive")).json()["archived"] is True
-    assert (await client.get("/api/sessions?archived=false"))["total"] == 0
-    assert (await client.get("/api/sessions?archived=true"))["total"] == 1
-    assert (await client.get("/api/sessions"))["total"] == 1
-    assert (await client.post(f"{path}/archive", {"archived": False}))["archived"] is False
-
-
-async def test_other_routes_answer(server: Running) -> None:
-    """A2: health, agents, settings, metrics, the documents and exports are there and speak of what is."""
-    client = server.client
-    session = await opened(server, title="A talk", initialPrompt="[[say hello]]")
-    await client.wait_task(session["taskId"])
-    assert (await client.get("/api/health"))["status"] == "ok"
-    agents = {one["name"]: one for one in (await client.get("/api/agents"))["agents"]}
-    assert agents["demo"]["installed"] is True
-    settings = {one["name"]: one for one in (await client.get("/api/settings"))["settings"]}
-    assert settings["max_sessions"]["value"] == 5
-    assert settings["max_queue"]["variable"] == "BOUGH_MAX_QUEUE"
-    assert "database" not in settings
-    metrics = (await client.http.get("/metrics")).text
-    assert 'bough_sessions{state="active"} 1.0' in metrics
-    assert "/api/sessions/{session_id}/prompt" in (await client.http.get("/docs")).text
-    exported = await client.get(f"/api/sessions/{session['id']}/export")
-    assert exported["session"]["id"] == session["id"]
-    as_text = (await client.http.get(f"/api/sessions/{session['id']}/export?format=markdown")).text
-    assert "A talk" in as_text
-    assert "hello" in as_text
-
-
-async def test_repos_boards_and_mcp_servers(server: Running) -> None:
-    """A2, R1: made, listed, changed and removed; a name or path that is taken is not taken twice."""
-    client = server.client
-    path = server.repo("project")
-    repo = await client.repo(path)
-    assert await client.repo(path) == repo
-    assert (await client.call("PATCH", f"/api/repos/{repo['id']}", json={"name": " New  name "}))["name"] == "New name"
-    board = await client.post("/api/boards", {"name": "Second"})
-    refused(await client.http.post("/api/boards", json={"name": "Second"}), 409, "name_taken")
-    default = (await client.get("/api/boards"))["boards"][0]
-    assert default["isDefault"] is True
-    refused(await client.http.patch(f"/api/boards/{board['id']}", json={"name": default["name"]}), 409, "name_taken")
-    refused(await client.http.delete(f"/api/boards/{default['id']}"), 409, "board_is_default")
-    assert (await client.call("DELETE", f"/api/boards/{board['id']}"))["id"] == board["id"]
-    tool: Json = {"name": "tool", "transport": "stdio", "command": "/bin/cat", "args": ["-u"], "env": {"K": "v"}}
-    mcp = await client.post("/api/mcp-servers", tool)
-    assert (mcp["env"], mcp["args"], mcp["enabled"]) == ({"K": "***"}, ["-u"], True)
-    refused(await client.http.post("/api/mcp-servers", json=tool), 409, "name_taken")
-    for wrong in (
-        {"name": "Bough", "transport": "stdio", "command": "/bin/cat"},
-        {"name": "x", "transport": "stdio", "command": "cat"},
-        {"name": "x", "transport": "stdio"},
-        {"name": "x", "transport": "http", "url": "file:///etc/passwd"},
-        {"name": "x", "transport": "sse"},
-        {"name": "x", "transport": "carrier pigeon"},
-        {"name": " ", "transport": "http", "url": "http://127.0.0.1"},
-    ):
-        refused(await client.http.post("/api/mcp-servers", json=wrong), 400)
-    assert (await client.call("PATCH", f"/api/mcp-servers/{mcp['id']}", json={"enabled": False}))["enabled"] is False
-    await client.call("DELETE", f"/api/mcp-servers/{mcp['id']}")
-    assert (await client.get("/api/mcp-servers"))["total"] == 0
-    assert (await client.call("DELETE", f"/api/repos/{repo['id']}"))["id"] == repo["id"]
+async def test_a_prompt_right_after_the_idle_clock(tmp_path: Path) -> None:
+    """T2, T4: whoever prompts just when the idle clock has ended the agent is answered by the next one."""
+    async with serving(tmp_path, idle_timeout=0.1 / 60) as server:
+        session = await opened(server, initialPrompt="[[say red]]")
+        await server.client.wait_task(session["taskId"])
+        for _ in range(3):
+            while session["id"] in server.services.runner.lives:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+            task = await server.client.wait_task(await server.client.prompt(session["id"], "[[recall]]", resume=True))
+            assert (task["status"], task["error"]) == ("completed", None)

@@ -10,12 +10,10 @@ import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import msgspec
 import structlog
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import Scope
 
-from bough.api.errors import ErrorAnswer, answer, meaning
-from bough.errors import BoughError, Denied, Unauthenticated
+from bough.errors import Denied, Unauthenticated
 from bough.model.session import Caller
 from bough.settings import Settings
 
@@ -23,8 +21,9 @@ log = structlog.get_logger("bough.security")
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
 OPEN = frozenset({("GET", "/api/health"), ("HEAD", "/api/health")})
-# WebSocket close codes 4000–4999 are ours; the last three digits are the HTTP status.
-CLOSE_BASE = 4000
+# What a page of another site can have a browser send along with our cookie does no harm.
+HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
+PORTS = {"http": 80, "https": 443}
 
 
 def load_token(data: Path) -> str:
@@ -61,27 +60,50 @@ class Gate:
 
     def caller(self, scope: Scope) -> Caller:
         """Who is calling; Denied or Unauthenticated otherwise."""
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        self._check_host(headers)
+        headers = _headers(scope)
+        self._check_host(headers, _scheme(scope))
         if scope["type"] == "http" and (scope["method"], scope["path"]) in OPEN:
             return Caller()
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self.right_token(given.strip()):
+        if self._has_token(headers):
             return Caller()
         if self._has_cookie(headers.get("cookie", ""), self.cookie_name(scope)):
+            self._check_page(scope, headers)
             return Caller()
         raise Unauthenticated(
             "unauthenticated", "This needs the server's token: send `Authorization: Bearer TOKEN`, or open its link."
         )
 
-    def _check_host(self, headers: dict[str, str]) -> None:
+    def wants_json(self, scope: Scope) -> bool:
+        """Whether a request lacks the content type that pages of other sites cannot send: only our page needs it."""
+        headers = _headers(scope)
+        empty = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        return not empty and kind != "application/json" and not self._has_token(headers)
+
+    def _has_token(self, headers: dict[str, str]) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and self.right_token(given.strip())
+
+    def _check_host(self, headers: dict[str, str], scheme: str) -> None:
         host = headers.get("host", "")
-        if _name(f"//{host}") not in self._names:
+        here = _place(f"{scheme}://{host}")
+        if here is None or here[1] not in self._names:
             raise Denied("foreign_host", f"This server is not reached under the name {host[:100]!r}.")
         origin = headers.get("origin")
-        if origin is not None and _place(origin) != host:
+        if origin is not None and _place(origin) != here:
             log.warning("foreign_origin", origin=origin[:200], host=host)
             raise Denied("foreign_origin", f"Requests from the page {origin[:100]!r} are not taken.")
+
+    def _check_page(self, scope: Scope, headers: dict[str, str]) -> None:
+        """A browser sends the cookie by itself; that our own page asks, it must say too."""
+        if scope["type"] == "http" and scope["method"] in HARMLESS:
+            return
+        if "origin" not in headers and headers.get("sec-fetch-site") != "same-origin":
+            log.warning("no_origin", path=scope["path"][:200])
+            raise Denied(
+                "foreign_origin",
+                "With the page's cookie, a change needs the page's `Origin`. Scripts send the token instead.",
+            )
 
     def _has_cookie(self, text: str, name: str) -> bool:
         # Cut by hand: SimpleCookie gives up on a header in which another server of this host has put odd characters.
@@ -92,62 +114,21 @@ class Gate:
         return False
 
 
-def _name(address: str) -> str | None:
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _scheme(scope: Scope) -> str:
+    return {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
+
+
+def _place(address: str) -> tuple[str, str, int] | None:
+    """Scheme, name and port, which together are an origin; none if there is anything else."""
     try:
-        return urlsplit(address).hostname
+        parts = urlsplit(address)
+        port = parts.port or PORTS.get(parts.scheme)
     except ValueError:
         return None
-
-
-def _place(origin: str) -> str | None:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
+    if port is None or not parts.hostname or "@" in parts.netloc or parts.path or parts.query or parts.fragment:
         return None
-
-
-class GateMiddleware:
-    """The gate in front of the whole application, WebSockets and mounted parts included."""
-
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app = app
-        self._gate = gate
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
-        try:
-            caller = self._gate.caller(scope)
-        except BoughError as error:
-            # The page's link carries the token in its query; that one route looks at it itself.
-            if not (isinstance(error, Unauthenticated) and _asks_for_the_page(scope)):
-                await _refuse(error, scope, receive, send)
-                return
-            caller = None
-        scope["state"] = {"caller": caller}
-        await self._app(scope, receive, send)
-
-
-def _asks_for_the_page(scope: Scope) -> bool:
-    return scope["type"] == "http" and (scope["method"], scope["path"]) == ("GET", "/")
-
-
-async def _refuse(error: BoughError, scope: Scope, receive: Receive, send: Send) -> None:
-    status = meaning(error).status
-    if scope["type"] == "websocket":
-        # Only an open socket can be told why it is closed: refused at the door, every client sees the same blank 403.
-        await receive()
-        await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
-        await send({"type": "websocket.close", "code": CLOSE_BASE + status, "reason": error.message[:120]})
-        return
-    body = _encode(answer(error))
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})  # type: ignore[typeddict-item]
-    await send({"type": "http.response.body", "body": body, "more_body": False})
-
-
-def _encode(body: ErrorAnswer) -> bytes:
-    return msgspec.json.encode(body)
+    return parts.scheme, parts.hostname, port

@@ -48,8 +48,10 @@ HTTP_CODES = {
     401: "unauthenticated",
     404: "not_found",
     405: "method_not_allowed",
+    408: "request_timeout",
     413: "body_too_large",
     415: "unsupported_media_type",
+    431: "headers_too_large",
 }
 
 

@@ -3,27 +3,31 @@ services."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import structlog
 from litestar import Litestar, Request, Response
 from litestar.config.response_cache import ResponseCacheConfig
+from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
+from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp
 
 from bough import __version__
 from bough.api import page
-from bough.api.auth import Gate, GateMiddleware
-from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer, meaning
+from bough.api.auth import Gate
+from bough.api.errors import ErrorAnswer, ErrorBody, answer, meaning
+from bough.api.middleware import GateMiddleware, log_refusal
+from bough.api.openapi import Corrected
+from bough.api.refusals import decoded, explained
 from bough.api.rest import repos, sessions, system, tasks
 from bough.api.rest.common import find_caller
 from bough.api.ws import events
 from bough.core.services import Services
-from bough.errors import BoughError, Busy, Internal, Invalid
+from bough.errors import BoughError, Busy, Internal
 from bough.model.ids import new_id
 
 log = structlog.get_logger("bough.http")
@@ -32,24 +36,31 @@ RETRY_AFTER = "60"
 
 
 class JsonRequest(Request[Any, Any, Any]):
-    """A request whose body may be no JSON in ways that the reader of JSON does not count as such."""
+    """A request whose body is read at once as what its route takes, and strictly: a number is no flag, nor a text."""
 
     async def json(self) -> Any:
-        try:
-            return await super().json()
-        except UnicodeDecodeError:
-            raise Invalid("bad_request", "The body is not UTF-8.") from None
-        except RecursionError:
-            raise Invalid("bad_request", "The body is nested too deeply.") from None
+        field = self.route_handler.parsed_data_field
+        return decoded(await self.body(), field.annotation if field else Any)
 
 
 def build(services: Services, gate: Gate) -> ASGIApp:
     """The application as a server runs it."""
+    app = application(services, gate)
+    methods: dict[str, frozenset[str]] = {}
+    for route in app.routes:
+        if isinstance(route, HTTPRoute):
+            found = frozenset(map(str, route.methods))
+            methods[route.path_format] = methods.get(route.path_format, frozenset[str]()) | found
+    return GateMiddleware(app, gate, methods)
+
+
+def application(services: Services, gate: Gate) -> Litestar:
+    """All routes, behind the gate."""
 
     async def provide_services() -> Services:
         return services
 
-    app = Litestar(
+    return Litestar(
         route_handlers=[
             sessions.router,
             tasks.tasks,
@@ -62,7 +73,7 @@ def build(services: Services, gate: Gate) -> ASGIApp:
             page.router(gate),
         ],
         dependencies={
-            "services": Provide(provide_services),
+            "services": Provide(provide_services, use_cache=True),
             "caller": Provide(find_caller, sync_to_thread=False),
         },
         request_class=JsonRequest,
@@ -74,36 +85,36 @@ def build(services: Services, gate: Gate) -> ASGIApp:
             components=Components(security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}),
             security=[{"token": []}],
             path="/openapi",
-            render_plugins=[JsonRenderPlugin()],
+            render_plugins=[Corrected()],
         ),
         request_max_body_size=services.settings.max_body,
+        state=State({"max_body": services.settings.max_body}),
         response_cache_config=ResponseCacheConfig(),
         logging_config=None,
         debug=False,
     )
-    return GateMiddleware(app, gate)
 
 
 def _respond(body: ErrorAnswer, status: int, headers: dict[str, str] | None = None) -> Response[ErrorAnswer]:
     return Response(body, status_code=status, media_type="application/json", headers=headers)
 
 
-def _ours(_request: Request[Any, Any, Any], error: BoughError) -> Response[ErrorAnswer]:
+def _ours(request: Request[Any, Any, Any], error: BoughError) -> Response[ErrorAnswer]:
     body = answer(error)
     if isinstance(error, Internal):
         log.error("request_failed", id=body.error.id, code=error.code, message=error.message)
+    else:
+        log_refusal(body, request.scope)
     headers = {"Retry-After": RETRY_AFTER} if isinstance(error, Busy) else None
     return _respond(body, meaning(error).status, headers)
 
 
-def _frameworks(_request: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorAnswer]:
-    """What Litestar itself refuses: an unknown path, a wrong method, a body that does not fit."""
-    status = error.status_code
-    message = error.detail
-    for part in cast("list[dict[str, Any]]", error.extra if isinstance(error.extra, list) else []):
-        message += f" {part.get('key', 'body')}: {part.get('message', '')}"
-    code = HTTP_CODES.get(status, "bad_request" if status < 500 else "internal")
-    return _respond(ErrorAnswer(ErrorBody(code, message, new_id())), status, error.headers)
+def _frameworks(request: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorAnswer]:
+    """What Litestar itself refuses."""
+    code, message, details = explained(request, error, request.app.state["max_body"])
+    body = ErrorAnswer(ErrorBody(code, message, new_id(), details))
+    log_refusal(body, request.scope)
+    return _respond(body, error.status_code, error.headers)
 
 
 def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorAnswer]:

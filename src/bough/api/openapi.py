@@ -3,20 +3,43 @@ say everything else themselves."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from litestar import Litestar
+import msgspec
+from litestar import Litestar, Request
+from litestar.openapi.plugins import JsonRenderPlugin
 
-Json = dict[str, Any]
+from bough.api.auth import OPEN
+from bough.api.shapes import EVENT_STREAM, EXPORT, SHAPES, TEXT, Json
 
-# An answer in one of two forms is more than a route can say about itself.
-EXPORT = ("/api/sessions/{session_id}/export", "get")
-EXPORT_CONTENT = {
-    "application/json": {"schema": {"type": "object"}},
-    "text/markdown; charset=utf-8": {"schema": {"type": "string"}},
+# An answer in one of two forms, or without an end, is more than a route can say about itself.
+CONTENTS: dict[tuple[str, str], Json] = {
+    ("/api/sessions/{sessionId}/export", "get"): {
+        "application/json": {"schema": EXPORT},
+        "text/markdown": {"schema": TEXT},
+    },
+    ("/api/events", "get"): {"text/event-stream": {"schema": EVENT_STREAM}},
+}
+# What Litestar says of these is about documents.
+SAID = {
+    "200": "Done; this is how it stands now.",
+    "201": "Made, or there already; this is it.",
+    "202": "Stored, and carried out as soon as it can be.",
+}
+FAILED = {
+    "description": "Any other refusal: 405, 408, 415 (with a cookie), 429, 431, 502 of an agent, 500 for a bug.",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}},
 }
 RETRY_AFTER = {"schema": {"type": "integer"}, "description": "Seconds to wait before trying again."}
+
+
+class Corrected(JsonRenderPlugin):
+    """Litestar's own routes to the document, giving the same one."""
+
+    def render(self, request: Request[Any, Any, Any], openapi_schema: Json) -> bytes:
+        return msgspec.json.encode(document(request.app))
 
 
 def document(app: Litestar) -> Json:
@@ -30,6 +53,7 @@ def document(app: Litestar) -> Json:
 
 def _corrected(schema: Json) -> Json:
     components: Json = schema["components"]["schemas"]
+    schema["paths"] = {_camel(path): item for path, item in schema["paths"].items()}
     for path, method, operation in _operations(schema):
         body: Json | None = operation.get("requestBody")
         if body is not None:
@@ -38,12 +62,38 @@ def _corrected(schema: Json) -> Json:
             for name in _named(content, components):
                 # Our bodies refuse fields that they do not know.
                 components[name]["additionalProperties"] = False
-        if (path, method) == EXPORT:
-            operation["responses"]["200"]["content"] = EXPORT_CONTENT
+        for parameter in operation.get("parameters", []):
+            if parameter["in"] == "path":
+                parameter["name"] = _camel(parameter["name"])
+        for status, answer in operation["responses"].items():
+            answer["description"] = SAID.get(status, answer["description"])
+        operation["responses"]["default"] = FAILED
+        if (path, method) in CONTENTS:
+            operation["responses"]["200"]["content"] = CONTENTS[path, method]
+        if method == "delete":
+            # Only what makes something is kept for its key; done twice, a removal finds nothing to remove.
+            operation["parameters"] = [one for one in operation["parameters"] if one["name"] != "Idempotency-Key"]
+        if (method.upper(), path) in OPEN:
+            operation["security"] = []
         if "429" in operation["responses"]:
             operation["responses"]["429"]["headers"] = {"Retry-After": RETRY_AFTER}
+    _describe(components)
     _loosen(schema)
     return schema
+
+
+def _camel(text: str) -> str:
+    """Names as everything else in the contract has them; what stands for a part of a path is only a name."""
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), text)
+
+
+def _describe(components: Json) -> None:
+    """Says what is in the JSON that the structs hold as raw text."""
+    for name, fields in SHAPES.items():
+        properties: Json = components[name]["properties"]
+        for field, shape in fields.items():
+            # An empty schema alone is never null; with an alternative, null is that one.
+            properties[field] = shape if not properties[field] else {"anyOf": [shape, {"type": "null"}]}
 
 
 def _operations(schema: Json) -> Iterator[tuple[str, str, Json]]:

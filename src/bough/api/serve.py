@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import uvicorn
 
 from bough.api import http
 from bough.api.auth import Gate, load_token
+from bough.api.protocol import BoundedProtocol
 from bough.core.services import Services
 from bough.errors import Conflict, Invalid
 from bough.settings import Settings
@@ -69,11 +71,14 @@ async def serve(
                 http.build(services, Gate(token, settings)),
                 loop="none",
                 lifespan="off",
+                http=BoundedProtocol,
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=LINGER,
                 ws_max_size=1 << 20,
+                # Compressing costs more time than sending does on the networks that this serves.
+                ws_per_message_deflate=False,
             )
 
             def ready() -> None:
@@ -110,7 +115,7 @@ def _bound(settings: Settings, data: Path) -> Generator[socket.socket]:
         try:
             sock.bind((settings.host, port))
         except OSError as error:
-            if isinstance(error, socket.gaierror):
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
                 raise Invalid("bad_host", f"{settings.host!r} is not an address of this machine.") from error
             raise Conflict(
                 "port_taken",

@@ -6,9 +6,10 @@ import asyncio
 import io
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bough.app import running
 
@@ -57,13 +58,13 @@ class Program:
         return Result(self.process.returncode, self.out + out.decode(), self.err + err.decode())
 
 
-async def start(*arguments: str, cwd: Path | None = None, stdin: int | None = None, **env: str) -> Program:
+async def start(*arguments: str, cwd: Path | None = None, **env: str) -> Program:
     """Starts the real program."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bough", *arguments),
         cwd=cwd,
         env={**os.environ, "NO_COLOR": "1", **env},
-        stdin=asyncio.subprocess.DEVNULL if stdin is None else stdin,
+        stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -90,4 +91,4 @@ def run_here(arguments: list[str], stdin: str = "") -> Result:
     return Result(code, *texts)
 
 
-Cli = Callable[..., Awaitable[Result]]
+Cli = Callable[..., Coroutine[Any, Any, Result]]

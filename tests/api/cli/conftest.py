@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
+import structlog
 from cli_program import PATIENCE, Cli, Result, run_here
 
 from bough.testing.server import Running
@@ -16,12 +18,15 @@ from bough.testing.server import Running
 async def cli(server: Running, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Cli]:
     """Runs commands in this process against the server; beside its event loop, in a thread."""
     monkeypatch.setenv("BOUGH_DATA", str(server.data))
+    # The server in this process logs to what it thinks is stdout, which is the command's for the moment.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
     async def call(*arguments: str, stdin: str = "") -> Result:
         async with asyncio.timeout(PATIENCE):
             return await asyncio.to_thread(run_here, list(arguments), stdin)
 
     yield call
+    structlog.reset_defaults()
 
 
 @pytest.fixture

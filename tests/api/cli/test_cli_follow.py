@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 from typing import Any
 
-from cli_program import Cli, bough, start
+from cli_program import Cli, start
 from cli_terminal import line_to, terminal
 
 from bough.testing.server import Running
@@ -28,10 +29,9 @@ async def test_follow_tells_a_failure(server: Running, cli: Cli, session: dict[s
     assert failed.err.startswith("The turn failed: ") and "no luck" in failed.err
 
 
-async def test_a_new_session_is_followed(server: Running) -> None:
+async def test_a_new_session_is_followed(server: Running, cli: Cli) -> None:
     """Q2, O5: `session new -p … -f` opens, prompts and follows in one command."""
-    folder = server.repo()
-    told = await bough("session", "new", "-p", "hello", "-f", "-r", str(folder), BOUGH_DATA=str(server.data))
+    told = await cli("session", "new", "-p", "hello", "-f", "-r", str(server.repo()))
     assert (told.code, told.out) == (0, 'You said "hello". This is user turn 1.\n')
 
 
@@ -51,21 +51,21 @@ async def test_follow_waits_behind_another_turn(server: Running, cli: Cli, sessi
     await server.client.prompt(session["id"], "[[run echo first]]")
     asked = await server.client.approval(session["id"])
     async with server.client.events(session["id"]) as events:
-        program = await start("session", "prompt", session["id"], "[[say second]]", "-f", BOUGH_DATA=str(server.data))
+        command = asyncio.create_task(cli("session", "prompt", session["id"], "[[say second]]", "-f"))
         await events.until(lambda event: event["type"] == "task.created")
     await server.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
-    ended = await program.end()
+    ended = await command
     assert ended.code == 0 and ended.out.endswith("second\n") and "✓" not in ended.out
 
 
-async def test_a_question_is_printed_with_its_command(server: Running, session: dict[str, Any]) -> None:
+async def test_a_question_is_printed_with_its_command(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """P4: without a terminal the question is printed with the command that answers it, and that command works."""
     program = await start("session", "prompt", session["id"], "[[run echo x]]", "-f", BOUGH_DATA=str(server.data))
     await program.until("(or deny)")
     told = next(row for row in program.out.splitlines() if "Answer with: bough" in row)
     command = told.partition("bough ")[2].split()[:3]
     assert command[:2] == ["approval", "allow"]
-    assert (await bough(*command, BOUGH_DATA=str(server.data))).code == 0
+    assert (await cli(*command)).code == 0
     ended = await program.end()
     assert (ended.code, ended.out.splitlines()[-1]) == (0, "✓ echo x")
 
@@ -113,36 +113,37 @@ async def test_ctrl_c_detaches(server: Running, session: dict[str, Any]) -> None
     await server.client.post(f"/api/sessions/{session['id']}/stop")
 
 
-async def test_a_cut_line_loses_and_repeats_nothing(server: Running, session: dict[str, Any]) -> None:
+async def test_a_cut_line_loses_and_repeats_nothing(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """A3, O5: a follower whose connection drops goes on from its cursor; each piece of text is printed once."""
     async with line_to(server) as line:
-        turn = ("session", "prompt", session["id"], "[[slow 40 2]]", "-f")
-        program = await start(*turn, "--url", line.url, BOUGH_TOKEN=server.token)
-        for seen in ("tick 5", "tick 15"):
-            await program.until(seen)
-            line.cut()
-            async with server.client.events(session["id"]) as events:
-                await events.until(lambda event: event["type"] == "message.delta")
-            line.mend()
-        ended = await program.end()
+        where = ("--url", line.url, "--token", server.token)
+        async with server.client.events(session["id"]) as events:
+            command = asyncio.create_task(cli("session", "prompt", session["id"], "[[slow 40 1.5]]", "-f", *where))
+            for seen, missed in (("tick 5", "tick 9"), ("tick 20", "tick 24")):
+                await events.until(lambda event, text=seen: text in event.get("text", ""))
+                line.cut()
+                await events.until(lambda event, text=missed: text in event.get("text", ""))
+                line.mend()
+        ended = await command
     assert ended.code == 0
     assert ended.out.split() == [word for number in range(1, 41) for word in ("tick", str(number))]
     assert ended.err.count("The connection is lost") == 2 and ended.err.count("Connected again.") == 2
 
 
-async def test_the_end_of_a_turn_is_not_missed(server: Running, session: dict[str, Any]) -> None:
+async def test_the_end_of_a_turn_is_not_missed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """A3: a turn that ends while the line is down is reported when it is up again."""
     async with line_to(server) as line:
+        where = ("--url", line.url, "--token", server.token)
         turn = ("session", "prompt", session["id"], "[[say a]] [[run echo b]] [[say c]]", "-f")
-        program = await start(*turn, "--url", line.url, BOUGH_TOKEN=server.token)
-        await program.until("(or deny)")
-        line.cut()
+        command = asyncio.create_task(cli(*turn, *where))
         asked = await server.client.approval(session["id"])
+        line.cut()
         await server.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
         await server.client.wait_task(asked["taskId"])
         line.mend()
-        ended = await program.end()
-    assert ended.code == 0 and ended.out.endswith("✓ echo b\n\nc\n")
+        ended = await command
+    rows = ended.out.splitlines()
+    assert ended.code == 0 and rows[0] == "a" and rows.count("c") == rows.count("✓ echo b") == 1
 
 
 async def test_watching_a_session(server: Running, session: dict[str, Any]) -> None:
@@ -160,6 +161,7 @@ async def test_watching_a_session(server: Running, session: dict[str, Any]) -> N
     program.process.send_signal(signal.SIGINT)
     ended = await program.end()
     assert (ended.code, ended.out.count("under way\n")) == (0, 1)
+    assert "Left; the session goes on." in ended.err and "Traceback" not in ended.err
 
 
 async def test_watching_everything(server: Running, session: dict[str, Any]) -> None:
@@ -182,4 +184,5 @@ async def test_watching_everything(server: Running, session: dict[str, Any]) -> 
     assert all(json.loads(row)["type"] for row in script.out.splitlines())
     for program in (people, script):
         program.process.send_signal(signal.SIGINT)
-        assert (await program.end()).code == 0
+        ended = await program.end()
+        assert ended.code == 0 and ended.err.endswith("Left; what runs goes on.\n")

@@ -53,6 +53,21 @@ async def test_queue_is_edited_moved_and_cancelled(server: Running, cli: Cli, se
     assert gone.code == 1 and "(task_not_queued)" in gone.err
 
 
+async def test_the_queue_is_paused_and_resumed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """Q5: `task pause` lets the queue of a session wait behind the turn that runs, `task resume` lets it go on."""
+    running = await server.client.prompt(session["id"], "[[run echo x]]")
+    asked = await server.client.approval(session["id"])
+    waiting = await server.client.prompt(session["id"], "[[say later]]")
+    paused = await cli("task", "pause", session["id"])
+    assert paused.out == f"The queue of session {session['id'][-8:]} is paused.\n"
+    assert (await cli("approval", "allow", asked["id"])).code == 0
+    assert (await server.client.wait_task(running))["status"] == "completed"
+    assert (await server.client.get(f"/api/tasks/{waiting}"))["status"] == "queued"
+    resumed = json.loads((await cli("task", "resume", session["id"], "--json")).out)
+    assert resumed["queuePaused"] is False
+    assert (await server.client.wait_task(waiting))["status"] == "completed"
+
+
 async def test_approvals_are_listed_and_decided(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """P4: the inbox is read and answered: allow, always, deny; an answered question cannot be answered again."""
     client = server.client

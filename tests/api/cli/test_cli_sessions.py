@@ -123,6 +123,7 @@ async def test_prompts_of_an_ended_session(server: Running, cli: Cli, session: d
     sent = await cli("session", "prompt", known, "-", "--resume", "--json", stdin="from a pipe\n")
     await server.client.wait_task(json.loads(sent.out)["taskId"])
     assert await server.client.texts(known, "user") == ["from a pipe\n"]
+    assert (await cli("session", "prompt", known, "no \udcff UTF-8")).code == 2
 
 
 async def test_export(server: Running, cli: Cli, session: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from bough.api.cli import out
 from bough.api.cli.base import Here, command
 from bough.api.cli.client import Answer, Json, part, path
 from bough.api.cli.completing import ids
+from bough.api.cli.prompting import OfSession
 from bough.api.cli.repos import Limit, Offset
 from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
 
@@ -32,7 +33,7 @@ def add_to(root: typer.Typer) -> None:
 @command(app, "list")
 def list_approvals(
     here: Here,
-    session: Annotated[str | None, typer.Option("--session", "-s", metavar="ID", help="Only of this session.")] = None,
+    session: OfSession = None,
     everything: Annotated[bool, typer.Option("--all", "-a", help="Those that were answered too.")] = False,
     limit: Limit = 20,
     offset: Offset = 0,
@@ -75,8 +76,8 @@ def show(here: Here, approval: ApprovalId) -> None:
         out.facts(
             [
                 ("id", found["id"]),
-                ("session", found["sessionId"]),
-                ("task", found["taskId"]),
+                ("session", short(found["sessionId"])),
+                ("task", short(found["taskId"])),
                 ("question", clean(found["title"])),
                 ("kind", clean(found["toolKind"])),
                 ("status", found["status"]),
@@ -106,6 +107,11 @@ def allow(
 def deny(here: Here, approval: ApprovalId) -> None:
     """Refuse what was asked for; the turn goes on without it."""
     here.show(decide(here, approval, "deny"), say_decided)
+
+
+def question(approval: Json) -> str:
+    """What an agent asks, in a line."""
+    return f"? {brief(approval['toolKind'], 20)}: {brief(approval['title'], 500)}"
 
 
 def decide(here: Here, approval_id: str, decision: str) -> Answer:

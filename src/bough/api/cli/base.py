@@ -3,6 +3,7 @@ command does is its own module's."""
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
 import os
@@ -16,6 +17,7 @@ import typer
 
 from bough.api.cli import out
 from bough.api.cli.client import Answer, Client, Refused
+from bough.api.cli.hints import told
 from bough.api.cli.target import Place
 from bough.errors import BoughError, Invalid
 
@@ -27,6 +29,7 @@ Running = Callable[["Settings"], AbstractAsyncContextManager["Services"]]
 P = ParamSpec("P")
 
 DONE, FAILED = 0, 1
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PANEL = "Server and output"
 
 Data = Annotated[
@@ -134,15 +137,23 @@ def guarded(here: Here, work: Callable[[], int | None]) -> int:
         return report(error, as_json=here.json)
     except BrokenPipeError:
         # Whoever read has left: what still lies in the buffer goes nowhere, quietly.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         return FAILED
     except KeyboardInterrupt:
         return FAILED
     except OSError as error:
+        if error.filename is None and error.errno in NO_ROOM:
+            _silence()
+            out.note(f"The output cannot be written: {error.strerror}.")
+            return FAILED
         if error.filename is None:
             raise
         said = f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}."
         return report(Invalid("bad_file", said), as_json=here.json)
+
+
+def _silence() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def report(error: BoughError, *, as_json: bool) -> int:
@@ -150,7 +161,7 @@ def report(error: BoughError, *, as_json: bool) -> int:
     from bough.api.errors import answer, meaning
 
     refused = isinstance(error, Refused)
-    out.note(f"{error.message} ({error.code})" if refused else error.message)
+    out.note(f"{told(error)} ({error.code})" if refused else told(error))
     if as_json:
         import msgspec
 

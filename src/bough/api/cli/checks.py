@@ -18,9 +18,12 @@ from bough import __version__
 from bough.agents.catalog import load_catalog
 from bough.api.cli.client import Client, Refused
 from bough.api.cli.db import database_file, shown
+from bough.api.cli.hints import told
+from bough.api.cli.keepers import Held
 from bough.datafolder import in_use
 from bough.errors import BoughError
-from bough.settings import Settings
+from bough.observe.logging import silent
+from bough.settings import Settings, default_data
 from bough.storage import migrate
 from bough.storage.open import open_backend
 
@@ -99,9 +102,9 @@ def _private(name: str, path: Path, wanted: int) -> Check:
 def database(settings: Settings) -> Check:
     address = shown(settings.database_url)
     file = database_file(settings.database_url)
-    if file is not None and not file.exists():
-        return Check("database", "ok", f"{file} is not there yet; bough serve makes it.")
     try:
+        if file is not None and not file.exists():
+            return Check("database", "ok", f"{file} is not there yet; bough serve makes it.")
         found = asyncio.run(_status(settings.database_url))
     except (BoughError, OSError) as error:
         return Check("database", "problem", f"{address}: {error}", "Check --database, or restore a copy.")
@@ -125,7 +128,7 @@ def server(client: Client) -> Check:
         found: dict[str, Any] = client.get("/api/health").value
         client.get("/api/repos", limit=1)
     except Refused as error:
-        return Check("server", "problem", f"{error.message} ({error.code})", "Check the token and the server's log.")
+        return Check("server", "problem", f"{told(error)} ({error.code})", "Check the token and the server's log.")
     except BoughError as error:
         if place.address is None and not in_use(place.folder):
             return Check("server", "warning", "No server runs.", "Start one with: bough serve")
@@ -137,11 +140,13 @@ def server(client: Client) -> Check:
 
 
 def agents(data: Path) -> Iterator[Check]:
-    try:
-        entries = load_catalog(data).entries()
-    except BoughError as error:
-        yield Check("agents", "problem", error.message, "Mend or remove that file.")
-        return
+    with silent():
+        catalog = load_catalog(data)
+    for one in catalog.broken:
+        yield Check(
+            "agent file", "problem", one.error, "Mend or remove that file; docs/agents.md says what it may hold."
+        )
+    entries = catalog.entries()
     installed = [entry.name for entry in entries if entry.program() is not None]
     real = [name for name in installed if name != "demo"]
     said = f"Installed: {', '.join(installed) or 'none'}"
@@ -149,8 +154,28 @@ def agents(data: Path) -> Iterator[Check]:
     if real:
         yield Check("agents", "ok", said)
     else:
-        hint = "; ".join(missing) or "Describe one in agents/NAME.toml in the data folder."
+        mine = f'Describe one that speaks ACP: title = "…" and command = ["…"] in {data}/agents/NAME.toml'
+        hint = "; ".join([*missing, f"{mine} (docs/agents.md)."])
         yield Check("agents", "warning", f"{said}. Only the demo agent can work.", hint)
+
+
+def agents_at_work(held: list[Held], data: Path) -> Iterator[Check]:
+    """The keepers of this folder: a server's own, or left behind by one that stopped or died."""
+    if not held:
+        yield Check("keepers", "ok", "No agent is at work")
+    for one in held:
+        if not one.alive:
+            said, fix = f"The keeper of {one.said()} is dead.", "They are ended when a server starts, or by: {clean}"
+        elif in_use(data):
+            yield Check("keeper", "ok", f"Keeper {one.keeper_pid} holds {one.said()}")
+            continue
+        else:
+            said = f"Keeper {one.keeper_pid} holds {one.said()}, and no server runs."
+            fix = "A server that starts takes it up: {serve}. To end it: {clean}"
+        where = "" if data == Path(default_data()) else f" --data {data}"
+        yield Check(
+            "keeper", "warning", said, fix.format(clean=f"bough doctor --clean{where}", serve=f"bough serve{where}")
+        )
 
 
 def _root_of(client: Client) -> Path | None:

@@ -23,8 +23,9 @@ ANSWER_WITHIN = 120.0
 class Refused(BoughError):
     """The server said no; `body` is its answer as it came."""
 
-    def __init__(self, code: str, message: str, status: int, body: bytes) -> None:
+    def __init__(self, code: str, message: str, status: int, body: bytes, details: Json | None = None) -> None:
         super().__init__(code, message)
+        self.details = details or {}
         self.status = status
         self.body = body
 
@@ -87,6 +88,8 @@ class Client:
         """A connection that is not open yet, the headers that every request carries, and what paths begin with."""
         url, token = self.place.find()
         parts = urlsplit(url)
+        if parts.scheme not in ("http", "https"):
+            raise NotFound("bad_url", f"{url!r} is not the address of a server: that begins with http:// or https://.")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         try:
             connection = kind(parts.hostname or "", parts.port, timeout=timeout)
@@ -107,11 +110,12 @@ def check(status: int, raw: bytes) -> None:
     if status < 400:
         return
     try:
-        error = json.loads(raw)["error"]
+        error: Json = json.loads(raw)["error"]
         code, message = str(error["code"]), str(error["message"])
+        details = part(error, "details")
     except (ValueError, KeyError, TypeError):
         raise NotFound("bad_answer", f"What answers there is not Bough: it said {status}.") from None
-    raise Refused(code, message, status, raw)
+    raise Refused(code, message, status, raw, details)
 
 
 def path(*parts: str) -> str:

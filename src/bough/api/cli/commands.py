@@ -11,10 +11,13 @@ import typer
 from typer.main import get_command
 
 from bough import __version__
+from bough.api.cli import out
 from bough.api.cli.base import FAILED, AsJson, Data, Root, Running, Token, Url
 
 PROGRAM = "bough"
 COMPLETING = "_BOUGH_COMPLETE"
+# Every way in which typer says that a command was used wrongly.
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 # What stands for a value in the help where the option itself does not say.
 METAVARS = {"limit": "N", "offset": "N", "mode": "MODE", "form": "json|markdown"}
@@ -50,7 +53,7 @@ def _root(
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Trees of coding-agent sessions: open them, prompt them, watch them, answer what they ask."""
+    """Sessions of coding agents: open them, prompt them, watch them, answer what they ask."""
     root: Root = ctx.obj
     root.data, root.url, root.token, root.json = data, url, token, json
 
@@ -72,8 +75,19 @@ def build(arguments: list[str] | None = None) -> Any:
 
 
 def _polish(command: Any) -> None:
-    """Makes the help plainer than typer does: no type beside a switch, words for the others."""
+    """Makes the help plainer than typer does: no type beside a switch or an argument, words for the others."""
+    helping = command.get_help_option
+
+    def help_option(ctx: Any) -> Any:
+        option = helping(ctx)
+        if option is not None:
+            option.metavar = ""
+        return option
+
+    command.get_help_option = help_option
     for param in command.params:
+        if param.param_type_name == "argument":
+            _polish_argument(param)
         # `bough completion` does the same and can be read about; the flags stay for those who know them.
         if param.name in ("install_completion", "show_completion"):
             param.hidden = True
@@ -81,6 +95,27 @@ def _polish(command: Any) -> None:
             param.metavar = "" if param.is_flag else METAVARS.get(param.name, "TEXT")
     for child in getattr(command, "commands", {}).values():
         _polish(child)
+
+
+def _polish_argument(param: Any) -> None:
+    named = param.metavar or (param.name or "").upper()
+    param.metavar = named
+    # Newer versions of typer put braces around it in the first line, and its Python type beside it.
+    if hasattr(param, "_usage_display_name"):
+        param._usage_display_name = lambda: named if param.required else f"[{named}]"
+    if hasattr(param, "display_type_rich"):
+        param.display_type_rich = lambda ctx=None: None  # pyright: ignore[reportUnknownLambdaType]
+
+
+def _wrong_use(error: Any) -> int:
+    """Says how a command was not meant to be used; a group without a command has shown its help by now."""
+    if type(error).__name__ != "NoArgsIsHelpError":
+        error.message = str(error.message).removeprefix("Value error, ").replace("Input should be", "it should be")
+        told: str = error.format_message()
+        out.note(told if told.endswith((".", "?", ")")) else f"{told}.")
+        if getattr(error, "ctx", None) is not None:
+            out.note(f"See: {error.ctx.command_path} --help")
+    return error.exit_code
 
 
 def run(running: Running) -> int:
@@ -91,7 +126,13 @@ def run(running: Running) -> int:
         return 0
     tree = build(None if COMPLETING in os.environ else arguments)
     try:
-        tree.main(args=arguments, prog_name=PROGRAM, obj=Root(running))
+        ended = tree.main(args=arguments, prog_name=PROGRAM, standalone_mode=False, obj=Root(running))
+    except USAGE_ERROR as error:
+        return _wrong_use(error)
+    except typer.Abort:
+        # The cursor still stands behind the question.
+        out.note("\nLeft as it was.")
+        return FAILED
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
-    return 0
+    return ended if isinstance(ended, int) else 0

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from bough.errors import Invalid, NotFound
 if TYPE_CHECKING:
     from bough.storage.backend import Backend
 
-app = typer.Typer(no_args_is_help=True, help="The database itself, while no server runs on it.")
+app = typer.Typer(no_args_is_help=True, help="The database itself; it is changed only while no server runs on it.")
 COMMON = ("data", "json")
 Database = Annotated[
     str | None, typer.Option("--database", metavar="URL", help="A SQLite path or a postgresql:// URL (BOUGH_DATABASE).")
@@ -33,7 +34,7 @@ def add_to(root: typer.Typer) -> None:
 @command(app, "status", common=COMMON)
 def status(here: Here, database: Database = None) -> None:
     """Show the version of the schema, and which migrations are pending."""
-    found = _work(here, database, _status)
+    found = _work(here, database, _status, alone=False)
     if here.json:
         out.document(found)
         return
@@ -124,8 +125,9 @@ def _work(
     work: Callable[[Backend], Awaitable[dict[str, Any]]],
     *,
     new: bool = False,
+    alone: bool = True,
 ) -> dict[str, Any]:
-    """Does something to the database while nobody else can; unless `new`, it has to be there."""
+    """Does something to the database, if `alone` while nobody else can; unless `new`, it has to be there."""
     from bough import settings
     from bough.datafolder import only_one
     from bough.storage.open import open_backend
@@ -146,5 +148,5 @@ def _work(
         finally:
             await db.close()
 
-    with only_one(chosen.data_path):
+    with only_one(chosen.data_path) if alone else contextlib.nullcontext():
         return asyncio.run(run())

@@ -14,6 +14,7 @@ from bough import settings
 from bough.api.cli.commands import PROGRAM, build
 from bough.api.cli.serve import default, flag, metavar
 
+OTHERS = "Other commands"
 REGENERATE = "python -m bough.api.cli.docs docs"
 
 
@@ -43,32 +44,65 @@ def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield from _walk(f"{name} {child}", inner)
 
 
-def options(command: Any) -> list[str]:
-    """The flags of a command, the long ones, without those that all commands share."""
-    shared = ("--data", "--url", "--token", "--json", "--help")
-    flags = [max(param.opts, key=len) for param in command.params if param.param_type_name == "option"]
-    return [one for one in flags if one not in shared]
+def options(command: Any) -> list[Any]:
+    """The options of a command, without those that all commands share."""
+    shared = {"--data", "--url", "--token", "--json", "--help"}
+    return [param for param in command.params if _is_option(param) and shared.isdisjoint(param.opts)]
 
 
-def commands_table() -> str:
-    """Every command with its arguments, its options and its sentence."""
-    rows = ["| command | options | |", "|---|---|---|"]
-    for name, command in commands():
-        arguments = [param.metavar or (param.name or "").upper() for param in command.params if not _is_option(param)]
-        shown = " ".join([name, *arguments]).replace("|", "\\|")
-        told = ", ".join(f"`{one}`" for one in options(command))
-        if name == f"{PROGRAM} serve":
-            told = "[every setting](settings.md)"
-        sentence = inspect.cleandoc(command.help or "").partition("\n\n")[0]
-        rows.append(f"| `{shown}` | {told} | {sentence} |")
-    return "\n".join(rows)
+def arguments(command: Any) -> list[Any]:
+    return [param for param in command.params if not _is_option(param)]
 
 
 def _is_option(param: Any) -> bool:
     return param.param_type_name == "option"
 
 
-PARTS = {"settings.md": ("settings", settings_table), "cli.md": ("commands", commands_table)}
+def reference() -> str:
+    """Every command with its sentence, its arguments and its options, under a heading for each group."""
+    groups: dict[str, list[str]] = {}
+    for name, command in commands():
+        words = name.split()
+        group = f"{PROGRAM} {words[1]}" if len(words) > 2 else OTHERS
+        groups.setdefault(group, []).append(_entry(name, command))
+    parts: list[str] = []
+    for group in sorted(groups, key=lambda group: group == OTHERS):
+        parts += [f"### {group}\n", *groups[group]]
+    return "\n".join(parts)
+
+
+def _entry(name: str, command: Any) -> str:
+    written = [_named(param) if param.required else f"[{_named(param)}]" for param in arguments(command)]
+    first, _, more = inspect.cleandoc(command.help or "").partition("\n\n")
+    told = [f"**`{' '.join([name, *written])}`**\n{first}"]
+    if more:
+        told.append(" ".join(more.split()))
+    rows = [f"- `{_named(param)}`: {param.help}" for param in arguments(command) if param.help]
+    if name == f"{PROGRAM} serve":
+        rows = ["- every setting as a flag: see [settings](settings.md)"]
+    else:
+        rows += [f"- {_flags(param)}: {param.help}{_default(param)}" for param in options(command)]
+    if rows:
+        told.append("\n".join(rows))
+    return "\n\n".join(told) + "\n"
+
+
+def _named(param: Any) -> str:
+    return param.metavar or (param.name or "").upper()
+
+
+def _flags(param: Any) -> str:
+    """All spellings of an option, the long one first, with what stands for its value."""
+    spelled = [*sorted(param.opts, key=len, reverse=True), *param.secondary_opts]
+    spelled[0] = f"{spelled[0]} {param.metavar}".strip()
+    return ", ".join(f"`{one}`" for one in spelled)
+
+
+def _default(param: Any) -> str:
+    return f" Default `{param.default}`." if param.default not in (None, False) and not param.required else ""
+
+
+PARTS = {"settings.md": ("settings", settings_table), "cli.md": ("commands", reference)}
 
 
 def renewed(text: str, mark: str, part: str) -> str:

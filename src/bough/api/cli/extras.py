@@ -17,7 +17,8 @@ def add_to(root: typer.Typer) -> None:
 
 
 def completion(
-    here: Here, shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="Which shell.")]
+    here: Here,
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> int:
     """Print a script that completes commands; load it with: eval "$(bough completion bash)"."""
     from bough.api.cli.commands import COMPLETING, PROGRAM, build

@@ -9,10 +9,12 @@ import termios
 from dataclasses import dataclass
 
 from bough.api.cli import out
-from bough.api.cli.approvals import decide
+from bough.api.cli.approvals import decide, question
 from bough.api.cli.base import DONE, FAILED, Here
 from bough.api.cli.client import Json, Refused, part, parts, path
-from bough.api.cli.stream import Stream
+from bough.api.cli.hints import told
+from bough.api.cli.order import Order
+from bough.api.cli.stream import Item, Stream
 from bough.api.cli.talk import Talk
 from bough.api.cli.words import brief, clean, short
 from bough.model.task import TERMINAL
@@ -42,19 +44,17 @@ def follow(here: Here, what: Followed, cursor: int) -> int:
         try:
             return follower.lines() if here.json else follower.show()
         except KeyboardInterrupt:
-            follower.talk.end()
+            follower.leave()
             if what.task_id is None:
+                out.parting(
+                    f"Left; the session goes on. Stop its turn with: bough session stop {short(what.session_id)}"
+                )
                 return DONE
-            out.note(
+            out.parting(
                 f"Detached; the turn goes on. See it with: bough session watch {short(what.session_id)}, "
                 f"stop it with: bough session stop {short(what.session_id)}"
             )
             return FAILED
-
-
-def question(approval: Json) -> str:
-    """What an agent asks, in a line."""
-    return f"? {brief(approval['toolKind'], 20)}: {brief(approval['title'], 500)}"
 
 
 class Follower:
@@ -72,6 +72,12 @@ class Follower:
         # Which turn a message belongs to: deltas do not say.
         self._foreign: set[str] = set()
         self.talk = Talk(out.console(), prompts=what.task_id is None)
+        self._order = Order(self._said, self.talk.knows)
+
+    def leave(self) -> None:
+        """Shows what is still held, and finishes the last line."""
+        self._order.let_go()
+        self.talk.end()
 
     def lines(self) -> int:
         """Every event as one line of JSON."""
@@ -92,36 +98,60 @@ class Follower:
             self._catch_up()
         while True:
             self._ask()
-            item = self._stream.next(sys.stdin if self._asked else None)
+            left = self._order.left()
+            item = self._stream.next(sys.stdin if self._asked else None, left)
+            if left == 0:
+                self._order.let_go()
             if item is None:
                 # Past Python's own buffer, which would hide a second line from the next wait.
                 self._answered(os.read(sys.stdin.fileno(), 4096).decode("utf-8", "replace"))
-            elif item.kind == "lost":
-                self.talk.end()
-                out.note("The connection is lost; trying again …")
-            elif item.kind == "back":
-                out.note("Connected again.")
-            elif self._asked and item.event["type"].startswith("message."):
-                self._later.append(item.event)
-            elif (code := self._take(item.event)) is not None:
+            elif (code := self._news(item)) is not None:
                 return code
+
+    def _news(self, item: Item) -> int | None:
+        if item.kind == "event":
+            if not self._asked or not item.event["type"].startswith("message."):
+                return self._take(item.event)
+            self._later.append(item.event)
+        elif item.kind == "lost":
+            self.leave()
+            out.note("The connection is lost; trying again …")
+        elif item.kind == "back":
+            out.note("Connected again.")
+        return None
 
     def _take(self, event: Json) -> int | None:
         kind: str = event["type"]
-        if kind in ("message.created", "message.patched"):
-            self._message(event["data"])
-        elif kind in ("message.delta", "message.snapshot"):
-            self._grow(event)
+        if kind.startswith("message."):
+            if not self._is_foreign(event):
+                self._order.take(event)
         elif kind in ("approval.created", "approval.patched"):
+            self._order.let_go()
             self._approval(event["data"])
         elif kind == "stream.gap":
+            self._order.let_go()
             return self._catch_up()
         elif kind == "session.patched" and event["data"]["status"] != "active" and self._what.task_id is None:
+            self._order.let_go()
             self.talk.line(f"The session is {event['data']['status']}.", "dim")
         elif kind == "session.removed":
+            self._order.let_go()
             self.talk.line("The session was removed.", "yellow")
             return DONE if self._what.task_id is None else FAILED
         return self._ended(event)
+
+    def _is_foreign(self, event: Json) -> bool:
+        """Whether it is about a message of another turn than the one that is followed."""
+        message = part(event, "data")
+        if message and self._what.task_id not in (None, message["taskId"]):
+            self._foreign.add(message["id"])
+        return (message["id"] if message else event["messageId"]) in self._foreign
+
+    def _said(self, event: Json) -> None:
+        if event["type"] in ("message.created", "message.patched"):
+            self._message(event["data"])
+        elif event["type"] in ("message.delta", "message.snapshot"):
+            self._grow(event)
 
     def _message(self, message: Json) -> None:
         if self._what.task_id in (None, message["taskId"]):
@@ -147,7 +177,8 @@ class Follower:
         wanted = {self._what.task_id} if self._what.task_id else running
         for message in client.get(path("sessions", session_id, "messages"), limit=CATCH_UP).value:
             if message["taskId"] in wanted or self.talk.knows(message["id"]):
-                self._message(message)
+                self._take({"type": "message.patched", "data": message})
+        self._order.let_go()
         for approval in client.get("/api/approvals", status="pending", sessionId=session_id).value["approvals"]:
             self._approval(approval)
         return self._ended({"type": "task.patched", "data": self._task()}) if self._what.task_id else None
@@ -164,7 +195,7 @@ class Follower:
             return None
         if self._here.json:
             return DONE if task["status"] == "completed" else FAILED
-        self.talk.end()
+        self.leave()
         if task["status"] == "completed":
             if task["stopReason"] not in (None, "end_turn"):
                 out.note(f"The turn ended early ({task['stopReason']}).")
@@ -230,7 +261,7 @@ class Follower:
         try:
             decide(self._here, asked, decision)
         except Refused as error:
-            out.note(f"  {error.message} ({error.code})")
+            out.note(f"  {told(error)} ({error.code})")
         self._resume()
 
     def _resume(self) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bough.api.cli.words import brief
+from bough.api.cli.words import brief, clean, escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,17 +51,31 @@ def console() -> Console:
 
 
 def line(text: str, style: str = "") -> None:
-    console().print(text, style=style, soft_wrap=True)
+    console().print(clean(text), style=style, soft_wrap=True)
 
 
 def note(text: str) -> None:
     """A word beside the output proper."""
     with contextlib.suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(clean(text), file=sys.stderr, flush=True)
+
+
+def parting(text: str) -> None:
+    """The last word to a person who typed Ctrl-C, which stands on the line by now."""
+    note(f"\n{text}" if sys.stderr.isatty() else text)
 
 
 def raw(document: bytes) -> None:
-    """One JSON document as it came, on one line."""
+    """One JSON document as it came, on one line; on a terminal what would steer it stands there as an escape."""
+    _write(escaped(document.decode("utf-8", "replace")).encode() if sys.stdout.isatty() else document)
+
+
+def text(document: bytes) -> None:
+    """A text as it came; on a terminal without what would steer it."""
+    _write(clean(document.decode("utf-8", "replace")).encode() if sys.stdout.isatty() else document)
+
+
+def _write(document: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(document + b"\n")
     sys.stdout.buffer.flush()
@@ -80,6 +94,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: st
     if not rows:
         line(empty, "dim")
         return
+    rows = [[clean(cell) for cell in row] for row in rows]
     stretch = columns.index(flexible)
     widths = [max(cell_len(row[at]) for row in [columns, *rows]) for at in range(len(columns))]
     room = console().width - sum(widths) + widths[stretch] - GAP * (len(columns) - 1)
@@ -96,7 +111,7 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
     """Names and values, one pair a line; what is empty is left out."""
     from rich.text import Text
 
-    shown = [(name, value) for name, value in pairs if value]
+    shown = [(name, clean(value)) for name, value in pairs if value]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
         text = Text.assemble((f"{name:<{width}}  ", "bold"), (value, STATES.get(value, "")))

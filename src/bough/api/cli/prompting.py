@@ -11,11 +11,17 @@ from bough.api.cli import out, stream
 from bough.api.cli.base import DONE, Here
 from bough.api.cli.client import Json, path
 from bough.api.cli.completing import ids
-from bough.api.cli.words import short
+from bough.api.cli.words import short, shorten
 
 SessionId = Annotated[
     str,
     typer.Argument(metavar="SESSION", help="Its id, or 8 characters of it.", autocompletion=ids("sessions", "title")),
+]
+OfSession = Annotated[
+    str | None,
+    typer.Option(
+        "--session", "-s", metavar="ID", help="Only of this session.", autocompletion=ids("sessions", "title")
+    ),
 ]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Stay and show the answer as it comes.")]
 
@@ -34,7 +40,8 @@ def prompt(
     task_id: str = answer.value["taskId"]
     if follow:
         return listen(here, here.client.get(path("tasks", task_id)).value["sessionId"], task_id, cursor)
-    here.show(answer, lambda _: out.line(f"Task {short(task_id)}. See the answer with: bough session watch {session}"))
+    known = shorten(session)
+    here.show(answer, lambda _: out.line(f"Task {short(task_id)}. See the answer with: bough session watch {known}"))
     return DONE
 
 
@@ -50,7 +57,13 @@ def watch(here: Here, session: SessionId) -> int:
 
 def spoken(text: str) -> str:
     """The text of a prompt, from standard input if it is `-`."""
-    return sys.stdin.read() if text == "-" else text
+    try:
+        said = sys.stdin.read() if text == "-" else text
+        # Bytes on the command line that are no UTF-8 come as lone surrogates.
+        said.encode("utf-8")
+    except UnicodeError as error:
+        raise typer.BadParameter("The text is not UTF-8.") from error
+    return said
 
 
 def listen(here: Here, session_id: str, task_id: str | None, cursor: int) -> int:

@@ -115,7 +115,7 @@ def find_repo(client: Client, text: str) -> str:
     for place in (real, *real.parents):
         if place in known:
             return known[place]
-    raise NotFound("repository_not_found", f"No repository is registered for {folder}.")
+    raise NotFound("repo_not_found", f"No repository is registered for {folder}.")
 
 
 def _folder(text: str) -> Path | None:

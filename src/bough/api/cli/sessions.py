@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from bough.api.cli import out, prompting, stream
+from bough.api.cli.approvals import question
 from bough.api.cli.base import DONE, Here, command
 from bough.api.cli.client import Json, path
 from bough.api.cli.completing import agents
@@ -121,7 +122,17 @@ def show(
 ) -> None:
     """Show a session, its queue and the end of its transcript."""
     answer = here.client.get(path("sessions", session))
-    here.show(answer, lambda found: _draw(here, found, None if everything else limit))
+    found: Json = answer.value
+    asked: list[Json] = here.client.get("/api/approvals", status="pending", sessionId=found["id"]).value["approvals"]
+    if here.json:
+        # What it waits for is added to the server's answer; nothing is if it waits for nobody.
+        out.document({**found, "approvals": asked}) if asked else out.raw(answer.raw)
+        return
+    _draw(here, found, None if everything else limit)
+    if asked:
+        out.line("")
+    for approval in asked:
+        out.line(f"{question(approval)} — bough approval allow {short(approval['id'])}", "yellow")
 
 
 def _draw(here: Here, found: Json, limit: int | None) -> None:

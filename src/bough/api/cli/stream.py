@@ -37,9 +37,10 @@ SERVER_ERRORS = 500
 
 @dataclass
 class Item:
-    """An event, or news of the connection itself: `lost`, `back`, or the error that ends the stream."""
+    """An event, or news of the connection itself: `lost`, `back`, or the error that ends the stream; `quiet` if nothing
+    came for as long as was asked."""
 
-    kind: Literal["event", "lost", "back", "failed"]
+    kind: Literal["event", "lost", "back", "failed", "quiet"]
     event: dict[str, Any] = field(default_factory=dict[str, Any])
     raw: bytes = b""
     error: BoughError | None = None
@@ -85,13 +86,15 @@ class Stream:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def next(self, also: TextIO | None = None) -> Item | None:
-        """The next item; None if `also` can be read before there is one."""
+    def next(self, also: TextIO | None = None, within: float | None = None) -> Item | None:
+        """The next item, waited for so many seconds at most; None if `also` can be read before there is one."""
         while True:
             try:
                 item = self._items.get_nowait()
             except queue.Empty:
-                ready, _, _ = select.select([self._woken, *([also] if also else [])], [], [])
+                ready, _, _ = select.select([self._woken, *([also] if also else [])], [], [], within)
+                if not ready:
+                    return Item("quiet")
                 if self._woken not in ready:
                     return None
                 os.read(self._woken, 4096)

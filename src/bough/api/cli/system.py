@@ -54,7 +54,8 @@ def export(
     chosen = "json" if here.json else form
     answer = here.client.get(path("sessions", session, "export"), format=chosen)
     if file is None:
-        out.raw(answer.raw.rstrip(b"\n"))
+        write = out.raw if chosen == "json" else out.text
+        write(answer.raw.rstrip(b"\n"))
         return
     target = Path(file).expanduser()
     try:

@@ -86,7 +86,7 @@ class Talk:
     def line(self, text: str, style: str = "") -> None:
         """A line that is not part of the conversation."""
         self._begin("note")
-        self._console.print(Text(text, style=style), soft_wrap=True)
+        self._console.print(Text(clean(text), style=style), soft_wrap=True)
 
     def _begin(self, group: Group) -> None:
         """Leaves an empty line between things of different kinds, and between paragraphs."""

@@ -10,8 +10,9 @@ from bough.api.cli import out
 from bough.api.cli.base import Here, command
 from bough.api.cli.client import Json, part, path
 from bough.api.cli.completing import ids
+from bough.api.cli.prompting import OfSession, SessionId, spoken
 from bough.api.cli.repos import Limit, Offset
-from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
+from bough.api.cli.words import ago, brief, clean, moment, short, short_forms, shorten
 
 app = typer.Typer(no_args_is_help=True, help="Prompts and the turns that they cause; the queue of a session.")
 TaskId = Annotated[
@@ -26,7 +27,7 @@ def add_to(root: typer.Typer) -> None:
 @command(app, "list")
 def list_tasks(
     here: Here,
-    session: Annotated[str | None, typer.Option("--session", "-s", metavar="ID", help="Only of this session.")] = None,
+    session: OfSession = None,
     status: Annotated[str | None, typer.Option("--status", help="Only these, such as queued,running.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
@@ -69,7 +70,7 @@ def show(here: Here, task: TaskId) -> None:
         out.facts(
             [
                 ("id", found["id"]),
-                ("session", found["sessionId"]),
+                ("session", short(found["sessionId"])),
                 ("status", found["status"]),
                 ("from", found["source"]),
                 ("attempt", str(found["attempt"]) if found["attempt"] > 1 else ""),
@@ -90,9 +91,11 @@ def show(here: Here, task: TaskId) -> None:
 
 
 @command(app, "edit")
-def edit(here: Here, task: TaskId, text: Annotated[str, typer.Argument(help="The new prompt.")]) -> None:
+def edit(
+    here: Here, task: TaskId, text: Annotated[str, typer.Argument(metavar="TEXT|-", help="The new prompt; - reads it.")]
+) -> None:
     """Change the text of a prompt that still waits."""
-    answer = here.client.patch(path("tasks", task), {"prompt": text})
+    answer = here.client.patch(path("tasks", task), {"prompt": spoken(text)})
     here.show(answer, lambda found: out.line(f"Task {short(found['id'])} now says: {brief(found['prompt'])}"))
 
 
@@ -100,15 +103,39 @@ def edit(here: Here, task: TaskId, text: Annotated[str, typer.Argument(help="The
 def move(
     here: Here,
     task: TaskId,
-    before: Annotated[str | None, typer.Option("--before", metavar="TASK", help="Run it before this one.")] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            "--before",
+            metavar="TASK",
+            help="Run it before this one.",
+            autocompletion=ids("tasks", "prompt", status="queued"),
+        ),
+    ] = None,
     last: Annotated[bool, typer.Option("--last", help="Run it after all others.")] = False,
 ) -> None:
     """Move a prompt that still waits to another place in its queue."""
     if (before is None) != last:
         raise typer.BadParameter("Say where to: either --before TASK or --last.")
     answer = here.client.patch(path("tasks", task), {"before": before or ""})
-    place = f"before {before}" if before else "at the end of its queue"
+    place = f"before {shorten(before)}" if before else "at the end of its queue"
     here.show(answer, lambda found: out.line(f"Task {short(found['id'])} waits {place}."))
+
+
+@command(app, "pause")
+def pause(here: Here, session: SessionId) -> None:
+    """Let the queue of a session wait, until it is resumed or prompted again; a turn that runs goes on."""
+    here.show(here.client.patch(path("sessions", session), {"queuePaused": True}), _say_queue)
+
+
+@command(app, "resume")
+def resume(here: Here, session: SessionId) -> None:
+    """Let the queue of a session go on."""
+    here.show(here.client.patch(path("sessions", session), {"queuePaused": False}), _say_queue)
+
+
+def _say_queue(found: Json) -> None:
+    out.line(f"The queue of session {short(found['id'])} {'is paused' if found['queuePaused'] else 'goes on'}.")
 
 
 @command(app, "cancel")

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from bough.api.cli import out, stream
 from bough.api.cli.base import DONE, Here, command
 from bough.api.cli.client import Json, part, parts
+from bough.api.cli.prompting import OfSession
 from bough.api.cli.words import brief, clock, short
 
 # Text on its way has lines of its own in `session watch`; here its message says it when it is whole.
@@ -22,7 +21,7 @@ def add_to(root: typer.Typer) -> None:
 
 def watch(
     here: Here,
-    session: Annotated[str | None, typer.Option("--session", "-s", metavar="ID", help="Only of this session.")] = None,
+    session: OfSession = None,
 ) -> int:
     """Show what happens as it happens, one line per event, until Ctrl-C."""
     cursor = stream.now(here.client)
@@ -41,6 +40,7 @@ def watch(
                 elif item.kind == "back":
                     out.note("Connected again.")
         except KeyboardInterrupt:
+            out.parting("Left; what runs goes on.")
             return DONE
 
 

@@ -8,14 +8,25 @@ from datetime import UTC, datetime
 
 from bough.model.ids import LENGTH, SHORTEST, shortest_unique
 
-# What an agent writes must not steer the terminal: no control character passes but line break and tab.
-_CONTROLS = {code: None for code in (*range(0x20), 0x7F, *range(0x80, 0xA0)) if chr(code) not in "\n\t"}
+# What an agent writes must not steer the terminal: no control character passes but line break and tab, and none that
+# turns the direction of what follows, which would show a command other than the one that is asked about.
+_TURNS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_CODES = tuple(code for code in (*range(0x20), 0x7F, *range(0x80, 0xA0), *_TURNS) if chr(code) not in "\n\t")
+_CONTROLS: dict[int, str | None] = dict.fromkeys(_CODES)
+_ESCAPES = {code: f"\\u{code:04x}" for code in _CODES}
 _SPACES = re.compile(r"\s+")
+# A whole id that stands by itself; one inside a path or a link stays as it is.
+_ID = re.compile(r"(?<![\w/.=-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w/=-])")
 
 
 def clean(text: str) -> str:
     """Text that is safe to show, lone surrogates included."""
     return text.translate(_CONTROLS).encode("utf-8", "replace").decode("utf-8")
+
+
+def escaped(document: str) -> str:
+    """A JSON document that is safe to show and still says the same."""
+    return document.translate(_ESCAPES)
 
 
 def brief(text: str, most: int = 80) -> str:
@@ -39,6 +50,12 @@ def short_forms(ids: list[str], *, complete: bool = False) -> dict[str, str]:
     if complete:
         return shortest_unique(ids)
     return {one: short(one, ids) for one in ids}
+
+
+def shorten(sentence: str) -> str:
+    """A sentence with the short form of each id that it names."""
+    forms = short_forms(sorted(set(_ID.findall(sentence))))
+    return _ID.sub(lambda found: forms[found[0]], sentence)
 
 
 def ago(moment: str | None) -> str:

@@ -11,6 +11,8 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import HeaderParameter, PathParameter, QueryParameter, SkipValidation
 
 from bough.api.errors import ErrorAnswer
+from bough.core import lookup
+from bough.core.lookup import Table
 from bough.core.page import DEFAULT_LIMIT, LARGEST_LIMIT, LARGEST_OFFSET
 from bough.core.services import Services as _Services
 from bough.errors import Invalid
@@ -56,10 +58,17 @@ def find_caller(
     return with_key(caller, idempotency_key)
 
 
+async def whole_id(services: _Services, table: Table, text: str) -> str:
+    """An id as it stands in the scope of an idempotency key, however it was spelled."""
+    return await services.store.read(lambda tx: lookup.whole_id(tx, table, text))
+
+
 def with_key(caller: _Caller, key: str | None) -> _Caller:
     """The same caller; a key in the body counts like one in the header."""
     if key is None:
         return caller
+    if caller.idempotency_key not in (None, key):
+        raise Invalid("bad_idempotency_key", "The header and the body carry different idempotency keys. Send one.")
     if not 1 <= len(key) <= LONGEST_KEY or "\0" in key:
         raise Invalid("bad_idempotency_key", f"An idempotency key has between 1 and {LONGEST_KEY} characters.")
     return msgspec.structs.replace(caller, idempotency_key=key)

@@ -7,7 +7,7 @@ from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody
 
 from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
-from bough.core.mcp_servers import NewMcpServer
+from bough.core.mcp_servers import McpServerPatch, NewMcpServer
 from bough.model.repo import Board, McpServer, Repo
 
 
@@ -26,10 +26,6 @@ class Rename(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 class NewBoard(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     name: str
     idempotency_key: str | None = None
-
-
-class McpServerPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    enabled: bool
 
 
 class RepoList(msgspec.Struct, rename="camel"):
@@ -55,7 +51,8 @@ class McpServerList(msgspec.Struct, rename="camel"):
 
 @post("/repos", responses=errors(409, 413), summary="Register a repository or a plain folder")
 async def add_repo(services: Services, caller: Caller, data: JSONBody[NewRepo]) -> Repo:
-    return await services.repos.add(with_key(caller, data.idempotency_key), data.path, data.name)
+    keyed = with_key(caller, data.idempotency_key)
+    return await services.repos.add(keyed, data.path, data.name)
 
 
 @get("/repos", responses=errors(), summary="List repositories")
@@ -121,9 +118,9 @@ async def get_mcp_server(services: Services, server_id: Id) -> McpServer:
     return await services.mcp_servers.get(server_id)
 
 
-@patch("/mcp-servers/{server_id:str}", responses=errors(404, 409, 413), summary="Turn an MCP server on or off")
-async def enable_mcp_server(services: Services, server_id: Id, data: JSONBody[McpServerPatch]) -> McpServer:
-    return await services.mcp_servers.enable(server_id, data.enabled)
+@patch("/mcp-servers/{server_id:str}", responses=errors(404, 409, 413), summary="Change an MCP server")
+async def patch_mcp_server(services: Services, server_id: Id, data: JSONBody[McpServerPatch]) -> McpServer:
+    return await services.mcp_servers.patch(server_id, data)
 
 
 @delete("/mcp-servers/{server_id:str}", status_code=200, responses=errors(404, 409), summary="Forget an MCP server")
@@ -143,6 +140,6 @@ boards = Router(
 )
 mcp_servers = Router(
     "/api",
-    route_handlers=[add_mcp_server, list_mcp_servers, get_mcp_server, enable_mcp_server, remove_mcp_server],
+    route_handlers=[add_mcp_server, list_mcp_servers, get_mcp_server, patch_mcp_server, remove_mcp_server],
     tags=["mcp-servers"],
 )

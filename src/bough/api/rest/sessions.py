@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from litestar import Response, Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, with_key
+from bough.api.rest.common import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, whole_id, with_key
 from bough.core import export
+from bough.core.archive import archive
 from bough.core.sessions import NewSession, SessionFilter, SessionPatch
 from bough.model.message import Message
 from bough.model.repo import Repo
 from bough.model.session import Session
 from bough.model.task import Task
 
-Since = Annotated[str | None, QueryParameter(description="Only messages changed after this time (ISO 8601).")]
-MessageLimit = Annotated[int | None, QueryParameter(ge=1, le=10_000, description="The last so many; all if left out.")]
-MessageId = Annotated[str | None, QueryParameter(description="A message of the same session.")]
+Since = Annotated[
+    str | None,
+    QueryParameter(
+        description="Only messages changed after this time (ISO 8601), in the order of their changes. The next page is "
+        "that since the `updatedAt` of the last one."
+    ),
+]
+MessageLimit = Annotated[
+    int | None,
+    QueryParameter(
+        ge=1,
+        le=10_000,
+        description="The last so many, with `after` the first so many; all if left out. With `since` so many newer "
+        "ones, and whatever else changed at the moment of the last.",
+    ),
+]
+Before = Annotated[str | None, QueryParameter(description="Only messages before this one of the same session.")]
+After = Annotated[str | None, QueryParameter(description="Only messages after this one of the same session.")]
 StatusFilter = Annotated[str | None, QueryParameter(description="One or more of active, completed, cancelled, error.")]
 TaskStatusFilter = Annotated[str | None, QueryParameter(description="One or more task statuses, separated by commas.")]
 
@@ -109,10 +125,9 @@ async def list_sessions(
 
 @get("/sessions/{session_id:str}", responses=errors(404, 409), summary="Get a session with its transcript")
 async def get_session(services: Services, session_id: Id) -> SessionDetail:
-    session = await services.sessions.get(session_id)
-    repo = await services.repos.get(session.repo_id)
-    messages = await services.transcript.whole(session.id)
-    return SessionDetail(*_values(session), repo=repo, messages=messages)
+    session, repo, messages = await services.transcript.whole(session_id)
+    # Structs, or the JSON that they would become: what goes out is the same.
+    return SessionDetail(*_values(session), repo=repo, messages=cast("list[Message]", messages))
 
 
 @patch("/sessions/{session_id:str}", responses=errors(404, 409, 413), summary="Change a session's settings")
@@ -150,7 +165,8 @@ async def stop_session(
 ) -> StopAnswer:
     wanted = data or Stop()
     keyed = with_key(caller, wanted.idempotency_key)
-    stopped = await services.control.stop(keyed, session_id, wanted.expected_task_id)
+    whole = await whole_id(services, "sessions", session_id)
+    stopped = await services.control.stop(keyed, whole, wanted.expected_task_id)
     return StopAnswer(stopped.session, stopped.task)
 
 
@@ -176,17 +192,23 @@ async def complete_session(
     services: Services, caller: Caller, session_id: Id, data: JSONBody[Complete | None] = None
 ) -> Session:
     wanted = data or Complete()
-    return await services.control.complete(with_key(caller, wanted.idempotency_key), session_id, force=wanted.force)
+    keyed = with_key(caller, wanted.idempotency_key)
+    whole = await whole_id(services, "sessions", session_id)
+    return await services.control.complete(keyed, whole, force=wanted.force)
 
 
 @post(
-    "/sessions/{session_id:str}/archive", status_code=200, responses=errors(404, 409, 413), summary="Archive a session"
+    "/sessions/{session_id:str}/archive",
+    status_code=200,
+    responses=errors(404, 409, 413),
+    summary="Archive a session, which completes it, or take it out of the archive",
 )
 async def archive_session(
     services: Services, caller: Caller, session_id: Id, data: JSONBody[Archive | None] = None
 ) -> Session:
     wanted = data or Archive()
-    return await services.sessions.archive(with_key(caller, wanted.idempotency_key), session_id, wanted.archived)
+    keyed = with_key(caller, wanted.idempotency_key)
+    return await archive(services.sessions, services.runner.lives, keyed, session_id, wanted.archived)
 
 
 @get("/sessions/{session_id:str}/tasks", responses=errors(404, 409), summary="List the tasks of a session")
@@ -203,20 +225,21 @@ async def list_messages(
     session_id: Id,
     since: Since = None,
     limit: MessageLimit = None,
-    before: MessageId = None,
-    after: MessageId = None,
+    before: Before = None,
+    after: After = None,
 ) -> list[Message]:
-    return await services.transcript.page(session_id, limit=limit, before=before, after=after, since=since)
+    page = await services.transcript.page(session_id, limit=limit, before=before, after=after, since=since)
+    return cast("list[Message]", page)
 
 
 @get("/sessions/{session_id:str}/export", responses=errors(404, 409), summary="Export a session")
 async def export_session(
     services: Services,
     session_id: Id,
-    form: Annotated[Literal["json", "markdown"], QueryParameter(name="format", description="How.")] = "json",
+    format: Annotated[Literal["json", "markdown"], QueryParameter(description="As data, or to be read.")] = "json",
 ) -> Response[bytes]:
-    body = await export.export(services.store, session_id, form)
-    kind = "application/json" if form == "json" else "text/markdown; charset=utf-8"
+    body = await export.export(services.store, session_id, format)
+    kind = "application/json" if format == "json" else "text/markdown"
     return Response(body, media_type=kind)
 
 
@@ -225,8 +248,8 @@ async def get_message(services: Services, message_id: Id) -> Message:
     return await services.transcript.message(message_id)
 
 
-def _values(session: Session) -> list[Any]:
-    return [getattr(session, name) for name in Session.__struct_fields__]
+def _values(session: Session) -> tuple[Any, ...]:
+    return msgspec.structs.astuple(session)
 
 
 router = Router(

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import html
+import os
 from typing import Any
 
 import msgspec
 from litestar import Request, Response, Router, get
 
 from bough import __version__, settings
+from bough.agents.catalog import Broken
 from bough.api.openapi import document
+from bough.api.page import HTML, headers
 from bough.api.rest.common import Services, errors
 from bough.core.counts import counts
 from bough.core.lookup import COMMON
+from bough.core.masks import masked_url
+from bough.errors import Invalid
 from bough.observe import metrics
 
 
@@ -25,7 +30,7 @@ class Setting(msgspec.Struct):
     """One setting: its value now, what it means and where it can be set."""
 
     name: str
-    value: str | int | float
+    value: str | bool | int | float
     description: str
     variable: str
 
@@ -48,31 +53,57 @@ class Agent(msgspec.Struct, rename="camel"):
     modes: list[str]
     is_default: bool
     origin: str
+    error: str | None = None
 
 
 class AgentList(msgspec.Struct):
     agents: list[Agent]
 
 
-@get("/api/health", summary="Whether the server works; needs no token", security=[])
+@get("/api/health", responses={403: errors()[403]}, summary="Whether the server works; needs no token", security=[])
 async def health(services: Services) -> Health:
     await services.store.read(lambda tx: tx.value(COMMON.ping))
     return Health("ok", __version__)
 
 
-@get("/api/settings", responses=errors(), summary="List settings")
-async def list_settings(services: Services) -> SettingList:
+@get("/api/settings", responses=errors(), summary="List settings as this server runs with them")
+async def list_settings(services: Services, request: Request[Any, Any, Any]) -> SettingList:
+    values: dict[str, Any] = {name: getattr(services.settings, name) for name in settings.FIELDS}
     found = [
-        Setting(name, getattr(services.settings, name), settings.describe(name), settings.variable(name))
-        for name in settings.FIELDS
-        if name != "database"  # an address of PostgreSQL can hold a password
+        Setting(name, value, settings.describe(name), settings.variable(name))
+        for name, value in (values | _used(services, request)).items()
     ]
     return SettingList(found)
 
 
-@get("/api/agents", responses=errors(), summary="List agents")
+def _used(services: Services, request: Request[Any, Any, Any]) -> dict[str, str | int]:
+    """What settings that leave something open have come to, without the password of a database."""
+    here = services.settings
+    address = here.database_url
+    used: dict[str, str | int] = {
+        "data": str(here.data_path),
+        "workspace_root": os.path.realpath(here.root_path),
+        "database": masked_url(address) if "@" in address or "?" in address else address,
+        "default_agent": _default_agent(services),
+    }
+    server = request.scope["server"]
+    if server is not None and server[1] is not None:
+        used["port"] = server[1]
+    return used
+
+
+def _default_agent(services: Services) -> str:
+    """The agent of a session that names none; a setting that names none that there is stays as it is."""
+    wanted = services.settings.default_agent
+    try:
+        return services.catalog.default(wanted)
+    except Invalid:
+        return wanted
+
+
+@get("/api/agents", responses=errors(), summary="List agents, and files that were to describe one")
 async def list_agents(services: Services) -> AgentList:
-    default = services.catalog.default(services.settings.default_agent)
+    default = _default_agent(services)
     found = [
         Agent(
             name=entry.name,
@@ -89,7 +120,24 @@ async def list_agents(services: Services) -> AgentList:
         )
         for entry in services.catalog.entries()
     ]
-    return AgentList(found)
+    return AgentList(found + [_broken(one) for one in services.catalog.broken])
+
+
+def _broken(one: Broken) -> Agent:
+    return Agent(
+        name=one.name,
+        title=one.name,
+        description="",
+        installed=False,
+        program=None,
+        command=[],
+        install="",
+        resumable=False,
+        modes=[],
+        is_default=False,
+        origin=one.origin,
+        error=one.error,
+    )
 
 
 @get("/metrics", media_type=metrics.CONTENT_TYPE, responses=errors(), summary="Metrics in Prometheus' text form")
@@ -114,7 +162,7 @@ async def docs(request: Request[Any, Any, Any]) -> Response[str]:
             cells = (method.upper(), path, names, operation.get("summary") or "")
             rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
     page = DOCS_PAGE.replace("{{version}}", html.escape(__version__)).replace("{{rows}}", "\n".join(rows))
-    return Response(page, media_type="text/html; charset=utf-8")
+    return Response(page, media_type=HTML, headers=headers(page))
 
 
 DOCS_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Bough API</title>

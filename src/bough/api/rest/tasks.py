@@ -8,7 +8,7 @@ import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, whole_id, with_key
 from bough.api.rest.sessions import TaskList, TaskStatusFilter
 from bough.core.approvals import AnswerBody
 from bough.core.tasks import TaskPatch
@@ -74,7 +74,8 @@ async def get_approval(services: Services, approval_id: Id) -> Approval:
 
 @post("/approvals/{approval_id:str}", status_code=200, responses=errors(404, 409, 413), summary="Answer an approval")
 async def decide_approval(services: Services, caller: Caller, approval_id: Id, data: JSONBody[AnswerBody]) -> Approval:
-    return await services.approvals.decide(with_key(caller, data.idempotency_key), approval_id, data)
+    keyed = with_key(caller, data.idempotency_key)
+    return await services.approvals.decide(keyed, await whole_id(services, "approvals", approval_id), data)
 
 
 tasks = Router("/api", route_handlers=[list_tasks, get_task, patch_task, cancel_task], tags=["tasks"])

@@ -1,0 +1,102 @@
+"""Shapes of what is stored and sent as JSON text, which the structs call raw: the OpenAPI document (A4) takes them from
+here. What is in them is decided by whoever writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+TEXT: Json = {"type": "string"}
+TEXTS: Json = {"type": "array", "items": TEXT}
+VALUES: Json = {"type": "object", "additionalProperties": TEXT, "description": "Names; each value is shown as `***`."}
+WHO: Json = {
+    "type": "object",
+    "properties": {
+        "kind": {"type": "string", "enum": ["person", "session", "system"]},
+        "id": {"anyOf": [TEXT, {"type": "null"}]},
+    },
+    "required": ["kind", "id"],
+}
+GIT: Json = {
+    "type": "object",
+    "properties": {
+        "branch": {"anyOf": [TEXT, {"type": "null"}]},
+        "sha": {"anyOf": [TEXT, {"type": "null"}]},
+        "dirty": {"type": "boolean"},
+    },
+    "description": "Where the working copy stood; empty for a plain folder.",
+}
+COST: Json = {"type": "object", "properties": {"amount": {"type": "number"}, "currency": TEXT, "source": TEXT}}
+
+SESSION: dict[str, Json] = {
+    "allowedTools": TEXTS,
+    "mcpServerIds": TEXTS,
+    "env": VALUES,
+    "contextFiles": TEXTS,
+    "callback": {"$ref": "#/components/schemas/CallbackConfig"},
+    "createdBy": WHO,
+    "gitState": GIT,
+    "metadata": {
+        "type": "object",
+        "description": "`reason` says why the session ended.",
+    },
+    "context": {
+        "type": "object",
+        "properties": {"source": TEXT},
+        "description": "How much of its context the agent says it has `used`, and of what `size`.",
+    },
+    "cost": COST,
+}
+
+SHAPES: dict[str, dict[str, Json]] = {
+    "Session": SESSION,
+    "SessionCreated": SESSION,
+    "SessionDetail": SESSION,
+    "Task": {
+        "error": {"type": "object", "properties": {"code": TEXT, "message": TEXT}, "required": ["code", "message"]},
+        "gitBefore": GIT,
+        "gitAfter": GIT,
+        "usage": {"type": "object", "description": "Tokens as the agent reported them, and the `source` of that."},
+        "cost": COST,
+        "costBefore": COST,
+    },
+    "Message": {
+        "content": {
+            "type": "object",
+            "properties": {"type": TEXT},
+            "required": ["type"],
+            "description": "Told apart by `type`: text, thought, plan, tool, error, cancelled and others.",
+        }
+    },
+    "Approval": {
+        "toolCall": {"type": "object", "description": "What the agent wants to do, as it says so itself."},
+        "options": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"optionId": TEXT, "name": TEXT, "kind": TEXT},
+                "required": ["optionId", "name", "kind"],
+            },
+        },
+        "decidedBy": WHO,
+        "requestId": {"type": ["string", "integer", "null"], "description": "The agent's own id of its question."},
+    },
+    "McpServer": {"args": TEXTS, "env": VALUES, "headers": VALUES},
+}
+
+EVENT_STREAM: Json = {
+    "type": "string",
+    "description": "Server-sent events. `data` is one JSON object; those with a cursor have it as `id` too.",
+}
+EXPORT: Json = {
+    "type": "object",
+    "properties": {
+        "format": {"type": "string", "const": "bough/1"},
+        "session": {"$ref": "#/components/schemas/Session"},
+        "repo": {"anyOf": [{"$ref": "#/components/schemas/Repo"}, {"type": "null"}]},
+        "tasks": {"type": "array", "items": {"$ref": "#/components/schemas/Task"}},
+        "messages": {"type": "array", "items": {"$ref": "#/components/schemas/Message"}},
+    },
+    "required": ["format", "session", "repo", "tasks", "messages"],
+}

@@ -1,0 +1,145 @@
+"""`bough doctor` and the agents that a server left at work: listed, ended on demand, and their turns go on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_program import PATIENCE, Result, run_here
+
+from bough.agents.keeper.launcher import Keepers
+from bough.agents.keeper.proctree import find
+from bough.testing.server import Running, serving
+
+LOOK_EVERY = 0.02
+
+
+@dataclass
+class Left:
+    """A turn whose server is gone."""
+
+    folder: Path
+    data: Path
+    session_id: str
+    task_id: str
+
+    async def cli(self, *arguments: str) -> Result:
+        return await asyncio.to_thread(run_here, ["--data", str(self.data), *arguments])
+
+    async def doctor(self) -> dict[str, Any]:
+        return json.loads((await self.cli("doctor", "--json")).out)
+
+
+async def _begun(server: Running) -> tuple[str, str]:
+    """A turn that runs a command for longer than any test."""
+    repo = await server.client.repo(server.repo())
+    session = await server.client.session(repo["id"], title="first", permissionMode="bypassPermissions")
+    async with server.client.events(session["id"]) as events:
+        task = await server.client.prompt(session["id"], "[[say begun]] [[run sleep 300]]")
+        await events.until(lambda event: event["type"] == "message.created" and _is_tool(event["data"]))
+    return session["id"], task
+
+
+def _is_tool(message: dict[str, Any]) -> bool:
+    return message["content"]["type"] == "tool"
+
+
+@pytest.fixture
+async def left(tmp_path: Path) -> AsyncGenerator[Left]:
+    async with serving(tmp_path, stop_agents=False) as server:
+        session_id, task_id = await _begun(server)
+    yield Left(tmp_path, server.data, session_id, task_id)
+    keepers = Keepers(server.data / "keepers")
+    for name in keepers.names():
+        await keepers.drop(name)
+
+
+async def _gone(pid: int) -> None:
+    """Waits for the end of a process that is not our child."""
+    async with asyncio.timeout(PATIENCE):
+        while find(pid):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_EVERY)
+
+
+async def test_what_is_left_is_listed(left: Left) -> None:
+    """O5: `doctor` names the living keeper, its processes, its session and its task, and how to go on."""
+    said = await left.doctor()
+    (held,) = said["keepers"]
+    assert (held["alive"], held["sessionId"], held["taskId"]) == (True, left.session_id, left.task_id)
+    assert held["taskStatus"] == "running" and len(held["processes"]) >= 2
+    assert all(find(pid) for pid in (held["pid"], *held["processes"]))
+    check = next(check for check in said["checks"] if check["name"] == "keeper")
+    assert check["state"] == "warning" and f"session {left.session_id[-8:]} (first)" in check["text"]
+    assert f"bough serve --data {left.data}" in check["fix"] and f"doctor --clean --data {left.data}" in check["fix"]
+    assert said["problems"] == 0
+
+
+async def test_clean_ends_them_and_the_turn_goes_on(left: Left) -> None:
+    """O5: `doctor --clean` ends keeper, agent and command and says so; the turn was interrupted, and goes on."""
+    (held,) = (await left.doctor())["keepers"]
+    ended = await left.cli("doctor", "--clean")
+    assert ended.code == 0 and ended.err == "The next server that starts takes up what was interrupted.\n"
+    assert ended.out.startswith("Ended ") and f"task {left.task_id[-8:]} running." in ended.out
+    assert not any(find(pid) for pid in (held["pid"], *held["processes"]))
+    assert (await left.doctor())["keepers"] == []
+    assert json.loads((await left.cli("doctor", "--clean", "--json")).out) == {"ended": [], "left": []}
+    assert (await left.cli("doctor", "--clean")).out == "Nothing was left at work.\n"
+    async with serving(left.folder) as server:
+        async with server.client.events(left.session_id, cursor=0) as events:
+            await events.until(lambda event: event.get("data", {}).get("status") == "interrupted")
+        task = await server.client.wait_task(left.task_id)
+        assert (task["status"], task["attempt"]) == ("completed", 2)
+        assert "begun" in await server.client.texts(left.session_id, "agent")
+
+
+async def test_clean_ends_what_a_dead_keeper_left(left: Left) -> None:
+    """O5: if a keeper was killed, what its agent started is found by its mark, listed and ended."""
+    (held,) = (await left.doctor())["keepers"]
+    # An agent that is stopped cannot notice that its line is closed; it would leave by itself.
+    os.kill(held["processes"][-1], signal.SIGSTOP)
+    os.kill(held["pid"], signal.SIGKILL)
+    await _gone(held["pid"])
+    found = await left.doctor()
+    (orphans,) = found["keepers"]
+    assert (orphans["alive"], orphans["pid"], orphans["processes"]) == (False, None, held["processes"])
+    assert "is dead" in found["checks"][-1]["text"] and found["checks"][-1]["state"] == "warning"
+    assert (await left.cli("doctor", "--clean")).code == 0
+    assert not any(find(pid) for pid in held["processes"])
+    assert (await left.doctor())["keepers"] == []
+
+
+async def test_a_running_server_keeps_its_agents(left: Left) -> None:
+    """O5: while a server runs its keepers are listed as its own, and `--clean` is refused."""
+    async with serving(left.folder):
+        said = await left.doctor()
+        (held,) = said["keepers"]
+        assert [check["state"] for check in said["checks"] if check["name"] == "keeper"] == ["ok"]
+        refused = await left.cli("doctor", "--clean", "--json")
+        assert refused.code == 1 and json.loads(refused.out)["error"]["code"] == "server_runs"
+        assert find(held["pid"]) and len(refused.err.splitlines()) == 1
+        assert (await left.cli("doctor", "--clean", "--url", "http://127.0.0.1:1")).code == 2
+
+
+async def test_clean_makes_nothing(tmp_path: Path) -> None:
+    """O5: on a folder that is not there, nothing is ended and nothing is made."""
+    ended = run_here(["doctor", "--clean", "--data", str(tmp_path / "data")])
+    assert (ended.code, ended.out) == (0, "Nothing was left at work.\n")
+    assert not (tmp_path / "data").exists()
+
+
+async def test_stop_agents_leaves_nothing(tmp_path: Path) -> None:
+    """L2: a server with `stop_agents` ends its agents when it stops; the turn goes on with the next one."""
+    async with serving(tmp_path, stop_agents=True) as server:
+        session_id, task_id = await _begun(server)
+        left = Left(tmp_path, server.data, session_id, task_id)
+        (held,) = (await left.doctor())["keepers"]
+    assert not any(find(pid) for pid in (held["pid"], *held["processes"]))
+    async with serving(tmp_path) as server:
+        assert (await server.client.wait_task(task_id))["attempt"] == 2

@@ -1,0 +1,95 @@
+"""The order in which a follower shows what it is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cli_program import Cli, start
+
+from bough.api.cli import order
+from bough.api.cli.order import Order
+from bough.testing.server import Running
+
+
+class Screen:
+    """What was shown, in its order."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+        self._begun: set[str] = set()
+        self.order = Order(self._show, self._begun.__contains__)
+
+    def _show(self, event: dict[str, Any]) -> None:
+        data = event.get("data")
+        known = data["id"] if data else event["messageId"]
+        self._begun.add(known)
+        self.shown.append(f"{known} {data['content'].get('result', {}).get('status', '')}".strip() if data else known)
+
+    def tool(self, known: str, place: int, status: str) -> None:
+        self._message(known, place, {"type": "tool", "result": {"status": status}})
+
+    def text(self, known: str, place: int) -> None:
+        self._message(known, place, {"type": "text", "text": ""})
+
+    def delta(self, known: str) -> None:
+        self.order.take({"type": "message.delta", "messageId": known})
+
+    def _message(self, known: str, place: int, content: dict[str, Any]) -> None:
+        self.order.take({"type": "message.patched", "data": {"id": known, "position": place, "content": content}})
+
+
+def test_an_end_that_comes_late_is_shown_first() -> None:
+    """O5: what follows a tool call in the transcript follows its end on the screen, its growth included."""
+    screen = Screen()
+    screen.tool("a", 1, "pending")
+    screen.text("b", 2)
+    screen.delta("b")
+    assert screen.shown == ["a pending"] and screen.order.left() is not None
+    screen.tool("a", 1, "completed")
+    assert screen.shown == ["a pending", "a completed", "b", "b"] and screen.order.left() is None
+
+
+def test_tool_calls_side_by_side() -> None:
+    """O5: of two tool calls the first is shown first, whichever ends first."""
+    screen = Screen()
+    screen.tool("a", 1, "pending")
+    screen.tool("b", 2, "pending")
+    screen.tool("b", 2, "completed")
+    screen.text("c", 3)
+    screen.tool("a", 1, "failed")
+    assert screen.shown == ["a pending", "a failed", "b pending", "b completed", "c"]
+
+
+def test_live_text_is_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """O5: a tool call that goes on is overtaken after a moment, and from then on nothing waits for it."""
+    monkeypatch.setattr(order, "GRACE", 0.0)
+    screen = Screen()
+    screen.text("before", 1)
+    screen.tool("a", 2, "pending")
+    screen.delta("before")
+    assert screen.shown[-1] == "before"
+    screen.text("b", 3)
+    assert screen.order.left() == 0
+    screen.order.let_go()
+    screen.delta("b")
+    screen.text("c", 4)
+    screen.tool("a", 2, "completed")
+    assert screen.shown[-4:] == ["b", "b", "c", "a completed"]
+
+
+async def test_a_turn_is_followed_in_order(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: the lines of a followed turn stand in the order of its transcript, questions included."""
+    await cli("session", "set", session["id"], "--mode", "default")
+    turn = "[[run echo hi]] [[plan A; B]] [[think hm]] [[write a.txt x]]"
+    program = await start("session", "prompt", session["id"], turn, "-f", BOUGH_DATA=str(server.data))
+    for question in ("execute: echo hi", "edit: Write"):
+        await program.until(question)
+        await program.until("(or deny)\n")
+        asked = await server.client.approval(session["id"])
+        await server.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
+    ended = await program.end()
+    path = f"{server.root}/repo/a.txt"
+    rows = [row for row in ended.out.splitlines() if row and not row.startswith("  ")]
+    wanted = ["? execute: echo hi", "✓ echo hi", "Plan", "○ A", "○ B", "hm", f"? edit: Write {path}", f"✓ Write {path}"]
+    assert (ended.code, rows) == (0, wanted)

@@ -1,0 +1,222 @@
+"""The program as a whole: finding the server, exit codes, start-up, completion, pipes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_program import Cli, bough, run_here
+from cli_terminal import terminal
+
+from bough import __version__
+from bough.testing.server import Running
+
+HEAVY = re.compile(
+    r"\| +(litestar|uvicorn|asyncpg|httpx|websockets|mcp|prometheus_client|structlog|sqlite3"
+    r"|bough\.(app|core|storage))\b"
+)
+
+
+def test_version_and_help() -> None:
+    """O5: `--version` and `--help` answer on stdout with 0, and the help names every command."""
+    assert run_here(["--version"]).out == f"bough {__version__}\n"
+    told = run_here(["--help"])
+    assert told.code == 0
+    for name in ("serve", "session", "repo", "task", "approval", "watch", "agents", "export", "doctor", "db"):
+        assert f" {name} " in told.out
+    assert " completion " in told.out and " demo-agent " in told.out
+
+
+def test_wrong_use_is_2() -> None:
+    """L4: wrong use is exit 2, told on stderr."""
+    for arguments in (["nonsense"], ["session", "show"], ["session", "list", "--limit", "0"], ["task", "--nope"]):
+        wrong = run_here(arguments)
+        assert (wrong.code, wrong.out) == (2, "") and wrong.err
+    nothing_to_follow = run_here(["session", "new", "-f"])
+    assert nothing_to_follow.code == 2
+    wrong = run_here(["session", "new", "--mode", "foo"])
+    assert wrong.err.startswith("Invalid value for '--mode' / '-m': 'foo' is not one of 'default',")
+    assert wrong.err.endswith("See: bough session new --help\n")
+    helped = run_here(["completion", "--help"]).out
+    assert "completion [OPTIONS] SHELL" in helped and "<" not in helped and "{" not in helped
+
+
+def test_no_server_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L4: without a server the command says where it looked and how to start one; one that died is no server either."""
+    data = tmp_path / "data"
+    said = run_here(["--data", str(data), "session", "list"])
+    assert (said.code, said.out) == (1, "")
+    assert said.err == f"No server runs on {data}. Start one with: bough serve --data {data}\n"
+    data.mkdir()
+    (data / "server.json").write_text(json.dumps({"url": "http://127.0.0.1:1", "token": "x", "pid": 1}))
+    assert run_here(["session", "list", "--data", str(data)]).err == said.err
+    as_json = run_here(["watch", "--data", str(data), "--json"])
+    assert as_json.code == 1 and json.loads(as_json.out)["error"]["code"] == "no_server"
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("BOUGH_DATA", raising=False)
+    usual = f"No server runs on {tmp_path / 'home' / 'bough'}. Start one with: bough serve\n"
+    assert run_here(["agents"]).err == usual
+    assert run_here(["agents", "--url", "http://127.0.0.1:1", "--token", "x"]).err == (
+        "No server answers at http://127.0.0.1:1.\n"
+    )
+    assert run_here(["agents", "--url", "http://127.0.0.1:1"]).code == 2
+    schemeless = run_here(["agents", "--url", "127.0.0.1:4100", "--token", "x"])
+    assert schemeless.code == 1 and "begins with http://" in schemeless.err
+
+
+async def test_ways_to_name_the_server(
+    server: Running, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L4: by folder or by address, as flags before or after the command or as variables; a flag counts more."""
+    monkeypatch.setenv("BOUGH_DATA", str(tmp_path / "elsewhere"))
+    assert (await cli("agents")).code == 1
+    for before, after in (
+        (("--data", str(server.data)), ()),
+        ((), ("--data", str(server.data))),
+        (("--url", server.url, "--token", server.token), ()),
+        ((), ("--url", server.url + "/", "--token", server.token)),
+    ):
+        assert (await cli(*before, "agents", *after)).code == 0
+    monkeypatch.setenv("BOUGH_URL", server.url)
+    monkeypatch.setenv("BOUGH_TOKEN", server.token)
+    assert (await cli("agents")).code == 0
+    assert (await cli("agents", "--data", str(tmp_path / "elsewhere"))).code == 1
+    wrong = await cli("agents", "--token", "wrong")
+    assert wrong.code == 1 and wrong.err.startswith("The server does not know this token.")
+    assert wrong.err.endswith("(unauthenticated)\n") and len(wrong.err.splitlines()) == 1
+    assert json.loads((await cli("--json", "agents")).out)["agents"]
+
+
+async def test_ids_that_mean_nothing_or_too_much(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """R5, L4: an id that is unknown, too short or ambiguous is one sentence, the last with the candidates."""
+    born = [session["id"], *[(await server.client.session(session["repoId"]))["id"] for _ in range(2)]]
+    # A beginning of 8 characters lasts for a minute: of three that are born together, two at least share it.
+    shared = born[1][:8]
+    candidates = ", ".join(one[-8:] for one in born if one.startswith(shared))
+    for given, words in (
+        ("12345678", "There is no session '12345678'."),
+        ("1234567", "at least 8 characters"),
+        (shared, f"could be any of {candidates.count(',') + 1}: {candidates}"),
+    ):
+        refused = await cli("session", "show", given)
+        assert (refused.code, refused.out, len(refused.err.splitlines())) == (1, "", 1)
+        assert words in refused.err
+
+
+async def test_colour_is_for_terminals(server: Running, session: dict[str, Any]) -> None:
+    """O5: colour on a terminal, none with NO_COLOR and none into a pipe; there nothing is cut either."""
+    title = "a title that is too long for a terminal of eighty columns, " * 3
+    await server.client.call("PATCH", f"/api/sessions/{session['id']}", json={"title": title.strip()})
+    data = str(server.data)
+
+    async def shown(**env: str) -> str:
+        async with terminal("session", "list", BOUGH_DATA=data, **env) as screen:
+            await screen.until("…")
+            assert await screen.end() == 0
+            return screen.screen
+
+    coloured, plain, piped = await asyncio.gather(
+        shown(), shown(NO_COLOR="1"), bough("session", "list", BOUGH_DATA=data, COLUMNS="")
+    )
+    assert "\x1b[1m" in coloured
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", plain)
+    assert "\x1b" not in piped.out and title.strip() in piped.out
+
+
+async def test_completion_is_installed(tmp_path: Path) -> None:
+    """O5: `bough --install-completion` sets up the shell that it is called from."""
+    script = f"{sys.executable} -m bough --install-completion && . ~/.bashrc && complete -p bough"
+    process = await asyncio.create_subprocess_exec(
+        *("bash", "-c", script), env={**os.environ, "HOME": str(tmp_path)}, stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await process.communicate()
+    assert process.returncode == 0 and b"complete -o default -F _bough_completion bough" in out
+    assert "_BOUGH_COMPLETE=complete_bash" in (tmp_path / ".bash_completions" / "bough.sh").read_text()
+
+
+async def test_client_commands_start_without_the_server(server: Running) -> None:
+    """O5: a command that asks the server loads neither the web framework nor database drivers nor HTTP libraries."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-X", "importtime", "-m", "bough", "session", "list"),
+        env={**os.environ, "BOUGH_DATA": str(server.data)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert process.returncode == 0 and b"No session" in out
+    assert not HEAVY.search(err.decode()), "a client command loads too much"
+
+
+async def test_a_reader_that_leaves_is_no_error(server: Running, session: dict[str, Any]) -> None:
+    """O5: a broken pipe is quiet, for tables and for streams."""
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    async def noise(*arguments: str) -> bytes:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bough", *arguments),
+            env={**os.environ, "BOUGH_DATA": str(server.data)},
+            stdout=writer,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        return (await process.communicate())[1]
+
+    streaming = ("session", "prompt", session["id"], "hi", "-f")
+    assert (
+        await asyncio.gather(noise("session", "list"), noise("repo", "list", "--json"), noise(*streaming)) == [b""] * 3
+    )
+    os.close(writer)
+
+
+async def test_a_full_disk_is_one_sentence(server: Running) -> None:
+    """O5: output that cannot be written is told in a sentence, exit 1."""
+    full = os.open("/dev/full", os.O_WRONLY)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bough", "agents", "--data", str(server.data)),
+        stdout=full,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    os.close(full)
+    _, err = await process.communicate()
+    assert (process.returncode, err) == (1, b"The output cannot be written: No space left on device.\n")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    """O5: `bough completion SHELL` prints that shell's script."""
+    said = run_here(["completion", shell])
+    assert said.code == 0 and "_BOUGH_COMPLETE" in said.out and "bough" in said.out
+    assert run_here(["completion", "nosh"]).code == 2
+
+
+async def test_bash_completes_commands_and_ids(
+    server: Running, cli: Cli, session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O5: subcommands are completed, and ids from the running server; without one there is silence."""
+
+    async def completed(words: str, position: int) -> list[str]:
+        monkeypatch.setenv("_BOUGH_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", f"bough {words}")
+        monkeypatch.setenv("COMP_CWORD", str(position))
+        ended = await cli()
+        assert (ended.code, ended.err) == (0, "")
+        return ended.out.split()
+
+    assert await completed("session arch", 2) == ["archive"]
+    assert await completed("session show ", 3) == [session["id"][-8:]]
+    assert await completed("session new --agent de", 4) == ["demo"]
+    assert await completed("task list --session ", 4) == [session["id"][-8:]]
+    monkeypatch.setenv("BOUGH_DATA", str(server.root))
+    assert await completed("session show ", 3) == []
+
+
+async def test_demo_agent_is_a_command() -> None:
+    """L5: `bough demo-agent` is the demo agent, and ends with 0 when its input does."""
+    ended, wrong = await asyncio.gather(bough("demo-agent"), bough("demo-agent", "--without", "nonsense"))
+    assert (ended.code, ended.out, wrong.code) == (0, "", 2)

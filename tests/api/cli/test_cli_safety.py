@@ -1,0 +1,95 @@
+"""What people are shown: nothing that steers their terminal, nothing in the words of requests."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import sys
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+import structlog
+from cli_program import Cli, bough
+from cli_terminal import terminal
+
+from bough.observe.logging import configure
+from bough.testing.server import Running
+
+EVIL = "a\x1b[2J\x1b]52;c;ZXZpbA==\x07\x9b31m\u202eb"
+
+
+async def test_a_terminal_is_not_steered(server: Running, session: dict[str, Any]) -> None:
+    """O5: an exported text keeps every byte in a pipe and loses what would steer a terminal on one."""
+    await server.client.ask(session["id"], f"[[say {EVIL}]]")
+    data = str(server.data)
+    for form in ("markdown", "json"):
+        arguments = ("export", session["id"], "--format", form)
+        piped = (await bough(*arguments, BOUGH_DATA=data)).out
+        said = [one["content"].get("text") for one in json.loads(piped)["messages"]] if form == "json" else piped
+        assert EVIL in said
+        async with terminal(*arguments, BOUGH_DATA=data) as screen:
+            assert await screen.end() == 0
+            await screen.until("52;c;")
+            assert not set(screen.screen) & set("\x1b\x07\x9b\u202e")
+
+
+async def test_a_waiting_session_says_for_what(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """P4: a session that waits shows the question with the command that answers it, and as JSON the approval."""
+    await server.client.prompt(session["id"], "[[run ls]]")
+    asked = await server.client.approval(session["id"])
+    shown = await cli("session", "show", session["id"])
+    assert shown.out.splitlines()[-1] == f"? execute: ls — bough approval allow {asked['id'][-8:]}"
+    found = json.loads((await cli("session", "show", session["id"], "--json")).out)
+    assert [one["id"] for one in found["approvals"]] == [asked["id"]]
+    busy = await cli("session", "complete", session["id"])
+    assert busy.code == 1 and "--force" in busy.err and "force: true" not in busy.err
+    assert (await cli("session", "complete", session["id"], "--force")).code == 0
+    assert "bough approval" not in (await cli("session", "show", session["id"])).out
+
+
+async def test_refusals_speak_of_commands(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4: what a refusal advises can be typed, and ids are short (R5)."""
+    known = session["id"][-8:]
+    sent = await cli("session", "prompt", session["id"], "hello")
+    assert sent.out.endswith(f"bough session watch {known}\n")
+    used = await cli("repo", "rm", session["repoId"])
+    assert used.code == 1 and "bough session rm --purge" in used.err and "/api/" not in used.err
+    await cli("session", "rm", session["id"])
+    ended = await cli("session", "prompt", session["id"], "more")
+    assert (
+        ended.code == 1 and "(cancelled)" in ended.err and "--resume" in ended.err and "resume: true" not in ended.err
+    )
+    assert ended.err.endswith("(session_ended)\n")
+    elsewhere = await cli("session", "list", "--repo", str(server.root))
+    assert elsewhere.code == 1 and session["id"] not in ended.err
+
+
+@pytest.fixture
+def console(monkeypatch: pytest.MonkeyPatch) -> Generator[io.StringIO]:
+    """Log lines for a terminal."""
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    configure("info", "console")
+    yield written
+    root.handlers[:], root.level = before
+    structlog.reset_defaults()
+
+
+def test_log_lines_do_not_steer_the_terminal(console: io.StringIO) -> None:
+    """O2: what is logged cannot steer the terminal: texts, values inside others, errors, lines of libraries."""
+    log = structlog.get_logger("test")
+    log.info(f"event {EVIL}", text=EVIL, inside={"deep": [EVIL]}, two="x\ny")
+    try:
+        raise ValueError(EVIL)
+    except ValueError:
+        log.exception("failed")
+        logging.getLogger("library").exception("line %s", EVIL)
+    written = console.getvalue()
+    # The renderer's own colours are all that is left.
+    assert written.count("2J") == 6 and not set(written) & set("\x07\x9b\u202e")
+    assert "\x1b[2J" not in written and "\x1b]52" not in written
+    assert "Traceback" in written and "\n    raise ValueError" in written

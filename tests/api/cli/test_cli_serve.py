@@ -1,0 +1,129 @@
+"""`bough serve`: the link, the signals, and one sentence for what cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from cli_program import PATIENCE, bough, run_here, start
+
+from bough import settings
+from bough.api.cli.commands import build
+from bough.testing.server import Running
+
+
+async def test_the_link_is_printed_once(tmp_path: Path) -> None:
+    """L1: stdout is the link with the token and nothing else; Ctrl-C ends it with 0."""
+    program = await start("serve", "--port", "0", "--data", str(tmp_path / "data"), "--workspace-root", str(tmp_path))
+    await program.until("\n")
+    about = json.loads((tmp_path / "data" / "server.json").read_text())
+    program.process.send_signal(signal.SIGINT)
+    ended = await program.end()
+    assert (ended.code, ended.out) == (0, f"{about['url']}/?token={about['token']}\n")
+    assert ended.err == ""
+
+
+async def test_an_address_for_others_is_warned_of(tmp_path: Path) -> None:
+    """L1: who listens on all addresses is told what that means, on stderr; stdout is the link all the same."""
+    program = await start("serve", "--port", "0", "--host", "0.0.0.0", "--data", str(tmp_path / "data"))
+    await program.until("\n")
+    program.process.send_signal(signal.SIGINT)
+    ended = await program.end()
+    assert ended.code == 0 and ended.out.startswith("http://127.0.0.1:")
+    assert "0.0.0.0" in ended.err and "travels unencrypted" in ended.err and len(ended.err.splitlines()) == 1
+
+
+async def test_a_signal_during_start_ends_it_well(tmp_path: Path) -> None:
+    """L1: SIGTERM that comes before the server is ready is obeyed all the same, without a traceback."""
+    program = await start("serve", "--port", "0", "--data", str(tmp_path / "data"), "--log-level", "info")
+    async with asyncio.timeout(PATIENCE):
+        while not (tmp_path / "data" / "bough.db").exists():  # noqa: ASYNC110 (a file of another process)
+            await asyncio.sleep(0.01)
+    program.process.send_signal(signal.SIGTERM)
+    ended = await program.end()
+    assert ended.code == 0 and "Traceback" not in ended.err
+
+
+async def test_what_cannot_be_is_one_sentence(server: Running, tmp_path: Path) -> None:
+    """L1: a taken port, a folder in use or that cannot be made, no database: one sentence on stderr, exit 1."""
+    port = server.url.rpartition(":")[2]
+    new = ("--data", str(tmp_path / "new"))
+    wrong = {
+        f"Port {port} on 127.0.0.1 cannot be used": (*new, "--port", port, "--log-level", "error"),
+        "Another Bough server runs on": ("--data", str(server.data), "--port", "0"),
+        "/proc/bough cannot be used": ("--data", "/proc/bough", "--port", "0"),
+        "PostgreSQL cannot be reached": (
+            "--data",
+            str(tmp_path / "other"),
+            "--database",
+            "postgresql://nobody@127.0.0.1:1/x",
+        ),
+    }
+    ends = await asyncio.gather(*(bough("serve", *arguments) for arguments in wrong.values()))
+    for words, ended in zip(wrong, ends, strict=True):
+        assert (ended.code, ended.out) == (1, "") and words in ended.err
+        assert len(ended.err.splitlines()) == 1, ended.err
+    # A port that is taken is found before anything is made.
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_bad_setting_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L2: a value that does not fit is refused with the name of the flag, the variable or the file that holds it."""
+    data = ("serve", "--data", str(tmp_path))
+    assert run_here([*data, "--max-queue", "0"]).err.startswith("--max-queue: '0' does not fit max_queue")
+    loud = "--log-level: 'loud' does not fit log_level: give one of debug, info, warning, error.\n"
+    assert run_here([*data, "--log-level", "loud"]).err == loud
+    number = "--port: 'abc' does not fit port: give a whole number from 0 to 65535.\n"
+    assert run_here([*data, "--port", "abc"]).err == number
+    (tmp_path / "config.toml").write_text("port = 'high'")
+    assert run_here([*data]).err.startswith(f"{tmp_path}/config.toml: 'high' does not fit port")
+    monkeypatch.setenv("BOUGH_PORT", "70000")
+    refused = run_here([*data])
+    assert (refused.code, refused.out) == (1, "") and refused.err.startswith("BOUGH_PORT: '70000' does not fit port")
+    assert run_here([*data, "--colour", "1"]).code == 2
+
+
+def test_a_wrong_folder_is_one_sentence(tmp_path: Path) -> None:
+    """L1: a data folder that is a file, a workspace root that is not there: said before anything is made."""
+    (tmp_path / "file").write_text("")
+    refused = run_here(["serve", "--data", str(tmp_path / "file")])
+    assert (refused.code, refused.err) == (1, f"{tmp_path}/file is not a folder. Choose another with --data.\n")
+    refused = run_here(["serve", "--data", str(tmp_path / "data"), "--workspace-root", str(tmp_path / "no")])
+    assert (refused.code, refused.err) == (1, f"The workspace root {tmp_path}/no is not a folder.\n")
+    assert not (tmp_path / "data").exists()
+
+
+def _other(name: str) -> Any:
+    """A value of a setting that is not its default."""
+    kind, default = get_args(settings.FIELDS[name].type)[0], settings.FIELDS[name].default
+    if get_origin(kind) is Literal:
+        return next(word for word in get_args(kind) if word != default)
+    return {bool: True, str: "elsewhere"}.get(kind, 7)
+
+
+def test_every_setting_from_three_places(tmp_path: Path) -> None:
+    """L2: each setting can be given as a flag, as a variable, by its older name, and as a line of config.toml."""
+    data = {"BOUGH_DATA": str(tmp_path)}
+    for name in set(settings.FIELDS) - {"data"}:
+        value = _other(name)
+        written = str(value).lower() if isinstance(value, bool) else str(value)
+        by_variable = [settings.load({}, data | {settings.variable(name): written})]
+        if older := settings.ALIASES.get(name):
+            by_variable.append(settings.load({}, data | {older: written}))
+        (tmp_path / "config.toml").write_text(f"{name} = {json.dumps(value)}\n")
+        found = [settings.load({}, data), *by_variable]
+        (tmp_path / "config.toml").unlink()
+        found.append(settings.load({name: value if isinstance(value, bool) else written}, data))
+        assert [getattr(one, name) for one in found] == [value] * len(found), name
+
+
+def test_every_setting_is_a_flag() -> None:
+    """L2: every setting is a flag of `bough serve`, explained by its own sentence."""
+    flags = {param.name: param for param in build(["serve"]).commands["serve"].params}
+    for name in settings.FIELDS:
+        assert f"--{name.replace('_', '-')}" in flags[name].opts
+        assert flags[name].help.startswith(settings.describe(name))

@@ -1,0 +1,102 @@
+"""What is printed of a conversation, and the small forms around it."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from bough.api.cli import words
+from bough.api.cli.talk import Talk
+from bough.model.ids import new_id
+
+
+def _talk(*, terminal: bool = False, prompts: bool = True) -> tuple[Talk, io.StringIO]:
+    file = io.StringIO()
+    return Talk(Console(file=file, width=60, force_terminal=terminal, color_system=None), prompts=prompts), file
+
+
+def _message(content: dict[str, Any], known: str = "m", at: str = "1", role: str = "agent") -> dict[str, Any]:
+    return {"id": known, "role": role, "position": 1, "updatedAt": at, "content": content}
+
+
+def _text(text: str, *, partial: bool = True) -> dict[str, Any]:
+    return {"type": "text", "text": text, "partial": partial}
+
+
+TELLINGS = st.lists(st.tuples(st.booleans(), st.integers(0, 12), st.integers(0, 12)), max_size=12)
+
+
+@given(text=st.text(alphabet="aé🙂\n", min_size=1, max_size=12), tellings=TELLINGS)
+def test_any_telling_prints_each_character_once(text: str, tellings: list[tuple[bool, int, int]]) -> None:
+    """A3: deltas at offsets in characters, snapshots and whole messages, repeated in any order: printed once."""
+    talk, file = _talk()
+    talk.message(_message(_text("")))
+    have = 0
+    for is_delta, start, end in tellings:
+        if is_delta:
+            assert talk.grow("m", start, text[start:end]) == (start <= have)
+            reached = end if start <= min(have, end) else 0
+        else:
+            talk.message(_message(_text(text[:end])))
+            reached = end
+        have = max(have, min(reached, len(text)))
+    talk.message(_message(_text(text, partial=False)))
+    assert file.getvalue() == text + "\n"
+
+
+def test_a_missing_beginning_is_noticed() -> None:
+    """A3: text that begins after what is known is not printed; the caller is told to fetch what is missing."""
+    talk, file = _talk()
+    assert talk.grow("m", 0, "abc") and not talk.grow("m", 5, "fg")
+    assert talk.grow("m", 0, "abcdefg")
+    assert file.getvalue() == "abcdefg"
+
+
+def test_an_older_state_changes_nothing() -> None:
+    """A3: what was read from the server may be newer than an event that is still on its way."""
+    talk, file = _talk()
+    talk.message(_message({"type": "tool", "title": "make", "result": {"status": "completed"}}, at="2"))
+    talk.message(_message({"type": "tool", "title": "make", "result": {"status": "failed"}}, at="1"))
+    assert file.getvalue() == "✓ make\n"
+
+
+def test_a_tool_call_is_one_line() -> None:
+    """O5: on a terminal a tool call's line is written over while it is the last; on paper only its end is written."""
+    states = [{"type": "tool", "title": "make", "result": {"status": one}} for one in ("pending", "completed")]
+    for terminal, wanted in ((True, "… make\r\x1b[K✓ make\n"), (False, "✓ make\n")):
+        talk, file = _talk(terminal=terminal)
+        for at, state in enumerate(states):
+            talk.message(_message(state, at=str(at)))
+        assert file.getvalue() == wanted
+
+
+def test_nothing_steers_the_terminal() -> None:
+    """O5: control characters in what an agent writes do not reach the terminal, and markup is only text."""
+    talk, file = _talk(terminal=True)
+    talk.message(_message(_text("a\x1b]0;title\x07[red]b\x9b2Jc", partial=False)))
+    talk.message(_message({"type": "tool", "title": "x\x1b[2J", "result": {"status": "failed"}}, "t"))
+    assert file.getvalue() == "a]0;title[red]b2Jc\n\n✗ x[2J\n"
+    assert words.clean("\ud800") == "?"
+    assert words.clean("rm \u202e\u2066x\u2069") == "rm x"
+
+
+def test_a_sentence_names_ids_shortly() -> None:
+    """R5: whole ids in a sentence become short ones that differ; in paths they stay."""
+    one, other = new_id(), new_id()
+    said = words.shorten(f"{one} and {other}; session {one}.")
+    assert said == f"{one[-8:]} and {other[-8:]}; session {one[-8:]}."
+    assert words.shorten(f"/tmp/{one}/x") == f"/tmp/{one}/x"
+
+
+def test_short_ids_are_unique() -> None:
+    """R5: people are shown 8 characters or more that tell an id from the others."""
+    ids = [new_id() for _ in range(50)]
+    for complete in (True, False):
+        forms = words.short_forms(ids, complete=complete)
+        for one, form in forms.items():
+            assert len(form) >= 8
+            assert [other for other in ids if other.startswith(form) or other.endswith(form)] == [one]

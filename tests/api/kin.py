@@ -1,0 +1,65 @@
+"""The processes behind a data folder, which are no children of its server: keepers, agents and what those start. What
+must be left of them when is the suites' part."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from bough.agents.keeper import files, proctree, remains
+from bough.agents.keeper.proctree import Process
+from bough.testing.client import PATIENCE
+from bough.testing.server import ServerProcess
+
+# Nobody reports the end of a process that is not a child.
+LOOK_EVERY = 0.02
+
+
+def kin(data: Path) -> list[Process]:
+    """All that lives of a data folder, found by the keepers' command lines and by the mark in the environment."""
+    home = str(data / "keepers")
+    found: dict[Process, None] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit() and _command(int(name))[-1].startswith(home) and (keeper := proctree.find(int(name))):
+            found |= dict.fromkeys(proctree.family(keeper))
+    for folder in remains.list_keepers(data / "keepers"):
+        found |= dict.fromkeys(proctree.marked(f"{files.MARK}={folder.name}".encode()))
+    return list(found)
+
+
+def _command(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").rstrip("\0").split("\0")
+    except OSError:  # gone meanwhile
+        return [""]
+
+
+async def gone(processes: list[Process]) -> None:
+    """Waits until none of these runs any more."""
+    async with asyncio.timeout(PATIENCE):
+        for process in processes:
+            while proctree.alive(process):  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_EVERY)
+
+
+@contextlib.asynccontextmanager
+async def started(server: ServerProcess) -> AsyncGenerator[ServerProcess]:
+    """A real server that is up, and is gone afterwards with all that it started."""
+    try:
+        await server.start()
+        yield server
+    finally:
+        if server.process is not None:
+            await server.stop(signal.SIGKILL)
+        await _end(server.data)
+
+
+async def _end(data: Path) -> None:
+    """Kills whatever a server has left, so that no test leaves a process behind."""
+    while left := kin(data):
+        proctree.send_signal(left, signal.SIGKILL)
+        await gone(left)

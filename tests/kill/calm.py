@@ -46,7 +46,11 @@ def check_task(sent: Sent, task: Json, messages: list[Json], record: list[Json])
     originals = [turn for turn in mine if turn["text"] == sent.text]
     assert len(originals) <= 1, f"{sent.text!r} was sent {len(originals)} times to living agents"
     assert len(mine) <= task["attempt"], f"{sent.text!r} was sent {len(mine)} times in {task['attempt']} attempts"
-    assert [turn["end"] for turn in mine].count("end_turn") == 1, f"{sent.text!r} was not answered once"
+    # An answer that a keeper was killed over before it wrote it down is lost with it: then the transcript says that the
+    # turn was cut off, and a further attempt was made.
+    answered = [turn["end"] for turn in mine].count("end_turn")
+    cut_off = [one for one in messages if one["taskId"] == task["id"] and one["content"]["type"] == "error"]
+    assert mine[-1]["end"] == "end_turn" and answered <= 1 + len(cut_off), f"{sent.text!r} was not answered once"
     said = [
         message["content"]["text"]
         for message in messages
@@ -56,8 +60,7 @@ def check_task(sent: Sent, task: Json, messages: list[Json], record: list[Json])
     assert said[len(said) - len(answer) :] == answer, f"{sent.text!r}: {said[-2:]} is not {answer[-2:]}"
     if task["attempt"] == 1:
         assert said == answer == sent.expected
-    cut_off = said[: len(said) - len(answer)]
-    for text in cut_off:
+    for text in said[: len(said) - len(answer)]:
         assert any(text == whole[: len(text)] for whole in sent.expected) or text.startswith("You said"), text
 
 
@@ -81,9 +84,7 @@ def read_turns(records: list[Json]) -> list[Json]:
     for record in records:
         if record["type"] == "prompt":
             blocks = [block.get("text", "") for block in record["content"]]
-            turns.append(
-                {"text": blocks[-1], "quoted": blocks[-2] if len(blocks) > 1 else "", "said": [], "end": None}
-            )
+            turns.append({"text": blocks[-1], "quoted": blocks[-2] if len(blocks) > 1 else "", "said": [], "end": None})
         elif record["type"] == "update" and record["update"]["sessionUpdate"] == "agent_message_chunk":
             turns[-1]["said"].append(record["update"]["content"]["text"])
         elif record["type"] == "end":

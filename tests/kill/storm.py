@@ -1,4 +1,4 @@
-"""A storm: sessions at work while server, keepers and agents are killed at random, repeatably by its seed. What must hold
+"""A storm: sessions at work while server, keepers and agents are killed at random, as its seed says. What must hold
 afterwards is `calm`."""
 
 from __future__ import annotations
@@ -14,18 +14,23 @@ from typing import Any
 
 import httpx
 
-from bough.testing.client import Client
+from bough.testing.crashing import CRASH
 from bough.testing.repos import make_repo
 from bough.testing.server import ServerProcess
 
 Json = dict[str, Any]
 
 SESSIONS = 24
-PROMPTS = 4
+PROMPTS = 3
 # Everything is drained well within this, unless something hangs.
 DRAIN = 120.0
-# What is killed, and how often compared with the rest.
-VICTIMS = {"server": 5, "agent": 3, "keeper": 2}
+# What is killed, and how often compared with the rest. The server is killed from outside at any moment, or dies by its
+# own hand inside a transaction or right after a commit; keepers also die by themselves, in the middle of a write.
+VICTIMS = {"server": 4, "server itself": 4, "agent": 3, "keeper": 2}
+# Within so many transactions a server that is to die by its own hand does so; some die while they still repair.
+TRANSACTIONS = 120
+# A server that finds nothing to do does not come to that transaction, and is killed instead.
+PATIENCE = 3.0
 
 
 @dataclass
@@ -52,20 +57,20 @@ class Storm:
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
         flags = ("--max-sessions", "500", "--max-agents", str(SESSIONS // 2), "--max-deaths", "100000")
-        self.server = ServerProcess(self.folder / "data", self.folder / "work", (*flags, *self.flags))
+        self.server = ServerProcess(
+            self.folder / "data", self.folder / "work", (*flags, *self.flags), module="bough.testing.crashing"
+        )
         self.number = 0
-        self.over = asyncio.Event()
 
     async def blow(self) -> None:
         """Runs the storm until every acknowledged prompt has been answered."""
-        await self.server.start()
         sessions = await self._open()
         async with asyncio.TaskGroup() as group:
             approver = group.create_task(self._approve())
-            killer = group.create_task(self._kill())
-            prompting = [group.create_task(self._prompt(session)) for session in sessions]
-            await asyncio.wait([killer, *prompting])
-            self.over.set()
+            async with asyncio.TaskGroup() as weather:
+                weather.create_task(self._kill())
+                for session in sessions:
+                    weather.create_task(self._prompt(session))
             await self._drain()
             approver.cancel()
 
@@ -119,9 +124,9 @@ class Storm:
         while True:
             found = await self._call("GET", "/api/approvals?status=pending&limit=100")
             for approval in found["approvals"]:
-                decision = "allow" if hash(approval["id"]) % 4 else "deny"
+                decision = "deny" if int(approval["id"][-1], 16) % 4 == 0 else "allow"
                 await self._call("POST", f"/api/approvals/{approval['id']}", {"decision": decision}, approval["id"])
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.09)
 
     # Killing
 
@@ -129,27 +134,45 @@ class Storm:
         for _ in range(self.rounds):
             await asyncio.sleep(self.random.uniform(0.05, 0.6))
             victim = self.random.choices(list(VICTIMS), list(VICTIMS.values()))[0]
-            if victim == "server":
-                await self.server.stop(signal.SIGKILL)
-                await self.server.start()
-            else:
-                pids = processes(self.server.data)[victim]
-                if not pids:
-                    continue
+            if victim in ("server", "server itself"):
+                await self._restart(by_itself=victim == "server itself")
+            elif pids := processes(self.server.data)[victim]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.random.choice(pids), signal.SIGKILL)
             self.killed[victim] = self.killed.get(victim, 0) + 1
 
-    async def _drain(self) -> None:
-        async with asyncio.timeout(DRAIN):
-            for sent in self.sent:
-                while (await self._call("GET", f"/api/tasks/{sent.task_id}"))["endedAt"] is None:
-                    await asyncio.sleep(0.05)
+    async def _restart(self, *, by_itself: bool) -> None:
+        """Kills the server and starts another; that one may be killed by itself, and by us in the end."""
+        address = self.server.url
+        await self.server.stop(signal.SIGKILL)
+        if by_itself:
+            where = self.random.choice(("inside", "after"))
+            self.server.env = {CRASH: f"{where}:{self.random.randint(1, TRANSACTIONS)}"}
+            # It may die before it is ready.
+            with contextlib.suppress(RuntimeError):
+                await self.server.start()
+            assert self.server.process is not None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await self.server.process.wait()
+            await self.server.stop(signal.SIGKILL)
+        self.server.env = {}
+        await self.server.start()
+        assert self.server.url == address, "living agents hold the address"
 
-    @contextlib.asynccontextmanager
-    async def client(self) -> Any:
-        async with self.server.client() as client:
-            yield client
+    async def _drain(self) -> None:
+        left = [sent.task_id for sent in self.sent]
+        try:
+            async with asyncio.timeout(DRAIN):
+                while left:
+                    left = [one for one in left if (await self._task(one))["endedAt"] is None]
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            stuck = [f"{one} {(await self._task(one))['status']}" for one in left]
+            raise AssertionError(f"never ended: {stuck}") from None
+
+    async def _task(self, task_id: str) -> Json:
+        return await self._call("GET", f"/api/tasks/{task_id}")
 
 
 def processes(data: Path) -> dict[str, list[int]]:
@@ -161,11 +184,8 @@ def processes(data: Path) -> dict[str, list[int]]:
             continue
         with contextlib.suppress(OSError):
             command = (entry / "cmdline").read_bytes().split(b"\0")
-            if b"bough.agents.keeper" in command and str(data).encode() in b" ".join(command):
+            if command[2:4] == [b"-m", b"bough.testing.torn_keeper"] and str(data).encode() in command[4]:
                 found["keeper"].append(int(entry.name))
             elif home in (entry / "environ").read_bytes().split(b"\0"):
                 found["agent"].append(int(entry.name))
     return {kind: sorted(pids) for kind, pids in found.items()}
-
-
-__all__ = ["Client", "Sent", "Storm", "processes"]

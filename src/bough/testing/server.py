@@ -11,10 +11,11 @@ import sys
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
+from bough.agents.keeper.launcher import Keepers
 from bough.api.serve import serve
 from bough.app import running
 from bough.core.services import Services
@@ -47,7 +48,12 @@ async def serving(folder: Path, **changes: Any) -> AsyncGenerator[Running]:
     """Runs a server in this event loop, with its data and workspace below `folder`."""
     root = folder / "work"
     root.mkdir(parents=True, exist_ok=True)
-    given: dict[str, Any] = {"data": str(folder / "data"), "workspace_root": str(root), "port": 0}
+    given: dict[str, Any] = {
+        "data": str(folder / "data"),
+        "workspace_root": str(root),
+        "port": 0,
+        "stop_agents": True,
+    }
     settings = Settings(**(given | changes))
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     built: list[Services] = []
@@ -84,6 +90,7 @@ class ServerProcess:
     root: Path
     flags: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+    module: str = "bough"
     process: asyncio.subprocess.Process | None = None
     url: str = ""
     token: str = ""
@@ -94,7 +101,7 @@ class ServerProcess:
         self.data.mkdir(parents=True, exist_ok=True)
         with (self.data / "server.log").open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "bough", "serve", "--port", "0", "--data", str(self.data)),
+                *(sys.executable, "-m", self.module, "serve", "--port", "0", "--data", str(self.data)),
                 *("--workspace-root", str(self.root), *self.flags),
                 env=os.environ | dict(self.env),
                 stdout=asyncio.subprocess.PIPE,
@@ -114,6 +121,16 @@ class ServerProcess:
         if self.process.returncode is None:
             self.process.send_signal(number)
         return await self.process.wait()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Leaves nobody behind, whatever the test did."""
+        await self.stop(signal.SIGKILL)
+        keepers = Keepers(self.data / "keepers")
+        await asyncio.gather(*(keepers.drop(name) for name in keepers.names()))
 
     @contextlib.asynccontextmanager
     async def client(self) -> AsyncGenerator[Client]:

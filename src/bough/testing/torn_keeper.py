@@ -1,0 +1,33 @@
+"""A keeper that now and then dies in the middle of a write to its journal, with half of the frame on the disk. In all
+else it is the keeper, so like that it imports nothing but the standard library."""
+
+import os
+import random
+import signal
+import sys
+from collections.abc import Sequence
+
+from bough.agents.keeper import journal
+from bough.agents.keeper.__main__ import main
+
+# About one of three keepers of a storm comes to that write; the others are killed before, or live to the end.
+WRITES = (1, 400)
+
+last = random.Random(sys.argv[1]).randint(*WRITES)
+whole = journal._write  # pyright: ignore[reportPrivateUsage]
+
+
+def write(fd: int, parts: Sequence[bytes | memoryview], offset: int) -> None:
+    global last
+    last -= 1
+    if last == 0:
+        data = b"".join(parts)
+        os.pwrite(fd, data[: len(data) // 2], offset)
+        os.kill(os.getpid(), signal.SIGKILL)
+    whole(fd, parts, offset)
+
+
+journal._write = write  # pyright: ignore[reportPrivateUsage]
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,5 +1,5 @@
-"""`python -m bench [NAME…] [--write]`: runs the benchmarks named, or all, and prints their tables. With `--write` it
-keeps them in `docs/benchmarks.md`; a missed target makes the exit code 1."""
+"""`python -m bench [NAME…] [--json] [--write]`: runs the benchmarks named, or all, and prints their tables. With
+`--write` it keeps them in `docs/benchmarks.md`; a missed target makes the exit code 1."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable
 
 import uvloop
 
-from bench import delay, report, rows, start, storage, stream
+from bench import crowd, delay, keeper, report, rows, start, storage, stream
 
 ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "stream": stream.run,
     "delay": delay.run,
+    "keeper": keeper.run,
+    "crowd": crowd.run,
     "rows": rows.run,
     "start": start.run,
     "storage": storage.run,
@@ -25,6 +27,7 @@ async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(ALL)}; all if none is named")
     parser.add_argument("--write", action="store_true", help="keep the tables in docs/benchmarks.md; runs all of them")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     arguments = parser.parse_args()
     names: list[str] = list(ALL) if arguments.write else arguments.names or list(ALL)
     unknown = sorted(set(names) - set(ALL))
@@ -33,7 +36,10 @@ async def main() -> int:
     results: list[report.Result] = []
     for name in names:
         results.append(await ALL[name]())
-        print(report.as_text(results[-1]), flush=True)
+        if not arguments.json:
+            print(report.as_text(results[-1]), flush=True)
+    if arguments.json:
+        print(report.as_json(results))
     if arguments.write:
         report.PAGE.write_text(report.as_markdown(results), "utf-8")
     return 1 if any(row.ok is False for result in results for row in result.rows) else 0

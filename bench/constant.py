@@ -16,7 +16,8 @@ from litestar import Litestar, Response, get
 from litestar.params import PathParameter
 
 from bench import measure
-from bough.api.auth import Gate, GateMiddleware
+from bough.api.auth import Gate
+from bough.api.middleware import GateMiddleware
 from bough.api.serve import Server
 from bough.settings import Settings
 
@@ -32,10 +33,9 @@ async def constant(size: Annotated[int, PathParameter(description="How many byte
 
 
 async def serve() -> None:
-    app = GateMiddleware(Litestar([constant], openapi_config=None, logging_config=None), Gate(TOKEN, Settings()))
-    config = uvicorn.Config(
-        app, loop="none", lifespan="off", log_config=None, access_log=False, server_header=False
-    )
+    routes = Litestar([constant], openapi_config=None, logging_config=None)
+    app = GateMiddleware(routes, Gate(TOKEN, Settings()), {"/constant/{size}": frozenset({"GET"})})
+    config = uvicorn.Config(app, loop="none", lifespan="off", log_config=None, access_log=False, server_header=False)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         await Server(config, lambda: print(url, flush=True)).serve([listening])

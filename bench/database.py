@@ -24,7 +24,8 @@ SEED = 7
 START = 1_700_000_000_000
 SESSION_EVERY = 600_000
 MESSAGE_EVERY = 5_000
-WORDS = "the test fails because session holds its lock naïve 会话 🌳 return async with self store read work".split()
+TALK = "the test fails because session holds its lock naïve 会话 🌳 return async with self store read work"
+WORDS = TALK.split()
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -44,14 +45,8 @@ class Size(msgspec.Struct, frozen=True):
 
 async def made(size: Size) -> Path:
     """The database of this size, made now if it is not there yet."""
-    schema = hashlib.sha256("".join(one.checksum for one in migrate.read_folder(migrate.FOLDER)).encode()).hexdigest()[:12]
-    source = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
-    path = CACHE / f"{schema}-{source}" / f"{size.sessions}-{size.talking}-{size.messages}.db"
+    path = _place(size)
     if not path.exists():
-        for old in CACHE.glob("*-*"):
-            if old != path.parent:
-                shutil.rmtree(old)
-        path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
         part.unlink(missing_ok=True)
         db = await open_backend(str(part))
@@ -64,8 +59,25 @@ async def made(size: Size) -> Path:
 
 async def copied(size: Size, data: Path) -> None:
     """The same as the database of a data folder."""
+    _copy(await made(size), data)
+
+
+def _place(size: Size) -> Path:
+    """Where it is kept; what was made for another schema, or by another version of this module, is removed."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for one in migrate.read_folder(migrate.FOLDER):
+        digest.update(one.checksum.encode())
+    folder = CACHE / digest.hexdigest()[:12]
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in CACHE.iterdir():
+        if old != folder:
+            shutil.rmtree(old)
+    return folder / f"{size.sessions}-{size.talking}-{size.messages}.db"
+
+
+def _copy(source: Path, data: Path) -> None:
     data.mkdir(parents=True)
-    shutil.copyfile(await made(size), data / "bough.db")
+    shutil.copyfile(source, data / "bough.db")
 
 
 def _fill(path: Path, size: Size) -> None:
@@ -180,6 +192,7 @@ def _task(chance: random.Random, session: dict[str, Any]) -> dict[str, Any]:
         "status": "completed",
         "attempt": 1,
         "sent_attempt": 1,
+        "held": False,
         "tool_use_count": 3,
         "created_at": moment,
         "updated_at": moment,

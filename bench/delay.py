@@ -49,6 +49,7 @@ async def run() -> Result:
         ours=duration(ours),
         ratio=f"+{added * 1e3:.1f} ms",
         target=f"≤ +{MOST_ADDED * 1e3:.0f} ms",
+        number=added,
         ok=added <= MOST_ADDED,
     )
     return Result(title="delay", about=_ABOUT, rows=[row])

@@ -3,15 +3,13 @@ had the whole text of that turn and what the text was. `python -m bench.listener
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 
 import msgspec
-import uvloop
-from websockets.asyncio.client import connect
 
 from bench.recording import digest
+from bench.websocket import Socket
 
 ENDED = ("completed", "failed", "cancelled")
 
@@ -92,12 +90,10 @@ class Turn:
         return Heard(self.whole_at, self.frames, digest(texts), status)
 
 
-async def listen(url: str, token: str, session_id: str, characters: int) -> None:
-    address = f"{url.replace('http', 'ws', 1)}/api/events?sessionId={session_id}"
-    headers = {"Authorization": f"Bearer {token}"}
-    async with connect(address, additional_headers=headers, max_size=None) as socket:
+def listen(url: str, token: str, session_id: str, characters: int) -> None:
+    with Socket(url, f"/api/events?sessionId={session_id}", token) as socket:
         turn = Turn(characters)
-        async for data in socket:
+        for data in socket.messages():
             frame = _decode_frame(data)
             if frame.type == "stream.ready":
                 print("ready", flush=True)
@@ -109,5 +105,4 @@ async def listen(url: str, token: str, session_id: str, characters: int) -> None
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(listen(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])))
+    listen(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))

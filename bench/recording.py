@@ -16,12 +16,13 @@ SEED = 20_000
 UPDATES = 20_000
 # Of a thousand updates so many are message chunks and thought chunks; the rest are tool calls, in three updates each.
 TEXT, THOUGHT = 960, 28
-WORDS = (
+TALK = (
     "the test fails because a session holds its lock so I read the file again and change the order of both writes "
     "def return async with self._store.read(work) { \"key\": 'value' }, C:\\path\\to\\file\n\n``` <tag/> &amp; \t"
-).split(" ")
+)
+WORDS = TALK.split(" ")
 # Every so many words one that is not ASCII, so that about a quarter of the chunks hold one, whole or cut.
-RARE = "naïve façade straße 会话 дерево 🌳 🍂 … — «done»".split(" ")
+RARE = ["naïve", "façade", "straße", "会话", "дерево", "🌳", "🍂", "…", "—", "«done»"]
 RARE_EVERY = 20
 
 

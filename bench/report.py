@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
 from bench.measure import ROOT, Sample
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+MISSED = "MISSED"
 HEADS = ("name", "floor", "ours", "ratio", "target", "ok")
 
 INTRODUCTION = """\
@@ -19,22 +22,28 @@ INTRODUCTION = """\
 
 Written by `make bench ARGS=--write`; do not edit. Each row compares Bough with a floor that was measured in the same
 run, round by round in turn, so the ratios hold on other machines while the numbers do not. Numbers are medians; `±` is
-half the distance between the quartiles. A row without a target is there to be looked at.
+half the distance between the quartiles. A row without a target is there to be looked at; a target that was not met is
+marked **MISSED**.
+
+- `make bench` prints all tables, `make bench ARGS="stream rows"` some of them, `ARGS=--json` numbers for programs.
+- The exit code is 1 if a target was missed.
+- Databases of a million messages are made once and kept under `.cache/bench`.
 """
 
 
 class Row(msgspec.Struct, kw_only=True):
-    """One number. `ok` is None where nothing was promised."""
+    """One number. `number` is what the target is held against; `ok` is None where nothing was promised."""
 
     name: str
     floor: str = ""
     ours: str
     ratio: str = ""
     target: str = ""
+    number: float | None = None
     ok: bool | None = None
 
     def cells(self) -> tuple[str, ...]:
-        met = "" if self.ok is None else "ok" if self.ok else "NOT"
+        met = "" if self.ok is None else "ok" if self.ok else MISSED
         return (self.name, self.floor, self.ours, self.ratio, self.target, met)
 
 
@@ -46,8 +55,9 @@ class Result(msgspec.Struct, kw_only=True):
     rows: list[Row]
 
 
-def slower(name: str, floor: Sample, ours: Sample, most: float | None = None) -> Row:
-    """A row of two times, where ours may be at most so many times the floor."""
+def slower(name: str, samples: Sequence[Sample], most: float | None = None) -> Row:
+    """A row of two times, the floor's and ours, where ours may be at most so many times the floor."""
+    floor, ours = samples
     ratio = ours.median / floor.median
     return Row(
         name=name,
@@ -55,6 +65,7 @@ def slower(name: str, floor: Sample, ours: Sample, most: float | None = None) ->
         ours=duration(ours),
         ratio=f"{ratio:.2f}",
         target=f"≤ {most:g}" if most is not None else "",
+        number=ratio,
         ok=ratio <= most if most is not None else None,
     )
 
@@ -76,20 +87,38 @@ def as_text(result: Result) -> str:
     """The table for a terminal."""
     lines = [HEADS, *(row.cells() for row in result.rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADS))]
-    table = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    ]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([f"{result.title}", *table, ""])
 
 
-def as_markdown(results: Iterable[Result]) -> str:
-    parts = [INTRODUCTION, f"Measured with {_machine()}.\n"]
+def as_markdown(results: Sequence[Result]) -> str:
+    missed = sum(row.ok is False for result in results for row in result.rows)
+    verdict = f"**Targets missed: {missed}.**" if missed else "All targets were met."
+    parts = [INTRODUCTION, f"Measured on {_date()} with {machine()}. {verdict}\n"]
     for result in results:
         rows = [f"| {' | '.join(cells)} |" for cells in (HEADS, ("---",) * len(HEADS))]
-        rows += [f"| {' | '.join(row.cells())} |" for row in result.rows]
+        rows += [f"| {' | '.join(row.cells()).replace(MISSED, f'**{MISSED}**')} |" for row in result.rows]
         parts.append(f"## {result.title}\n\n{result.about}\n\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 
 
-def _machine() -> str:
-    return f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {os.cpu_count()} cores"
+def as_json(results: Sequence[Result]) -> str:
+    """The same for programs."""
+    return msgspec.json.encode({"date": _date(), "machine": machine(), "results": results}).decode()
+
+
+def machine() -> str:
+    cpu = "an unknown processor"
+    for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
+        if line.startswith("model name"):
+            cpu = line.partition(":")[2].strip()
+            break
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return (
+        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, Linux {platform.release()}, "
+        f"{os.cpu_count()} cores of {cpu}, {memory:.0f} GB"
+    )
+
+
+def _date() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d")

@@ -17,6 +17,7 @@ from bough.core.store import EVENTS
 from bough.storage import migrate
 from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend
+from bough.storage.queries import in_bulk
 from bough.storage.sqlite_tx import connect
 
 ROUNDS = 15
@@ -50,15 +51,15 @@ async def run() -> Result:
             bare.close()
             await ours.close()
     rows = [
-        slower("transaction, one after the other", *one_by_one),
-        slower(f"transaction, {AT_ONCE} at once", *at_once),
+        slower("transaction, one after the other", one_by_one),
+        slower(f"transaction, {AT_ONCE} at once", at_once),
     ]
     return Result(title="storage", about=_ABOUT, rows=rows)
 
 
 _ABOUT = """\
-A transaction that inserts one event. Floor: BEGIN IMMEDIATE, INSERT, COMMIT on a connection with the same settings, each
-handed to one thread. At once, Bough puts waiting transactions under one commit."""
+A transaction that inserts one event. Floor: BEGIN IMMEDIATE, INSERT, COMMIT on a connection with the same settings,
+each handed to one thread. At once, Bough puts waiting transactions under one commit."""
 
 
 async def _made(path: Path) -> Backend:
@@ -87,7 +88,8 @@ class _Ours:
         event = _event(next(self._numbers))
 
         async def work(tx: Tx) -> None:
-            await tx.run(EVENTS.add, **event)
+            for query, params in in_bulk(EVENTS.add_all, [event]):
+                await tx.run(query, **params)
 
         await self._db.transaction(work)
 
@@ -97,8 +99,8 @@ class _Bare:
         self._connection = connection
         self._thread = thread
         self._numbers = itertools.count(1)
-        statement, _ = EVENTS.add.bind("sqlite", _event(0))
-        self._sql = statement.sql
+        [(query, params)] = in_bulk(EVENTS.add_all, [_event(0)])
+        self._sql = query.bind("sqlite", params)[0].sql
 
     async def write(self) -> None:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._insert, _event(next(self._numbers)))

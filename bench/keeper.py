@@ -1,0 +1,119 @@
+"""What a keeper costs: throughput of a long turn with and without one, its size, and how much later an agent answers.
+Living through the server's death, which it is for, is `crowd`."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from bench import measure, recording, turns
+from bench.report import Result, Row, duration, noise
+from bough.agents.keeper import remains
+from bough.agents.keeper.launcher import Keepers
+from bough.agents.launcher import Launcher
+from bough.agents.link import LinkClosed
+from bough.model.ids import new_id
+from bough.testing.processes import Processes
+
+ROUNDS = 15
+WARM_UP = 3
+FEWEST = 0.6
+MOST_MB = 16.0
+STARTS = 15
+MOST_LATER = 0.3
+INITIALIZE = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}'
+
+
+async def run() -> Result:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [*await _streams(folder), await _starts(folder)]
+    return Result(title="keeper", about=_ABOUT, rows=rows)
+
+
+_ABOUT = """\
+The turn of `stream` through two servers of which one starts agents itself, without keepers (floor); the text must be
+whole in both. The size is that of the keeper's process when it has passed on all those turns; what it has in memory of
+Python itself it shares with no one. Start: from asking for the agent to its answer to `initialize`."""
+
+
+async def _streams(folder: Path) -> list[Row]:
+    spoken = recording.make()
+    command = turns.replaying(spoken.save(folder / "turn.jsonl"))
+    bare, kept = folder / "bare", folder / "kept"
+    async with (
+        turns.server(bare, command, module=turns.WITHOUT_KEEPERS) as floor_server,
+        turns.server(kept, command) as our_server,
+        turns.subscribed(floor_server, bare, spoken) as floor_turn,
+        turns.subscribed(our_server, kept, spoken) as our_turn,
+    ):
+        await measure.alternate(WARM_UP, floor_turn.take, our_turn.take)
+        floor, ours = await measure.alternate(ROUNDS, floor_turn.take, our_turn.take)
+        size = statistics.median(measure.resident(pid) for pid in _keepers(kept / "data" / "keepers"))
+    ratio = floor.median / ours.median
+    return [
+        Row(
+            name=f"{spoken.updates:,} updates, updates/s",
+            floor=f"{spoken.updates / floor.median:,.0f}{noise(floor)}",
+            ours=f"{spoken.updates / ours.median:,.0f}{noise(ours)}",
+            ratio=f"{ratio:.2f}",
+            target=f"≥ {FEWEST}",
+            number=ratio,
+            ok=ratio >= FEWEST,
+        ),
+        Row(
+            name=f"resident after {WARM_UP + ROUNDS} turns",
+            ours=f"{size:.1f} MB",
+            target=f"≤ {MOST_MB:.0f} MB",
+            number=size,
+            ok=size <= MOST_MB,
+        ),
+    ]
+
+
+def _keepers(root: Path) -> list[int]:
+    found = [remains.read_about(folder) for folder in remains.list_keepers(root)]
+    pids = [about.keeper.pid for about in found if about is not None]
+    if not pids:
+        raise RuntimeError("the server has started no keeper")
+    return pids
+
+
+async def _starts(folder: Path) -> Row:
+    await measure.alternate(1, _start(Processes()), _start(Keepers(folder / "keepers")))
+    floor, ours = await measure.alternate(STARTS, _start(Processes()), _start(Keepers(folder / "keepers")))
+    later = ours.median - floor.median
+    return Row(
+        name="agent asked for to first answer",
+        floor=duration(floor),
+        ours=duration(ours),
+        ratio=f"+{later * 1e3:.0f} ms",
+        target=f"≤ +{MOST_LATER * 1e3:.0f} ms",
+        number=later,
+        ok=later <= MOST_LATER,
+    )
+
+
+def _start(launcher: Launcher) -> Callable[[], Awaitable[float]]:
+    async def started() -> float:
+        name = new_id()
+        command = [sys.executable, "-m", "bough.testing.agents.echo"]
+        start = time.perf_counter()
+        link = await launcher.start(name, command, cwd="/", env=dict(os.environ))
+        try:
+            await link.send(INITIALIZE, "initialize")
+            await link.receive()
+            taken = time.perf_counter() - start
+        except LinkClosed as closed:
+            raise RuntimeError(f"the agent ended: {closed.exit.stderr}") from closed
+        finally:
+            await link.end()
+            await launcher.drop(name)
+        return taken
+
+    return started

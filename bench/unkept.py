@@ -1,0 +1,13 @@
+"""`python -m bench.unkept …`: the command line of Bough with a server that starts agents itself, without keepers. The
+floor that keepers are measured against."""
+
+from __future__ import annotations
+
+import sys
+
+from bough.api.cli.commands import run
+from bough.app import running
+from bough.testing.processes import Processes
+
+if __name__ == "__main__":
+    sys.exit(run(lambda settings: running(settings, Processes())))

@@ -1,0 +1,46 @@
+"""The benchmarks' table: every benchmark is in it, and a missed target cannot be overlooked."""
+
+from __future__ import annotations
+
+import json
+
+from bench import report
+from bench.__main__ import ALL
+from bench.report import Result, Row
+
+RESULT = Result(
+    title="speed",
+    about="How fast.",
+    rows=[
+        Row(name="met", ours="1 s", target="≤ 2 s", number=1.0, ok=True),
+        Row(name="not met", ours="3 s", target="≤ 2 s", number=3.0, ok=False),
+        Row(name="only shown", ours="5 s"),
+    ],
+)
+
+
+def test_every_benchmark_is_documented() -> None:
+    """L1b: the page holds a table for each benchmark that there is, and none for one that is gone."""
+    page = report.PAGE.read_text("utf-8")
+    titles = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
+    assert titles == list(ALL)
+    assert "Measured on " in page and "make bench" in page
+
+
+def test_a_missed_target_is_marked() -> None:
+    """L1b: a reader sees at once which targets were missed, in a terminal and on the page."""
+    lines = report.as_text(RESULT).splitlines()
+    assert [line.split()[-1] for line in lines[2:4]] == ["ok", report.MISSED]
+    page = report.as_markdown([RESULT])
+    assert "| not met |  | 3 s |  | ≤ 2 s | **MISSED** |" in page
+    assert "**Targets missed: 1.**" in page
+
+
+def test_programs_read_the_same() -> None:
+    """L1b: the JSON document has every row with its number."""
+    rows = json.loads(report.as_json([RESULT]))["results"][0]["rows"]
+    assert [(row["name"], row["number"], row["ok"]) for row in rows] == [
+        ("met", 1.0, True),
+        ("not met", 3.0, False),
+        ("only shown", None, None),
+    ]

@@ -7,7 +7,7 @@ SCHEMA := .cache/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json
 ACP_SDK := @agentclientprotocol/sdk@2.4.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check bench clean
+.PHONY: help setup serve test test-kill check bench clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -16,8 +16,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Bough needs Python 3.11 or newer (set PYTHON=…)."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing Bough into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group dev
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group dev
 	@touch $@
 
 # The published schema of the Agent Client Protocol, against which tests hold every line that is sent.
@@ -33,6 +33,9 @@ serve: $(READY) ## Run a server with the demo agent and print its link (ARGS=…
 
 test: $(READY) $(SCHEMA) ## Run all tests that need no real agent (ARGS=… for pytest)
 	@$(BIN)/python -m pytest $(ARGS)
+
+test-kill: $(READY) ## Kill server, keepers and agents at random (ROUNDS=500 SEED=7 for more)
+	@ROUNDS=$(or $(ROUNDS),60) SEED=$(SEED) $(BIN)/python -m pytest -n 2 tests/kill $(ARGS)
 
 check: $(READY) ## Lint, check types and the direction of imports
 	@mkdir -p .cache

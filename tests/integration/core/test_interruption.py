@@ -37,6 +37,10 @@ def _environment(process: psutil.Process) -> dict[str, str]:
         return {}
 
 
+def is_tool(message: Json) -> bool:
+    return message["content"]["type"] == "tool"
+
+
 async def held(server: Running) -> tuple[str, str, str]:
     """A session with a turn that was interrupted and is held, and a prompt that waits behind it."""
     client = server.client
@@ -58,7 +62,9 @@ async def test_by_default_it_goes_on(tmp_path: Path) -> None:
     """O2: same task, next attempt, as a continuation; open tool calls are closed and the transcript says why."""
     async with serving(tmp_path) as server:
         session = await open_session(server, permissionMode="bypassPermissions")
-        task = await server.client.prompt(session, "[[run sleep 20]]")
+        async with server.client.events(session) as events:
+            task = await server.client.prompt(session, "[[run sleep 20]]")
+            await events.until(lambda event: event["type"] == "message.created" and is_tool(event["data"]))
         await kill_agent(server, task)
         ended = await server.client.wait_task(task)
         assert (ended["status"], ended["attempt"]) == ("completed", 2)

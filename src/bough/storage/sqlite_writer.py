@@ -25,7 +25,7 @@ GROUP_MAX = 100
 # After so many changed rows, the log is folded into the file as soon as nobody has written for a moment: done in the
 # middle of a commit, as SQLite would do it, it makes whoever waits for that commit wait for the disk.
 FOLD_AFTER = 200
-QUIET_SECONDS = 0.2
+QUIET_SECONDS = 0.02
 
 
 class _GroupLost(Exception):

@@ -277,6 +277,7 @@ class Live:
     async def _settle(self, question: Question, outcome: dict[str, str]) -> None:
         with contextlib.suppress(AgentGone):
             await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
+        # Only now, so that no answer is lost in between: a line that was not heard is asked for again.
         self.recorder.heard(question.number)
 
     async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:

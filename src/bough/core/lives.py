@@ -128,11 +128,11 @@ class Lives:
         recorder = Recorder(self._store, self._hub, session.id, keeper.id)
         recorder.heard(keeper.stored)
         live = Live(session.id, keeper.id, keeper.made_of, entry, recorder, link, ask)
-        self._lives[session.id] = live
         options = msgspec.json.decode(keeper.options, type=list[str])
         live.take_up(Opened(private.agent_session_id or "", keeper.has_modes, options))
         if keeper.needs_history:
             live.history = await SessionPast(self._store, session).history()
+        self._lives[session.id] = live
         return live
 
     async def rest(self, live: Live) -> None:

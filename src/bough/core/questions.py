@@ -59,12 +59,9 @@ class Questions:
         await _patiently(lambda: self.answer(approval.id))
 
     async def _answer_unasked(self, live: Live, question: Question) -> bool:
-        """Answers from memory; the line counts as heard only after that, so that no answer is lost between the two."""
+        """Answers from memory, if that can."""
         session = await self._store.read(lambda tx: rows.session(tx, live.session_id))
-        if not (remembered(session, question.tool_call) and await live.allow(question)):
-            return False
-        live.recorder.heard(question.number)
-        return True
+        return remembered(session, question.tool_call) and await live.allow(question)
 
     async def follow(self) -> None:
         """Carries decisions to agents until cancelled."""

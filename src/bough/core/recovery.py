@@ -97,7 +97,7 @@ class Recovery:
         for name in self._launcher.names():
             if name not in known:
                 log.warning("unknown_keeper_ended", keeper=name)
-                await self._launcher.drop(name)
+                await self._drop(name)
 
     async def _repair(self, change: Change, tasks: list[Task]) -> None:
         """Turns without an agent: what was being stopped has stopped, the others wait for their next attempt."""

@@ -15,12 +15,15 @@ from bough.agents.keeper.launcher import Keepers
 from bough.agents.launcher import Launcher
 from bough.core.approvals import Approvals
 from bough.core.boards import Boards
+from bough.core.choices import Choices
 from bough.core.control import Control
+from bough.core.explanations import Explanations
 from bough.core.hub import Hub
 from bough.core.lives import Lives
 from bough.core.mcp_servers import McpServers
 from bough.core.recovery import Recovery
 from bough.core.repos import Repos
+from bough.core.rules import Rules
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
 from bough.core.services import Services
@@ -99,6 +102,9 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         tasks=tasks,
         transcript=Transcript(store),
         approvals=Approvals(store),
+        rules=Rules(store, catalog),
+        choices=Choices(store),
+        explanations=Explanations(store, settings, catalog),
         control=Control(store, runner, tasks),
         runner=runner,
         scheduler=scheduler,

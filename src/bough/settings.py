@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from bough.errors import Invalid
+from bough.model.session import Headless
 
 # Names from the documents that Bough grew out of; they work beside BOUGH_*.
 ALIASES = {
@@ -92,6 +93,17 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
             "ask waits for a person to say so, hold until the session is resumed."
         ),
     ] = "continue"
+    headless: Annotated[
+        Headless,
+        Meta(
+            description="What becomes of a question that nobody answers, unless its session says otherwise: wait keeps "
+            "it open, deny and allow answer it when its time is over."
+        ),
+    ] = "wait"
+    approval_timeout: Annotated[
+        float,
+        Meta(gt=0, description="Minutes that a question waits for a person before headless deny or allow answers it."),
+    ] = 10
     keep_events: Annotated[
         Count, Meta(description="Events kept for clients that reconnect; older cursors are told of a gap.")
     ] = 200_000

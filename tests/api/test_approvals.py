@@ -47,8 +47,10 @@ async def test_a_question_and_its_answer(asking: Asking) -> None:
     task, approval = await asking.question("[[run touch made]]")
     assert approval.keys() == {
         *("id", "sessionId", "taskId", "attempt", "status", "title", "toolKind", "toolCall", "options", "optionId"),
-        *("decision", "decidedBy", "requestId", "createdAt", "updatedAt", "decidedAt"),
+        *("decision", "decidedBy", "requestId", "createdAt", "updatedAt", "decidedAt", "expiresAt", "onExpiry"),
+        *("reason", "key"),
     }
+    assert "ask" in approval["reason"] and (approval["expiresAt"], approval["onExpiry"]) == (None, None)
     assert (approval["status"], approval["sessionId"]) == ("pending", asking.session["id"])
     assert (approval["taskId"], approval["toolKind"]) == (task, "execute")
     assert "touch made" in approval["title"]
@@ -129,6 +131,7 @@ async def test_the_first_answer_wins(asking: Asking) -> None:
         if answer.status_code != 200:
             error = refused(answer, 409, "approval_decided")
             assert error["details"] == {"status": taken["status"], "decidedBy": taken["decidedBy"]}
+            assert "a person was first" in error["message"]
     assert await client.get(path) == taken
     await client.wait_task(task)
     assert asking.there("made") == (taken["decision"] == "allow")
@@ -171,6 +174,53 @@ async def test_always_for_a_file_holds_for_its_next_text(asking: Asking) -> None
     await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
     await client.wait_task(task)
     assert not asking.there("two.txt")
+
+
+async def test_how_far_always_reaches(asking: Asking) -> None:
+    """P3: for the session unless said otherwise; only *always* has a reach, a wrong one leaves the question open."""
+    client = asking.client
+    task, approval = await asking.question("[[run true]]")
+    path = f"/api/approvals/{approval['id']}"
+    option = {one["kind"]: one["optionId"] for one in approval["options"]}
+    for body, code in (
+        ({"decision": "allow", "scope": "session"}, "bad_answer"),
+        ({"decision": "deny", "scope": "everywhere"}, "bad_answer"),
+        ({"optionId": option["allow_once"], "scope": "worktree"}, "bad_answer"),
+        ({"scope": "session"}, "bad_answer"),
+        ({"decision": "allow_always", "scope": "moon"}, "bad_request"),
+    ):
+        refused(await client.http.post(path, json=body), 400, code)
+    assert (await client.get(path))["status"] == "pending"
+    async with client.events() as events:
+        await client.post(path, {"optionId": option["allow_always"], "scope": "everywhere"})
+        made = (await events.until(lambda event: event["type"] == "choice.created"))["data"]
+    assert (made["scope"], made["sessionId"], made["cwd"]) == ("everywhere", None, None)
+    assert (made["key"], made["agent"], made["approvalId"]) == (approval["key"], "demo", approval["id"])
+    assert made["decidedBy"] == {"kind": "person", "id": None}
+    await client.wait_task(task)
+    assert (await client.get(f"/api/sessions/{asking.session['id']}"))["allowedTools"] == []
+    other = await client.session(asking.session["repoId"], permissionMode="ask")
+    assert (await client.ask(other["id"], "[[run true]]"))["status"] == "completed"
+    task, approval = await asking.question("[[run echo here]]")
+    await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow_always"})
+    await client.wait_task(task)
+    assert (await client.get(f"/api/sessions/{asking.session['id']}"))["allowedTools"] == [approval["key"]]
+
+
+async def test_headless_is_a_sessions_own(asking: Asking) -> None:
+    """P4: what becomes of unanswered questions can be said when a session is opened and later; null is the server's."""
+    client = asking.client
+    assert asking.session["headless"] is None
+    path = f"/api/sessions/{asking.session['id']}"
+    for value in ("deny", "allow", "wait", None):
+        assert (await client.call("PATCH", path, json={"headless": value}))["headless"] == value
+        opened = await client.session(asking.session["repoId"], headless=value)
+        assert opened["headless"] == value
+        await client.call("DELETE", f"/api/sessions/{opened['id']}")
+    refused(await client.http.patch(path, json={"headless": "perhaps"}), 400, "bad_request")
+    await client.call("PATCH", path, json={"headless": "deny"})
+    _, approval = await asking.question("[[run touch made]]")
+    assert approval["onExpiry"] == "deny" and approval["expiresAt"] > approval["createdAt"]
 
 
 async def test_what_nobody_waits_for_is_withdrawn(asking: Asking) -> None:

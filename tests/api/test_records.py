@@ -23,7 +23,7 @@ BOARD = {"id", "name", "isDefault"} | TIMES
 MCP_SERVER = {"id", "name", "transport", "command", "args", "env", "url", "headers", "enabled"} | TIMES
 SESSION = {
     *("id", "repoId", "worktreeId", "cwd", "agent", "title", "description", "status", "activity", "permissionMode"),
-    *("allowedTools", "model", "effort", "mcpServerIds", "env", "contextFiles", "callback", "kind"),
+    *("allowedTools", "headless", "model", "effort", "mcpServerIds", "env", "contextFiles", "callback", "kind"),
     *("parentSessionId", "forkedFromSessionId", "rootSessionId", "branchTaskId", "createdBy", "gitState"),
     *("messageCount", "queuePaused", "archived", "metadata", "context", "cost", "activeAt", "endedAt"),
 } | TIMES

@@ -139,6 +139,8 @@ async def test_full_answers_are_as_the_document_says(server: Running) -> None:
         ("/api/sessions/{sessionId}/export", f"/api/sessions/{ids['sessionId']}/export"),
         ("/api/tasks", "/api/tasks"),
         ("/api/approvals", "/api/approvals"),
+        ("/api/policy/rules", "/api/policy/rules"),
+        ("/api/policy/choices", "/api/policy/choices"),
         ("/api/mcp-servers", "/api/mcp-servers"),
         ("/api/settings", "/api/settings"),
         ("/api/agents", "/api/agents"),
@@ -174,6 +176,8 @@ async def furnish(client: Client, repo: Path) -> dict[str, str]:
     await client.wait_task(session["taskId"])
     await client.ask(session["id"], "[[fail on purpose]]")
     message = (await client.get(f"/api/sessions/{session['id']}/messages"))[0]
+    rule = await client.post("/api/policy/rules", {"effect": "deny", "command": "rm *", "note": "No."})
+    (choice,) = (await client.get("/api/policy/choices"))["choices"]
     return {
         "repoId": known["id"],
         "boardId": board["id"],
@@ -182,6 +186,8 @@ async def furnish(client: Client, repo: Path) -> dict[str, str]:
         "taskId": session["taskId"],
         "approvalId": approval["id"],
         "messageId": message["id"],
+        "ruleId": rule["id"],
+        "choiceId": choice["id"],
     }
 
 

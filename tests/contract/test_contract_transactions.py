@@ -36,6 +36,21 @@ async def test_commit_is_seen_by_the_next_read_and_by_other_connections(backend:
     await other.close()
 
 
+async def test_the_state_is_another_after_every_commit(backend: Backend, database_url: str) -> None:
+    """A1: whoever keeps what was read learns of every commit, also of another process's; or is told nothing."""
+    other = await open_backend(database_url)
+    states = [backend.state()]
+    for number in range(5):
+        for writer in (backend, other):
+            await add(writer, f"box-{number}-{writer is other}")
+            states.append(backend.state())
+            await ids(backend)
+            await backend.read(lambda tx: tx.all(Q.ids, tuple[str]), long=True)
+            assert backend.state() == states[-1]
+    await other.close()
+    assert states == [None] * 11 or len(set(states)) == 11
+
+
 async def test_returns_what_the_work_returns(backend: Backend) -> None:
     """R6: results come back from the work."""
 

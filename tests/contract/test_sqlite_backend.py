@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import sqlite3
 import stat
@@ -30,6 +31,32 @@ async def boxes(tmp_path: Path) -> AsyncGenerator[Backend]:
     await migrate.upgrade(backend, to=1, folder=FOLDER)
     yield backend
     await backend.close()
+
+
+async def test_folding_the_log_hides_no_commit(tmp_path: Path) -> None:
+    """A1: the state moves with every commit, also with those after the log was folded into the file and cut."""
+    path = tmp_path / "bough.db"
+    backend = await open_backend(str(path))
+    await migrate.upgrade(backend, to=1, folder=FOLDER)
+    seen = [backend.state()]
+    for number in range(5):
+        with contextlib.closing(sqlite3.connect(path)) as other:
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        before = backend.state()
+        await backend.transaction(lambda tx, id=f"box-{number}": tx.run(Q.add, id=id, label=id))
+        seen.append(backend.state())
+        assert seen[-1] not in (None, before)
+    await backend.close()
+    assert len(set(seen)) == len(seen)
+
+
+async def test_a_closed_database_has_no_state(tmp_path: Path) -> None:
+    """R6: a backend that is closed says so, whatever it is asked."""
+    backend = await open_backend(str(tmp_path / "closed.db"))
+    await backend.close()
+    with pytest.raises(Busy) as caught:
+        backend.state()
+    assert caught.value.code == "database_closed"
 
 
 async def as_one_group(backend: Backend, works: list[Callable[[Tx], Awaitable[Any]]]) -> list[Any]:

@@ -70,8 +70,9 @@ def _corrected(schema: Json) -> Json:
         operation["responses"]["default"] = FAILED
         if (path, method) in CONTENTS:
             operation["responses"]["200"]["content"] = CONTENTS[path, method]
-        if method == "delete":
-            # Only what makes something is kept for its key; done twice, a removal finds nothing to remove.
+        if method in ("delete", "patch"):
+            # Only what makes something is kept for its key; done twice, a removal finds nothing to remove, and a change
+            # nothing to change.
             operation["parameters"] = [one for one in operation["parameters"] if one["name"] != "Idempotency-Key"]
         if (method.upper(), path) in OPEN:
             operation["security"] = []

@@ -18,6 +18,11 @@ WHO: Json = {
     },
     "required": ["kind", "id"],
 }
+DECIDER: Json = {
+    **WHO,
+    "properties": {**WHO["properties"], "kind": {"type": "string", "enum": ["person", "session", "system", "policy"]}},
+    "description": "Who decided; `policy` with the id of the rule or the choice, or none for the mode.",
+}
 GIT: Json = {
     "type": "object",
     "properties": {
@@ -79,9 +84,11 @@ SHAPES: dict[str, dict[str, Json]] = {
                 "required": ["optionId", "name", "kind"],
             },
         },
-        "decidedBy": WHO,
+        "decidedBy": DECIDER,
         "requestId": {"type": ["string", "integer", "null"], "description": "The agent's own id of its question."},
     },
+    "Rule": {"createdBy": WHO},
+    "Choice": {"decidedBy": WHO},
     "McpServer": {"args": TEXTS, "env": VALUES, "headers": VALUES},
 }
 

@@ -1,30 +1,28 @@
-"""Approvals: questions of agents that wait for a person; the first answer wins (P4). Carrying an answer to the agent
-is `live`."""
+"""Approvals: questions of agents that wait for an answer; the first one wins (P4). Asking is `asking`, answering for
+people who do not `expiry`, carrying answers to agents `questions`."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import msgspec
 
 from bough.agents.acp.wire import AgentRequest
-from bough.core import interruption, rows
+from bough.core import interruption, judging, remembering, rows
 from bough.core.lookup import find, find_id
 from bough.core.page import Page
 from bough.core.rows import APPROVALS
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
-from bough.errors import Conflict, Invalid
+from bough.errors import Conflict, Denied, Invalid
 from bough.model.approval import Approval, ApprovalStatus, Decision, Option
 from bough.model.message import raw
-from bough.model.session import Caller, Session
-from bough.model.task import Task
+from bough.model.rule import Scope
+from bough.model.session import Caller
 from bough.storage.backend import Tx
 
 STATUSES = ("pending", "allowed", "denied", "cancelled", "expired")
-# Kinds of tool calls whose title names all that matters, the file: *always* is said to it, whatever its new text is.
-BY_TITLE = ("read", "edit", "search")
 KIND_OF: dict[Decision, str] = {"allow": "allow_once", "allow_always": "allow_once", "deny": "reject_once"}
+SWITCH = "switch_mode"
 
 
 class Question(msgspec.Struct):
@@ -37,15 +35,16 @@ class Question(msgspec.Struct):
 
 
 class AnswerBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A person's answer: one of the agent's options, or simply allow, allow always, deny."""
+    """A person's answer: one of the agent's options, or simply allow, allow always (how far?), deny."""
 
     option_id: str | None = None
     decision: Decision | None = None
+    scope: Scope | None = None
     idempotency_key: str | None = None
 
 
 class Approvals:
-    """Asks, lists and decides."""
+    """Lists and decides."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -69,69 +68,31 @@ class Approvals:
 
     async def decide(self, caller: Caller, approval_id: str, answer: AnswerBody) -> Approval:
         """Takes the first answer; a later one is told who was first."""
+        if caller.kind == "session":
+            raise Denied("approval_for_people", "Approvals are for people to answer, not for sessions.")
 
         async def work(change: Change) -> Approval:
             approval = await find(change.tx, "approvals", approval_id, APPROVALS.get, Approval)
             if approval.status != "pending":
-                raise Conflict(
-                    "approval_decided",
-                    f"Approval {approval.id} is {approval.status} already.",
-                    status=approval.status,
-                    decidedBy=msgspec.json.decode(approval.decided_by or b"null"),
-                )
-            decision, option = _choose(approval, answer)
-            status: ApprovalStatus = "denied" if decision == "deny" else "allowed"
-            decided = await change.tx.one(
-                APPROVALS.decide,
-                Approval,
-                id=approval.id,
-                status=status,
-                option_id=option.option_id if option else None,
-                decision=decision,
-                decided_by=raw({"kind": caller.kind, "id": caller.id}),
-                now=change.now,
-            )
-            assert decided is not None
-            change.approval("approval.patched", decided)
-            if decided.tool_kind == interruption.INTERRUPTED:
-                await interruption.decided(change, decided)
-                return decided
-            await _go_on(change, decided)
-            if decision == "allow_always":
-                await _remember(change, decided)
-            change.tx.notify(CHANNEL_APPROVALS, decided.id)
+                raise _too_late(approval)
+            decision = _chosen(approval, answer)
+            option = once(options_of(approval), KIND_OF[decision])
+            if option is None and decision != "deny":
+                raise Conflict("no_once_option", "The agent offers no way to allow this once; it can only be denied.")
+            by = {"kind": caller.kind, "id": caller.id}
+            decided = await conclude(change, approval, decision, by)
+            session = await rows.session(change.tx, decided.session_id)
+            if decided.tool_kind == interruption.TRUST and decision != "deny":
+                # Asked anew at each start of the agent otherwise.
+                await remembering.remember(change, decided, session, answer.scope or "worktree")
+            elif decision == "allow_always" and decided.tool_kind != interruption.INTERRUPTED:
+                await remembering.remember(change, decided, session, answer.scope or "session")
+                await _answer_alike(change, decided, by)
             return decided
 
         scope = f"approvals.decide:{approval_id}"
-        return await self._store.write_once(caller, scope, [answer.option_id, answer.decision], Approval, work)
-
-
-async def ask(change: Change, session: Session, task: Task, question: Question) -> Approval:
-    """Writes the question down; the turn waits from now on."""
-    call = question.tool_call
-    approval = await rows.add_approval(
-        change,
-        task,
-        title=describe(call),
-        tool_kind=str(call.get("kind") or "other"),
-        tool_call=call,
-        options=question.options,
-        request_id=question.request.id,
-    )
-    if await rows.move_task(change, task.id, "waiting_permission") is not None:
-        await rows.update_session(change, session.id, activity="waiting_permission")
-    return approval
-
-
-def describe(tool_call: dict[str, Any]) -> str:
-    """The question in one line."""
-    title = str(tool_call.get("title") or tool_call.get("kind") or "a tool call")
-    return " ".join(title.replace("\0", "").split())[:500]
-
-
-def remembered(session: Session, tool_call: dict[str, Any]) -> bool:
-    """Whether a person has said *always* to exactly this call in this session."""
-    return _key(tool_call) in msgspec.json.decode(session.allowed_tools, type=list[str])
+        request = [answer.option_id, answer.decision, *([answer.scope] if answer.scope else [])]
+        return await self._store.write_once(caller, scope, request, Approval, work)
 
 
 def once(options: list[Option], kind: str) -> Option | None:
@@ -139,39 +100,45 @@ def once(options: list[Option], kind: str) -> Option | None:
     return next((option for option in options if option.kind == kind), None)
 
 
-def _key(tool_call: dict[str, Any]) -> str:
-    """By what a call is known again: to people its title, to us every character of it, and of what it is given.
+async def conclude(
+    change: Change,
+    approval: Approval,
+    decision: Decision,
+    by: dict[str, Any],
+    *,
+    status: ApprovalStatus | None = None,
+    reason: str | None = None,
+) -> Approval:
+    """Writes the answer to an open question down, with all that it means; its agent hears of it after commit."""
+    option = once(options_of(approval), KIND_OF[decision])
+    decided = await change.tx.one(
+        APPROVALS.decide,
+        Approval,
+        id=approval.id,
+        status=status or ("denied" if decision == "deny" else "allowed"),
+        option_id=option.option_id if option else None,
+        decision=decision,
+        decided_by=raw(by),
+        reason=reason or approval.reason,
+        now=change.now,
+    )
+    assert decided is not None
+    change.approval("approval.patched", decided)
+    if decided.tool_kind in interruption.HOLDS_TURN:
+        await interruption.decided(change, decided)
+        return decided
+    if decided.tool_kind == SWITCH and decision != "deny":
+        await _leave_plan(change, decided)
+    await _go_on(change, decided)
+    change.tx.notify(CHANNEL_APPROVALS, decided.id)
+    return decided
 
-    A title is cut and its white space is folded for people; a command may do its harm with just that part.
-    """
-    kind = str(tool_call.get("kind") or "other")
-    given = None if kind in BY_TITLE else tool_call.get("rawInput")
-    exact = msgspec.json.encode([tool_call.get("title"), given], order="sorted")
-    return f"{kind}: {describe(tool_call)} ({hashlib.sha256(exact).hexdigest()[:16]})"
 
-
-def _choose(approval: Approval, answer: AnswerBody) -> tuple[Decision, Option | None]:
-    """The decision and the once-only option that carries it; what is said to be always is remembered by us (P3)."""
-    options = msgspec.json.decode(approval.options, type=list[Option])
-    decision = answer.decision
-    if (decision is None) == (answer.option_id is None):
-        raise Invalid("bad_answer", "Answer with either optionId or decision.")
-    if decision is None:
-        chosen = next((option for option in options if option.option_id == answer.option_id), None)
-        if chosen is None:
-            offered = ", ".join(option.option_id for option in options)
-            raise Invalid("unknown_option", f"There is no option {answer.option_id!r}; offered are: {offered}.")
-        decision = _decision_of(chosen)
-    option = once(options, KIND_OF[decision])
-    if option is None and decision != "deny":
-        raise Conflict("no_once_option", "The agent offers no way to allow this once; it can only be denied.")
-    return decision, option
-
-
-def _decision_of(option: Option) -> Decision:
-    if option.kind.startswith("reject"):
-        return "deny"
-    return "allow_always" if option.kind == "allow_always" else "allow"
+async def _leave_plan(change: Change, approval: Approval) -> None:
+    """An agent that is let out of plan goes on in the mode that asks; ours is the same (P2)."""
+    session = await rows.session(change.tx, approval.session_id)
+    if session.permission_mode == "plan":
+        await rows.update_session(change, session.id, permission_mode="default")
 
 
 async def _go_on(change: Change, approval: Approval) -> None:
@@ -182,12 +149,54 @@ async def _go_on(change: Change, approval: Approval) -> None:
         await rows.update_session(change, approval.session_id, activity="running")
 
 
-async def _remember(change: Change, approval: Approval) -> None:
-    session = await rows.session(change.tx, approval.session_id)
-    known = msgspec.json.decode(session.allowed_tools, type=list[str])
-    key = _key(msgspec.json.decode(approval.tool_call))
-    if key not in known:
-        await rows.update_session(change, session.id, allowed_tools=raw([*known, key]))
+async def _answer_alike(change: Change, approval: Approval, by: dict[str, Any]) -> None:
+    """*Always* answers what is asked at this moment too, as far as it reaches."""
+    for other in await change.tx.all(APPROVALS.alike, Approval, key=approval.key):
+        session = await rows.session(change.tx, other.session_id)
+        use = await judging.use_of(change.tx, session, judging.folded(other.tool_call))
+        verdict = await judging.judge(change.tx, session, use)
+        if verdict.effect == "allow" and verdict.by == "choice" and once(options_of(other), "allow_once"):
+            await conclude(change, other, "allow", by, reason=verdict.reason)
+
+
+def options_of(approval: Approval) -> list[Option]:
+    return msgspec.json.decode(approval.options, type=list[Option])
+
+
+def _chosen(approval: Approval, answer: AnswerBody) -> Decision:
+    """What was decided. The agent itself is only ever told once; what is said to be always is remembered by us (P3)."""
+    decision = answer.decision
+    if (decision is None) == (answer.option_id is None):
+        raise Invalid("bad_answer", "Answer with either optionId or decision.")
+    if decision is None:
+        options = options_of(approval)
+        chosen = next((option for option in options if option.option_id == answer.option_id), None)
+        if chosen is None:
+            offered = ", ".join(option.option_id for option in options)
+            raise Invalid("unknown_option", f"There is no option {answer.option_id!r}; offered are: {offered}.")
+        decision = _decision_of(chosen)
+    if answer.scope is not None and decision != "allow_always":
+        raise Invalid("bad_answer", "scope says how far allow_always reaches; any other decision is for this once.")
+    if decision == "allow_always" and approval.tool_kind == SWITCH:
+        raise Conflict("never_always", "A change of the agent's mode is asked about every time; allow it once.")
+    return decision
+
+
+def _decision_of(option: Option) -> Decision:
+    if option.kind.startswith("reject"):
+        return "deny"
+    return "allow_always" if option.kind == "allow_always" else "allow"
+
+
+def _too_late(approval: Approval) -> Conflict:
+    by: dict[str, str | None] = msgspec.json.decode(approval.decided_by or b"{}")
+    who = {"person": "a person", "policy": "policy"}.get(by.get("kind") or "", "Bough itself")
+    return Conflict(
+        "approval_decided",
+        f"Approval {approval.id} is {approval.status} already; {who} was first.",
+        status=approval.status,
+        decidedBy=by,
+    )
 
 
 def _parse_statuses(text: str | None) -> tuple[str, ...]:

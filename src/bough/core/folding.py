@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -25,6 +25,8 @@ STATE = frozenset(
     }
 )
 OPEN_TOOL = frozenset({"pending", "in_progress"})
+# What of a command's output is kept, from its end.
+LONGEST_OUTPUT = 1024 * 1024
 CUT_OFF = "The turn ended before this call did; whether it took effect is not known."
 
 
@@ -96,6 +98,7 @@ class Fold:
         # Characters that were added since somebody last set this to nothing.
         self.unwritten = 0
         self._open: Entry | None = None
+        self._said: Entry | None = None
         self._plan: Entry | None = None
         self._tools: dict[str, Entry] = {}
 
@@ -145,8 +148,14 @@ class Fold:
     def _speak(self, kind: Kind, message_id: str | None) -> Entry:
         self.close_text()
         entry = self._open = Entry(kind, "agent", message_id)
+        if kind == "text":
+            self._said = entry
         self.dirty[entry] = None
         return entry
+
+    def last_text(self) -> str:
+        """What the agent said last in this turn, as far as this fold has heard it."""
+        return self._said.text() if self._said is not None else ""
 
     def close_text(self) -> None:
         """The message that was growing is whole."""
@@ -184,6 +193,13 @@ class Fold:
         _merge_tool(entry.body, update)
         self._touch(entry)
         return entry
+
+    def permit(self, entry: Entry, told: dict[str, Any] | None) -> None:
+        """What policy made of a tool call, if anything; agents have no word in it."""
+        if entry.body.pop("permission", None) != told:
+            self._touch(entry)
+        if told is not None:
+            entry.body["permission"] = told
 
     def _replace_plan(self, body: dict[str, Any]) -> None:
         if self._plan is None:
@@ -232,5 +248,18 @@ def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
     for source, target in (("status", "status"), ("content", "content"), ("rawOutput", "output")):
         if update.get(source) is not None:
             result[target] = update[source]
+    _merge_terminal(result, meta)
     if meta:
         body["meta"] = {**body.get("meta", {}), **meta}
+
+
+def _merge_terminal(result: dict[str, Any], meta: dict[str, Any]) -> None:
+    """What a command printed and how it ended, from agents that tell it beside the content."""
+    printed = meta.pop("terminal_output_delta", None)
+    if isinstance(printed, dict) and isinstance(data := cast("dict[str, Any]", printed).get("data"), str):
+        known = result.get("output")
+        result["output"] = ((known if isinstance(known, str) else "") + data)[-LONGEST_OUTPUT:]
+    ended = meta.pop("terminal_exit", None)
+    if isinstance(ended, dict):
+        ended = cast("dict[str, Any]", ended)
+        result["exitCode"], result["signal"] = ended.get("exit_code"), ended.get("signal")

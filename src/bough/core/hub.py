@@ -1,5 +1,5 @@
-"""Events out: one reader follows the table of events and hands rows and streaming deltas to every subscriber. Who
-they are (WebSocket, SSE, tests) is the doors' part."""
+"""Events out: one reader follows the table of events and hands rows and streaming deltas to every subscriber; rows that
+this process wrote it need not read again. Who the subscribers are (WebSocket, SSE, tests) is the doors' part."""
 
 from __future__ import annotations
 
@@ -95,6 +95,9 @@ class Hub:
         self._deltas: list[Delta] = []
         self._wake = asyncio.Event()
         self._cursor = 0
+        # Events that came with their notifications, and whether some may have come without.
+        self._heard: list[list[Event]] = []
+        self._behind = False
         # Messages that are growing now, so that a subscriber who joins late gets each as it stands.
         self._growing: dict[str, tuple[str, Callable[[], str]]] = {}
         # Those that were stored just now: their first event must go out before anybody is sent more of their text.
@@ -106,8 +109,9 @@ class Hub:
 
     async def run(self, started: asyncio.Event) -> None:
         """Follows the table until cancelled; `started` says from when on."""
-        forget = self._store.db.listen(CHANNEL_EVENTS, lambda _payload: self._wake.set())
+        forget = self._store.db.listen(CHANNEL_EVENTS, self._hear)
         try:
+            self._store.followed = True
             self._cursor = await self._newest()
             started.set()
             while True:
@@ -117,9 +121,11 @@ class Hub:
                     await self._pump()
                 except BoughError as error:
                     log.warning("events_not_read", error=error.message)
+                    self._behind = True
                     await asyncio.sleep(RETRY_PAUSE)
                     self._wake.set()
         finally:
+            self._store.followed = False
             forget()
 
     async def _newest(self) -> int:
@@ -128,20 +134,44 @@ class Hub:
 
         return await self._store.read(work)
 
+    def _hear(self, payload: str) -> None:
+        events = self._store.heard(payload)
+        if events is None:
+            self._behind = True
+        else:
+            self._heard.append(events)
+        self._wake.set()
+
     async def _pump(self) -> None:
-        # Deltas are counted before the rows are read: every row that one of them builds on is then among those read.
+        # Deltas are counted before the rows are read: every row that one of them builds on is then among those read, or
+        # was heard of before, since whoever publishes text does so after the commit.
         ripe, fresh = len(self._deltas), list(self._fresh)
-        while True:
-            events = await self._store.read(lambda tx: _after(tx, self._cursor, None))
-            for event in events:
-                self._send(_event_frame(event))
-                self._cursor = event.cursor
-            if len(events) < PAGE:
-                break
+        heard, self._heard = self._heard, []
+        for events in heard:
+            if events[0].cursor == self._cursor + 1:
+                self._send_events(events)
+            elif events[-1].cursor > self._cursor:
+                self._behind = True
+        if self._behind or self._store.unheard:
+            await self._catch_up()
         self._growing |= {one: self._fresh.pop(one) for one in fresh if one in self._fresh}
         deltas, self._deltas = self._deltas[:ripe], self._deltas[ripe:]
         for delta in _merged(deltas):
             self._send(_live_frame(delta, delta.session_id))
+
+    async def _catch_up(self) -> None:
+        """Sends what the table has and no notification brought."""
+        self._behind = False
+        while True:
+            events = await self._store.read(lambda tx: _after(tx, self._cursor, None))
+            self._send_events(events)
+            if len(events) < PAGE:
+                break
+
+    def _send_events(self, events: list[Event]) -> None:
+        for event in events:
+            self._send(_event_frame(event))
+            self._cursor = event.cursor
 
     def _send(self, frame: Frame) -> None:
         for subscription in self._subscriptions:

@@ -18,6 +18,10 @@ from bough.settings import OnInterrupt
 
 INTERRUPTED = "interrupted"
 """The kind of an approval that asks whether such a turn goes on, and the stop reason of one that does not."""
+TRUST = "trust"
+"""The kind of an approval that asks whether an agent may run what a repository brings for it."""
+HOLDS_TURN = (INTERRUPTED, TRUST)
+"""Kinds of approvals that no agent waits for: the turn itself does."""
 QUESTION = "The agent ended in the middle of this turn. Start it again and tell it to go on?"
 OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
 WHAT_NEXT: dict[OnInterrupt, str] = {

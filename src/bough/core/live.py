@@ -5,25 +5,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol
 
 import msgspec
 import structlog
 
-from bough.agents.acp.answers import PromptResult, read_config_options
+from bough.agents.acp.answers import Capabilities, PromptResult
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import Connection
-from bough.agents.acp.types import Block, McpServer, TextBlock
+from bough.agents.acp.types import Block
 from bough.agents.acp.wire import AgentRequest, RequestId, Update
 from bough.agents.catalog import Entry
+from bough.agents.catalog.entry import Mode
+from bough.agents.catalog.start import Prepared
 from bough.agents.errors import AgentGone, AgentRefused
 from bough.agents.link import Link
-from bough.core import replay
 from bough.core.approvals import Question, once
+from bough.core.complaints import LOGIN_NEEDED, Complaints
+from bough.core.past import SessionPast
 from bough.core.recorder import Recorder
+from bough.core.tuning import CONFIGURED, Known, Tuning
 from bough.errors import AgentFailed
 from bough.model.approval import Approval, Option
 from bough.model.ids import new_id
@@ -35,34 +38,29 @@ log = structlog.get_logger("bough.agents")
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
-# What of our own environment an agent must not see: our settings hold paths and addresses, and tokens are nobody's.
-HIDDEN_PREFIXES = ("BOUGH_", "AGENT_")
+# A package that npx must fetch first is given this much longer, in seconds, to come up.
+FETCH_TIME = 600.0
 # Keys of lines that belong to no task, or to whichever runs.
 OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
-# Updates in which an agent says how it is set.
-CONFIGURED = frozenset({"current_mode_update", "config_option_update"})
 
-Ask = Callable[["Live", Question], Coroutine[Any, Any, None]]
+
+class Desk(Protocol):
+    """Who answers an agent."""
+
+    async def ask(self, live: Live, question: Question) -> None:
+        """The agent asks for a permission."""
+        ...
+
+    async def moved(self, live: Live, mode: str) -> None:
+        """The agent has gone into another mode of its own."""
+        ...
 
 
 class Opened(msgspec.Struct):
     """A conversation that an agent has opened: its id there, and what can be set in it."""
 
     agent_session_id: str
-    has_modes: bool
-    options: list[str]
-
-
-class Past(Protocol):
-    """What a waking agent needs to know of its session."""
-
-    async def servers(self, http: bool, sse: bool) -> list[McpServer]:
-        """The MCP servers that it can reach."""
-        ...
-
-    async def history(self) -> str:
-        """What happened before, for an agent that cannot load it."""
-        ...
+    known: Known
 
 
 class _Permission(msgspec.Struct, rename="camel"):
@@ -81,7 +79,7 @@ class Live:
         entry: Entry,
         recorder: Recorder,
         link: Link,
-        ask: Ask,
+        desk: Desk,
     ) -> None:
         self.session_id = session_id
         self.keeper_id = keeper_id
@@ -92,53 +90,74 @@ class Live:
         self.idle_since = time.monotonic()
         self.busy = False
         self.resting = False
-        # What the agent must still be told of the past, because it could not load it.
-        self.history = ""
+        # What goes before the next prompt, and stays until one has ended well.
+        self.preface: list[Block] = []
+        # What people should know about how it came up.
+        self.notices: list[str] = []
         self._link = link
         self._connection = Connection(link, self)
         self._client = AgentClient(self._connection)
-        self._ask = ask
+        self._desk = desk
         # The turn that runs, as TASK:ATTEMPT, and whether it was told to stop.
         self._turn: str | None = None
         self._stopped = False
         self._muted = True
         self._agent_session_id = ""
-        self._mode: str | None = None
-        self._options: dict[str, str | bool | None] = {}
+        self._tuning = Tuning(entry)
+        self._wanted = Mode()
+        self._complaints = Complaints(entry)
         self._questions: dict[str, RequestId] = {}
         self._jobs: set[asyncio.Task[Any]] = set()
         recorder.confirm_to(link.confirm)
 
     # Waking, leaving and resting
 
-    async def wake(self, session: Session, settings: Settings, known: str | None, past: Past) -> Opened:
+    async def wake(
+        self, session: Session, prepared: Prepared, settings: Settings, known: str | None, past: SessionPast
+    ) -> Opened:
         """Opens the conversation with an agent that has just been started."""
         self.listen()
-        started = await self._client.initialize(settings.initialize_timeout)
-        can = started.capabilities
-        servers = await past.servers(can.http, can.sse)
-        opened = None
-        if known is not None and (can.resume or can.load) and self.entry.resume:
-            reopen = self._client.resume_session if can.resume else self._client.load_session
-            try:
-                opened = await reopen(known, session.cwd, servers, timeout=settings.session_timeout)
-            except AgentRefused as error:
-                log.warning("agent_forgot", session=session.id, agent=self.entry.name, error=error.message)
-        if opened is None:
-            self.history = await past.history()
-            opened = await self._client.new_session(session.cwd, servers, timeout=settings.session_timeout)
+        patience = settings.initialize_timeout + (FETCH_TIME if prepared.fetched else 0)
+        started = await self._client.initialize(patience)
+        can = self._corrected(started.capabilities)
+        servers, left_out = await past.servers(can, self.entry.corrections.stdio)
+        self.notices = [*prepared.notices, *left_out]
+        instructions = prepared.instructions if can.system_prompt else ""
+        given: dict[str, Any] = {
+            "meta": prepared.meta or None,
+            "instructions": instructions,
+            "timeout": settings.session_timeout,
+        }
+        with self._complaints.explained():
+            opened = None
+            if known is not None and (can.resume or can.load) and self.entry.resume:
+                reopen = self._client.resume_session if can.resume else self._client.load_session
+                try:
+                    opened = await reopen(known, session.cwd, servers, **given)
+                except AgentRefused as error:
+                    if error.rpc_code == LOGIN_NEEDED:
+                        raise
+                    log.warning("agent_forgot", session=session.id, agent=self.entry.name, error=error.message)
+            if opened is None:
+                told = "" if instructions else prepared.instructions
+                self.preface = await past.preface(told)
+                opened = await self._client.new_session(session.cwd, servers, **given)
         self._agent_session_id = opened.session_id
-        self._mode = opened.modes.current_mode_id if opened.modes else None
-        self._options = {option.id: option.current for option in opened.config_options}
         self._muted = False
         log.info("agent_up", session=session.id, agent=self.entry.name, pid=self._link.pid, cwd=session.cwd)
-        return Opened(opened.session_id, self._mode is not None, list(self._options))
+        return Opened(opened.session_id, self._tuning.opened(opened))
+
+    def _corrected(self, told: Capabilities) -> Capabilities:
+        """What the agent can do, by its word and by what the catalog knows better."""
+        better = {
+            name: value for name, value in msgspec.structs.asdict(self.entry.corrections).items() if name != "stdio"
+        }
+        return msgspec.structs.replace(told, **{name: value for name, value in better.items() if value is not None})
 
     def take_up(self, opened: Opened) -> None:
         """Goes on with an agent that an earlier server has woken; its settings are sent again with the next prompt."""
         self._agent_session_id = opened.agent_session_id
-        self._mode = "" if opened.has_modes else None
-        self._options = dict.fromkeys(opened.options)
+        self._tuning.take_up(opened.known)
         self._muted = False
         log.info("agent_found", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
 
@@ -198,30 +217,35 @@ class Live:
 
     # A turn
 
+    def want(self, mode: Mode) -> None:
+        """From the next prompt on the agent is to have these settings."""
+        self._wanted = mode
+
     async def configure(self, session: Session) -> None:
         """Brings mode, model and effort to what the session says; nothing is sent that stands already (P2)."""
-        mode = self.entry.modes.get(session.permission_mode)
-        if mode is not None and self._mode is not None and mode != self._mode:
-            await self._client.set_mode(self._agent_session_id, mode)
-            self._mode = mode
-        for option, value in (
-            (self.entry.model_option, session.model),
-            (self.entry.effort_option, session.effort),
-        ):
-            if option in self._options and value is not None and self._options[option] != value:
-                current = await self._client.set_config_option(self._agent_session_id, option, value)
-                self._options = {one.id: one.current for one in current}
+        await self._tuning.set_mode(self._client, self._agent_session_id, self._wanted.mode)
+        await self._tuning.set_choices(self._client, self._agent_session_id, session)
+
+    @property
+    def task_id(self) -> str | None:
+        """The task whose turn runs."""
+        return self._turn.partition(":")[0] if self._turn is not None else None
+
+    async def recall(self) -> None:
+        """Brings an agent back into its mode that left it by itself."""
+        await self._tuning.set_mode(self._client, self._agent_session_id, self._wanted.mode)
 
     async def prompt(self, blocks: Sequence[Block], turn: str) -> PromptResult:
-        """Runs one turn, named TASK:ATTEMPT; the past, if the agent could not load it, goes first."""
-        if self.history:
-            blocks = [TextBlock(text=self.history), *blocks]
+        """Runs one turn, named TASK:ATTEMPT; what the agent must still be told goes first."""
         self._turn, self._stopped = turn, False
+        self._complaints.begin()
         try:
-            result = await self._client.prompt(self._agent_session_id, blocks, f"prompt:{turn}")
+            with self._complaints.explained():
+                result = await self._client.prompt(self._agent_session_id, [*self.preface, *blocks], f"prompt:{turn}")
         finally:
             self._turn = None
-        self.history = ""
+        self._complaints.check(result.stop_reason, self.recorder.last_text())
+        self.preface = []
         return result
 
     def close_task(self, task_id: str) -> None:
@@ -253,7 +277,7 @@ class Live:
 
     async def answer(self, approval: Approval) -> None:
         """Carries a decision to the agent, if it still waits for it."""
-        if approval.status in ("allowed", "denied") and approval.option_id is not None:
+        if approval.option_id is not None:
             outcome = {"outcome": "selected", "optionId": approval.option_id}
         else:
             outcome = {"outcome": "cancelled"}
@@ -264,7 +288,7 @@ class Live:
         return list(self._questions)
 
     async def allow(self, question: Question) -> bool:
-        """Answers a question that a person has answered before; false if it cannot be allowed just once."""
+        """Answers a question that policy allows; false if it cannot be allowed just once."""
         option = once(question.options, "allow_once")
         if option is not None:
             await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
@@ -291,19 +315,15 @@ class Live:
     def on_updates(self, updates: list[Update], last: int) -> None:
         for update in updates:
             if update.kind in CONFIGURED:
-                self._configured(update)
+                mode = self._tuning.told(update)
+                if mode is not None and mode != self._wanted.mode and self._turn is not None:
+                    self._own(self._desk.moved(self, mode))
+            else:
+                self._complaints.heard(update)
         if self._muted:
             self.recorder.heard(last)
         else:
             self.recorder.take(updates, last)
-
-    def _configured(self, update: Update) -> None:
-        """The agent says how it is set: what the session wants otherwise is set again before the next prompt (P2)."""
-        told: dict[str, Any] = msgspec.json.decode(update.raw)
-        if update.kind == "current_mode_update":
-            self._mode = str(told.get("currentModeId"))
-        else:
-            self._options |= {option.id: option.current for option in read_config_options(told.get("configOptions"))}
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
         if request.method != "session/request_permission":
@@ -314,7 +334,7 @@ class Live:
         except msgspec.DecodeError as error:
             await self._refuse(request, number, INVALID_PARAMS, str(error))
             return
-        await self._ask(self, Question(request, number, wanted.tool_call, wanted.options))
+        await self._desk.ask(self, Question(request, number, wanted.tool_call, wanted.options))
 
     async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
         with contextlib.suppress(AgentFailed):
@@ -330,14 +350,3 @@ class Live:
 
     async def ready(self) -> None:
         await self.recorder.ready()
-
-
-def environment(entry: Entry, env: dict[str, str]) -> dict[str, str]:
-    """Ours without our secrets, then the agent's, then the session's own."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN_PREFIXES)}
-    return kept | entry.env | env
-
-
-def continuation(prompt: str) -> list[Block]:
-    """What an agent is told whose last attempt at a task was cut off: the task quoted, then to go on."""
-    return [TextBlock(text=replay.quoted(prompt)), TextBlock(text=replay.CONTINUE)]

@@ -4,22 +4,28 @@ do is `runner`; who may have one is `scheduler`."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import msgspec
 import structlog
 
 from bough.agents.catalog import Catalog
+from bough.agents.catalog.entry import Entry, Mode
+from bough.agents.catalog.start import prepare
 from bough.agents.launcher import Launcher
 from bough.agents.outlast import outlast
-from bough.core import mcp_servers
+from bough.core import mcp_servers, modes, trust
 from bough.core.hub import Hub
-from bough.core.live import Ask, Live, Opened, environment
+from bough.core.live import Desk, Live, Opened
 from bough.core.past import SessionPast
 from bough.core.recorder import Recorder
 from bough.core.rows import KEEPERS, SESSIONS
 from bough.core.store import Change, Store
+from bough.core.tuning import Known, Value
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.session import Session
@@ -61,6 +67,7 @@ class Lives:
         self._launcher = launcher
         self._lives: dict[str, Live] = {}
         self._rests: dict[Live, asyncio.Task[None]] = {}
+        self._starting: dict[str, asyncio.Lock] = {}
 
     def get(self, session_id: str) -> Live | None:
         return self._lives.get(session_id)
@@ -74,20 +81,26 @@ class Lives:
     def __len__(self) -> int:
         return len(self._lives)
 
-    async def awake(self, session: Session, ask: Ask) -> Live:
+    async def awake(self, session: Session, desk: Desk) -> Live:
         """The agent of a session, as the session wants it now; whoever was started otherwise is started anew."""
         live = self._lives.get(session.id)
-        private, made_of = await self._store.read(lambda tx: _wanted(tx, session))
+        entry = self._catalog.get(session.agent)
+        private, mode, made_of = await self._store.read(lambda tx: _wanted(tx, entry, session))
         if live is not None and (live.down or live.resting or live.made_of != made_of):
             await self.rest(live)
             live = None
         if live is None:
-            live = await self._wake(session, private, made_of, ask)
+            await trust.check(self._store, entry, session)
+            live = await self._wake(session, entry, private, mode, made_of, desk)
+        live.want(mode)
         live.busy = True
         return live
 
-    async def _wake(self, session: Session, private: Private, made_of: str, ask: Ask) -> Live:
-        entry = self._catalog.get(session.agent)
+    async def _wake(
+        self, session: Session, entry: Entry, private: Private, mode: Mode, made_of: str, desk: Desk
+    ) -> Live:
+        env = msgspec.json.decode(private.env, type=dict[str, str])
+        prepared = await asyncio.to_thread(prepare, entry, self._settings.data_path, session.cwd, mode, env)
         await self._clear(session)
         keeper_id = new_id()
 
@@ -95,24 +108,30 @@ class Lives:
             await change.tx.run(KEEPERS.add, id=keeper_id, session_id=session.id, made_of=made_of, now=change.now)
 
         await self._store.write(announce)
-        try:
-            env = environment(entry, msgspec.json.decode(private.env, type=dict[str, str]))
-            link = await self._launcher.start(keeper_id, entry.command, cwd=session.cwd, env=env)
-        except BaseException:
-            await self.drop(keeper_id)
-            raise
-        recorder = Recorder(self._store, self._hub, session.id, keeper_id)
-        live = Live(session.id, keeper_id, made_of, entry, recorder, link, ask)
-        live.busy = True
-        self._lives[session.id] = live
-        try:
-            past = SessionPast(self._store, session)
-            opened = await live.wake(session, self._settings, private.agent_session_id, past)
-            await self._store.write(lambda change: _ready(change, live, opened))
-        except BaseException:
-            await self.rest(live)
-            raise
+        async with self._alone(entry):
+            try:
+                link = await self._launcher.start(keeper_id, prepared.command, cwd=session.cwd, env=prepared.env)
+            except BaseException:
+                await self.drop(keeper_id)
+                raise
+            recorder = Recorder(self._store, self._hub, session.id, keeper_id)
+            live = Live(session.id, keeper_id, made_of, entry, recorder, link, desk)
+            live.busy = True
+            self._lives[session.id] = live
+            try:
+                past = SessionPast(self._store, session)
+                opened = await live.wake(session, prepared, self._settings, private.agent_session_id, past)
+                await self._store.write(lambda change: _ready(change, live, opened))
+            except BaseException:
+                await self.rest(live)
+                raise
         return live
+
+    def _alone(self, entry: Entry) -> AbstractAsyncContextManager[Any]:
+        """Some agents fail when two of them start at once."""
+        if not entry.quirks.start_alone:
+            return contextlib.nullcontext()
+        return self._starting.setdefault(entry.name, asyncio.Lock())
 
     async def _clear(self, session: Session) -> None:
         """Ends what an agent that could not be put to rest in order has left; AgentFailed if it cannot be ended."""
@@ -120,18 +139,18 @@ class Lives:
         if left is not None:
             await self.drop(left)
 
-    async def find(self, keeper: Keeper, session: Session, ask: Ask) -> Live:
+    async def find(self, keeper: Keeper, session: Session, desk: Desk) -> Live:
         """Takes over an agent that an earlier server has woken; what it said since then comes with `listen`."""
         entry = self._catalog.get(session.agent)
         link = await self._launcher.attach(keeper.id, keeper.stored)
-        private, _ = await self._store.read(lambda tx: _wanted(tx, session))
+        private, mode, _ = await self._store.read(lambda tx: _wanted(tx, entry, session))
         recorder = Recorder(self._store, self._hub, session.id, keeper.id)
         recorder.heard(keeper.stored)
-        live = Live(session.id, keeper.id, keeper.made_of, entry, recorder, link, ask)
-        options = msgspec.json.decode(keeper.options, type=list[str])
-        live.take_up(Opened(private.agent_session_id or "", keeper.has_modes, options))
+        live = Live(session.id, keeper.id, keeper.made_of, entry, recorder, link, desk)
+        live.take_up(Opened(private.agent_session_id or "", Known(keeper.has_modes, _options(keeper.options))))
+        live.want(mode)
         if keeper.needs_history:
-            live.history = await SessionPast(self._store, session).history()
+            live.preface = await SessionPast(self._store, session).preface("")
         self._lives[session.id] = live
         return live
 
@@ -172,14 +191,26 @@ class Lives:
                 log.warning("agent_not_left_in_order", error=repr(error))
 
 
-async def _wanted(tx: Tx, session: Session) -> tuple[Private, str]:
-    """The private part of a session, and a fingerprint of all that an agent takes in only when it starts."""
+def _options(told: msgspec.Raw) -> dict[str, Value]:
+    """An agent's options and what they began with; of an agent that an older Bough woke only their names are known."""
+    try:
+        return msgspec.json.decode(told, type=dict[str, Value])
+    except msgspec.ValidationError:
+        return dict.fromkeys(msgspec.json.decode(told, type=list[str]))
+
+
+async def _wanted(tx: Tx, entry: Entry, session: Session) -> tuple[Private, Mode, str]:
+    """The private part of a session, the settings of its mode, and a fingerprint of all that an agent takes in only
+    when it starts."""
     private = await tx.one(SESSIONS.private, Private, id=session.id)
     assert private is not None
     ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
     servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
+    mode = await modes.wanted(tx, entry, session)
     wanted = [msgspec.json.decode(private.env), servers]
-    return private, hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).hexdigest()
+    if mode.start:
+        wanted.append(entry.start[mode.start])
+    return private, mode, hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).hexdigest()
 
 
 async def _ready(change: Change, live: Live, opened: Opened) -> None:
@@ -187,8 +218,8 @@ async def _ready(change: Change, live: Live, opened: Opened) -> None:
         KEEPERS.ready,
         id=live.keeper_id,
         stored=live.recorder.last,
-        has_modes=opened.has_modes,
-        options=raw(opened.options),
-        needs_history=bool(live.history),
+        has_modes=opened.known.has_modes,
+        options=raw(opened.known.options),
+        needs_history=bool(live.preface),
     )
     await change.tx.run(SESSIONS.set_agent_session, id=live.session_id, agent_session_id=opened.agent_session_id)

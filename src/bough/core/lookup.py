@@ -16,7 +16,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 COMMON = queries.load("common")
 
-Table = Literal["repos", "worktrees", "boards", "mcp_servers", "sessions", "tasks", "messages", "approvals"]
+Table = Literal[
+    "repos", "worktrees", "boards", "mcp_servers", "sessions", "tasks", "messages", "approvals", "rules", "choices"
+]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
     "worktrees": "worktree",
@@ -26,6 +28,8 @@ NOUNS: dict[Table, str] = {
     "tasks": "task",
     "messages": "message",
     "approvals": "approval",
+    "rules": "rule",
+    "choices": "choice",
 }
 
 

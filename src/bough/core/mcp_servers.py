@@ -134,14 +134,16 @@ class McpServers:
         return await self._store.write(work)
 
 
-async def for_agent(tx: Tx, ids: list[str], *, http: bool, sse: bool) -> tuple[list[acp.McpServer], list[str]]:
-    """The servers as an agent is handed them, and the names of those that it cannot reach (C1)."""
+async def for_agent(
+    tx: Tx, ids: list[str], *, stdio: bool = True, http: bool, sse: bool
+) -> tuple[list[acp.McpServer], list[tuple[str, str]]]:
+    """The servers as an agent is handed them, and names and transports of those that it cannot reach (C1)."""
     servers: list[acp.McpServer] = []
-    left_out: list[str] = []
+    left_out: list[tuple[str, str]] = []
     for server in await tx.all(MCP.private, McpServer, ids=ids):
         if not server.enabled:
             continue
-        if server.transport == "stdio":
+        if server.transport == "stdio" and stdio:
             args = msgspec.json.decode(server.args, type=list[str])
             servers.append(
                 acp.StdioServer(name=server.name, command=server.command or "", args=args, env=_pairs(server.env))
@@ -151,7 +153,7 @@ async def for_agent(tx: Tx, ids: list[str], *, http: bool, sse: bool) -> tuple[l
         elif server.transport == "sse" and sse:
             servers.append(acp.SseServer(name=server.name, url=server.url or "", headers=_pairs(server.headers)))
         else:
-            left_out.append(server.name)
+            left_out.append((server.name, server.transport))
     return servers, left_out
 
 

@@ -1,11 +1,16 @@
-"""What a waking agent is given of its session: MCP servers that it can reach, and the past if it cannot load it."""
+"""What a waking agent is given of its session: MCP servers that it can reach, files to look at, and the past if it
+cannot load it. When it is given them is `live`."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import msgspec
 import structlog
 
-from bough.agents.acp.types import McpServer
+from bough.agents.acp.answers import Capabilities
+from bough.agents.acp.types import Block, McpServer, ResourceLinkBlock, TextBlock
 from bough.core import mcp_servers, replay
 from bough.core.rows import MESSAGES
 from bough.core.store import Store
@@ -23,13 +28,27 @@ class SessionPast:
         self._store = store
         self._session = session
 
-    async def servers(self, http: bool, sse: bool) -> list[McpServer]:
+    async def servers(self, can: Capabilities, stdio: bool) -> tuple[list[McpServer], list[str]]:
+        """The MCP servers that the agent can reach, and a sentence about those that it cannot (C1)."""
         session = self._session
         ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
-        found, left_out = await self._store.read(lambda tx: mcp_servers.for_agent(tx, ids, http=http, sse=sse))
-        if left_out:
-            log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)
-        return found
+        found, left_out = await self._store.read(
+            lambda tx: mcp_servers.for_agent(tx, ids, stdio=stdio, http=can.http, sse=can.sse)
+        )
+        if not left_out:
+            return found, []
+        log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)
+        named = ", ".join(f"{name} ({transport})" for name, transport in left_out)
+        return found, [f"Not attached, because the agent does not speak that way to MCP servers: {named}."]
+
+    async def preface(self, instructions: str) -> list[Block]:
+        """What an agent that begins anew is told before its first prompt."""
+        told: list[Block] = []
+        if instructions:
+            told.append(TextBlock(text=instructions))
+        if history := await self.history():
+            told.append(TextBlock(text=history))
+        return [*told, *links(self._session)]
 
     async def history(self) -> str:
         """The transcript without the prompt that is about to be sent, as quoted text."""
@@ -41,3 +60,20 @@ class SessionPast:
         while messages and messages[-1].role == "user":
             messages.pop()
         return replay.transcript(messages)
+
+
+def links(session: Session) -> list[Block]:
+    """The session's context files, which the agent may read itself (R2)."""
+    return [
+        ResourceLinkBlock(name=os.path.relpath(file, session.cwd), uri=Path(file).as_uri())
+        for file in context_files(session)
+    ]
+
+
+def context_files(session: Session) -> list[str]:
+    return msgspec.json.decode(session.context_files, type=list[str])
+
+
+def continuation(prompt: str) -> list[Block]:
+    """What an agent is told whose last attempt at a task was cut off: the task quoted, then to go on."""
+    return [TextBlock(text=replay.quoted(prompt)), TextBlock(text=replay.CONTINUE)]

@@ -124,6 +124,15 @@ class Recorder:
         """A tool call that came in another way than as an update."""
         return self._fold.tool(update)
 
+    def last_text(self) -> str:
+        """What the agent said last in this turn."""
+        return self._fold.last_text()
+
+    def permit(self, entry: Entry, told: dict[str, Any] | None) -> None:
+        """What policy made of a tool call, if anything."""
+        self._fold.permit(entry, told)
+        self._due.set()
+
     async def ready(self) -> None:
         """Waits while too much is unwritten."""
         await self._settled.wait()

@@ -76,7 +76,7 @@ class Recovery:
             await self._drop(keeper.id)
             return
         session = await self._store.read(lambda tx: rows.session(tx, keeper.session_id))
-        live = await self._runner.lives.find(keeper, session, self._runner.questions.ask)
+        live = await self._runner.lives.find(keeper, session, self._runner.questions)
         if task is not None and task.sent_attempt == task.attempt and task.status != "dispatching":
             self._turns.append((session.id, self._runner.go_on(live, Claimed(task, session))))
             return

@@ -54,7 +54,7 @@ def _entry(message: Message) -> str:
         if len(output) > LONGEST_TOOL_OUTPUT:
             output = output[:LONGEST_TOOL_OUTPUT] + " [cut]"
         return f"Tool call {content.get('title') or content.get('tool')} ({result.get('status', 'unknown')}): {output}"
-    if kind in ("error", "cancelled", "callback", "btw"):
+    if kind in ("error", "cancelled", "callback", "btw", "notice"):
         return f"[{kind}] {content.get('text', '')}"
     return ""
 

@@ -10,7 +10,7 @@ import msgspec
 from bough.agents.acp.wire import RequestId
 from bough.core.lookup import find
 from bough.core.store import Change
-from bough.model.approval import Approval, Option
+from bough.model.approval import Approval, ApprovalStatus, Decision, Option
 from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
 from bough.model.session import Session
@@ -23,6 +23,15 @@ TASKS = queries.load("tasks")
 MESSAGES = queries.load("messages")
 APPROVALS = queries.load("approvals")
 KEEPERS = queries.load("keepers")
+
+
+class Decided(msgspec.Struct):
+    """An answer: what it is, by which of the agent's options it is carried, and whose it is."""
+
+    status: ApprovalStatus
+    decision: Decision
+    option_id: str | None
+    by: dict[str, Any]
 
 
 async def session(tx: Tx, session_id: str) -> Session:
@@ -107,8 +116,13 @@ async def add_approval(
     tool_call: dict[str, Any],
     options: list[Option],
     request_id: RequestId | None,
+    reason: str | None = None,
+    key: str | None = None,
+    expires_at: str | None = None,
+    on_expiry: str | None = None,
+    decided: Decided | None = None,
 ) -> Approval:
-    """Asks a person about a turn."""
+    """Asks a person about a turn, or writes down what was decided without one."""
     approval = await change.tx.one(
         APPROVALS.add,
         Approval,
@@ -121,6 +135,15 @@ async def add_approval(
         tool_call=raw(tool_call),
         options=raw(options),
         request_id=raw(request_id),
+        reason=reason,
+        key=key,
+        expires_at=expires_at,
+        on_expiry=on_expiry,
+        status=decided.status if decided else "pending",
+        decision=decided.decision if decided else None,
+        option_id=decided.option_id if decided else None,
+        decided_by=raw(decided.by) if decided else None,
+        decided_at=change.now if decided else None,
         now=change.now,
     )
     assert approval is not None

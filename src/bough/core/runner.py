@@ -15,10 +15,11 @@ import structlog
 from bough.agents.acp.types import Block, TextBlock
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
-from bough.core import rows, turns
+from bough.core import asking, rows, trust, turns
 from bough.core.interruption import interrupt
-from bough.core.live import Live, continuation
+from bough.core.live import Live
 from bough.core.lives import Lives
+from bough.core.past import continuation
 from bough.core.questions import Questions
 from bough.core.rows import APPROVALS, KEEPERS, MESSAGES
 from bough.core.store import CHANNEL_EVENTS, Change, Store
@@ -51,7 +52,7 @@ class Runner:
         self._settings = settings
         self._deaths: dict[str, deque[float]] = {}
         self.lives = lives
-        self.questions = Questions(store, lives)
+        self.questions = Questions(store, settings, lives)
 
     # Turns
 
@@ -92,6 +93,9 @@ class Runner:
         except AgentGone as error:
             await self._died(claimed, error)
             return False
+        except trust.Untrusted as error:
+            untrusted = error
+            await self._close(claimed, lambda change: trust.ask(change, claimed.task, untrusted, self._settings))
         except Busy as error:
             # The database, before anything was sent: the next attempt may find it well again.
             await self._interrupt(claimed, error, "continue")
@@ -111,7 +115,10 @@ class Runner:
         task, session = claimed.task, claimed.session
         git = asyncio.create_task(self._git(session))
         try:
-            live = await self.lives.awake(session, self.questions.ask)
+            live = await self.lives.awake(session, self.questions)
+            await turns.tell(self._store, task, live.notices)
+            if not live.preface:
+                live.preface = turns.new_links(session)
             # What an agent said after its last turn belongs to that.
             live.recorder.close()
             await live.recorder.flush()
@@ -130,10 +137,18 @@ class Runner:
         blocks: list[Block] = [TextBlock(text=task.prompt)]
         if task.sent_attempt not in (0, task.attempt):
             blocks = continuation(task.prompt)
+        if told := await self._store.read(lambda tx: asking.notes(tx, task)):
+            blocks = [TextBlock(text=told), *blocks]
         result = await live.prompt(blocks, f"{task.id}:{task.attempt}")
-        if result.stop_reason == "cancelled" and not await self._store.read(lambda tx: turns.called_off(tx, task)):
-            raise AgentGone("agent_quit", f"{live.entry.title} broke the turn off, though nobody had stopped it.")
-        await self._end(claimed, turns.succeeded(result))
+        why = None
+        if result.stop_reason == "cancelled":
+            why = await self._store.read(lambda tx: turns.called_off(tx, task))
+            if why is None:
+                raise AgentGone("agent_quit", f"{live.entry.title} broke the turn off, though nobody had stopped it.")
+            if why == "stopped" and live.entry.quirks.leaves_commands:
+                # Its command would go on behind the turn's back.
+                await live.rest()
+        await self._end(claimed, turns.succeeded(result, live.entry.quirks.usage, why))
 
     async def _take_up(self, live: Live, claimed: Claimed) -> None:
         task = claimed.task

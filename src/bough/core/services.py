@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from bough.agents.catalog import Catalog
 from bough.core.approvals import Approvals
 from bough.core.boards import Boards
+from bough.core.choices import Choices
 from bough.core.control import Control
+from bough.core.explanations import Explanations
 from bough.core.hub import Hub
 from bough.core.mcp_servers import McpServers
 from bough.core.recovery import Recovery
 from bough.core.repos import Repos
+from bough.core.rules import Rules
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
 from bough.core.sessions import Sessions
@@ -37,6 +40,9 @@ class Services:
     tasks: Tasks
     transcript: Transcript
     approvals: Approvals
+    rules: Rules
+    choices: Choices
+    explanations: Explanations
     control: Control
     runner: Runner
     scheduler: Scheduler

@@ -10,7 +10,8 @@ import msgspec
 import structlog
 
 from bough.agents.catalog import Catalog
-from bough.core import interruption, lifecycle, rows
+from bough.agents.catalog.finding import startable
+from bough.core import expiry, interruption, lifecycle, rows
 from bough.core.encoded import Encoded
 from bough.core.env import checked_env
 from bough.core.lookup import find, find_id
@@ -25,7 +26,7 @@ from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Repo, Worktree
-from bough.model.session import Caller, PermissionMode, Session, default_mode, parse_statuses
+from bough.model.session import Caller, Headless, PermissionMode, Session, default_mode, parse_statuses
 from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage import queries
@@ -66,6 +67,7 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     mcp_server_ids: list[str] = []
     context_files: list[str] = []
     callback: CallbackConfig = msgspec.field(default_factory=CallbackConfig)
+    headless: Headless | None = None
     initial_prompt: str | None = None
     idempotency_key: str | None = None
 
@@ -83,6 +85,7 @@ class SessionPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     context_files: list[str] | msgspec.UnsetType = msgspec.UNSET
     callback: CallbackConfig | msgspec.UnsetType = msgspec.UNSET
     queue_paused: bool | msgspec.UnsetType = msgspec.UNSET
+    headless: Headless | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Opened(msgspec.Struct):
@@ -116,7 +119,7 @@ class Sessions:
     async def create(self, caller: Caller, new: NewSession) -> Opened:
         """Opens a root session; a first prompt is queued in the same transaction (Q2)."""
         entry = self._catalog.get(new.agent or self._catalog.default(self._settings.default_agent))
-        entry.check_installed()
+        startable(entry, self._settings.data_path)
         agent = entry.name
         _check_texts(new.title, new.description)
         _check_choice("model", new.model)
@@ -162,6 +165,7 @@ class Sessions:
                 created_by=raw({"kind": caller.kind, "id": caller.id}),
                 git_state=raw(git or {}),
                 metadata=raw({}),
+                headless=new.headless,
                 now=change.now,
             )
             assert session is not None
@@ -235,7 +239,7 @@ class Sessions:
         async def work(change: Change) -> Session:
             session = await rows.session(change.tx, session_id)
             columns: dict[str, Any] = {}
-            for name in ("title", "description", "permission_mode", "model", "effort", "queue_paused"):
+            for name in ("title", "description", "permission_mode", "model", "effort", "queue_paused", "headless"):
                 value = getattr(patch, name)
                 if value is not msgspec.UNSET:
                     columns[name] = value
@@ -254,6 +258,8 @@ class Sessions:
             if not columns:
                 raise Invalid("nothing_to_change", "Name at least one field to change.")
             fresh = await rows.update_session(change, session.id, **columns)
+            if patch.headless is not msgspec.UNSET:
+                await expiry.reschedule(change, fresh, self._settings)
             if patch.queue_paused is False:
                 change.wake()
             return fresh

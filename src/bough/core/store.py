@@ -10,10 +10,11 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from bough.core.answers import Answers
 from bough.core.lookup import Table, whole_id
 from bough.errors import Conflict, Internal
 from bough.model.approval import Approval
-from bough.model.event import EventType
+from bough.model.event import Event, EventType
 from bough.model.message import Message
 from bough.model.session import Caller, Session
 from bough.model.task import Task
@@ -42,6 +43,7 @@ class Change:
         self.tx = tx
         self.now = now()
         self._events: list[tuple[EventType, str | None, str, msgspec.Raw]] = []
+        self.published: list[Event] = []
 
     def emit(self, kind: EventType, record: Any, session_id: str | None = None) -> None:
         self._events.append((kind, session_id, record.id, msgspec.Raw(msgspec.json.encode(record))))
@@ -72,17 +74,8 @@ class Change:
             return
         last: Any = await self.tx.value(EVENTS.take_cursors, count=len(self._events))
         first = last - len(self._events) + 1
-        stored = [
-            {
-                "cursor": cursor,
-                "type": kind,
-                "session_id": session_id,
-                "object_id": object_id,
-                "data": data,
-                "created_at": self.now,
-            }
-            for cursor, (kind, session_id, object_id, data) in enumerate(self._events, first)
-        ]
+        self.published = [Event(cursor, *event, self.now) for cursor, event in enumerate(self._events, first)]
+        stored = [msgspec.structs.asdict(event) for event in self.published]
         for query, params in queries.in_bulk(EVENTS.add_all, stored):
             await self.tx.run(query, **params)
         self.tx.notify(CHANNEL_EVENTS, str(last))
@@ -98,20 +91,49 @@ class Store:
 
     def __init__(self, db: Backend) -> None:
         self.db = db
+        self.answers = Answers(db)
+        # Whether somebody hears of every commit; then the events of those not heard of yet, by the last cursor of each.
+        self.followed = False
+        self._unheard: dict[int, list[Event]] = {}
 
     async def read(self, work: Callable[[Tx], Awaitable[T]], *, long: bool = False) -> T:
         return await self.db.read(work, long=long)
 
     async def write(self, work: Callable[[Change], Awaitable[T]]) -> T:
         """Runs `work` in one transaction; it may await nothing but the transaction, and may be run again."""
+        events: list[Event] = []
 
         async def run(tx: Tx) -> T:
+            nonlocal events
+            self._forget(events)
             change = Change(tx)
             result = await work(change)
             await change.publish()
+            events = change.published
+            if events and self.followed:
+                self._unheard[events[-1].cursor] = events
             return result
 
-        return await self.db.transaction(run)
+        try:
+            return await self.db.transaction(run)
+        except BaseException:
+            self._forget(events)
+            raise
+
+    @property
+    def unheard(self) -> bool:
+        """Whether a transaction of ours may have been committed of which no notification has come yet."""
+        return bool(self._unheard)
+
+    def heard(self, payload: str) -> list[Event] | None:
+        """The events that a notification tells of, without reading them again; None if they are not ours."""
+        return self._unheard.pop(int(payload), None) if payload else None
+
+    def _forget(self, events: list[Event]) -> None:
+        """Of a transaction that was not committed, or may not have been, nobody hears in this way."""
+        # Its cursors may be those of another transaction by now.
+        if events and self._unheard.get(events[-1].cursor) is events:
+            self._unheard.pop(events[-1].cursor, None)
 
     async def write_once(
         self,

@@ -3,12 +3,15 @@ agent is `runner`."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, cast
 
 import msgspec
 
 from bough.agents.acp.answers import PromptResult
+from bough.agents.acp.types import Block
+from bough.agents.catalog.entry import UsageMeaning
 from bough.core import lifecycle, rows
+from bough.core.past import context_files, links
 from bough.core.rows import APPROVALS, TASKS
 from bough.core.store import Change, Store
 from bough.errors import BoughError
@@ -23,6 +26,10 @@ from bough.storage.backend import Tx
 LONGEST_STDERR = 4000
 GIVEN_UP = "It has died too often in the last minutes: the session is given up, and what waited in it is cancelled."
 HELD_BACK = "The prompt was not sent. What waits behind it waits for the next prompt, or for resume."
+
+
+CalledOff = Literal["stopped", "denied"]
+DENIED = "The agent ended its turn, because what it asked for was denied."
 
 
 class Claimed(msgspec.Struct):
@@ -71,24 +78,54 @@ async def sent(store: Store, task: Task, git: GitState | None) -> bool:
             columns["cost_before"] = session.cost
             columns["git_before"] = raw(git) if git is not None else None
         await rows.update_task(change, task.id, **columns)
+        files = context_files(session)
+        if files != rows.metadata(session).get("linked", []):
+            await rows.update_session(change, session.id, metadata=raw(rows.with_metadata(session, linked=files)))
         return True
 
     return await store.write(work)
 
 
-async def called_off(tx: Tx, task: Task) -> bool:
-    """Whether a turn that an agent gave up was stopped, or denied something: some agents end a turn over that."""
+async def tell(store: Store, task: Task, texts: list[str]) -> None:
+    """Says in the transcript what people should know about how an agent came up, each thing once in a session."""
+    if not texts:
+        return
+
+    async def work(change: Change) -> None:
+        session = await rows.session(change.tx, task.session_id)
+        known: list[str] = rows.metadata(session).get("told", [])
+        fresh = [text for text in texts if text not in known]
+        for text in fresh:
+            await rows.add_message(change, task.session_id, task.id, "system", message.notice(text))
+        if fresh:
+            metadata = rows.with_metadata(session, told=[*known, *fresh])
+            await rows.update_session(change, session.id, metadata=raw(metadata))
+
+    await store.write(work)
+
+
+def new_links(session: Session) -> list[Block]:
+    """Context files that were named after the agent's conversation had begun."""
+    known = rows.metadata(session).get("linked", [])
+    return [link for link, file in zip(links(session), context_files(session), strict=True) if file not in known]
+
+
+async def called_off(tx: Tx, task: Task) -> CalledOff | None:
+    """Why an agent gave up a turn: it was stopped, or denied something, over which some agents end a turn."""
     known = await rows.task(tx, task.id)
-    denied = await tx.value(APPROVALS.denied, task_id=task.id, attempt=task.attempt)
-    return known.status == "stopping" or bool(denied)
+    if known.status == "stopping":
+        return "stopped"
+    return "denied" if await tx.value(APPROVALS.denied, task_id=task.id, attempt=task.attempt) else None
 
 
-def succeeded(result: PromptResult) -> Outcome:
-    status: TaskStatus = "cancelled" if result.stop_reason == "cancelled" else "completed"
+def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None = None) -> Outcome:
+    """The end of a turn by the agent's answer; `counts` is what its tokens count."""
     usage = None
-    if result.usage is not None:
-        usage = {**msgspec.to_builtins(result.usage), "source": "prompt_response"}
-    return Outcome(status, result.stop_reason, usage=usage)
+    if result.usage is not None and counts != "none":
+        usage = {**msgspec.to_builtins(result.usage), "source": "prompt_response", "counts": counts}
+    if why == "denied":
+        return Outcome("completed", "denied", usage=usage)
+    return Outcome("cancelled" if why == "stopped" else "completed", result.stop_reason, usage=usage)
 
 
 async def finish(change: Change, task: Task, outcome: Outcome, tools: int, git: GitState | None) -> Task | None:
@@ -106,7 +143,7 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, git: 
         status,
         stop_reason=outcome.stop_reason or ("stopped" if status == "cancelled" else None),
         error=raw({"code": error.code, "message": error.message}) if error else None,
-        usage=raw(outcome.usage) if outcome.usage else None,
+        usage=raw(await _of_turn(change.tx, task, outcome.usage)) if outcome.usage else None,
         cost=_grown_cost(session, known),
         git_after=raw(git) if git is not None else None,
         tool_use_count=tools,
@@ -121,6 +158,8 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, git: 
     elif status == "cancelled" and session.status == "active":
         text = message.cancelled("The turn was stopped.", "stopped")
         await rows.add_message(change, task.session_id, task.id, "system", text)
+    elif outcome.stop_reason == "denied":
+        await rows.add_message(change, task.session_id, task.id, "system", message.notice(DENIED))
     # What could not even be sent would fail the next prompt too: those behind it wait for somebody to look.
     paused = session.queue_paused or unsent
     session = await rows.update_session(
@@ -140,6 +179,19 @@ def failure(error: BoughError, what_next: str = "") -> msgspec.Raw:
         details["stderr"] = stderr[-LONGEST_STDERR:]
     told = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
     return message.error(error.code, f"{told} {what_next}".rstrip(), **details)
+
+
+async def _of_turn(tx: Tx, task: Task, usage: dict[str, Any]) -> dict[str, Any]:
+    """Tokens of this turn, also from an agent that counts over the whole conversation."""
+    if usage["counts"] != "session":
+        return usage
+    before: bytes | None = await tx.value(TASKS.last_usage, session_id=task.session_id, task_id=task.id)
+    known: dict[str, Any] = cast("dict[str, Any]", msgspec.json.decode(before)).get("session", {}) if before else {}
+    total = {name: value for name, value in usage.items() if isinstance(value, int)}
+    # Less than before: the agent has begun to count anew.
+    begins = any(value < known.get(name, 0) for name, value in total.items())
+    grown = {name: value - (0 if begins else known.get(name, 0)) for name, value in total.items()}
+    return usage | grown | {"session": total}
 
 
 def _grown_cost(session: Session, task: Task) -> msgspec.Raw | None:

@@ -1,5 +1,5 @@
-"""Upkeep: the idle clock that completes sessions (T4), sleep for idle agents, and forgetting what is kept for a time
-only."""
+"""Upkeep: the idle clock that completes sessions (T4), sleep for idle agents, answers that nobody gave in time, and
+forgetting what is kept for a time only."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 import structlog
 
 from bough.core import lifecycle, rows
+from bough.core.expiry import Expiry
 from bough.core.live import Live
 from bough.core.lives import Lives
 from bough.core.rows import SESSIONS
@@ -34,9 +35,14 @@ class Upkeep:
         self._store = store
         self._settings = settings
         self._lives = lives
+        self._expiry = Expiry(store)
 
     async def run(self) -> None:
-        """Keeps up until cancelled; one failed look is logged, and the next one tries again."""
+        """Keeps up until cancelled."""
+        await asyncio.gather(self._watch(), self._expiry.run())
+
+    async def _watch(self) -> None:
+        """Looks at the clocks; one failed look is logged, and the next one tries again."""
         shortest = min(self._settings.idle_timeout * 60, self._settings.sleep_after)
         pause = min(max(shortest / 10, SHORTEST_LOOK), LONGEST_LOOK)
         while True:

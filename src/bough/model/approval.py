@@ -38,3 +38,10 @@ class Approval(msgspec.Struct, rename="camel"):
     created_at: str
     updated_at: str
     decided_at: str | None
+    # Until when it waits, and what is answered then; null waits for ever.
+    expires_at: str | None
+    on_expiry: Literal["allow", "deny"] | None
+    # Why it is asked, or was answered without asking.
+    reason: str | None
+    # By what exactly this use of a tool is known again.
+    key: str | None

@@ -28,6 +28,11 @@ EventType = Literal[
     "message.removed",
     "approval.created",
     "approval.patched",
+    "rule.created",
+    "rule.patched",
+    "rule.removed",
+    "choice.created",
+    "choice.removed",
 ]
 
 # What a subscriber is sent besides rows: text as it grows, the text so far on joining, where it stands, what it missed.

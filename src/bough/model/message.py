@@ -39,5 +39,9 @@ def error(code: str, text: str, **details: Any) -> msgspec.Raw:
     return raw({"type": "error", "code": code, "text": text, **details})
 
 
+def notice(text: str) -> msgspec.Raw:
+    return raw({"type": "notice", "text": text})
+
+
 def cancelled(text: str, reason: str) -> msgspec.Raw:
     return raw({"type": "cancelled", "text": text, "reason": reason})

@@ -15,6 +15,8 @@ Kind = Literal["root", "fork", "subsession", "btw"]
 PermissionMode = Literal[
     "default", "acceptEdits", "bypassPermissions", "plan", "ask", "auto", "on-failure", "allow-all"
 ]
+# What becomes of a question that nobody answers (P4).
+Headless = Literal["wait", "deny", "allow"]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
@@ -93,6 +95,8 @@ class Session(msgspec.Struct, rename="camel"):
     updated_at: str
     active_at: str
     ended_at: str | None
+    # What becomes of a question that nobody answers; null leaves it to the server's setting.
+    headless: Headless | None
 
 
 class Caller(msgspec.Struct, frozen=True):

@@ -22,6 +22,16 @@ def before(seconds: float) -> str:
     return written(datetime.now(UTC) - timedelta(seconds=seconds))
 
 
+def after(seconds: float) -> str:
+    """The moment in `seconds`."""
+    return before(-seconds)
+
+
+def seconds_until(moment: str) -> float:
+    """How long it is until a moment; less than nothing if it has passed."""
+    return (parse(moment) - datetime.now(UTC)).total_seconds()
+
+
 def parse(text: str) -> datetime:
     """An ISO 8601 time, as anyone writes it; without an offset it is UTC."""
     try:

@@ -60,6 +60,13 @@ class Backend(Protocol):
         """
         ...
 
+    def state(self) -> int | None:
+        """Return a number that is another one after every commit, of whichever process; None where that costs a query.
+
+        What is read after one call is still true if the next call returns the same.
+        """
+        ...
+
     def listen(self, channel: str, callback: Callable[[str], None]) -> Callable[[], None]:
         """Call back with each payload on the event loop; "" means that some may be lost: scan again.
 

@@ -89,6 +89,16 @@ class SqliteBackend:
             self._threads, lambda: context.run(self._read_long, work)
         )
 
+    def state(self) -> int | None:
+        """SQLite counts for each connection what others commit; the one for short reads commits nothing itself."""
+        self._refuse_nesting()
+        if self._closed:
+            raise Busy("database_closed", "The database is closed.")
+        try:
+            return self._reader.execute("PRAGMA data_version").fetchall()[0][0]
+        except sqlite3.Error as error:
+            raise translate(error) from error
+
     def listen(self, channel: str, callback: Callable[[str], None]) -> Callable[[], None]:
         return self._listeners.add(channel, callback)
 

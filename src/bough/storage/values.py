@@ -70,6 +70,6 @@ def _json(value: msgspec.Raw | bytes, dialect: str) -> str | bytes:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise Invalid("text_not_unicode", "JSON must be UTF-8.") from error
-    if "\0" in text:
+    if b"\0" in raw:
         raise Invalid("text_has_nul", "JSON must not contain a raw NUL byte.")
     return raw if dialect == "sqlite" and raw[:1] in _JSON_NUMBER_STARTS else text

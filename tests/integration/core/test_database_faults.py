@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from bough.core import rows
 from bough.core.rows import APPROVALS, TASKS
-from bough.core.store import EVENTS
+from bough.core.store import EVENTS, Store
 from bough.errors import Busy
 from bough.storage import migrate
 from bough.testing.server import Running, serving
@@ -42,9 +43,13 @@ async def test_the_hub_survives_a_failed_read(server: Running) -> None:
     """A3: a subscriber is sent what it could not be sent at first, in order and without a hole."""
     client = server.client
     session = await open_session(server)
+    # What this store writes, the hub must read; of its own it hears with the commit.
+    elsewhere = Store(server.services.store.db)
     async with client.events() as events:
-        with failing(server.services.store.db, "read", EVENTS.after):
+        with failing(server.services.store.db, "read", EVENTS.after) as failures:
+            await elsewhere.write(lambda change: rows.update_session(change, session, title="heron"))
             await client.ask(session, "[[say heron]]")
+            await failures.over()
         done = await events.until(lambda one: one["type"] == "task.patched" and one["data"]["status"] == "completed")
         cursors = [one["cursor"] for one in events.seen if one.get("cursor") is not None]
     assert cursors == list(range(cursors[0], done["cursor"] + 1))

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.core import encoded
+from bough.core import answers, encoded
 from bough.core.rows import MESSAGES
 from bough.model.message import Message
 from bough.storage.backend import Tx
@@ -41,9 +41,14 @@ async def check(server: Running, session_id: str) -> None:
             assert after == before[1:6]
 
 
+@pytest.mark.parametrize("kept", [answers.MOST_BYTES, 0])
 @pytest.mark.parametrize("most", [encoded.MOST_BYTES, 2000])
-async def test_what_is_read_is_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """A1: through growth, edits of waiting prompts and changes of the session; with room for all, or for hardly any."""
+async def test_what_is_read_is_what_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kept: int
+) -> None:
+    """A1: through growth, edits of waiting prompts and changes of the session; with room for all, or for hardly any;
+    with whole answers that are kept, and without."""
+    monkeypatch.setattr(answers, "MOST_BYTES", kept)
     monkeypatch.setattr(encoded, "MOST_BYTES", most)
     monkeypatch.setattr(encoded, "FEW", 1)
     async with serving(tmp_path) as server:

@@ -119,7 +119,7 @@ async def test_a_turn_that_an_agent_gives_up_because_it_was_denied_has_ended(tmp
         question = await client.approval(session)
         await client.post(f"/api/approvals/{question['id']}", {"decision": "deny"})
         done = await client.wait_task(task)
-        assert (done["status"], done["stopReason"], done["attempt"]) == ("cancelled", "cancelled", 1)
+        assert (done["status"], done["stopReason"], done["attempt"]) == ("completed", "denied", 1)
         assert await messages(client, session, "error") == []
     assert heard.read_text() == "remove: no\n"
 

@@ -14,7 +14,6 @@ from bough.agents.acp.wire import (
     RpcError,
     Update,
     decode,
-    decode_flood,
     encode_error,
     encode_result,
 )
@@ -88,66 +87,6 @@ def test_meta_in_an_update_changes_nothing() -> None:
     assert isinstance(message, Update)
     assert message == Update("s", "agent_message_chunk", "a", None, line)
     assert message.raw == raw
-
-
-def chunk(kind: str, text: str, message_id: str | None = None, session: str = "s") -> bytes:
-    update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
-    if message_id is not None:
-        update["messageId"] = message_id
-    params = {"sessionId": session, "update": update}
-    return msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": params})
-
-
-SAID, THOUGHT = "agent_message_chunk", "agent_thought_chunk"
-TOOL = update_line(b'{"sessionUpdate":"tool_call","toolCallId":"c"}')
-CHUNKS = st.builds(
-    chunk,
-    st.sampled_from([SAID, THOUGHT]),
-    st.text(max_size=5),
-    st.sampled_from([None, "m", "n"]),
-    st.sampled_from(["s", "s", "t"]),
-)
-
-
-@given(st.lists(CHUNKS | st.just(TOOL), min_size=1, max_size=30))
-def test_a_flood_says_what_its_lines_say(lines: list[bytes]) -> None:
-    """R4: read in one go, neighbouring chunks of one message become one update, and nothing else changes."""
-    expected: list[Update] = []
-    for line in lines:
-        update = decode(line)
-        assert isinstance(update, Update)
-        last = expected[-1] if expected else None
-        if (
-            last is not None
-            and last.text is not None
-            and update.text is not None
-            and (last.session_id, last.kind, last.message_id) == (update.session_id, update.kind, update.message_id)
-        ):
-            expected[-1] = msgspec.structs.replace(last, text=last.text + update.text)
-        else:
-            expected.append(update)
-    assert decode_flood(lines) == expected
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"",
-        b"junk",
-        b'{"jsonrpc":"2.0","id":1,"result":{}}',
-        TOOL.replace(b'"jsonrpc"', b'"id":1,"jsonrpc"'),
-        TOOL.replace(b"tool_call", b"plan"),
-        TOOL + TOOL,
-        TOOL[:-5],
-        chunk(SAID, "x").replace(b'"x"', b'"\\ud83d"'),
-        chunk(SAID, "x").replace(b"x", b"\xff"),
-        chunk(SAID, "x").replace(b'"text":"x"', b'"data":"x"'),
-        TOOL.replace(b'"c"', b'"c","_meta":"\xff"'),
-    ],
-)
-def test_a_flood_is_nothing_else(line: bytes) -> None:
-    """C1: a batch with any other line in it is read line by line."""
-    assert decode_flood([TOOL, line, TOOL]) is None
 
 
 @pytest.mark.parametrize(("number", "found"), [(b"0", 0), (b'"0"', "0"), (b"null", None)])

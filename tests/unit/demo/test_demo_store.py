@@ -21,7 +21,8 @@ from bough.agents.demo.records import (
     UpdateRecord,
     encode_record,
 )
-from bough.agents.demo.store import PAGE, Home, SessionFile
+from bough.agents.demo.store import Home, SessionFile
+from bough.agents.serving.files import PAGE
 
 AT = "2026-01-01T00:00:00.000+00:00"
 

@@ -24,6 +24,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     image: bool = False
     audio: bool = False
     embedded_context: bool = False
+    system_prompt: bool = False
 
 
 class Initialized(Struct, frozen=True):
@@ -129,8 +130,18 @@ def read_session(raw: Raw, session_id: str) -> SessionOpened:
 
 def read_prompt(raw: Raw) -> PromptResult:
     answer = _object(_decode(raw))
-    usage = _convert(answer.get("usage"), Usage)
+    usage = _convert(answer.get("usage"), Usage) or _quota(answer)
     return PromptResult(stop_reason=_text(answer.get("stopReason")), usage=usage, raw=raw)
+
+
+def _quota(answer: Json) -> Usage | None:
+    """Tokens as agents tell them who do not know the protocol's own way."""
+    quota = _object(_object(answer.get("_meta")).get("quota"))
+    counted = _object(quota.get("token_count"))
+    given, said = counted.get("input_tokens"), counted.get("output_tokens")
+    if type(given) is not int or type(said) is not int:
+        return None
+    return Usage(total_tokens=given + said, input_tokens=given, output_tokens=said)
 
 
 def read_modes(value: Any) -> Modes | None:
@@ -181,6 +192,7 @@ def _capabilities(told: Json) -> Capabilities:
         image=_has(prompt, "image"),
         audio=_has(prompt, "audio"),
         embedded_context=_has(prompt, "embeddedContext"),
+        system_prompt=_has(session, "systemPrompt"),
     )
 
 

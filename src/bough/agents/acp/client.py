@@ -29,8 +29,11 @@ from bough.agents.acp.types import (
     PromptParams,
     SessionIdParams,
     SessionParams,
+    SetModelParams,
     SetModeParams,
     SetOptionParams,
+    SystemPrompt,
+    TextBlock,
 )
 from bough.errors import AgentFailed
 
@@ -71,11 +74,12 @@ class AgentClient:
         mcp_servers: Sequence[McpServer] = (),
         meta: Meta | None = None,
         *,
+        instructions: str = "",
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens a fresh session."""
-        params = SessionParams(cwd=cwd, mcp_servers=list(mcp_servers), meta=meta)
+        params = SessionParams(cwd=cwd, mcp_servers=list(mcp_servers), meta=meta, system_prompt=_system(instructions))
         return self._opened("session/new", await self._ask("session/new", params, key, timeout))
 
     async def load_session(
@@ -85,11 +89,18 @@ class AgentClient:
         mcp_servers: Sequence[McpServer] = (),
         meta: Meta | None = None,
         *,
+        instructions: str = "",
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens an earlier session; its history comes as updates, from most agents before the answer."""
-        params = SessionParams(session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), meta=meta)
+        params = SessionParams(
+            session_id=session_id,
+            cwd=cwd,
+            mcp_servers=list(mcp_servers),
+            meta=meta,
+            system_prompt=_system(instructions),
+        )
         return read_session(await self._ask("session/load", params, key, timeout), session_id)
 
     async def resume_session(
@@ -99,11 +110,18 @@ class AgentClient:
         mcp_servers: Sequence[McpServer] = (),
         meta: Meta | None = None,
         *,
+        instructions: str = "",
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens an earlier session without its history being told again."""
-        params = SessionParams(session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), meta=meta)
+        params = SessionParams(
+            session_id=session_id,
+            cwd=cwd,
+            mcp_servers=list(mcp_servers),
+            meta=meta,
+            system_prompt=_system(instructions),
+        )
         return read_session(await self._ask("session/resume", params, key, timeout), session_id)
 
     async def fork_session(
@@ -113,11 +131,18 @@ class AgentClient:
         mcp_servers: Sequence[McpServer] = (),
         meta: Meta | None = None,
         *,
+        instructions: str = "",
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens a new session that begins as a copy of this one, which may live in another process."""
-        params = SessionParams(session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), meta=meta)
+        params = SessionParams(
+            session_id=session_id,
+            cwd=cwd,
+            mcp_servers=list(mcp_servers),
+            meta=meta,
+            system_prompt=_system(instructions),
+        )
         return self._opened("session/fork", await self._ask("session/fork", params, key, timeout))
 
     async def close_session(self, session_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT) -> None:
@@ -139,6 +164,13 @@ class AgentClient:
         """Changes the mode of a session."""
         params = SetModeParams(session_id=session_id, mode_id=mode_id)
         await self._ask("session/set_mode", params, key, timeout)
+
+    async def set_model(
+        self, session_id: str, model_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT
+    ) -> None:
+        """Changes the model of a session, for agents that have no option for it."""
+        params = SetModelParams(session_id=session_id, model_id=model_id)
+        await self._ask("session/set_model", params, key, timeout)
 
     async def set_config_option(
         self,
@@ -165,3 +197,7 @@ class AgentClient:
             message = f"{self.connection.name} answered {method} without the id of the session."
             raise AgentFailed("agent_answer", message, answer=bytes(raw)[:1000].decode(errors="replace"))
         return opened
+
+
+def _system(instructions: str) -> SystemPrompt | None:
+    return SystemPrompt(mode="append", content=[TextBlock(text=instructions)]) if instructions else None

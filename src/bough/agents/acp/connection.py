@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import structlog
 from msgspec import Raw, Struct
 
+from bough.agents.acp.flood import decode_flood
 from bough.agents.acp.wire import (
     AgentRequest,
     Junk,
@@ -17,7 +18,6 @@ from bough.agents.acp.wire import (
     RpcError,
     Update,
     decode,
-    decode_flood,
     encode_error,
     encode_notification,
     encode_request,

@@ -92,12 +92,20 @@ class InitializeParams(_Sent):
     client_info: ClientInfo
 
 
+class SystemPrompt(_Sent):
+    """What is added to an agent's own system prompt; only for agents with `Capabilities.system_prompt`."""
+
+    mode: str
+    content: list[TextBlock]
+
+
 class SessionParams(_Sent):
     """Parameters of session/new (no session id), load, resume and fork."""
 
     cwd: str
     mcp_servers: list[McpServer]
     session_id: str | None = None
+    system_prompt: SystemPrompt | None = None
     meta: Meta | None = msgspec.field(default=None, name="_meta")
 
 
@@ -119,6 +127,13 @@ class SetModeParams(_Sent):
 
     session_id: str
     mode_id: str
+
+
+class SetModelParams(_Sent):
+    """Parameters of session/set_model, the older way to choose a model."""
+
+    session_id: str
+    model_id: str
 
 
 class SetOptionParams(_Sent):

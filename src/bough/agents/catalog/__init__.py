@@ -1,57 +1,30 @@
 """The catalog: one TOML file per agent says how to start it and what it can be trusted with; users add files of their
-own. Talking to it is `bough.agents.acp`."""
+own, or change single fields of ours. Talking to an agent is `bough.agents.acp`."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import structlog
 
+from bough.agents.catalog import finding
+from bough.agents.catalog.entry import Entry
+from bough.agents.catalog.finding import Found
+from bough.agents.catalog.home import merged
 from bough.errors import Invalid
+
+__all__ = ["Broken", "Catalog", "Entry", "Found", "load_catalog"]
 
 log = structlog.get_logger("bough.agents")
 
 BUILT_IN = Path(__file__).parent
 # The first of these that is installed is the default agent; the demo agent always is.
 PREFERRED = ("claude-code", "codex", "gemini", "opencode", "demo")
-
-
-class Entry(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True):
-    """One agent. `{python}` in its command is the interpreter that runs Bough, `{data}` Bough's data folder."""
-
-    name: str
-    title: str
-    description: str = ""
-    command: list[str]
-    env: dict[str, str] = {}
-    # How to get it, told to people who do not have it.
-    install: str = ""
-    # Whether load or resume was proven to keep the conversation: only then may its process be put to sleep.
-    resume: bool = False
-    # Unified permission mode → the agent's own mode id; a mode that is not named is not offered to the agent.
-    modes: dict[str, str] = {}
-    # Ids of the agent's config options for the model and for the effort, where it has them.
-    model_option: str | None = None
-    effort_option: str | None = None
-    origin: str = ""
-
-    def program(self) -> str | None:
-        """Where its command is installed."""
-        return shutil.which(self.command[0])
-
-    def check_installed(self) -> None:
-        if self.program() is None:
-            hint = f" {self.install}" if self.install else ""
-            raise Invalid(
-                "agent_missing",
-                f"The agent {self.name} cannot be started: its command {self.command[0]!r} was not found.{hint}",
-                agent=self.name,
-            )
 
 
 class Broken(msgspec.Struct):
@@ -65,9 +38,14 @@ class Broken(msgspec.Struct):
 class Catalog:
     """All agents that are known, by name, and what could not be read."""
 
-    def __init__(self, entries: list[Entry], broken: list[Broken] | None = None) -> None:
+    def __init__(self, data: Path, entries: list[Entry], broken: list[Broken] | None = None) -> None:
+        self.data = data
         self._entries = {entry.name: entry for entry in entries}
         self.broken = broken or []
+
+    def find(self, entry: Entry) -> Found | None:
+        """How an agent can be started here."""
+        return finding.find(entry, self.data)
 
     def names(self) -> list[str]:
         return sorted(self._entries)
@@ -93,7 +71,10 @@ class Catalog:
         if preferred:
             return self.get(preferred).name
         for name in PREFERRED:
-            if name in self._entries and self._entries[name].program() is not None:
+            entry = self._entries.get(name)
+            found = self.find(entry) if entry is not None else None
+            is_here = found is not None and found.how == "installed"
+            if entry is not None and is_here and finding.is_set_up(entry) is not False:
                 return name
         return "demo"
 
@@ -101,29 +82,53 @@ class Catalog:
 def load_catalog(data: Path) -> Catalog:
     """Built-in entries, then the user's own from `agents/` in the data folder, which win; one of those that cannot be
     read is left out, and known as broken."""
-    entries = {entry.name: entry for path in sorted(BUILT_IN.glob("*.toml")) for entry in [_read(path, data)]}
+    tables = {path.stem: _table(path) for path in sorted(BUILT_IN.glob("*.toml"))}
+    entries = {name: _read(table, BUILT_IN / f"{name}.toml", data) for name, table in tables.items()}
     broken: list[Broken] = []
     for path in sorted((data / "agents").glob("*.toml")):
         try:
-            entry = _read(path, data)
+            table = _table(path)
+            if (base := table.pop("extends", None)) is not None:
+                table = merged(_base(tables, base, path), table)
+            entry = _read(table, path, data)
         except Invalid as error:
             log.warning("bad_agent_file", path=str(path), error=error.message)
             broken.append(Broken(path.stem, str(path), error.message))
         else:
             entries[entry.name] = entry
-    return Catalog(list(entries.values()), broken)
+    return Catalog(data, list(entries.values()), broken)
 
 
-def _read(path: Path, data: Path) -> Entry:
+def _table(path: Path) -> dict[str, Any]:
     try:
-        entry = msgspec.convert({"name": path.stem} | tomllib.loads(path.read_text("utf-8")), Entry)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        return {"name": path.stem} | tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Invalid("bad_agent_file", f"{path} does not describe an agent: {error}") from error
+
+
+def _base(tables: dict[str, dict[str, Any]], name: Any, path: Path) -> dict[str, Any]:
+    if name not in tables:
+        raise Invalid("bad_agent_file", f"{path} extends {name!r}, which is not one of {', '.join(sorted(tables))}.")
+    return tables[name]
+
+
+def _read(table: dict[str, Any], path: Path, data: Path) -> Entry:
+    try:
+        entry = msgspec.convert(table, Entry)
+    except msgspec.ValidationError as error:
         raise Invalid("bad_agent_file", f"{path} does not describe an agent: {error}") from error
     if not entry.command:
         raise Invalid("bad_agent_file", f"{path} names no command.")
+    unknown = {mode.start for one in entry.modes if (mode := entry.mode(one)).start and mode.start not in entry.start}
+    if unknown:
+        raise Invalid("bad_agent_file", f"{path} has no [start.{sorted(unknown)[0]}], which its modes name.")
     places = {"{python}": sys.executable, "{data}": str(data)}
     entry.command = [_filled(part, places) for part in entry.command]
     entry.env = {name: _filled(value, places) for name, value in entry.env.items()}
+    if entry.home is not None:
+        entry.home.programs = {
+            name: [_filled(part, places) for part in command] for name, command in entry.home.programs.items()
+        }
     entry.origin = str(path)
     return entry
 

@@ -1,18 +1,17 @@
-"""Owns the demo agent as a process: its command line, its start, and its end by end of input or by a signal.
-It leaves everything in between to the server.
+"""Owns the command line of the demo agent.
+It leaves running as a process to `serving`, and everything in between to the server.
 """
 
 import argparse
 import asyncio
 import os
-import signal
 import sys
 from pathlib import Path
 
 from bough.agents.demo.features import SWITCHES, Features
-from bough.agents.demo.rpc import Connection
 from bough.agents.demo.server import Agent
 from bough.agents.demo.store import Home
+from bough.agents.serving.program import serve
 
 DEFAULT_HOME = "~/.local/share/bough-demo"
 
@@ -22,27 +21,6 @@ def _features(text: str) -> Features:
         return Features(frozenset(name.strip() for name in text.split(",") if name.strip()))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-
-
-async def serve(home: Path, features: Features) -> None:
-    """Serves the client on stdin and stdout until it closes them, or until SIGTERM or SIGINT."""
-    loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    connection = Connection(sys.stdin.fileno(), sys.stdout.fileno())
-    agent = Agent(connection, Home(home), features)
-
-    async def listen() -> None:
-        async for message in connection.messages():
-            agent.receive(message)
-        stopped.set()
-
-    listening = asyncio.create_task(listen())
-    await stopped.wait()
-    listening.cancel()
-    await agent.stop()
-    connection.output.flush()
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -67,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
         help=f"where sessions are kept (BOUGH_DEMO_HOME, else {DEFAULT_HOME})",
     )
     options = parser.parse_args(argv)
-    asyncio.run(serve(options.home, options.without))
+    asyncio.run(serve(lambda connection: Agent(connection, Home(options.home), options.without)))
     return 0
 
 

@@ -7,12 +7,14 @@ import importlib
 
 import msgspec
 
-from bough.agents.demo.permissions import TRUSTED_SERVER, Deed, judge, options, read_answer
-from bough.agents.demo.records import PermissionRecord, now
-from bough.agents.demo.rpc import Json, RpcError
+from bough.agents.demo.permissions import TRUSTED_SERVER, Deed, judge
+from bough.agents.demo.records import PermissionRecord
 from bough.agents.demo.tools import ToolCall, plan_change, run_command, text_content
 from bough.agents.demo.voice import Voice
-from bough.agents.demo.wire import McpServer
+from bough.agents.serving.asking import options, read_answer
+from bough.agents.serving.files import now
+from bough.agents.serving.rpc import Json, RpcError
+from bough.agents.serving.wire import McpServer
 
 
 class PermissionCancelled(Exception):

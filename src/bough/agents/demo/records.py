@@ -2,16 +2,11 @@
 It leaves reading, writing and what follows from them to the store.
 """
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 Json = dict[str, Any]
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class _Record(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):

@@ -1,53 +1,41 @@
-"""Owns the methods of the protocol: checks each request, knows the open sessions, and answers or hands on.
-It leaves turns to the sessions and bytes to the connection.
+"""Owns the methods of the protocol: checks each request, and answers or hands on.
+It leaves the way of messages to `serving`, and turns to the sessions.
 """
 
-import asyncio
-import os
-import sys
-import traceback
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
 
-from bough.agents.demo import wire
 from bough.agents.demo.config import OPTIONS, config_options, usage_update
 from bough.agents.demo.features import AGENT_INFO, GATES, PROTOCOL_VERSION, Features
-from bough.agents.demo.permissions import MODES, mode_state
-from bough.agents.demo.records import PromptRecord, SettingRecord, UpdateRecord, now
-from bough.agents.demo.rpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    NOT_FOUND,
-    Connection,
-    Json,
-    Message,
-    RequestId,
-    RpcError,
-)
+from bough.agents.demo.permissions import MODES
+from bough.agents.demo.records import PromptRecord, SettingRecord, UpdateRecord
 from bough.agents.demo.session import Session
 from bough.agents.demo.store import Home, SessionFile
 from bough.agents.demo.turn import COMMANDS
-from bough.agents.demo.wire import McpServer, read
+from bough.agents.serving import wire
+from bough.agents.serving.asking import mode_state
+from bough.agents.serving.desk import Desk, Handler, check_folder
+from bough.agents.serving.files import now
+from bough.agents.serving.rpc import (
+    INVALID_PARAMS,
+    NOT_FOUND,
+    Connection,
+    Json,
+    RequestId,
+    RpcError,
+)
+from bough.agents.serving.wire import McpServer, read
 
-# At the end every turn is cancelled; this is for commands that take their time to die.
-STOP_LIMIT = 2.0
 
-
-class Agent:
+class Agent(Desk[Session]):
     """One client's agent: as many sessions as it likes, each with its own turns."""
 
     def __init__(self, connection: Connection, home: Home, features: Features) -> None:
-        self._connection = connection
+        super().__init__(connection, "demo agent")
         self._home = home
         self._features = features
-        self._sessions: dict[str, Session] = {}
-        self._initialized = False
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._requests: dict[str, Callable[[RequestId, msgspec.Raw], None]] = {
+        methods: dict[str, Handler] = {
             "initialize": self._initialize,
             "session/new": self._new,
             "session/load": self._load,
@@ -60,60 +48,20 @@ class Agent:
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
         }
-
-    def receive(self, message: Message) -> None:
-        """Handles one message; never raises, and never waits."""
-        if message.method is msgspec.UNSET:
-            self._connection.settle(message)
-        elif message.id is msgspec.UNSET:
-            self._notification(message.method, message.params)
-        else:
-            try:
-                self._request(message.id, message.method, message.params)
-            except RpcError as error:
-                self._connection.refuse(message.id, error)
-            except Exception as error:
-                traceback.print_exception(error, file=sys.stderr)
-                self._connection.refuse(message.id, RpcError(INTERNAL_ERROR, f"Internal error: {error}"))
-
-    async def stop(self) -> None:
-        """Cancels everything and waits until it is answered, but not for ever."""
-        closing = [asyncio.create_task(session.close()) for session in self._sessions.values()]
-        if closing or self._tasks:
-            await asyncio.wait({*closing, *self._tasks}, timeout=STOP_LIMIT)
-
-    def _request(self, request_id: RequestId, method: str, params: msgspec.Raw) -> None:
-        handler = self._requests.get(method)
-        if handler is None or (method in GATES and GATES[method] not in self._features):
-            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
-        if not self._initialized and method != "initialize":
-            raise RpcError(INVALID_REQUEST, f"{method} came before initialize")
-        handler(request_id, params)
-
-    def _notification(self, method: str, params: msgspec.Raw) -> None:
-        try:
-            if method == "session/cancel":
-                session = self._sessions.get(read(params, wire.OneSession).session_id)
-                if session is not None:
-                    session.cancel()
-            elif method == "$/cancel_request":
-                cancelled = read(params, wire.CancelRequest).request_id
-                for session in self._sessions.values():
-                    session.cancel_request(cancelled)
-        except RpcError as error:
-            # A notification cannot be answered; whoever debugs a client finds it here.
-            print(f"demo agent: {method}: {error}", file=sys.stderr, flush=True)
+        self.methods = {
+            name: method for name, method in methods.items() if name not in GATES or GATES[name] in features
+        }
 
     def _initialize(self, request_id: RequestId, params: msgspec.Raw) -> None:
         read(params, wire.Initialize)
-        self._initialized = True
+        self.initialized = True
         result: Json = {
             "protocolVersion": PROTOCOL_VERSION,
             "agentCapabilities": self._features.capabilities(),
             "agentInfo": AGENT_INFO,
             "authMethods": [],
         }
-        self._connection.answer(request_id, result)
+        self.connection.answer(request_id, result)
 
     def _new(self, request_id: RequestId, params: msgspec.Raw) -> None:
         asked = read(params, wire.NewSession)
@@ -124,7 +72,7 @@ class Agent:
         asked = read(params, wire.LoadSession)
         file = self._reopen(asked.session_id, asked.cwd, asked.mcp_servers)
         for update in _history(file, self._features):
-            self._connection.notify("session/update", {"sessionId": file.id, "update": update})
+            self.connection.notify("session/update", {"sessionId": file.id, "update": update})
         self._enter(request_id, file, asked.mcp_servers)
 
     def _resume(self, request_id: RequestId, params: msgspec.Raw) -> None:
@@ -148,18 +96,19 @@ class Agent:
         result: Json = {"sessions": sessions}
         if following is not None:
             result["nextCursor"] = following
-        self._connection.answer(request_id, result)
+        self.connection.answer(request_id, result)
 
     def _close(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        self._end(request_id, self._open(read(params, wire.OneSession).session_id))
+        session_id = read(params, wire.OneSession).session_id
+        self.end(request_id, session_id, self.open(session_id))
 
     def _delete(self, request_id: RequestId, params: msgspec.Raw) -> None:
         session_id = read(params, wire.OneSession).session_id
-        self._end(request_id, self._sessions.get(session_id), delete=session_id)
+        self.end(request_id, session_id, self.sessions.get(session_id), lambda: self._home.delete(session_id))
 
     def _prompt(self, request_id: RequestId, params: msgspec.Raw) -> None:
         asked = read(params, wire.Prompt)
-        session = self._open(asked.session_id)
+        session = self.open(asked.session_id)
         refused = {"audio"}
         refused |= set() if "images" in self._features else {"image"}
         refused |= set() if "embedded" in self._features else {"resource"}
@@ -170,25 +119,24 @@ class Agent:
 
     def _set_mode(self, request_id: RequestId, params: msgspec.Raw) -> None:
         asked = read(params, wire.SetMode)
-        session = self._open(asked.session_id)
+        session = self.open(asked.session_id)
         if asked.mode_id not in MODES:
             raise RpcError(INVALID_PARAMS, f"Invalid params: there is no mode {asked.mode_id!r}")
         session.file.append(SettingRecord(at=now(), mode=asked.mode_id))
-        self._connection.answer(request_id, {})
+        self.connection.answer(request_id, {})
 
     def _set_config_option(self, request_id: RequestId, params: msgspec.Raw) -> None:
         asked = read(params, wire.SetConfigOption)
-        session = self._open(asked.session_id)
+        session = self.open(asked.session_id)
         if asked.value not in OPTIONS.get(asked.config_id, {}):
             raise RpcError(INVALID_PARAMS, f"Invalid params: {asked.config_id!r} cannot be {asked.value!r}")
         session.file.append(
             msgspec.convert({"type": "setting", "at": now(), asked.config_id: asked.value}, SettingRecord)
         )
-        self._connection.answer(request_id, {"configOptions": config_options(session.file.state())})
+        self.connection.answer(request_id, {"configOptions": config_options(session.file.state())})
 
     def _check(self, cwd: str, servers: list[McpServer]) -> None:
-        if not os.path.isabs(cwd) or not os.path.isdir(cwd):
-            raise RpcError(INVALID_PARAMS, f"Invalid params: cwd {cwd!r} is not the absolute path of a folder")
+        check_folder(cwd)
         for server in servers:
             if server.type != "stdio" and server.type not in self._features:
                 raise RpcError(INVALID_PARAMS, f"Invalid params: {server.type} MCP servers are not supported")
@@ -199,15 +147,9 @@ class Agent:
             raise RpcError(NOT_FOUND, f"Session not found: {session_id}")
         return file
 
-    def _open(self, session_id: str) -> Session:
-        session = self._sessions.get(session_id)
-        if session is None:
-            raise RpcError(NOT_FOUND, f"Session not open: {session_id}")
-        return session
-
     def _reopen(self, session_id: str, cwd: str, servers: list[McpServer]) -> SessionFile:
         self._check(cwd, servers)
-        session = self._sessions.get(session_id)
+        session = self.sessions.get(session_id)
         file = self._find(session_id) if session is None else session.file
         if file.state().cwd != cwd:
             file.append(SettingRecord(at=now(), cwd=cwd))
@@ -215,38 +157,22 @@ class Agent:
 
     def _enter(self, request_id: RequestId, file: SessionFile, servers: list[McpServer], *, told: bool = False) -> None:
         """Answers with the state of a session that is open from here on; `told`: the client learns its id."""
-        session = self._sessions.get(file.id)
+        session = self.sessions.get(file.id)
         if session is None:
-            session = self._sessions[file.id] = Session(self._connection, self._features, file)
+            session = self.sessions[file.id] = Session(self.connection, self._features, file)
         session.servers = servers
         state = file.state()
         result: Json = {"sessionId": file.id} if told else {}
         if "modes" in self._features:
-            result["modes"] = mode_state(state.mode)
+            result["modes"] = mode_state(state.mode, MODES)
         if "config" in self._features:
             result["configOptions"] = config_options(state)
-        self._connection.answer(request_id, result)
+        self.connection.answer(request_id, result)
         # After the answer, never before it: a client does not know the session any earlier.
         if "commands" in self._features:
             commands = [{"name": name, "description": text} for name, text in COMMANDS.items()]
             update = {"sessionUpdate": "available_commands_update", "availableCommands": commands}
-            self._connection.notify("session/update", {"sessionId": file.id, "update": update})
-
-    def _end(self, request_id: RequestId, session: Session | None, delete: str | None = None) -> None:
-        """Closes a session, so that its prompts are answered first, deletes it if asked to, and answers."""
-
-        async def end() -> None:
-            if session is not None:
-                await session.close()
-            if delete is not None:
-                self._home.delete(delete)
-            self._connection.answer(request_id, {})
-
-        if session is not None:
-            del self._sessions[session.file.id]
-        task = asyncio.create_task(end())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            self.connection.notify("session/update", {"sessionId": file.id, "update": update})
 
     def _info(self, file: SessionFile, changed: float) -> Json:
         state = file.state()

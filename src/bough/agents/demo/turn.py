@@ -12,10 +12,11 @@ from bough.agents.demo import directives as d
 from bough.agents.demo.config import EFFORTS, prompt_usage, turn_cost, usage_update
 from bough.agents.demo.deeds import Deeds, PermissionCancelled
 from bough.agents.demo.features import Features
-from bough.agents.demo.records import EndRecord, PromptRecord, now
-from bough.agents.demo.rpc import CANCELLED, INTERNAL_ERROR, Json, RpcError
+from bough.agents.demo.records import EndRecord, PromptRecord
 from bough.agents.demo.voice import Voice, new_id
-from bough.agents.demo.wire import McpServer, last_text
+from bough.agents.serving.files import now
+from bough.agents.serving.rpc import CANCELLED, INTERNAL_ERROR, Json, RpcError
+from bough.agents.serving.wire import McpServer, last_text
 
 CRASH_CODE = 70
 TITLE_LENGTH = 60

@@ -5,9 +5,10 @@ It leaves what to say to the turn.
 import os
 
 from bough.agents.demo.features import Features
-from bough.agents.demo.records import Tokens, UpdateRecord, now
-from bough.agents.demo.rpc import Connection, Json, encode
+from bough.agents.demo.records import Tokens, UpdateRecord
 from bough.agents.demo.store import SessionFile
+from bough.agents.serving.files import now
+from bough.agents.serving.rpc import Connection, Json, encode
 
 # Chunks per write of a flood: large enough to be quick, small enough that a cancel is heard soon.
 BATCH = 500

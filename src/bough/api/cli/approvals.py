@@ -1,19 +1,24 @@
-"""`bough approval`: the inbox of questions that turns wait on (P4), read and answered."""
+"""`bough approval`: the inbox of questions that turns wait on (P4), read and answered. What one is about in full is
+`asked`."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-from bough.api.cli import out
+from bough.api.cli import asked, out
 from bough.api.cli.base import Here, command
 from bough.api.cli.client import Answer, Json, part, path
 from bough.api.cli.completing import ids
 from bough.api.cli.prompting import OfSession
-from bough.api.cli.repos import Limit, Offset
-from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
+from bough.api.cli.repos import PAGE, Limit, Offset
+from bough.api.cli.words import ago, ahead, brief, clean, moment, short, short_forms
+from bough.model.rule import Scope
+
+# Sessions that are looked through for titles; those of questions that wait are active, and few.
+LOOKED_THROUGH = 4 * PAGE
 
 app = typer.Typer(no_args_is_help=True, help="Questions of agents that wait for an answer.")
 ApprovalId = Annotated[
@@ -24,6 +29,7 @@ ApprovalId = Annotated[
         autocompletion=ids("approvals", "title", status="pending"),
     ),
 ]
+REACH = {"session": "in this session", "worktree": "in this folder", "everywhere": "everywhere"}
 
 
 def add_to(root: typer.Typer) -> None:
@@ -44,21 +50,25 @@ def list_approvals(
 
     def render(page: Any) -> None:
         rows: list[Json] = page["approvals"]
-        ids = short_forms([row["id"] for row in rows])
-        sessions = short_forms([row["sessionId"] for row in rows])
+        forms = short_forms([row["id"] for row in rows])
+        sessions = _sessions(here, {row["sessionId"] for row in rows}, everything)
+        columns: dict[str, Callable[[Json], str]] = {
+            "ID": lambda row: forms[row["id"]],
+            "AGENT": lambda row: _agent(row, sessions),
+            "SESSION": lambda row: _title(row, sessions) or short(row["sessionId"], sessions),
+            "STATUS": lambda row: row["status"],
+            "ASKED": lambda row: ago(row["createdAt"]),
+            "EXPIRES": _expires,
+            "QUESTION": lambda row: asked.about(row, sessions.get(row["sessionId"], {}).get("cwd", "")),
+        }
+        # A line has room for what tells questions apart.
+        if not everything:
+            del columns["STATUS"]
+        if not any(_expires(row) for row in rows):
+            del columns["EXPIRES"]
         out.table(
-            ("ID", "SESSION", "STATUS", "KIND", "ASKED", "QUESTION"),
-            [
-                (
-                    ids[row["id"]],
-                    sessions[row["sessionId"]],
-                    row["status"],
-                    brief(row["toolKind"], 20),
-                    ago(row["createdAt"]),
-                    brief(row["title"], 200),
-                )
-                for row in rows
-            ],
+            tuple(columns),
+            [[tell(row) for tell in columns.values()] for row in rows],
             flexible="QUESTION",
             empty="Nobody waits for an answer." if not everything else "Nobody has asked anything yet.",
         )
@@ -69,24 +79,28 @@ def list_approvals(
 
 @command(app, "show")
 def show(here: Here, approval: ApprovalId) -> None:
-    """Show a question with the tool call that it is about."""
+    """Show a question with the command or the change that it is about, in full."""
 
     def render(found: Json) -> None:
+        known = _sessions(here, {found["sessionId"]}, everything=found["status"] != "pending")
         by = part(found, "decidedBy")
         out.facts(
             [
                 ("id", found["id"]),
-                ("session", short(found["sessionId"])),
+                ("agent", _agent(found, known)),
+                ("session", f"{short(found['sessionId'])} {_title(found, known, 200)}"),
                 ("task", short(found["taskId"])),
                 ("question", clean(found["title"])),
                 ("kind", clean(found["toolKind"])),
                 ("status", found["status"]),
+                ("reason", clean(found["reason"] or "")),
                 ("decided by", " ".join(str(part) for part in (by.get("kind"), by.get("id")) if part)),
                 ("asked", f"{moment(found['createdAt'])} ({ago(found['createdAt'])})"),
+                ("expires", _expires(found)),
             ]
         )
         out.line("")
-        out.line(clean(json.dumps(found["toolCall"], indent=2, ensure_ascii=False)), "dim")
+        asked.draw(found)
 
     here.show(here.client.get(path("approvals", approval)), render)
 
@@ -95,12 +109,24 @@ def show(here: Here, approval: ApprovalId) -> None:
 def allow(
     here: Here,
     approval: ApprovalId,
-    always: Annotated[
-        bool, typer.Option("--always", help="And allow exactly this in this session from now on.")
-    ] = False,
+    always: Annotated[bool, typer.Option("--always", help="And allow exactly this from now on.")] = False,
+    scope: Annotated[
+        Scope | None,
+        typer.Option(
+            "--scope",
+            metavar="session|worktree|everywhere",
+            help="How far --always reaches: this session (if not said), every session in this folder, or all.",
+        ),
+    ] = None,
 ) -> None:
     """Allow what was asked for."""
-    here.show(decide(here, approval, "allow_always" if always else "allow"), say_decided)
+    if scope is not None and not always:
+        raise typer.BadParameter("--scope says how far --always reaches; give both.")
+    body = (
+        {"decision": "allow_always", "scope": scope} if scope else {"decision": "allow_always" if always else "allow"}
+    )
+    reach = REACH[scope] if scope else ""
+    here.show(here.client.post(path("approvals", approval), body), lambda found: say_decided(found, reach))
 
 
 @command(app, "deny")
@@ -118,6 +144,35 @@ def decide(here: Here, approval_id: str, decision: str) -> Answer:
     return here.client.post(path("approvals", approval_id), {"decision": decision})
 
 
-def say_decided(found: Json) -> None:
-    always = " from now on" if found["decision"] == "allow_always" else ""
+def say_decided(found: Json, reach: str = "") -> None:
+    always = f" from now on {reach}".rstrip() if found["decision"] == "allow_always" else ""
     out.line(f"{short(found['id'])} is {found['status']}{always}: {brief(found['title'])}")
+
+
+def _sessions(here: Here, wanted: set[str], everything: bool) -> dict[str, Json]:
+    """The sessions that ask, without their transcripts; one that is too far down the list is left out."""
+    found: dict[str, Json] = {}
+    offset = 0
+    while wanted - found.keys() and offset < LOOKED_THROUGH:
+        status = None if everything else "active"
+        page = here.client.get("/api/sessions", status=status, limit=PAGE, offset=offset).value
+        found |= {row["id"]: row for row in page["sessions"] if row["id"] in wanted}
+        offset += PAGE
+        if offset >= page["total"]:
+            break
+    return found
+
+
+def _agent(approval: Json, sessions: dict[str, Json]) -> str:
+    return str(sessions.get(approval["sessionId"], {}).get("agent", ""))
+
+
+def _title(approval: Json, sessions: dict[str, Json], most: int = 16) -> str:
+    return brief(str(sessions.get(approval["sessionId"], {}).get("title", "")), most)
+
+
+def _expires(approval: Json) -> str:
+    """When it is no longer asked, and what is answered then; nothing if it waits for ever."""
+    if approval["status"] != "pending" or not approval["expiresAt"]:
+        return ""
+    return f"{ahead(approval['expiresAt'])} ({approval['onExpiry']})"

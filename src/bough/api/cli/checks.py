@@ -147,8 +147,10 @@ def agents(data: Path) -> Iterator[Check]:
             "agent file", "problem", one.error, "Mend or remove that file; docs/agents.md says what it may hold."
         )
     entries = catalog.entries()
-    installed = [entry.name for entry in entries if entry.program() is not None]
-    real = [name for name in installed if name != "demo"]
+    installed = [
+        entry.name for entry in entries if (found := catalog.find(entry)) is not None and found.how == "installed"
+    ]
+    real = [name for name in installed if name not in ("demo", "terminal")]
     said = f"Installed: {', '.join(installed) or 'none'}"
     missing = [f"{entry.name}: {entry.install}" for entry in entries if entry.name not in installed and entry.install]
     if real:

@@ -29,6 +29,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "repos": ("repo",),
     "tasks": ("task",),
     "approvals": ("approval",),
+    "policy": ("policy",),
     "watching": ("watch",),
     "system": ("agents", "export"),
     "doctor": ("doctor",),

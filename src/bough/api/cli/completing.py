@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from bough.api.cli.client import Client
+from bough.api.cli.client import Client, Json
 from bough.api.cli.target import Place
 from bough.api.cli.words import brief, short_forms
 from bough.errors import BoughError
@@ -19,13 +19,14 @@ OFFERED = 50
 Completer = Callable[[typer.Context, str], list[tuple[str, str]]]
 
 
-def ids(noun: str, label: str, **query: Any) -> Completer:
-    """Completes the ids of a kind of record, each with its label."""
+def ids(path: str, label: str | Callable[[Json], str], **query: Any) -> Completer:
+    """Completes the ids of a kind of record, each with its label; the path ends with their noun."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-        rows = _ask(ctx, f"/api/{noun}", noun, **query)
+        rows = _ask(ctx, f"/api/{path}", path.rpartition("/")[2], **query)
         short = short_forms([row["id"] for row in rows])
-        offered = [(short[row["id"]], brief(str(row[label]), 60)) for row in rows]
+        labels = [label(row) if callable(label) else str(row[label]) for row in rows]
+        offered = [(short[row["id"]], brief(said, 60)) for row, said in zip(rows, labels, strict=True)]
         return [one for one in offered if one[0].startswith(incomplete)]
 
     return complete

@@ -34,6 +34,8 @@ STATES = {
     "pending": "yellow",
     "allowed": "green",
     "denied": "red",
+    "allow": "green",
+    "deny": "red",
 }
 
 

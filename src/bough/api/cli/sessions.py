@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -26,6 +26,14 @@ Title = Annotated[str | None, typer.Option("--title", "-t", help="What it is abo
 Description = Annotated[str | None, typer.Option("--description", help="More about it.")]
 Model = Annotated[str | None, typer.Option("--model", help="Model, as the agent names it.")]
 Effort = Annotated[str | None, typer.Option("--effort", help="Effort, as the agent names it.")]
+Unanswered = Annotated[
+    Literal["wait", "deny", "allow", "server"] | None,
+    typer.Option(
+        "--headless",
+        metavar="wait|deny|allow|server",
+        help="What becomes of questions that nobody answers in time; server leaves it to the server's setting.",
+    ),
+]
 Env = Annotated[list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Variable for the agent; repeat.")]
 
 
@@ -46,6 +54,7 @@ def new(
     model: Model = None,
     effort: Effort = None,
     env: Env = None,
+    headless: Unanswered = None,
     prompt: Annotated[str | None, typer.Option("--prompt", "-p", help="What to do first; - reads it.")] = None,
     follow: Follow = False,
 ) -> int:
@@ -55,6 +64,7 @@ def new(
     said = spoken(prompt) if prompt is not None else None
     given = {"agent": agent, "title": title, "description": description, "permissionMode": mode, "model": model}
     given |= {"effort": effort, "env": _variables(env), "initialPrompt": said}
+    given["headless"] = None if headless == "server" else headless
     body = {name: value for name, value in given.items() if value is not None}
     body["repoId"] = open_repo(here.client, repo)
     cursor = stream.now(here.client) if follow else 0
@@ -147,6 +157,7 @@ def _draw(here: Here, found: Json, limit: int | None) -> None:
             ("status", _state(found)),
             ("archived", "yes" if found["archived"] else ""),
             ("agent", f"{found['agent']} ({', '.join(clean(one) for one in settings if one)})"),
+            ("headless", found["headless"] or ""),
             ("env", ", ".join(clean(name) for name in found["env"])),
             ("folder", clean(found["cwd"])),
             ("repo", f"{short(found['repoId'])}  {clean(found['repo']['name'])}"),
@@ -252,6 +263,7 @@ def change(
     model: Model = None,
     effort: Effort = None,
     env: Env = None,
+    headless: Unanswered = None,
     no_env: Annotated[bool, typer.Option("--no-env", help="Take all variables away.")] = False,
     pause: Annotated[bool | None, typer.Option("--pause/--no-pause", help="Let the queue wait, or go on.")] = None,
 ) -> None:
@@ -261,6 +273,8 @@ def change(
     body = {name: value for name, value in given.items() if value is not None}
     # An empty text gives the choice back to the agent.
     body |= {name: value or None for name, value in (("model", model), ("effort", effort)) if value is not None}
+    if headless is not None:
+        body["headless"] = None if headless == "server" else headless
     if not body:
         raise typer.BadParameter("Say what to change; see: bough session set --help")
     here.show(here.client.patch(path("sessions", session), body), _say_state)

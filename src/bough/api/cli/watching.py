@@ -8,6 +8,7 @@ import typer
 from bough.api.cli import out, stream
 from bough.api.cli.base import DONE, Here, command
 from bough.api.cli.client import Json, part, parts
+from bough.api.cli.policy import conditions
 from bough.api.cli.prompting import OfSession
 from bough.api.cli.words import brief, clock, short
 
@@ -67,6 +68,10 @@ def what(event: Json) -> str:
         return brief(f"{data['role']}  {_said(data['content'])}", 120)
     if noun == "approval":
         return brief(f"{data['status']}  {data['title']}", 120)
+    if noun == "rule":
+        return brief(f"{data['position']}  {data['effect']}  {conditions(data)}", 120)
+    if noun == "choice":
+        return brief(f"always  {data['scope']}  {data['title']}", 120)
     return brief(" ".join(str(data[name]) for name in ("name", "path") if data.get(name)), 120)
 
 

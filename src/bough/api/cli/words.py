@@ -62,11 +62,23 @@ def ago(moment: str | None) -> str:
     """How long ago something was, in its largest unit."""
     if not moment:
         return ""
-    seconds = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds())
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+    return "now" if seconds < 1 else f"{_span(seconds)} ago"
+
+
+def ahead(moment: str | None) -> str:
+    """How long it is until something, in its largest unit."""
+    if not moment:
+        return ""
+    seconds = (datetime.fromisoformat(moment) - datetime.now(UTC)).total_seconds()
+    return "now" if seconds < 1 else f"in {_span(seconds)}"
+
+
+def _span(seconds: float) -> str:
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
-            return f"{int(seconds // size)} {unit} ago"
-    return "now" if seconds < 1 else f"{int(seconds)} s ago"
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
 
 
 def clock(moment: str | None) -> str:

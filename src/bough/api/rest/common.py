@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request
+from litestar import Request, Response
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import HeaderParameter, PathParameter, QueryParameter, SkipValidation
@@ -56,6 +57,11 @@ def find_caller(
     """Who calls, with the idempotency key of the header."""
     caller: _Caller = request.scope["state"]["caller"]
     return with_key(caller, idempotency_key)
+
+
+async def answered(services: _Services, key: Hashable, make: Callable[[], Awaitable[Any]]) -> Response[Any]:
+    """An answer that is the same until something is written; `make` is asked when it may have changed."""
+    return Response(await services.store.answers.give(key, make), media_type="application/json")
 
 
 async def whole_id(services: _Services, table: Table, text: str) -> str:

@@ -8,7 +8,19 @@ import msgspec
 from litestar import Response, Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, whole_id, with_key
+from bough.api.rest.common import (
+    LIMIT,
+    Caller,
+    Id,
+    Keyed,
+    Limit,
+    Offset,
+    Services,
+    answered,
+    errors,
+    whole_id,
+    with_key,
+)
 from bough.core import export
 from bough.core.archive import archive
 from bough.core.sessions import NewSession, SessionFilter, SessionPatch
@@ -117,17 +129,23 @@ async def list_sessions(
     archived: Annotated[bool | None, QueryParameter(description="Only archived ones, or only the others.")] = None,
     limit: Limit = LIMIT,
     offset: Offset = 0,
-) -> SessionList:
-    wanted = SessionFilter(repo_id, worktree_id, status, archived)
-    page = await services.sessions.list(wanted, limit, offset)
-    return SessionList(page.rows, page.total, page.limit, page.offset)
+) -> Response[SessionList]:
+    async def made() -> SessionList:
+        wanted = SessionFilter(repo_id, worktree_id, status, archived)
+        page = await services.sessions.list(wanted, limit, offset)
+        return SessionList(page.rows, page.total, page.limit, page.offset)
+
+    return await answered(services, ("sessions", repo_id, worktree_id, status, archived, limit, offset), made)
 
 
 @get("/sessions/{session_id:str}", responses=errors(404, 409), summary="Get a session with its transcript")
-async def get_session(services: Services, session_id: Id) -> SessionDetail:
-    session, repo, messages = await services.transcript.whole(session_id)
-    # Structs, or the JSON that they would become: what goes out is the same.
-    return SessionDetail(*_values(session), repo=repo, messages=cast("list[Message]", messages))
+async def get_session(services: Services, session_id: Id) -> Response[SessionDetail]:
+    async def made() -> SessionDetail:
+        session, repo, messages = await services.transcript.whole(session_id)
+        # Structs, or the JSON that they would become: what goes out is the same.
+        return SessionDetail(*_values(session), repo=repo, messages=cast("list[Message]", messages))
+
+    return await answered(services, ("session", session_id), made)
 
 
 @patch("/sessions/{session_id:str}", responses=errors(404, 409, 413), summary="Change a session's settings")
@@ -227,9 +245,12 @@ async def list_messages(
     limit: MessageLimit = None,
     before: Before = None,
     after: After = None,
-) -> list[Message]:
-    page = await services.transcript.page(session_id, limit=limit, before=before, after=after, since=since)
-    return cast("list[Message]", page)
+) -> Response[list[Message]]:
+    return await answered(
+        services,
+        ("messages", session_id, limit, before, after, since),
+        lambda: services.transcript.page(session_id, limit=limit, before=before, after=after, since=since),
+    )
 
 
 @get("/sessions/{session_id:str}/export", responses=errors(404, 409), summary="Export a session")

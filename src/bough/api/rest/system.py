@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import os
 from typing import Any
@@ -10,14 +11,13 @@ import msgspec
 from litestar import Request, Response, Router, get
 
 from bough import __version__, settings
-from bough.agents.catalog import Broken
+from bough.api.agents import Agent, default_agent, describe
 from bough.api.openapi import document
 from bough.api.page import HTML, headers
 from bough.api.rest.common import Services, errors
 from bough.core.counts import counts
 from bough.core.lookup import COMMON
 from bough.core.masks import masked_url
-from bough.errors import Invalid
 from bough.observe import metrics
 
 
@@ -37,23 +37,6 @@ class Setting(msgspec.Struct):
 
 class SettingList(msgspec.Struct):
     settings: list[Setting]
-
-
-class Agent(msgspec.Struct, rename="camel"):
-    """An agent of the catalog, and whether it can be started here."""
-
-    name: str
-    title: str
-    description: str
-    installed: bool
-    program: str | None
-    command: list[str]
-    install: str
-    resumable: bool
-    modes: list[str]
-    is_default: bool
-    origin: str
-    error: str | None = None
 
 
 class AgentList(msgspec.Struct):
@@ -84,7 +67,7 @@ def _used(services: Services, request: Request[Any, Any, Any]) -> dict[str, str 
         "data": str(here.data_path),
         "workspace_root": os.path.realpath(here.root_path),
         "database": masked_url(address) if "@" in address or "?" in address else address,
-        "default_agent": _default_agent(services),
+        "default_agent": default_agent(services.catalog, here.default_agent),
     }
     server = request.scope["server"]
     if server is not None and server[1] is not None:
@@ -92,52 +75,9 @@ def _used(services: Services, request: Request[Any, Any, Any]) -> dict[str, str 
     return used
 
 
-def _default_agent(services: Services) -> str:
-    """The agent of a session that names none; a setting that names none that there is stays as it is."""
-    wanted = services.settings.default_agent
-    try:
-        return services.catalog.default(wanted)
-    except Invalid:
-        return wanted
-
-
 @get("/api/agents", responses=errors(), summary="List agents, and files that were to describe one")
 async def list_agents(services: Services) -> AgentList:
-    default = _default_agent(services)
-    found = [
-        Agent(
-            name=entry.name,
-            title=entry.title,
-            description=entry.description,
-            installed=entry.program() is not None,
-            program=entry.program(),
-            command=entry.command,
-            install=entry.install,
-            resumable=entry.resume,
-            modes=sorted(entry.modes),
-            is_default=entry.name == default,
-            origin=entry.origin,
-        )
-        for entry in services.catalog.entries()
-    ]
-    return AgentList(found + [_broken(one) for one in services.catalog.broken])
-
-
-def _broken(one: Broken) -> Agent:
-    return Agent(
-        name=one.name,
-        title=one.name,
-        description="",
-        installed=False,
-        program=None,
-        command=[],
-        install="",
-        resumable=False,
-        modes=[],
-        is_default=False,
-        origin=one.origin,
-        error=one.error,
-    )
+    return AgentList(await asyncio.to_thread(describe, services.catalog, services.settings.default_agent))
 
 
 @get("/metrics", media_type=metrics.CONTENT_TYPE, responses=errors(), summary="Metrics in Prometheus' text form")

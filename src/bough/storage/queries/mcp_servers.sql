@@ -17,6 +17,10 @@ SELECT * FROM mcp_servers WHERE id = :id
 SELECT s.id, s.name, s.transport, s.command, s.args, p.env, p.url, p.headers, s.enabled, s.created_at, s.updated_at
 FROM mcp_servers s JOIN mcp_server_private p ON p.mcp_server_id = s.id WHERE s.id IN :ids ORDER BY s.name
 
+-- name: some
+-- Some MCP servers, without their secrets.
+SELECT * FROM mcp_servers WHERE id IN :ids ORDER BY name
+
 -- name: page
 -- MCP servers by name.
 SELECT * FROM mcp_servers ORDER BY name, id LIMIT :limit OFFSET :offset

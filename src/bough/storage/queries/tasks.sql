@@ -84,3 +84,8 @@ UPDATE tasks SET position = :position, updated_at = :now WHERE id = :id
 -- name: remove_of_session
 -- Removes the tasks of a session.
 DELETE FROM tasks WHERE session_id = :session_id
+
+-- name: last_usage
+-- What the tokens of a session were at the end of its last turn that told them.
+SELECT usage FROM tasks WHERE session_id = :session_id AND id <> :task_id AND usage IS NOT NULL
+ORDER BY ended_at DESC, position DESC LIMIT 1

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bough.agents.demo.pipes import Output, read_lines
+from bough.agents.serving.pipes import Output, read_lines
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from bough.agents.demo.rpc import INVALID_PARAMS, Json, RequestId, RpcError
+from bough.agents.serving.rpc import INVALID_PARAMS, Json, RequestId, RpcError
 
 T = TypeVar("T")
 

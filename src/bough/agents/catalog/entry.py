@@ -1,0 +1,164 @@
+"""What the catalog says about an agent: how to find and start it, which of its settings give which rights, what it does
+differently from what it says. Finding it is `finding`, starting it `start`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from bough.model.session import RANK, PermissionMode
+
+UsageMeaning = Literal["turn", "session", "call", "none"]
+
+
+class _Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True):
+    pass
+
+
+class Package(_Table):
+    """Where it comes from, for whoever does not have it."""
+
+    npm: str
+    version: str
+    # The command in the package, if it is not the first word of the entry's own.
+    bin: str = ""
+
+    @property
+    def pinned(self) -> str:
+        return f"{self.npm}@{self.version}"
+
+
+class Login(_Table):
+    """By what one sees that the agent has been given a key or an account, and what to do if not."""
+
+    env: list[str] = []
+    files: list[str] = []
+    how: str = ""
+
+
+class Mode(_Table):
+    """The settings of the agent's own that stand for one of our permission modes."""
+
+    # The agent's mode, set before each prompt that needs it; empty leaves the agent alone.
+    mode: str = ""
+    # The settings to start it with, a name below `[start]`; changing them starts it anew.
+    start: str = ""
+    note: str = ""
+
+
+class Start(_Table):
+    """Settings that an agent takes in only when it starts, or when it opens a session."""
+
+    env: dict[str, str] = {}
+    # Variables that hold JSON: merged into what the user has in them.
+    json_env: dict[str, dict[str, Any]] = {}
+    args: list[str] = []
+    # `_meta` of session/new, load, resume and fork.
+    meta: dict[str, Any] = {}
+
+
+class Home(_Table):
+    """A folder of Bough's own for an agent that can be told its rights only by files: the user's settings are merged
+    with ours or linked, everything else of theirs is left out."""
+
+    # The variable that tells the agent of it, and where it looks without; both empty if only arguments name it.
+    variable: str = ""
+    user: str = ""
+    link: list[str] = []
+    # File name → the table that is merged over the user's.
+    merge: dict[str, dict[str, Any]] = {}
+    # File name → keys of the user's that are left out.
+    drop: dict[str, list[str]] = {}
+    # Files that are not the agent's but ours: rules, programs.
+    files: dict[str, str] = {}
+    programs: dict[str, list[str]] = {}
+
+
+class Repository(_Table):
+    """What a repository may bring along for an agent, which would grant rights or run code."""
+
+    # Globs of what is asked about before the agent is started there.
+    ask: list[str] = []
+    # Globs of what makes it start with `restrict_env` instead, which keeps it from taking them in.
+    restrict: list[str] = []
+    restrict_env: dict[str, str] = {}
+    restrict_note: str = ""
+    # Instructions for agents that Bough passes on, because the agent is kept from reading them itself.
+    instructions: list[str] = []
+
+
+class Corrections(_Table):
+    """Capabilities as they were measured, where an agent says otherwise."""
+
+    load: bool | None = None
+    resume: bool | None = None
+    fork: bool | None = None
+    stdio: bool = True
+    http: bool | None = None
+    sse: bool | None = None
+
+
+class Quirks(_Table):
+    """What an agent does that others do not."""
+
+    # A command that runs when the turn is cancelled goes on: its process is ended then.
+    leaves_commands: bool = False
+    # Starting twice at once in a fresh home fails.
+    start_alone: bool = False
+    # What the tokens in the answer to a prompt count.
+    usage: UsageMeaning = "turn"
+    # Texts (regular expressions) by which a turn that ends well is known to have failed.
+    failures: list[str] = []
+    # The same by what the agent says in `_meta` of its updates, as `path.to.field=value`.
+    failure_meta: str = ""
+    # Texts that mean a missing or wrong key.
+    unauthenticated: list[str] = []
+    # Permission requests about modes that the agent wants to leave for (tool names).
+    mode_tools: list[str] = []
+
+
+class Entry(_Table):
+    """One agent. In its texts `{python}` is the interpreter that runs Bough, `{data}` Bough's data folder, `{home}` the
+    folder that `[home]` makes and `{cwd}` the folder of the session."""
+
+    name: str
+    title: str
+    command: list[str]
+    description: str = ""
+    env: dict[str, str] = {}
+    # Variables of the server that it must not see, beside our own.
+    hide: list[str] = []
+    # How to get it, told to people who do not have it.
+    install: str = ""
+    package: Package | None = None
+    login: Login = msgspec.field(default_factory=Login)
+    # Whether load or resume was proven to keep the conversation: only then may its process be put to sleep.
+    resume: bool = False
+    # Unified permission mode → the agent's own; a mode that is not named is not offered to the agent.
+    modes: dict[PermissionMode, Mode | str] = {}
+    start: dict[str, Start] = {}
+    home: Home | None = None
+    repository: Repository = msgspec.field(default_factory=Repository)
+    corrections: Corrections = msgspec.field(default_factory=Corrections)
+    quirks: Quirks = msgspec.field(default_factory=Quirks)
+    # Ids of the agent's config options, where it has them.
+    mode_option: str | None = None
+    model_option: str | None = None
+    effort_option: str | None = None
+    origin: str = ""
+
+    def mode(self, wanted: PermissionMode, strict: bool = False) -> Mode:
+        """The settings for a mode. `strict` is for people's own rules: the agent then asks about everything that it can
+        be made to ask about, and rules and mode are applied to the answers."""
+        known = self.modes.get(_lowered(wanted, strict), "")
+        return Mode(mode=known) if isinstance(known, str) else known
+
+    def may_be_in(self, mode: str, wanted: PermissionMode, strict: bool = False) -> bool:
+        """Whether the agent may be in a mode of its own when this was asked for: one that stands for it or for less."""
+        rank = RANK[_lowered(wanted, strict)]
+        return any(self.mode(one).mode == mode for one in self.modes if RANK[one] <= rank)
+
+
+def _lowered(wanted: PermissionMode, strict: bool) -> PermissionMode:
+    return "ask" if strict and RANK[wanted] > RANK["ask"] else wanted

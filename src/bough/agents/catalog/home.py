@@ -1,0 +1,100 @@
+"""A settings folder of Bough's own for an agent that can be told its rights only by files: the user's settings with
+ours over them, their login linked, everything else of theirs left out. Which files these are says the catalog."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import tomli_w
+
+from bough.agents.catalog.entry import Home
+from bough.errors import Invalid
+
+
+def make_home(home: Home, folder: Path, env: Mapping[str, str]) -> Path:
+    """Makes or refreshes the folder; safe to do while agents use it, since files are replaced whole."""
+    user = Path(env.get(home.variable) or _expanded(home.user, env))
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for name, table in home.merge.items():
+        _write(folder / name, _encode(name, _merge(_read(user / name), table, home.drop.get(name, []))))
+    for name in home.link:
+        _link(folder / name, user / name)
+    for name, text in home.files.items():
+        _write(folder / name, text)
+    for name, command in home.programs.items():
+        _write(folder / name, f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', mode=0o700)
+    return folder
+
+
+def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Two tables as one, all the way down; what is above wins, and comes last, as agents read rules in order."""
+    result = {name: value for name, value in below.items() if name not in above}
+    for name, value in above.items():
+        known = below.get(name)
+        if isinstance(value, dict) and isinstance(known, dict):
+            value = merged(cast("dict[str, Any]", known), cast("dict[str, Any]", value))
+        result[name] = value
+    return result
+
+
+def _expanded(path: str, env: Mapping[str, str]) -> str:
+    """`~` as the agent itself would see it."""
+    if path.startswith("~/") and env.get("HOME"):
+        return os.path.join(env["HOME"], path[2:])
+    return os.path.expanduser(path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise Invalid("bad_agent_settings", f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        if path.suffix == ".toml":
+            return tomllib.loads(data.decode())
+        return msgspec.json.decode(data, type=dict[str, Any])
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.DecodeError) as error:
+        raise Invalid("bad_agent_settings", f"{path} cannot be read: {error}.") from error
+
+
+def _merge(known: dict[str, Any], table: dict[str, Any], drop: list[str]) -> dict[str, Any]:
+    return merged({name: value for name, value in known.items() if name not in drop}, table)
+
+
+def _encode(name: str, table: dict[str, Any]) -> str:
+    return tomli_w.dumps(table) if name.endswith(".toml") else msgspec.json.encode(table).decode()
+
+
+def _link(path: Path, target: Path) -> None:
+    """A link to what the user has; none if they have none, and never over a file that the agent made itself."""
+    if path.exists() and not path.is_symlink():
+        return
+    if not target.exists():
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+    elif not path.is_symlink() or os.readlink(path) != str(target):
+        made = path.with_name(f"{path.name}.{os.getpid()}.new")
+        with contextlib.suppress(FileNotFoundError):
+            made.unlink()
+        made.symlink_to(target)
+        made.replace(path)
+
+
+def _write(path: Path, text: str, mode: int = 0o600) -> None:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if path.read_text("utf-8") == text:
+            return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_name(f"{path.name}.{os.getpid()}.new")
+    made.write_text(text, "utf-8")
+    made.chmod(mode)
+    made.replace(path)

@@ -1,0 +1,39 @@
+"""Owns the command line of the terminal agent.
+It leaves running as a process to `serving`, and everything in between to the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from bough.agents.serving.program import serve
+from bough.agents.terminal.server import Agent
+from bough.agents.terminal.store import Home
+
+DEFAULT_HOME = "~/.local/share/bough-terminal"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the agent on stdin and stdout; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bough.agents.terminal",
+        description="An ACP agent on stdin and stdout whose prompts are shell commands.",
+    )
+    parser.add_argument(
+        "--home",
+        type=Path,
+        default=Path(os.environ.get("BOUGH_TERMINAL_HOME") or DEFAULT_HOME).expanduser(),
+        metavar="DIR",
+        help=f"where sessions are kept (BOUGH_TERMINAL_HOME, else {DEFAULT_HOME})",
+    )
+    options = parser.parse_args(argv)
+    asyncio.run(serve(lambda connection: Agent(connection, Home(options.home))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

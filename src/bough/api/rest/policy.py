@@ -1,0 +1,96 @@
+"""Routes for Bough's policy: rules, what they come to for a use of a tool, and choices that are remembered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from litestar import Router, delete, get, patch, post
+from litestar.params import JSONBody, QueryParameter
+
+from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.core.explanations import ExplainBody, Explanation
+from bough.core.rules import NewRule, RulePatch
+from bough.model.rule import Choice, Rule, Scope
+
+OfScope = Annotated[Scope | None, QueryParameter(name="scope", description="Only those that reach this far.")]
+Reaching = Annotated[str | None, QueryParameter(name="sessionId", description="Only those that reach this session.")]
+
+
+class RuleList(msgspec.Struct, rename="camel"):
+    rules: list[Rule]
+    total: int
+    limit: int
+    offset: int
+
+
+class ChoiceList(msgspec.Struct, rename="camel"):
+    choices: list[Choice]
+    total: int
+    limit: int
+    offset: int
+
+
+@get("/rules", responses=errors(), summary="List rules, in the order in which they are tried")
+async def list_rules(services: Services, limit: Limit = LIMIT, offset: Offset = 0) -> RuleList:
+    page = await services.rules.list(limit, offset)
+    return RuleList(page.rows, page.total, page.limit, page.offset)
+
+
+@post("/rules", responses=errors(409, 413), summary="Add a rule; it counts from the next question on")
+async def add_rule(services: Services, caller: Caller, data: JSONBody[NewRule]) -> Rule:
+    return await services.rules.add(with_key(caller, data.idempotency_key), data)
+
+
+@get("/rules/{rule_id:str}", responses=errors(404, 409), summary="Get a rule")
+async def get_rule(services: Services, rule_id: Id) -> Rule:
+    return await services.rules.get(rule_id)
+
+
+@patch("/rules/{rule_id:str}", responses=errors(404, 409, 413), summary="Change or move a rule")
+async def patch_rule(services: Services, rule_id: Id, data: JSONBody[RulePatch], caller: Caller) -> Rule:
+    return await services.rules.patch(caller, rule_id, data)
+
+
+@delete("/rules/{rule_id:str}", status_code=200, responses=errors(404, 409), summary="Remove a rule")
+async def remove_rule(services: Services, caller: Caller, rule_id: Id) -> Rule:
+    return await services.rules.remove(caller, rule_id)
+
+
+@post(
+    "/explain", status_code=200, responses=errors(404, 409, 413), summary="Tell what the policy says to a use of a tool"
+)
+async def explain(services: Services, caller: Caller, data: JSONBody[ExplainBody]) -> Explanation:
+    return await services.explanations.explain(with_key(caller, data.idempotency_key), data)
+
+
+@get("/choices", responses=errors(404, 409), summary="List remembered choices, newest first")
+async def list_choices(
+    services: Services,
+    reach: OfScope = None,
+    session_id: Reaching = None,
+    limit: Limit = LIMIT,
+    offset: Offset = 0,
+) -> ChoiceList:
+    page = await services.choices.list(reach, session_id, limit, offset)
+    return ChoiceList(page.rows, page.total, page.limit, page.offset)
+
+
+@get("/choices/{choice_id:str}", responses=errors(404, 409), summary="Get a remembered choice")
+async def get_choice(services: Services, choice_id: Id) -> Choice:
+    return await services.choices.get(choice_id)
+
+
+@delete("/choices/{choice_id:str}", status_code=200, responses=errors(404, 409), summary="Forget a choice")
+async def remove_choice(services: Services, caller: Caller, choice_id: Id) -> Choice:
+    return await services.choices.remove(caller, choice_id)
+
+
+router = Router(
+    "/api/policy",
+    route_handlers=[
+        *(list_rules, add_rule, get_rule, patch_rule, remove_rule),
+        *(explain, list_choices, get_choice, remove_choice),
+    ],
+    tags=["policy"],
+)

@@ -1,0 +1,116 @@
+"""Expiry: questions that nobody answers in time are answered by policy, if their session or the server says so (P4).
+People's answers are `approvals`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import structlog
+
+from bough.core import judging, rows
+from bough.core.approvals import SWITCH, conclude, once, options_of
+from bough.core.asking import deadline, tell
+from bough.core.rows import APPROVALS
+from bough.core.store import CHANNEL_APPROVALS, Change, Store
+from bough.errors import BoughError
+from bough.model.approval import Approval, Decision
+from bough.model.session import Session
+from bough.model.times import now, seconds_until
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.approvals")
+
+# Clocks can be set, so the next time is looked up anew now and then.
+LONGEST_SLEEP = 60.0
+# A database that did not answer is asked again after this.
+RETRY_PAUSE = 1.0
+BATCH = 50
+
+
+class Expiry:
+    """Sleeps until a question's time is over; woken by new ones."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def run(self) -> None:
+        """Answers for people who do not, until cancelled."""
+        woken = asyncio.Event()
+        forget = self._store.db.listen(CHANNEL_APPROVALS, lambda _payload: woken.set())
+        try:
+            while True:
+                woken.clear()
+                try:
+                    pause = await self.look()
+                except BoughError as error:
+                    log.warning("expiry_failed", error=error.message)
+                    pause = RETRY_PAUSE
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await woken.wait()
+        finally:
+            forget()
+
+    async def look(self) -> float:
+        """Answers all that is due; gives back how long nothing more will be."""
+
+        async def work(change: Change) -> list[Approval]:
+            due = await change.tx.all(APPROVALS.due, Approval, now=change.now, limit=BATCH)
+            return [await expire(change, approval) for approval in due]
+
+        if await self._store.read(_due):
+            for approval in await self._store.write(work):
+                log.info("approval_expired", approval=approval.id, decision=approval.decision)
+        following = await self._store.read(_next)
+        return LONGEST_SLEEP if following is None else min(max(seconds_until(following), 0.0), LONGEST_SLEEP)
+
+
+async def _next(tx: Tx) -> str | None:
+    return await tx.value(APPROVALS.next_expiry)
+
+
+async def _due(tx: Tx) -> bool:
+    following = await _next(tx)
+    return following is not None and following <= now()
+
+
+async def reschedule(change: Change, session: Session, settings: Settings) -> None:
+    """A session's word about unanswered questions has changed: it counts for the open ones too, from now on."""
+    expires_at, on_expiry = deadline(session, settings)
+    changed = await change.tx.all(
+        APPROVALS.reschedule,
+        Approval,
+        session_id=session.id,
+        expires_at=expires_at,
+        on_expiry=on_expiry,
+        now=change.now,
+    )
+    for approval in changed:
+        change.approval("approval.patched", approval)
+        change.tx.notify(CHANNEL_APPROVALS, approval.id)
+
+
+async def expire(change: Change, approval: Approval) -> Approval:
+    """Answers a question whose time is over. What a rule or the mode denies by now, a change of the mode, and what the
+    agent gives no way to allow once is never allowed so."""
+    session = await rows.session(change.tx, approval.session_id)
+    decision: Decision = "deny"
+    why = "Nobody answered in time, and the session is set to deny then."
+    if approval.on_expiry == "allow":
+        use = await judging.use_of(change.tx, session, judging.folded(approval.tool_call))
+        verdict = await judging.judge(change.tx, session, use)
+        if approval.tool_kind == SWITCH:
+            why = "Nobody answered in time, and a change of the agent's mode is for people to allow."
+        elif verdict.effect == "deny":
+            why = f"Nobody answered in time. {verdict.reason}"
+        elif once(options_of(approval), "allow_once") is None:
+            why = "Nobody answered in time, and the agent offers no way to allow this once."
+        else:
+            decision, why = "allow", "Nobody answered in time, and the session is set to allow then."
+    by = {"kind": "policy", "id": None}
+    decided = await conclude(change, approval, decision, by, status="expired", reason=why)
+    if decision == "deny":
+        await tell(change, decided)
+    return decided

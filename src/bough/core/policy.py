@@ -1,0 +1,176 @@
+"""Policy: whether a use of a tool is allowed, asked about or denied, by rules, remembered choices and the session's
+mode (P3). Pure; reading a use is `tool_use`, fetching rules and choices and acting on a verdict is `judging`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import msgspec
+
+from bough.core import patterns
+from bough.model.rule import Choice, Effect, Rule
+from bough.model.session import RANK, PermissionMode
+from bough.model.tool import ToolUse
+
+OWN_SERVER = "bough"
+"""The MCP server of Bough itself, whose tools ask by themselves where it matters (5d)."""
+# Writing here would grant rights later: hooks and configuration of git, and what agents read their rights from.
+PROTECTED_FOLDERS = frozenset({".git", ".claude", ".codex", ".copilot", ".gemini", ".opencode", ".qwen"})
+PROTECTED_FILES = frozenset({"opencode.json", "opencode.jsonc", ".mcp.json"})
+# Kinds that work on files: one that does not say on which may be what a rule about paths is about.
+OF_FILES = frozenset({"read", "search", "edit", "delete", "move"})
+REACH = {"session": "in this session", "worktree": "in this folder", "everywhere": "everywhere"}
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What follows, from what, and why in a sentence for people."""
+
+    effect: Effect
+    by: Literal["rule", "choice", "mode"]
+    id: str | None
+    reason: str
+
+
+def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: Sequence[Choice]) -> Verdict:
+    """What becomes of a use. `rules` are in order and the first that matches counts; `choices` reach the session.
+
+    A rule that denies is final in every mode. In mode `plan` nothing is allowed, whatever rules and choices say, but
+    Bough's own tools; leaving the mode is asked of a person. Otherwise a rule that allows allows; one that asks, or
+    none, gives way to a remembered choice; what is left is the mode's.
+    """
+    rule, sure = _first(rules, use)
+    if rule is not None and sure and rule.effect == "deny":
+        return Verdict("deny", "rule", rule.id, f"{_named(rule)} denies this.")
+    if use.server == OWN_SERVER:
+        return Verdict("allow", "mode", None, "Bough's own tools ask by themselves where it matters.")
+    if mode == "plan":
+        if use.kind == "switch_mode":
+            reason = "The agent wants to leave mode plan. If this is allowed, the session's mode becomes default."
+            return Verdict("ask", "mode", None, reason)
+        return Verdict("deny", "mode", None, "Mode plan allows reading only; nobody is asked.")
+    if use.kind == "switch_mode":
+        return _switch(mode, rule)
+    if rule is not None and rule.effect == "allow":
+        return Verdict("allow", "rule", rule.id, f"{_named(rule)} allows this.")
+    choice = next((one for one in choices if use.key and one.key == use.key and one.agent == use.agent), None)
+    if choice is not None:
+        reason = f"A person has said always to exactly this, {REACH[choice.scope]} (choice {short(choice.id)})."
+        return Verdict("allow", "choice", choice.id, reason)
+    if rule is not None:
+        reason = f"{_named(rule)} has a person asked."
+        if not sure:
+            unsaid = "command" if rule.command is not None else "files"
+            reason = f"{_named(rule)} may be about this: the agent does not say which {unsaid} it means."
+        return Verdict("ask", "rule", rule.id, reason)
+    return _by_mode(mode, use)
+
+
+def short(id: str) -> str:
+    """An id as people are shown it: its end, which differs even among siblings born together (R5)."""
+    return id[-8:]
+
+
+# Rules
+
+
+def _first(rules: Sequence[Rule], use: ToolUse) -> tuple[Rule | None, bool]:
+    """The first rule that matches, and whether it surely does. One that asks or denies about commands or paths that
+    the agent does not tell is taken to ask."""
+    for rule in rules:
+        matched = matches(rule, use)
+        if matched is not False:
+            return rule, matched is True
+    return None, True
+
+
+def matches(rule: Rule, use: ToolUse) -> bool | None:
+    """Whether a rule is about a use; None if that cannot be known. What would allow must match in every part."""
+    if rule.agent is not None and rule.agent != use.agent:
+        return False
+    if rule.kind is not None and rule.kind != use.kind:
+        return False
+    if rule.tool is not None and not _tool(rule.tool, use, allows=rule.effect == "allow"):
+        return False
+    found = [
+        _command(rule, use) if rule.command is not None else True,
+        _path(rule, use) if rule.path is not None else True,
+    ]
+    if False in found:
+        return False
+    return None if None in found else True
+
+
+def _tool(pattern: str, use: ToolUse, *, allows: bool) -> bool:
+    """Tools of MCP servers are called SERVER/TOOL: nobody is tricked by a server whose tool is named like another."""
+    if use.server is not None and fnmatchcase(f"{use.server}/{use.name}", pattern):
+        return True
+    return (use.server is None or not allows) and fnmatchcase(use.name, pattern)
+
+
+def _command(rule: Rule, use: ToolUse) -> bool | None:
+    pattern = rule.command or ""
+    if use.command is None:
+        return None if use.kind == "execute" and rule.effect != "allow" else False
+    if rule.effect == "allow":
+        return patterns.command_allowed(pattern, use.command)
+    return patterns.command_touched(pattern, use.command)
+
+
+def _path(rule: Rule, use: ToolUse) -> bool | None:
+    """What allows must cover every path, as it really is; what asks or denies meets any, also as it was named."""
+    pattern = rule.path or ""
+    if rule.effect == "allow":
+        return bool(use.paths) and all(patterns.path_matches(pattern, path, use.cwd) for path in use.paths)
+    if not use.paths:
+        return None if use.kind in OF_FILES else False
+    return any(patterns.path_matches(pattern, path, use.cwd) for path in (*use.paths, *use.named))
+
+
+def _named(rule: Rule) -> str:
+    """A rule for people: its note, or what it is about."""
+    parts = [rule.effect, *(part for part in (rule.agent, rule.kind, rule.tool, rule.command, rule.path) if part)]
+    return f"Rule {rule.note.strip() or ' '.join(parts)!r} ({short(rule.id)})"
+
+
+# Modes
+
+
+def _switch(mode: PermissionMode, rule: Rule | None) -> Verdict:
+    """A change of the agent's own mode is never allowed beforehand, unless everything is."""
+    if RANK[mode] == RANK["allow-all"] and (rule is None or rule.effect == "allow"):
+        return Verdict("allow", "mode", None, f"Mode {mode} allows everything.")
+    return Verdict("ask", "mode", None, "The agent wants to change its own mode; that is always asked.")
+
+
+def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
+    if RANK[mode] == RANK["allow-all"]:
+        return Verdict("allow", "mode", None, f"Mode {mode} allows everything.")
+    if use.kind != "edit" or RANK[mode] < RANK["acceptEdits"]:
+        return Verdict("ask", "mode", None, f"Mode {mode} asks before this.")
+    if not use.paths:
+        return Verdict("ask", "mode", None, f"Mode {mode} asks before edits of files that the agent does not name.")
+    for path in use.paths:
+        if not below(path, use.cwd):
+            reason = f"Mode {mode} asks before edits outside the session's folder: {path}"
+            return Verdict("ask", "mode", None, reason)
+        if protected(path, use.cwd):
+            reason = f"Mode {mode} asks before edits of git's or an agent's own settings: {path}"
+            return Verdict("ask", "mode", None, reason)
+    return Verdict("allow", "mode", None, f"Mode {mode} allows edits in the session's folder.")
+
+
+def below(path: str, folder: str) -> bool:
+    """Whether a resolved path lies in a resolved folder, and is not the folder itself."""
+    odd = "\0" in path or ".." in path.split("/")
+    return not odd and path != folder and path.startswith(folder.rstrip("/") + "/")
+
+
+def protected(path: str, cwd: str) -> bool:
+    """Whether writing to a path below `cwd` would grant rights later. Some file systems do not tell case apart."""
+    parts = path[len(cwd.rstrip("/")) + 1 :].casefold().split("/")
+    if PROTECTED_FOLDERS.intersection(parts) or parts[-1] in PROTECTED_FILES:
+        return True
+    return any(one == ".github" and two.startswith("copilot") for one, two in itertools.pairwise(parts))

@@ -1,0 +1,114 @@
+"""How an agent is set in one conversation: its mode, its model, its effort; brought to what the session wants and held
+there. Which mode of the agent's stands for which of ours says the catalog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.agents.acp.answers import SessionOpened, read_config_options
+from bough.agents.acp.client import AgentClient
+from bough.agents.acp.wire import Update
+from bough.agents.catalog import Entry
+from bough.errors import AgentFailed
+from bough.model.session import Session
+
+# Updates in which an agent says how it is set.
+CONFIGURED = frozenset({"current_mode_update", "config_option_update"})
+
+Value = str | bool | None
+
+
+class Known(msgspec.Struct):
+    """What outlives the server: whether an agent has modes, and its options with the values that they began with."""
+
+    has_modes: bool
+    options: dict[str, Value]
+
+
+class Tuning:
+    """The settings of one conversation, as far as the agent has told them; what it has not told is set again."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+        self._mode: str | None = None
+        self._model: str | None = None
+        self._options: dict[str, Value] = {}
+        self._initial: dict[str, Value] = {}
+
+    def opened(self, opened: SessionOpened) -> Known:
+        """The agent has opened the conversation, and said how it is set."""
+        self._mode = opened.modes.current_mode_id if opened.modes else None
+        self._options = {option.id: option.current for option in opened.config_options}
+        self._initial = dict(self._options)
+        if len(bytes(opened.models)):
+            told: dict[str, Any] = msgspec.json.decode(opened.models)
+            self._model = str(told.get("currentModelId") or "")
+            self._initial["models"] = self._model
+        return Known(self._mode is not None, self._initial)
+
+    def take_up(self, known: Known) -> None:
+        """An earlier server has opened the conversation: how it is set now is not known."""
+        self._mode = "" if known.has_modes else None
+        self._initial = dict(known.options)
+        self._model = "" if "models" in known.options else None
+        self._options = dict.fromkeys(name for name in known.options if name != "models")
+
+    def told(self, update: Update) -> str | None:
+        """The agent says how it is set; gives back the mode, if it is another one now."""
+        body: dict[str, Any] = msgspec.json.decode(update.raw)
+        before = self.mode
+        if update.kind == "current_mode_update":
+            self._mode = str(body.get("currentModeId"))
+            if self._entry.mode_option in self._options:
+                self._options[str(self._entry.mode_option)] = self._mode
+        else:
+            self._options |= {option.id: option.current for option in read_config_options(body.get("configOptions"))}
+        return self.mode if self.mode != before else None
+
+    @property
+    def mode(self) -> str | None:
+        """The mode that the agent is in; nothing if it has none."""
+        option = self._entry.mode_option
+        if option in self._options:
+            value = self._options[str(option)]
+            return value if isinstance(value, str) else ""
+        return self._mode
+
+    async def set_mode(self, client: AgentClient, agent_session: str, wanted: str) -> None:
+        """Brings the agent into a mode; AgentFailed if it then says that it is in another (P2)."""
+        if not wanted or self.mode is None or self.mode == wanted:
+            return
+        option = self._entry.mode_option
+        if option in self._options:
+            await self._set(client, agent_session, str(option), wanted)
+            if self._options.get(str(option)) != wanted:
+                raise AgentFailed(
+                    "mode_not_taken",
+                    f"{self._entry.title} was told to work in its mode {wanted!r} and stays in {self.mode!r}: it would "
+                    "have other rights than the session gives it.",
+                    wanted=wanted,
+                    mode=self.mode,
+                )
+            return
+        await client.set_mode(agent_session, wanted)
+        self._mode = wanted
+
+    async def set_choices(self, client: AgentClient, agent_session: str, session: Session) -> None:
+        """Brings model and effort to what the session says; what it leaves to the agent is as it was at first."""
+        for option, value in ((self._entry.model_option, session.model), (self._entry.effort_option, session.effort)):
+            if option not in self._options:
+                continue
+            wanted = self._initial.get(option) if value is None else value
+            if wanted is not None and self._options[option] != wanted:
+                await self._set(client, agent_session, option, wanted)
+        if self._entry.model_option is None and self._model is not None:
+            chosen = session.model or str(self._initial.get("models") or "")
+            if chosen and chosen != self._model:
+                await client.set_model(agent_session, chosen)
+                self._model = chosen
+
+    async def _set(self, client: AgentClient, agent_session: str, option: str, value: str | bool) -> None:
+        current = await client.set_config_option(agent_session, option, value)
+        self._options = {one.id: one.current for one in current}

@@ -1,0 +1,70 @@
+"""A small MCP server for real agents to call: `python -m bough.testing.real.mcp_probe stdio`, or `http`, which prints
+its address and lives until its standard input ends. It leaves the calling to agents and the expecting to tests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+
+import uvicorn
+from mcp.server import MCPServer
+
+LABEL = "PROBE_LABEL"
+"""The environment variable with which a test gives a server its own label."""
+COMMAND: tuple[str, ...] = (sys.executable, "-m", "bough.testing.real.mcp_probe", "stdio")
+
+
+def _build() -> MCPServer:
+    server = MCPServer("probe", log_level="ERROR")
+    label = os.environ.get(LABEL, "none")
+
+    @server.tool()
+    def shout(text: str) -> str:  # pyright: ignore[reportUnusedFunction]
+        """Returns the text in upper case."""
+        return f"SHOUTED[{label}]: {text.upper()}"
+
+    @server.tool()
+    def whoami() -> str:  # pyright: ignore[reportUnusedFunction]
+        """Tells the label, working directory and process id of this server."""
+        return f"label={label} cwd={os.getcwd()} pid={os.getpid()}"
+
+    return server
+
+
+@contextlib.contextmanager
+def http_probe(label: str = "none") -> Generator[str]:
+    """Runs one on HTTP for a while, and gives its address."""
+    command = [*COMMAND[:-1], "http"]
+    env = os.environ | {LABEL: label}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        if not url:
+            raise RuntimeError("The MCP probe did not start.")
+        yield url
+
+
+def _serve_http() -> None:
+    app = _build().streamable_http_app()
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+
+    def end_with_input() -> None:
+        sys.stdin.buffer.read()
+        server.should_exit = True
+
+    threading.Thread(target=end_with_input, daemon=True).start()
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+    server.run([listener])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["http"]:
+        _serve_http()
+    else:
+        _build().run("stdio")

@@ -1,0 +1,122 @@
+"""Real agents behind a real server, with a scripted model in place of their own. These tests run only when they are
+asked for by name (`make test-agents`): the agents are 1.3 GB, and each test starts processes of hundreds of MB."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Generator
+from pathlib import Path
+
+import pytest
+
+from bough.testing import client
+from bough.testing.model import running
+from bough.testing.model.running import ScriptedModel, scripted_model_process
+from bough.testing.real.homes import Home, foreign_variables, make_home
+from bough.testing.real.mcp_probe import http_probe
+from bough.testing.real.packages import CACHE, PACKAGES, chosen, installed
+from bough.testing.repos import git, make_repo
+from bough.testing.server import ServerProcess
+
+from .real import SEED, Real
+
+HERE = Path(__file__).parent
+# A real agent comes up in a few seconds; on a busy machine, with another one beside it, this may be several times that.
+TIMEOUT = 180
+PATIENCE = 60.0
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves this folder out unless it, or something in it, was asked for by name."""
+    asked = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    return None if any(path.resolve().is_relative_to(HERE) for path in asked) else True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(TIMEOUT))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `agent` runs with each of the usual ones, or with those of `AGENTS="codex gemini"`."""
+    if "agent" in metafunc.fixturenames:
+        metafunc.parametrize("agent", chosen(os.environ.get("AGENTS", "")), indirect=True)
+
+
+@pytest.fixture
+def agent(request: pytest.FixtureRequest) -> str:
+    """The name of the agent in the catalog."""
+    name: str = request.param
+    if not installed(name):
+        pytest.skip(f"{name} {PACKAGES[name].version} is not installed: `make test-agents` does that")
+    return name
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bare_environment() -> Generator[None]:
+    """Keeps the developer's own logins and settings away from the agents, and gives these their time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in foreign_variables(os.environ):
+            patch.delenv(name)
+        for waiting in (client, running):
+            patch.setattr(waiting, "PATIENCE", PATIENCE)
+        yield
+
+
+@pytest.fixture(scope="session")
+def shared_model(bare_environment: None) -> Generator[ScriptedModel]:
+    """One for each worker: it keeps no conversation."""
+    with scripted_model_process() as model:
+        yield model
+
+
+@pytest.fixture
+async def model(shared_model: ScriptedModel) -> ScriptedModel:
+    """The scripted model, with an empty log."""
+    await shared_model.reset()
+    return shared_model
+
+
+@pytest.fixture(scope="session")
+def http_tools(bare_environment: None) -> Generator[str]:
+    """The address of an MCP server on HTTP with the tools `shout` and `whoami`."""
+    with http_probe("http") as url:
+        yield url
+
+
+@pytest.fixture
+def place() -> Generator[Path]:
+    """A folder of one's own, not below the temporary folder, which sandboxes of agents leave open to them."""
+    homes = CACHE / "homes"
+    homes.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=homes)).resolve()
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def home(agent: str, model: ScriptedModel, place: Path) -> Home:
+    """Where the agent is installed and logged in."""
+    return make_home(place / "home", model.url, agent)
+
+
+@pytest.fixture
+def repo(place: Path) -> Path:
+    """A git repository with a file `seed.txt`."""
+    repo = make_repo(place / "work/repo")
+    (repo / "seed.txt").write_text(SEED, "utf-8")
+    git(repo, "add", "seed.txt")
+    git(repo, "commit", "--quiet", "--message", "Seed.")
+    return repo
+
+
+@pytest.fixture
+async def real(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path) -> AsyncGenerator[Real]:
+    """The agent behind a `bough serve` of its own."""
+    server = ServerProcess(place / "data", place / "work", env=home.env)
+    async with server, server.client() as person:
+        repo_id = (await person.repo(repo))["id"]
+        yield Real(agent, home, model, server, person, repo, repo_id)

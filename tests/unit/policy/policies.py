@@ -1,0 +1,31 @@
+"""What the tests of policy share: rules, choices and uses in one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.model.ids import new_id
+from bough.model.rule import Choice, Effect, Rule, Scope
+from bough.model.tool import ToolUse
+
+CWD = "/work space/repo"
+NULL = msgspec.Raw(b"null")
+AT = "2026-11-15T08:19:00.000000Z"
+
+
+def rule(effect: Effect, **conditions: Any) -> Rule:
+    given: dict[str, Any] = {"agent": None, "kind": None, "tool": None, "command": None, "path": None, "note": ""}
+    return Rule(
+        id=new_id(), position=1, effect=effect, created_by=NULL, created_at=AT, updated_at=AT, **given | conditions
+    )
+
+
+def choice(key: str, agent: str = "demo", scope: Scope = "session") -> Choice:
+    return Choice(new_id(), scope, None, None, agent, "execute", key, key, None, NULL, AT)
+
+
+def use(kind: Any = "other", *paths: str, **fields: Any) -> ToolUse:
+    given: dict[str, Any] = {"agent": "demo", "cwd": CWD, "kind": kind, "paths": paths, "key": "k"}
+    return ToolUse(**given | fields)

@@ -1,0 +1,201 @@
+"""P3, 5d: what each agent says about a tool call is read for what it is, and where it leaves doubt, as such."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bough.core.folding import Fold
+from bough.core.policy import decide
+from bough.core.tool_use import call, read
+from bough.model.tool import ToolUse
+
+CWD = "/repo/x"
+
+
+def told(agent: str, *updates: dict[str, Any], servers: tuple[str, ...] = ("other",), cwd: str = CWD) -> ToolUse:
+    """A use as an agent told it, in one or several steps."""
+    fold = Fold()
+    for update in updates:
+        entry = fold.tool({"toolCallId": "c", **update})
+    return read(agent, cwd, entry.body, servers)  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def diff(path: str) -> dict[str, Any]:
+    return {"type": "diff", "path": path, "newText": "x"}
+
+
+def test_claude() -> None:
+    """P3: names from its `_meta`, kept from the call that the question does not repeat."""
+    bash = {"kind": "execute", "title": "ls", "rawInput": {"command": "ls", "description": "Look"}}
+    named = {"_meta": {"claudeCode": {"toolName": "Bash"}}}
+    use = told("claude-code", named, bash)
+    assert (use.kind, use.name, use.command, use.server) == ("execute", "Bash", "ls", None)
+    again = told("claude-code", named, {**bash, "rawInput": {"command": "ls", "description": "Look again"}})
+    assert again.key == use.key
+    write = {"kind": "edit", "title": "Write n", "content": [diff("/repo/x/n")], "rawInput": {"file_path": "/repo/x/m"}}
+    assert told("claude-code", write).paths == ("/repo/x/n", "/repo/x/m")
+    leave = told("claude-code", {"kind": "other", "_meta": {"claudeCode": {"toolName": "ExitPlanMode"}}})
+    assert leave.kind == "switch_mode"
+
+
+@pytest.mark.parametrize(
+    ("agent", "updates", "server", "name", "kind"),
+    [
+        ("claude-code", [{"_meta": {"claudeCode": {"toolName": "mcp__other__shout"}}}], "other", "shout", "mcp"),
+        (
+            "claude-code",
+            [{"_meta": {"claudeCode": {"toolName": "mcp__bough__get", "mcpServer": {"name": "bough"}}}}],
+            *("bough", "get", "mcp"),
+        ),
+        ("claude-code", [{"_meta": {"claudeCode": {"toolName": "mcp__bough__get"}}}], None, "mcp__bough__get", "other"),
+        (
+            "codex",
+            [{"rawInput": {"server": "bough", "tool": "get"}}, {"_meta": {"is_mcp_tool_approval": True}}],
+            *("bough", "get", "mcp"),
+        ),
+        ("codex", [{"_meta": {"is_mcp_tool_approval": True}, "kind": "edit"}], None, "edit", "other"),
+        ("codex", [{"kind": "execute", "rawInput": {"server": "bough", "tool": "get"}}], None, "execute", "execute"),
+        ("gemini", [{"title": "shout (other MCP Server)"}], "other", "shout", "mcp"),
+        ("gemini", [{"title": "shout (bough MCP Server)"}], None, "c", "other"),
+        ("gemini", [{"title": "x (bough MCP Server) (other MCP Server)"}], "other", "x (bough MCP Server)", "mcp"),
+        ("gemini", [{"title": "echo (other MCP Server)", "kind": "execute"}], None, "c", "execute"),
+        ("opencode", [{"title": "other_shout", "kind": "other"}], "other", "shout", "mcp"),
+        ("opencode", [{"title": "bough_get", "kind": "other"}], None, "other", "other"),
+        ("opencode", [{"title": "unknown_get", "kind": "other"}], None, "other", "other"),
+        ("copilot", [{"title": "other-shout", "kind": "other"}, {"title": "shout"}], None, "other", "other"),
+        ("qwen", [{"_meta": {"toolName": "mcp__other__shout"}}], "other", "shout", "mcp"),
+        ("qwen", [{"_meta": {"toolName": "mcp__bough__x__get"}}], None, "mcp__bough__x__get", "other"),
+        ("demo", [{"name": "mcp__bough__get"}], "bough", "get", "mcp"),
+        ("demo", [{"name": "mcp__bough___get"}], None, "mcp__bough___get", "other"),
+        ("demo", [{"name": "deploy", "rawInput": {"server": "bough"}}], None, "deploy", "other"),
+    ],
+)
+def test_servers(agent: str, updates: list[dict[str, Any]], server: str | None, name: str, kind: str) -> None:
+    """5d: Bough's own server is known by what the agent's program says, never by how a title begins."""
+    use = told(agent, *updates)
+    assert (use.server, use.kind) == (server, kind)
+    assert use.server is None or use.name == name
+    assert decide("default", use, [], []).effect == ("allow" if server == "bough" else "ask")
+
+
+def test_a_name_that_parts_in_two_ways_is_nobodys() -> None:
+    """5d: with servers `a` and `a_b`, the title `a_b_c` could be either's."""
+    assert told("opencode", {"title": "a_b_c", "kind": "other"}, servers=("a", "a_b")).server is None
+    assert told("qwen", {"_meta": {"toolName": "mcp__a__b__c"}}, servers=("a", "a__b")).server is None
+    assert told("qwen", {"_meta": {"toolName": "mcp__a__b__c"}}, servers=("a",)).server == "a"
+
+
+@pytest.mark.parametrize(
+    ("agent", "update", "command"),
+    [
+        ("codex", {"rawInput": {"command": ["/bin/bash", "-lc", "ls; rm x"]}}, "ls; rm x"),
+        ("codex", {"rawInput": {"command": ["ls", "a b"]}}, "ls 'a b'"),
+        ("codex", {"rawInput": {"command": "ls"}}, "ls"),
+        ("codex", {"title": "ls"}, None),
+        ("gemini", {"title": "ls > x; y"}, "ls > x; y"),
+        ("gemini", {"title": "ls and much more..."}, None),
+        ("gemini", {"title": "ls and much more…"}, None),
+        ("copilot", {"title": "Look", "rawInput": {"command": "ls"}}, "ls"),
+        ("demo", {"title": "ls", "rawInput": {"command": ""}}, None),
+    ],
+)
+def test_commands(agent: str, update: dict[str, Any], command: str | None) -> None:
+    """P3: the whole line that will run; a title is taken for it only where there is nothing else, and whole."""
+    assert told(agent, {"kind": "execute", **update}).command == command
+
+
+@pytest.mark.parametrize(
+    ("agent", "updates", "paths"),
+    [
+        ("codex", [{"content": [diff("/repo/x/a"), diff("/etc/b")]}, {"locations": [{"path": "/repo/x/a"}]}], "xa eb"),
+        ("codex", [{"rawInput": {"changes": {"/etc/b": {"add": 1}}}}], "eb"),
+        ("codex", [{"rawInput": {"input": "*** Begin Patch\n*** Update File: a\n*** Move to: /etc/b\n"}}], "xa eb"),
+        ("opencode", [{"rawInput": {"filepath": "/repo/x/a", "diff": "Index: /etc/b\n--- /etc/b\n"}}], "xa eb"),
+        ("copilot", [{"rawInput": {"fileName": "/repo/x/a", "diff": "--- a/dev/null\n+++ b/etc/b\n"}}], "xa eb"),
+        ("gemini", [{"content": [diff("a")], "locations": [{"path": "a"}]}], "xa"),
+        ("qwen", [{"rawInput": {"file_path": "../../etc/b"}}], "eb"),
+        ("demo", [{"rawInput": {"path": "file:///etc/b"}}], "eb"),
+        ("demo", [{"rawInput": {"path": 5, "paths": ["a", None]}, "locations": "no"}], "xa"),
+    ],
+)
+def test_paths(agent: str, updates: list[dict[str, Any]], paths: str) -> None:
+    """P3: every file that a call names anywhere counts, not only those that it points at."""
+    known = {"xa": "/repo/x/a", "eb": "/etc/b"}
+    use = told(agent, {"kind": "edit"}, *updates)
+    assert use.paths == tuple(known[one] for one in paths.split())
+    assert decide("acceptEdits", use, [], []).effect == ("ask" if "eb" in paths else "allow")
+
+
+def test_symbolic_links_are_followed(tmp_path: Path) -> None:
+    """P3, W3: a link inside that leads outside is outside; a session's folder that is a link is where it leads."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "link").symlink_to(outside)
+    (inside / "up").symlink_to("..")
+    (inside / "hidden").symlink_to(inside / ".git")
+    (tmp_path / "alias").symlink_to(inside)
+    for path, effect in (
+        ("link/x", "ask"),
+        ("link", "ask"),
+        ("up/outside/x", "ask"),
+        ("up/inside/x", "allow"),
+        ("hidden/config", "ask"),
+        ("link/../x", "ask"),
+        ("~/x", "ask"),
+        ("~", "ask"),
+        ("a\0b", "ask"),
+        ("new/folder/x", "allow"),
+    ):
+        for cwd in (inside, tmp_path / "alias"):
+            use = told("demo", {"kind": "edit", "locations": [{"path": path}]}, cwd=str(cwd))
+            assert decide("acceptEdits", use, [], []).effect == effect, path
+    named = told("demo", {"kind": "edit", "rawInput": {"path": "link/x"}}, cwd=str(inside))
+    assert (named.paths, named.named) == ((str(outside / "x"),), (str(inside / "link" / "x"),))
+
+
+def test_keys_are_exact() -> None:
+    """P3: *always* holds for the same files, command or arguments, whatever the title hides."""
+    files = [
+        told("codex", {"kind": "edit", "title": "Edit files", "content": [diff(path)]}) for path in ("a", "b", "a")
+    ]
+    assert files[0].key == files[2].key != files[1].key
+    title = {"kind": "execute", "title": "echo a"}
+    keys = {told("demo", {**title, "rawInput": {"command": one}}).key for one in ("echo a", "echo  a", "echo\na")}
+    assert len(keys) == 3
+    asked = [{"name": "mcp__other__t", "rawInput": {"arguments": one}} for one in ({"x": 1}, {"x": 2})]
+    assert len({told("demo", one).key for one in asked}) == 2
+
+
+def test_the_call_is_whole() -> None:
+    """P4: what a person is shown holds what was said before the question too, and is read the same again."""
+    updates = (
+        {"title": "Editing", "kind": "edit", "content": [diff("/etc/b")]},
+        {"title": "Edit files", "kind": "edit"},
+    )
+    fold = Fold()
+    for update in updates:
+        entry = fold.tool({"toolCallId": "c", **update})
+    shown = call(entry.body)  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert (shown["title"], shown["content"]) == ("Edit files", [diff("/etc/b")])
+    assert told("codex", shown) == told("codex", *updates)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+AGENTS = ("claude-code", "codex", "gemini", "opencode", "copilot", "qwen", "demo")
+
+
+@given(st.sampled_from(AGENTS), st.dictionaries(st.sampled_from(("title", "locations", "content", "rawInput")), JSON))
+def test_whatever_an_agent_says_can_be_read(agent: str, update: dict[str, Any]) -> None:
+    """P3: nonsense is read as something to ask about, never as Bough's own."""
+    use = told(agent, update)
+    assert use.server is None and decide("default", use, [], []).effect == "ask"

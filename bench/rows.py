@@ -59,10 +59,10 @@ _ABOUT = """\
 At the service: one call in process, against the same statements on a bare sqlite3 connection with the same settings.
 Over HTTP: a kept-alive raw connection to `bough serve`, against the same framework, server and gate that answer with
 as many constant bytes. Targets hold for the second size; the others show what growth costs. How many sessions there are
-in all is counted again only when something has happened, which the bare statements do each time. Rows are kept as they
-were encoded and used again while they are unchanged, so a page that is read again needs little more than a look at its
-index; for one that is read for the first time (100 messages are about 50 kB) the bare statements alone take longer than
-the whole constant answer."""
+in all is counted again only when something has happened, which the bare statements do each time. An answer is given
+again while nothing at all has been written. After a write, rows are used again as they were encoded while they are
+unchanged, so the page needs little more than a look at its index; for one that is read for the first time (100 messages
+are about 50 kB) the bare statements alone take longer than the whole constant answer."""
 
 
 async def _at_service(data: Path, size: Size, held: bool) -> list[Row]:
@@ -136,6 +136,7 @@ async def _over_http(folder: Path, floor_url: str, size: Size, held: bool) -> li
                 await _against_constant(f"HTTP: {name}, {size.sessions:,} sessions", paths, ours, floor, held)
                 for name, paths in _paths(ours, folder / "data", size).items()
             ]
+            rows.append(await _after_writes(folder / "data", size, ours, floor))
         if held:
             rows += await _writers(server, folder)
         return rows
@@ -165,6 +166,28 @@ async def _against_constant(name: str, paths: Iterator[str], ours: Http, floor: 
         measure.per_call(CALLS, lambda: _expect_ok(ours, next(paths))),
     )
     return slower(name, samples, MOST_OVER_HTTP if held and COLD not in name else None)
+
+
+async def _after_writes(data: Path, size: Size, ours: Http, floor: Http) -> Row:
+    """A page that is asked for again each time after somebody has written something else; the write is not timed."""
+    bare = connect(data / "bough.db")
+    path = f"/api/sessions/{next(_some_ids(bare, size))}/messages?limit={LAST}"
+    same_size = f"/constant/{len(ours.get(path).body)}"
+
+    async def read() -> float:
+        taken = 0.0
+        for _ in range(CALLS):
+            bare.execute("UPDATE counters SET value = value + 1 WHERE name = 'admission'")
+            start = time.perf_counter()
+            _expect_ok(ours, path)
+            taken += time.perf_counter() - start
+        return taken / CALLS
+
+    try:
+        samples = await measure.alternate(ROUNDS, measure.per_call(CALLS, lambda: floor.get(same_size)), read)
+    finally:
+        bare.close()
+    return slower(f"HTTP: last {LAST} messages after a write, {size.sessions:,} sessions", samples, None)
 
 
 def _expect_ok(http: Http, path: str) -> None:

@@ -21,6 +21,7 @@ from bough.testing.repos import git, make_repo
 from bough.testing.server import ServerProcess
 
 from .real import SEED, Real
+from .table import AGENT, MEASURED, Record, Table
 
 HERE = Path(__file__).parent
 # A real agent comes up in a few seconds; on a busy machine, with another one beside it, this may be several times that.
@@ -32,6 +33,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leaves this folder out unless it, or something in it, was asked for by name."""
     asked = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
     return None if any(path.resolve().is_relative_to(HERE) for path in asked) else True
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Table(config), "measured")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -52,7 +57,18 @@ def agent(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     if not installed(name):
         pytest.skip(f"{name} {PACKAGES[name].version} is not installed: `make test-agents` does that")
+    request.node.user_properties.append((AGENT, name))
     return name
+
+
+@pytest.fixture
+def record(request: pytest.FixtureRequest, agent: str) -> Record:
+    """`record(behaviour, result)` adds a cell to the table of what the agents do."""
+
+    def note(behaviour: str, result: str) -> None:
+        request.node.user_properties.append((MEASURED, (behaviour, result)))
+
+    return note
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ import signal
 import subprocess
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
@@ -132,25 +132,37 @@ def _run_npm(npm: str, folder: Path, entry: Entry, package: Package) -> None:
 
 def _is_there(folder: Path, entry: Entry, package: Package) -> bool:
     program = folder / "node_modules" / ".bin" / bin_name(entry, package)
-    return _about(folder, package).get("version") == package.version and os.access(program, os.X_OK)
-
-
-def _about(folder: Path, package: Package) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode((folder / "node_modules" / package.npm / "package.json").read_bytes(), type=dict)
-    except (OSError, msgspec.DecodeError):
-        return {}
+    about = _read(folder, package, _Version)
+    return about is not None and about.version == package.version and os.access(program, os.X_OK)
 
 
 def _outdated(entry: Entry, folder: Path, package: Package, node: tuple[int, ...]) -> str:
     """What to know if the package says that it wants a newer node than there is."""
-    engines = _about(folder, package).get("engines")
-    wanted = engines.get("node") if isinstance(engines, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    least = re.fullmatch(r">=\s*v?([\d.]+)", str(wanted or ""))  # pyright: ignore[reportUnknownArgumentType]
+    about = _read(folder, package, _Needs)
+    least = re.fullmatch(r">=\s*v?([\d.]+)", about.engines.get("node", "")) if about is not None else None
     if least is None or node >= _numbers(least[1]):
         return ""
     here = ".".join(map(str, node))
     return f"{entry.title} asks for Node.js {least[1]} or newer; this is {here}, with which it may not start."
+
+
+class _Version(msgspec.Struct):
+    version: str
+
+
+class _Needs(msgspec.Struct):
+    engines: dict[str, str] = {}
+
+
+_About = TypeVar("_About")
+
+
+def _read(folder: Path, package: Package, kind: type[_About]) -> _About | None:
+    """What the package says about itself, if it says that."""
+    try:
+        return msgspec.json.decode((folder / "node_modules" / package.npm / "package.json").read_bytes(), type=kind)
+    except (OSError, msgspec.DecodeError):
+        return None
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import re
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from functools import lru_cache
+
+from bough.core import globs
 
 BLANKS = " \t\r\n"
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
@@ -39,9 +41,8 @@ def command_allowed(pattern: str, command: str) -> bool:
     by character.
     """
     line = command.strip(BLANKS)
-    if pattern.strip(BLANKS) == line:
-        return True
-    return plain(line) and fnmatchcase(line, pattern.strip(BLANKS))
+    wanted = pattern.strip(BLANKS)
+    return wanted == line or (plain(line) and globs.matches(wanted, line))
 
 
 def command_touched(pattern: str, command: str) -> bool:
@@ -54,70 +55,63 @@ def command_touched(pattern: str, command: str) -> bool:
     """
     wanted = pattern.strip(BLANKS)
     line = command.strip(BLANKS)
-    return fnmatchcase(line, wanted) or any(fnmatchcase(part, wanted) for part in _commands(line))
-
-
-def _commands(line: str) -> set[str]:
-    """Every text in a line that could be a command by itself."""
-    found: set[str] = set()
+    if globs.matches(wanted, line):
+        return True
     for part in _CUTS.split(line):
         words = part.translate(_QUOTES).split()
-        wrapped = False
-        for index, word in enumerate(words):
-            if _ASSIGNMENT.fullmatch(word):
-                continue
-            name = word.rsplit("/", 1)[-1]
-            rest = words[index + 1 :]
-            found.update((" ".join([word, *rest]), " ".join([name, *rest])))
+        if globs.matches_end(wanted, " ".join(words), _starts(words)):
+            return True
+    return False
+
+
+def _starts(words: list[str]) -> Iterator[int]:
+    """Where in a line of words a command may begin, in order: at a word, and at its last name if it is a path."""
+    at = 0
+    wrapped = False
+    for word in words:
+        if not _ASSIGNMENT.fullmatch(word):
+            folder, _, name = word.rpartition("/")
+            yield at
+            if folder or name != word:
+                yield at + len(word) - len(name)
             wrapped = wrapped or name in WRAPPERS
             if not wrapped:
-                break
-    return found
+                return
+        at += len(word) + 1
 
 
 def path_matches(pattern: str, path: str, cwd: str) -> bool:
     """Whether a glob covers an absolute path. `*` and `?` stay within one folder, `**` is any number of folders; what
     is relative counts from the session's folder, `~` is the home folder; `src/` and `src/**` are the folder itself and
     all that is in it."""
-    return _path_glob(pattern, cwd).fullmatch(path) is not None
+    return path.startswith("/") and globs.matches_parts(_parts(pattern, cwd), path[1:].split("/"))
 
 
 @lru_cache(maxsize=1024)
-def _path_glob(pattern: str, cwd: str) -> re.Pattern[str]:
-    text = os.path.expanduser(pattern.strip()) if pattern.startswith("~") else pattern.strip()
+def _parts(pattern: str, cwd: str) -> tuple[str, ...]:
+    """A glob over paths as one over the names in them, from the root on."""
+    text = pattern.strip()
+    base = "" if text.startswith("/") else cwd
+    if text.startswith("~"):
+        first, slash, rest = text.partition("/")
+        home = _home(first)
+        base, text = (home, slash + rest) if home is not None else (base, text)
+    # A folder that is only looked up is no pattern, whatever it is called.
+    parts = [globs.escaped(name) for name in base.split("/") if name]
+    for name in text.split("/"):
+        if name == "..":
+            del parts[-1:]
+        elif name not in ("", "."):
+            parts.append(name)
     if text.endswith("/"):
-        text += "**"
-    if os.path.isabs(text):
-        base, relative = "", os.path.normpath(text).lstrip("/")
-    else:
-        base, relative = _climbed(cwd, os.path.normpath(text))
-    regex = "".join("(?:/.*)?" if part == "**" else "/" + _segment(part) for part in relative.split("/") if part != ".")
-    return re.compile(re.escape(base) + regex if base or regex else "/", re.DOTALL)
+        parts.append("**")
+    return tuple(parts) or ("",)
 
 
-def _climbed(cwd: str, relative: str) -> tuple[str, str]:
-    """A folder, which is no pattern, and what of a relative glob is left below it."""
-    base = cwd.rstrip("/")
-    while relative == ".." or relative.startswith("../"):
-        base, relative = os.path.dirname(base).rstrip("/"), relative[3:]
-    return base, relative
-
-
-def _segment(part: str) -> str:
-    """One folder's or file's name as a regular expression."""
-    out: list[str] = []
-    index = 0
-    while index < len(part):
-        char = part[index]
-        index += 1
-        if char == "*":
-            out.append("[^/]*")
-        elif char == "?":
-            out.append("[^/]")
-        elif char == "[" and (end := part.find("]", index + 1)) != -1:
-            listed = part[index:end].replace("\\", r"\\").replace("[", r"\[").replace("&&", r"&\&")
-            index = end + 1
-            out.append(f"(?!/)[^{listed[1:]}]" if listed[:1] in "!^" else f"(?!/)[{listed}]")
-        else:
-            out.append(re.escape(char))
-    return "".join(out)
+def _home(user: str) -> str | None:
+    """The home folder that `~` or `~user` is; None if there is none."""
+    try:
+        home = os.path.expanduser(user)
+    except ValueError:
+        return None
+    return home if home != user else None

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import Literal
 
 import msgspec
 
-from bough.core import patterns
+from bough.core import globs, patterns
 from bough.model.rule import Choice, Effect, Rule
 from bough.model.session import RANK, PermissionMode
 from bough.model.tool import ToolUse
@@ -105,9 +104,9 @@ def matches(rule: Rule, use: ToolUse) -> bool | None:
 
 def _tool(pattern: str, use: ToolUse, *, allows: bool) -> bool:
     """Tools of MCP servers are called SERVER/TOOL: nobody is tricked by a server whose tool is named like another."""
-    if use.server is not None and fnmatchcase(f"{use.server}/{use.name}", pattern):
+    if use.server is not None and globs.matches(pattern, f"{use.server}/{use.name}"):
         return True
-    return (use.server is None or not allows) and fnmatchcase(use.name, pattern)
+    return (use.server is None or not allows) and globs.matches(pattern, use.name)
 
 
 def _command(rule: Rule, use: ToolUse) -> bool | None:

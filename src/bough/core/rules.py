@@ -3,13 +3,12 @@ is `policy`; asking what would follow is `explanations`."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.core import patterns
+from bough.core import globs
 from bough.core.lookup import find
 from bough.core.page import Page
 from bough.core.store import Change, Store
@@ -173,11 +172,9 @@ def _narrows(value: str | None) -> bool:
 
 
 def _check_glob(path: str) -> None:
-    """A glob that cannot be read is refused here, not found out when an agent asks."""
-    try:
-        patterns.path_matches(path, "/", "/")
-    except re.error as error:
-        raise Invalid("bad_rule", f"The path {path!r} is no pattern: {error}.") from error
+    """A glob that can match nothing is refused here, not found out when an agent asks."""
+    if (odd := globs.nothing(path)) is not None:
+        raise Invalid("bad_rule", f"The path {path!r} is a pattern that matches nothing: {odd} is an empty set.")
 
 
 def _check_position(position: int | None) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bough.core import rows
+from bough.core.hub import Hub
 from bough.core.sessions import SessionPatch
 from bough.core.store import Change, Store
 from bough.errors import Conflict
+from bough.model.message import user_text
 from bough.model.session import Session
 from bough.testing.client import PATIENCE
 from bough.testing.server import Running, serving
@@ -66,3 +69,37 @@ async def write_in_many_ways(server: Running, session: str) -> None:
             given_up(),
             store.write(lambda change, text=f"again {number}": title(change, text)),
         )
+
+
+async def test_text_never_overtakes_its_message(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A3: a delta waits for the event of its message, also where word of the commit comes late, as in PostgreSQL."""
+    session = await open_session(server)
+    db = server.services.store.db
+    store, held = Store(db), list[str]()
+    listen = db.listen
+    hub, started = Hub(store), asyncio.Event()
+
+    def listen_late(channel: str, _callback: Callable[[str], None]) -> Callable[[], None]:
+        return listen(channel, held.append)
+
+    monkeypatch.setattr(db, "listen", listen_late)
+    job = asyncio.create_task(hub.run(started))
+    await started.wait()
+    monkeypatch.undo()
+    try:
+        async with asyncio.timeout(PATIENCE), hub.subscribe(session, None) as stream:
+            frames = stream.frames()
+            await anext(frames)
+            message = await store.write(
+                lambda change: rows.add_message(change, session, None, "agent", user_text("one"))
+            )
+            hub.grow(session, message.id, 3, " two")
+            kinds: list[str] = []
+            while "message.delta" not in kinds:
+                kinds += [frame.kind for frame in await anext(frames)]
+            await frames.aclose()
+        assert kinds == ["message.created", "message.delta"]
+        assert held
+    finally:
+        job.cancel()
+        await asyncio.wait((job,))

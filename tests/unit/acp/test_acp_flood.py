@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bough.agents.acp.flood import MANY, decode_flood
@@ -114,6 +114,8 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map(b"".join)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.integers(0, MANY))
+# The first takes its end from the second, which brings another.
+@example([b"c\\", b',"d'], 1)
 def test_no_line_reaches_into_the_next(texts: list[bytes], place: int) -> None:
     """C1: whatever an agent writes where a text should stand, it means what it means in a line of its own."""
     plain = [chunk(SAID, "y")] * (MANY + place)

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 import shlex
 import string
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bough.core import globs
 from bough.core.patterns import command_allowed, command_touched, path_matches
 
 WORDS = st.lists(st.text(string.ascii_letters + string.digits + "-_./=", min_size=1), min_size=1, max_size=4)
 OPERATORS = [";", "&", "&&", "|", "||", ">", ">>", "<", "\n", "$(", "`", "${x", "$x", "(", ")", "\r", "\0", "<(", ">|"]
+# Few letters, so that much matches; everything that means something is among them.
+LETTERS = st.text("ab-]", max_size=12)
+PIECES = st.lists(st.sampled_from(["a", "b", "*", "*", "?", "[ab]", "[!a]", "[^b]", "[]-]", "[b-a]", "[", "]", "-"]))
+HOSTILE = """
+from bough.core.patterns import command_allowed, command_touched, path_matches
+line = "a" * 20_000
+for count in (1, 5, 20, 400):
+    for pattern in ("*a" * count + "b", "*a?" * count + "b", "*[a-z]" * count + "*b", "a*" * count + "b", "?" * count):
+        assert not command_allowed(pattern, line)
+        assert not command_touched(pattern, "sudo " + "a " * 10_000)
+        assert not path_matches(pattern, "/r/" + line, "/r")
+    assert not path_matches("**/a/" * count + "b", "/r/" + "a/" * 2_000 + "a", "/r")
+"""
 
 
 @pytest.mark.parametrize(
@@ -159,6 +177,19 @@ def test_a_denied_command_is_found_behind_any_other(before: list[str], operator:
         ("[!ab].txt", "/r/c.txt", True),
         ("x[!a]y", "/r/x/y", False),
         ("[", "/r/[", True),
+        ("[!]", "/r/[!]", True),
+        ("[]", "/r/[]", True),
+        ("[]a]", "/r/]", True),
+        ("[z-a]", "/r/m", False),
+        ("[!z-a]", "/r/m", True),
+        ("[a-]", "/r/-", True),
+        ("[^ab].txt", "/r/c.txt", True),
+        ("..", "/", True),
+        ("../", "/q/a", True),
+        ("a/../b", "/r/b", True),
+        ("a/**/b/**/c", "/r/a/b/b/c", True),
+        ("a/**/b/**/c", "/r/a/b/x", False),
+        ("~nobody-at-all/x", "/r/~nobody-at-all/x", True),
         ("a.b", "/r/aXb", False),
         (".env", "/r/.env", True),
         ("*", "/r/.env", True),
@@ -169,11 +200,70 @@ def test_path_patterns(pattern: str, path: str, covered: bool) -> None:
     assert path_matches(pattern, path, "/r") is covered
 
 
-def test_a_folder_is_no_pattern() -> None:
-    """P3: what a session's folder is called means nothing but itself."""
+def test_a_folder_is_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P3: what a session's folder is called, or the home folder, means nothing but itself."""
+    monkeypatch.setenv("HOME", "/home/m[e]")
+    assert path_matches("~/*", "/home/m[e]/a", "/r")
+    assert path_matches("~", "/home/m[e]", "/r")
+    assert path_matches("~/", "/home/m[e]/a/b", "/r")
+    assert not path_matches("~/*", "/home/me/a", "/r")
     assert path_matches("a", "/r[x]*/a", "/r[x]*")
     assert not path_matches("a", "/rx/a", "/r[x]*")
     assert path_matches("a/**", "/a/b", "/")
+
+
+@given(PIECES, LETTERS)
+def test_globs_mean_what_they_say(pieces: list[str], text: str) -> None:
+    """P3: the quick matching agrees with a slow one that tries everything."""
+    pattern = "".join(pieces)
+    assert globs.matches(pattern, text) is _slow(pattern, text)
+    assert globs.matches(globs.escaped(pattern), text) is (pattern == text)
+    if globs.nothing(pattern):
+        assert not globs.matches(pattern, text)
+
+
+@given(PIECES, LETTERS, st.sets(st.integers(0, 12)))
+def test_ends_are_found(pieces: list[str], text: str, places: set[int]) -> None:
+    """P3: a command is found wherever in a line it may begin, without trying the line from there again and again."""
+    starts = sorted(place for place in places if place <= len(text))
+    pattern = "".join(pieces)
+    assert globs.matches_end(pattern, text, starts) is any(_slow(pattern, text[place:]) for place in starts)
+
+
+@given(st.lists(st.sampled_from(["**", "*", "a", "b", "?b", "a*"])), st.lists(st.sampled_from(["a", "b", "ab", ""])))
+def test_two_stars_mean_what_they_say(pattern: list[str], parts: list[str]) -> None:
+    """P3: the quick matching of folders agrees with a slow one that tries everything."""
+    assert globs.matches_parts(pattern, parts) is _slow_parts(tuple(pattern), tuple(parts))
+
+
+@cache
+def _slow(pattern: str, text: str) -> bool:
+    """The meaning of a glob, word for word."""
+    if not pattern:
+        return not text
+    if pattern[0] == "*":
+        return any(_slow(pattern[1:], text[skipped:]) for skipped in range(len(text) + 1))
+    end = pattern.find("]", 3 if pattern[1:2] in ("!", "^") else 2) if pattern[0] == "[" else -1
+    if end == -1:
+        return bool(text) and pattern[0] in ("?", text[0]) and _slow(pattern[1:], text[1:])
+    members = pattern[1:end].lstrip("!^")
+    # No other ranges are among the pieces, whatever they are put together to.
+    listed = set(members.replace("b-a", "") if "b-a" in members else members)
+    return bool(text) and (text[0] in listed) is (pattern[1] not in "!^") and _slow(pattern[end + 1 :], text[1:])
+
+
+@cache
+def _slow_parts(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_slow_parts(pattern[1:], parts[skipped:]) for skipped in range(len(parts) + 1))
+    return bool(parts) and _slow(pattern[0], parts[0]) and _slow_parts(pattern[1:], parts[1:])
+
+
+def test_no_pattern_takes_long(tmp_path: Path) -> None:
+    """P3: many stars against a long text that almost matches: a pattern that tried every way would never end."""
+    subprocess.run([sys.executable, "-c", HOSTILE], cwd=tmp_path, check=True, timeout=60)
 
 
 @given(st.text(max_size=20), st.text(max_size=20))

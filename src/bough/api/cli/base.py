@@ -116,6 +116,27 @@ def command(
     return declare
 
 
+def listing(app: typer.Typer) -> Callable[[Callable[[Here], None]], Callable[[Here], None]]:
+    """Declares what a group of commands does by itself; options that stand before one of its commands count for it."""
+
+    def declare(function: Callable[[Here], None]) -> Callable[[Here], None]:
+        def call(ctx: typer.Context, **given: Any) -> None:
+            root: Root = ctx.obj
+            for name, value in given.items():
+                setattr(root, name, value or getattr(root, name))
+            if ctx.invoked_subcommand is None:
+                here = Here(root.running, Place(root.data, root.url, root.token), root.json)
+                if code := guarded(here, lambda: function(here)):
+                    raise typer.Exit(code)
+
+        shape(call, {one: COMMON[one] for one in CLIENT})
+        call.__doc__ = function.__doc__
+        app.callback(invoke_without_command=True)(call)
+        return function
+
+    return declare
+
+
 def shape(function: Callable[..., None], parameters: dict[str, tuple[Any, Any]]) -> None:
     """Gives a function the signature from which typer reads the options."""
     kind = inspect.Parameter.KEYWORD_ONLY

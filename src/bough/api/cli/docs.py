@@ -1,4 +1,4 @@
-"""The parts of the documentation that the program itself knows: its settings and its commands. `python -m
+"""The parts of the documentation that the program itself knows: its settings, its commands, its agents. `python -m
 bough.api.cli.docs DOCS` writes them between the marks in the files there; the rest is written by people."""
 
 from __future__ import annotations
@@ -6,11 +6,12 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from bough import settings
+from bough.api.cli import agent_docs
 from bough.api.cli.commands import PROGRAM, build
 from bough.api.cli.serve import default, flag, metavar
 
@@ -37,10 +38,9 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
     children: dict[str, Any] | None = getattr(command, "commands", None)
-    if children is None:
+    if children is None or command.invoke_without_command:
         yield name, command
-        return
-    for child, inner in children.items():
+    for child, inner in (children or {}).items():
         yield from _walk(f"{name} {child}", inner)
 
 
@@ -102,7 +102,12 @@ def _default(param: Any) -> str:
     return f" Default `{param.default}`." if param.default not in (None, False) and not param.required else ""
 
 
-PARTS = {"settings.md": ("settings", settings_table), "cli.md": ("commands", reference)}
+# Page → mark → what stands there.
+PARTS: dict[str, dict[str, Callable[[], str]]] = {
+    "settings.md": {"settings": settings_table},
+    "cli.md": {"commands": reference},
+    "agents.md": agent_docs.PARTS,
+}
 
 
 def renewed(text: str, mark: str, part: str) -> str:
@@ -112,9 +117,12 @@ def renewed(text: str, mark: str, part: str) -> str:
 
 
 def write(folder: Path) -> None:
-    for file, (mark, make) in PARTS.items():
+    for file, parts in PARTS.items():
         path = folder / file
-        path.write_text(renewed(path.read_text("utf-8"), mark, make()), "utf-8")
+        text = path.read_text("utf-8")
+        for mark, make in parts.items():
+            text = renewed(text, mark, make())
+        path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

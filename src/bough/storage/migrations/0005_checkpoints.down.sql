@@ -1,0 +1,2 @@
+DROP TABLE overlaps;
+DROP TABLE checkpoints;

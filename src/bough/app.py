@@ -15,14 +15,20 @@ from bough.agents.keeper.launcher import Keepers
 from bough.agents.launcher import Launcher
 from bough.core.approvals import Approvals
 from bough.core.boards import Boards
+from bough.core.branching import Branching
+from bough.core.budgets import Budgets
+from bough.core.callbacks import Callbacks
+from bough.core.changes import Changes
 from bough.core.choices import Choices
 from bough.core.control import Control
 from bough.core.explanations import Explanations
 from bough.core.hub import Hub
 from bough.core.lives import Lives
 from bough.core.mcp_servers import McpServers
+from bough.core.pruning import Pruning
 from bough.core.recovery import Recovery
 from bough.core.repos import Repos
+from bough.core.restoring import Restoring
 from bough.core.rules import Rules
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
@@ -32,6 +38,8 @@ from bough.core.store import Store
 from bough.core.tasks import Tasks
 from bough.core.transcript import Transcript
 from bough.core.upkeep import Upkeep
+from bough.core.worktree_sessions import WorktreeSessions
+from bough.core.worktrees import Worktrees
 from bough.datafolder import only_one
 from bough.errors import Busy
 from bough.settings import Settings
@@ -90,22 +98,34 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     lives = Lives(store, hub, settings, catalog, launcher)
     runner = Runner(store, settings, lives)
     scheduler = Scheduler(store, settings, runner)
+    worktrees = Worktrees(store, settings)
+    sessions = Sessions(store, settings, catalog, tasks)
+    control = Control(store, runner, tasks)
     return Services(
         settings=settings,
         store=store,
         catalog=catalog,
         hub=hub,
         repos=Repos(store, settings),
+        worktrees=worktrees,
+        worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control),
         boards=Boards(store),
         mcp_servers=McpServers(store),
-        sessions=Sessions(store, settings, catalog, tasks),
+        sessions=sessions,
         tasks=tasks,
         transcript=Transcript(store),
         approvals=Approvals(store),
         rules=Rules(store, catalog),
         choices=Choices(store),
         explanations=Explanations(store, settings, catalog),
-        control=Control(store, runner, tasks),
+        checkpoints=runner.checkpoints,
+        changes=Changes(store, runner.checkpoints),
+        restoring=Restoring(store, runner.checkpoints),
+        pruning=Pruning(store, settings),
+        control=control,
+        branching=Branching(store, settings, catalog),
+        budgets=Budgets(store),
+        callbacks=Callbacks(store),
         runner=runner,
         scheduler=scheduler,
         upkeep=Upkeep(store, settings, lives),
@@ -129,9 +149,11 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
     try:
         await started.wait()
         await services.boards.ensure_default()
+        await services.worktrees.repair()
         await services.recovery.run()
         start(services.scheduler.run())
         start(services.upkeep.run())
+        start(services.pruning.run())
         yield services
     finally:
         # Agents are let go before their turns are cancelled, so that none is told to stop because we do.
@@ -139,7 +161,9 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         for job in jobs:
             job.cancel()
         await asyncio.wait(jobs)
+        await services.worktrees.close()
         await services.runner.lives.close()
+        await services.checkpoints.close()
 
 
 def _report(job: asyncio.Task[None]) -> None:

@@ -76,6 +76,9 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     max_body: Annotated[Count, Meta(description="Bytes that one request body may have.")] = 8 * 1024 * 1024
     initialize_timeout: Annotated[Seconds, Meta(description="Seconds an agent may take to answer initialize.")] = 60
     session_timeout: Annotated[Seconds, Meta(description="Seconds an agent may take to open or load a session.")] = 120
+    setup_timeout: Annotated[
+        Seconds, Meta(description="Seconds that a repository's setup command may take in a new worktree.")
+    ] = 600
     stop_timeout: Annotated[
         Seconds, Meta(description="Seconds an agent may take to answer a cancel before its process is ended.")
     ] = 10
@@ -104,12 +107,32 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         float,
         Meta(gt=0, description="Minutes that a question waits for a person before headless deny or allow answers it."),
     ] = 10
+    max_depth: Annotated[Count, Meta(description="Levels of children below a root session.")] = 5
+    max_children: Annotated[Count, Meta(description="Active children that one session may have at once.")] = 25
+    max_tree: Annotated[Count, Meta(description="Sessions that one tree may have, archived ones aside.")] = 200
+    max_unattended: Annotated[
+        Count,
+        Meta(description="Turns that agents may cause in a tree until a person speaks there again or lets it go on."),
+    ] = 100
     keep_events: Annotated[
         Count, Meta(description="Events kept for clients that reconnect; older cursors are told of a gap.")
     ] = 200_000
     keep_answers: Annotated[
         Seconds, Meta(description="Seconds for which an idempotency key gives the same answer again.")
     ] = 7 * 24 * 3600
+    checkpoints: Annotated[
+        bool, Meta(description="Whether the files of a git folder are kept before and after each task.")
+    ] = True
+    checkpoint_patience: Annotated[
+        Seconds, Meta(description="Seconds that a checkpoint may hold up a task; a folder that needs longer has none.")
+    ] = 2
+    checkpoint_files: Annotated[
+        Count, Meta(description="Files not committed that a checkpoint takes in; with more there is none.")
+    ] = 20_000
+    checkpoint_bytes: Annotated[
+        Count, Meta(description="Bytes not committed that a checkpoint takes in; with more there is none.")
+    ] = 256 * 1024 * 1024
+    keep_checkpoints: Annotated[float, Meta(gt=0, description="Days after which checkpoints are forgotten.")] = 30
     synchronous: Annotated[
         Literal["normal", "full"],
         Meta(description="SQLite durability: normal survives killed processes, full survives power loss too."),

@@ -36,6 +36,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "only(NAME, …): is about these agents alone")
     config.pluginmanager.register(Table(config), "measured")
 
 
@@ -48,7 +49,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes `agent` runs with each of the usual ones, or with those of `AGENTS="codex gemini"`."""
     if "agent" in metafunc.fixturenames:
-        metafunc.parametrize("agent", chosen(os.environ.get("AGENTS", "")), indirect=True)
+        wanted = chosen(os.environ.get("AGENTS", ""))
+        if (only := metafunc.definition.get_closest_marker("only")) is not None:
+            wanted = [name for name in wanted if name in only.args]
+        metafunc.parametrize("agent", wanted, indirect=True)
 
 
 @pytest.fixture

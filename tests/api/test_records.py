@@ -128,7 +128,7 @@ async def test_health_agents_and_settings(server: Running) -> None:
     (default,) = [one for one in agents if one["isDefault"]]
     assert default["installed"] is True
     for one in agents:
-        assert (one["program"] is not None) == one["installed"]
+        assert (one["program"] is None) == (one["how"] == "missing")
         assert one["command"]
         assert one["title"]
     settings = {one["name"]: one for one in (await server.client.get("/api/settings"))["settings"]}

@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from bough.agents.catalog.entry import Entry, Package
-from bough.agents.catalog.finding import bin_name, npm_folder
+from bough.agents.catalog.finding import bin_name, is_own, npm_folder
 from bough.agents.catalog.start import HIDDEN_PREFIXES
 from bough.errors import AgentFailed, Invalid
 
@@ -46,8 +46,8 @@ class Installed(msgspec.Struct, rename="camel"):
 def package_of(entry: Entry) -> Package:
     """The package of an agent; Invalid if it does not come as one."""
     if entry.package is None:
-        other = f" {entry.install}" if entry.install else ""
-        raise Invalid("no_package", f"{entry.title} does not come as an npm package.{other}", agent=entry.name)
+        said = "comes with Bough." if is_own(entry) else f"does not come as an npm package. {entry.install}".rstrip()
+        raise Invalid("no_package", f"{entry.title} {said}", agent=entry.name)
     return entry.package
 
 

@@ -57,6 +57,7 @@ SESSION: dict[str, Json] = {
 SHAPES: dict[str, dict[str, Json]] = {
     "Session": SESSION,
     "SessionCreated": SESSION,
+    "SessionEnded": SESSION,
     "SessionDetail": SESSION,
     "Task": {
         "error": {"type": "object", "properties": {"code": TEXT, "message": TEXT}, "required": ["code", "message"]},
@@ -89,6 +90,7 @@ SHAPES: dict[str, dict[str, Json]] = {
     },
     "Rule": {"createdBy": WHO},
     "Choice": {"decidedBy": WHO},
+    "Repo": {"setup": TEXTS, "copyIgnored": TEXTS},
     "McpServer": {"args": TEXTS, "env": VALUES, "headers": VALUES},
 }
 

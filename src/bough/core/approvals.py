@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp.wire import AgentRequest
-from bough.core import interruption, judging, remembering, rows
+from bough.core import budgets, interruption, judging, remembering, rows
 from bough.core.lookup import find, find_id
 from bough.core.page import Page
 from bough.core.rows import APPROVALS
@@ -82,10 +82,12 @@ class Approvals:
             by = {"kind": caller.kind, "id": caller.id}
             decided = await conclude(change, approval, decision, by)
             session = await rows.session(change.tx, decided.session_id)
-            if decided.tool_kind == interruption.TRUST and decision != "deny":
+            if decided.tool_kind == interruption.LIMIT and decision != "deny":
+                await budgets.let_go_on(change, session)
+            elif decided.tool_kind == interruption.TRUST and decision != "deny":
                 # Asked anew at each start of the agent otherwise.
                 await remembering.remember(change, decided, session, answer.scope or "worktree")
-            elif decision == "allow_always" and decided.tool_kind != interruption.INTERRUPTED:
+            elif decision == "allow_always" and decided.tool_kind not in interruption.HOLDS_TURN:
                 await remembering.remember(change, decided, session, answer.scope or "session")
                 await _answer_alike(change, decided, by)
             return decided

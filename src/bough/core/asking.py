@@ -9,6 +9,7 @@ import msgspec
 
 from bough.core import rows, tool_use
 from bough.core.approvals import KIND_OF, Question, once
+from bough.core.deadlines import deadline
 from bough.core.policy import Verdict
 from bough.core.rows import APPROVALS, Decided
 from bough.core.store import CHANNEL_APPROVALS, Change
@@ -16,7 +17,6 @@ from bough.model.approval import Approval
 from bough.model.message import notice
 from bough.model.session import Session
 from bough.model.task import Task
-from bough.model.times import after
 from bough.model.tool import ToolUse
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -94,9 +94,3 @@ async def notes(tx: Tx, task: Task) -> str:
 
 def _by_policy(approval: Approval) -> bool:
     return approval.decided_by is not None and msgspec.json.decode(approval.decided_by).get("kind") == "policy"
-
-
-def deadline(session: Session, settings: Settings) -> tuple[str | None, str | None]:
-    """Until when a question of a session waits, and what is answered then."""
-    headless = session.headless or settings.headless
-    return (None, None) if headless == "wait" else (after(settings.approval_timeout * 60), headless)

@@ -1,5 +1,6 @@
 """What agents say when something went wrong, each in its own way: an error, a text that looks like an answer, a word in
-`_meta`. Here it becomes one kind of failure, with the next step where there is one."""
+`_meta`. Here it becomes one kind of failure, with the next step where there is one; what is not meant for people is
+told apart."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from bough.agents.catalog import Entry
 from bough.agents.errors import AgentRefused
 from bough.errors import AgentFailed
 
-# What agents answer who want to be logged in first.
-LOGIN_NEEDED = -32000
+# What agents answer who want to be logged in first; some pass on what the service of their model answered.
+LOGIN_NEEDED = (-32000, 401)
 # What of an agent's own words is told.
 LONGEST_SAID = 2000
 
@@ -46,6 +47,12 @@ class Complaints:
             found = cast("dict[str, Any]", found)[name]
         self._failed = str(found) == value
 
+    def is_noise(self, update: Update) -> bool:
+        """Whether this is text of the agent's that is not meant for people."""
+        return update.kind == "agent_message_chunk" and any(
+            re.fullmatch(pattern, (update.text or "").strip()) for pattern in self._entry.quirks.noise
+        )
+
     def check(self, stop_reason: str, said: str) -> None:
         """AgentFailed if a turn that ended well did not go well, by the agent's last words or by its signs."""
         if stop_reason != "end_turn":
@@ -55,20 +62,40 @@ class Complaints:
         if any(re.search(pattern, said) for pattern in quirks.unauthenticated):
             raise self.login_needed(said)
         if self._failed or any(re.search(pattern, said) for pattern in quirks.failures):
-            what = said or "The turn failed."
-            raise AgentFailed("agent_error", f"{self._entry.title} says: {what}"[:LONGEST_SAID], agent=self._entry.name)
+            raise AgentFailed("agent_error", self._says(said or "The turn failed."), agent=self._entry.name)
 
     @contextlib.contextmanager
     def explained(self) -> Generator[None]:
-        """An agent that wants to be logged in first is a sentence with the next step."""
+        """An agent that wants to be logged in first is a sentence with the next step, other errors are its words."""
         try:
             yield
         except AgentRefused as error:
-            if error.rpc_code != LOGIN_NEEDED:
-                raise
-            raise self.login_needed(error.message) from error
+            said = _plain(error)
+            if error.rpc_code in LOGIN_NEEDED or any(
+                re.search(pattern, said) for pattern in self._entry.quirks.unauthorized
+            ):
+                raise self.login_needed(said) from error
+            raise AgentRefused(error.code, self._says(said), **error.details) from error
+
+    def _says(self, said: str) -> str:
+        return f"{self._entry.title} says: {_unwrapped(said)}"[:LONGEST_SAID]
 
     def login_needed(self, said: str) -> AgentFailed:
         entry = self._entry
         sentence = f"{entry.title} is not logged in, or its key was refused. {entry.login.how}".strip()
         return AgentFailed("agent_login", sentence, agent=entry.name, said=said[:LONGEST_SAID])
+
+
+def _plain(error: AgentRefused) -> str:
+    """An agent's own words, without what the connection says around them."""
+    said = error.message.partition(f" refused {error.details.get('method')}: ")[2]
+    return said.removesuffix(f" ({error.rpc_code})").removeprefix("Internal error: ") or error.message
+
+
+def _unwrapped(said: str) -> str:
+    """The message of an error that an agent passes on as the service sent it."""
+    try:
+        found: Any = msgspec.json.decode(said)
+        return str(found["error"]["message"])
+    except (msgspec.DecodeError, TypeError, KeyError, IndexError):
+        return said

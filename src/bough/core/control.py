@@ -125,25 +125,19 @@ class Control:
         await self._store.keep_answer(caller, scope, Stopped(session, None))
         return session
 
+    async def check_purge(self, session_id: str) -> None:
+        """Refuses what `purge` would refuse."""
+        await self._store.read(lambda tx: _childless(tx, session_id))
+
     async def purge(self, caller: Caller, session_id: str) -> Session:
         """Removes a session for good, with its transcript and the events that tell of it. What its agent keeps in files
         of its own is the agent's."""
-
-        async def childless(tx: Tx) -> Session:
-            found = await rows.session(tx, session_id)
-            if await tx.value(SESSIONS.children, id=found.id):
-                raise Conflict(
-                    "session_has_children",
-                    f"Other sessions were forked or spawned from session {found.id}. Remove those first.",
-                )
-            return found
-
         # Looked at first, so that what is refused has not been cancelled.
-        await self._store.read(childless)
+        await self.check_purge(session_id)
         session = await self.cancel(caller, session_id)
 
         async def work(change: Change) -> None:
-            fresh = await childless(change.tx)
+            fresh = await _childless(change.tx, session_id)
             if fresh.status == "active" or await change.tx.all(TASKS.open, Task, session_id=session.id):
                 raise Conflict("session_busy", f"Session {session.id} is still, or again, at work. Try again.")
             for query in (APPROVALS, MESSAGES, TASKS, EVENTS):
@@ -187,3 +181,14 @@ class Control:
             return Stopped(await rows.session(tx, session_id), fresh)
 
         return await self._store.read(work)
+
+
+async def _childless(tx: Tx, session_id: str) -> Session:
+    """A session that nothing was forked or spawned from."""
+    found = await rows.session(tx, session_id)
+    if await tx.value(SESSIONS.children, id=found.id):
+        raise Conflict(
+            "session_has_children",
+            f"Other sessions were forked or spawned from session {found.id}. Remove those first.",
+        )
+    return found

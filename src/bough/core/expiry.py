@@ -10,7 +10,8 @@ import structlog
 
 from bough.core import judging, rows
 from bough.core.approvals import SWITCH, conclude, once, options_of
-from bough.core.asking import deadline, tell
+from bough.core.asking import tell
+from bough.core.deadlines import deadline
 from bough.core.rows import APPROVALS
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
 from bough.errors import BoughError

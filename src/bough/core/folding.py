@@ -28,6 +28,7 @@ OPEN_TOOL = frozenset({"pending", "in_progress"})
 # What of a command's output is kept, from its end.
 LONGEST_OUTPUT = 1024 * 1024
 CUT_OFF = "The turn ended before this call did; whether it took effect is not known."
+DENIED = "This was denied, and not done."
 
 
 class Entry:
@@ -201,6 +202,13 @@ class Fold:
         if told is not None:
             entry.body["permission"] = told
 
+    def deny(self, call_id: str) -> None:
+        """A call was denied. Some agents say nothing more about it, and those that do have the last word."""
+        entry = self._tools.get(call_id)
+        if entry is not None and entry.body["result"].get("status", "pending") in OPEN_TOOL:
+            entry.body["result"] |= {"status": "failed", "note": DENIED}
+            self._touch(entry)
+
     def _replace_plan(self, body: dict[str, Any]) -> None:
         if self._plan is None:
             self.close_text()
@@ -245,12 +253,28 @@ def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
         given = update["rawInput"]
         body["args"] = given if isinstance(given, dict) else {"input": given}
     result: dict[str, Any] = body["result"]
-    for source, target in (("status", "status"), ("content", "content"), ("rawOutput", "output")):
+    if update.get("status") not in (None, "failed"):
+        result.pop("note", None)
+    for source, target in (("status", "status"), ("rawOutput", "output")):
         if update.get(source) is not None:
             result[target] = update[source]
+    if update.get("content") is not None:
+        result["content"] = _with_diffs(update["content"], result.get("content"))
     _merge_terminal(result, meta)
     if meta:
         body["meta"] = {**body.get("meta", {}), **meta}
+
+
+def _with_diffs(content: Any, before: Any) -> Any:
+    """The content of a call, with the diffs that it had: some agents put a word of success in their place."""
+    told = cast("list[Any]", content) if isinstance(content, list) else [content]
+    if any(map(_is_diff, told)):
+        return told
+    return [*told, *filter(_is_diff, cast("list[Any]", before or []))]
+
+
+def _is_diff(part: Any) -> bool:
+    return isinstance(part, dict) and cast("dict[str, Any]", part).get("type") == "diff"
 
 
 def _merge_terminal(result: dict[str, Any], meta: dict[str, Any]) -> None:

@@ -50,7 +50,7 @@ def matches_parts(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def nothing(pattern: str) -> str | None:
-    """A set in the pattern that holds no character, such as `[z-a]`, if there is one: such a pattern matches nothing."""
+    """A set in the pattern that holds no character, such as `[z-a]`: with one, it matches nothing."""
     index = 0
     while index < len(pattern):
         end = _closing(pattern, index + 1) if pattern[index] == "[" else None

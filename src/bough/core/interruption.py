@@ -3,7 +3,7 @@ when the session is resumed (policy `on_interrupt`). Starting that attempt is th
 
 from __future__ import annotations
 
-from bough.core import lifecycle, rows
+from bough.core import lifecycle, reports, rows
 from bough.core.folding import Fold
 from bough.core.rows import MESSAGES, TASKS
 from bough.core.store import Change
@@ -20,7 +20,9 @@ INTERRUPTED = "interrupted"
 """The kind of an approval that asks whether such a turn goes on, and the stop reason of one that does not."""
 TRUST = "trust"
 """The kind of an approval that asks whether an agent may run what a repository brings for it."""
-HOLDS_TURN = (INTERRUPTED, TRUST)
+LIMIT = "limit"
+"""The kind of an approval that asks whether a tree that has used up what it may goes on."""
+HOLDS_TURN = (INTERRUPTED, TRUST, LIMIT)
 """Kinds of approvals that no agent waits for: the turn itself does."""
 QUESTION = "The agent ended in the middle of this turn. Start it again and tell it to go on?"
 OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
@@ -83,6 +85,7 @@ async def drop(change: Change, task: Task) -> Task:
     assert ended is not None
     text = message.cancelled("The turn was interrupted, and is not tried again.", INTERRUPTED)
     await rows.add_message(change, task.session_id, task.id, "system", text)
+    await reports.ended(change, ended)
     await rows.update_session(change, task.session_id, activity="idle", active_at=change.now)
     change.wake()
     return ended

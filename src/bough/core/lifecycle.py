@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import structlog
 
-from bough.core import rows
+from bough.core import reports, rows
+from bough.core.endings import MARKED_FAILED, reason
 from bough.core.lookup import COMMON
 from bough.core.rows import APPROVALS, SESSIONS, TASKS
 from bough.core.store import Change
+from bough.core.worktree_rows import usable
 from bough.errors import Busy, Conflict
 from bough.model.approval import Approval
 from bough.model.message import cancelled, raw
@@ -16,9 +18,6 @@ from bough.model.task import Task
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.sessions")
-
-# Set by hand through a tool or a person; such an error is not fatal and can be resumed (T2).
-MARKED_FAILED = "marked_failed"
 
 
 async def admit(change: Change, settings: Settings) -> None:
@@ -47,13 +46,11 @@ def check_resumable(session: Session) -> None:
         )
 
 
-def reason(session: Session) -> str | None:
-    return rows.metadata(session).get("reason")
-
-
 async def reopen(change: Change, session: Session, settings: Settings) -> Session:
     """Makes an ended session active again, if it may be and there is room."""
     check_resumable(session)
+    if session.worktree_id is not None:
+        await usable(change.tx, session.worktree_id)
     if session.kind == "root":
         await admit(change, settings)
     return await rows.update_session(
@@ -69,34 +66,35 @@ async def reopen(change: Change, session: Session, settings: Settings) -> Sessio
     )
 
 
-async def end(change: Change, session: Session, status: Status, reason: str, text: str | None = None) -> Session:
+async def end(change: Change, session: Session, status: Status, why: str, text: str | None = None) -> Session:
     """Ends a session: what waits in its queue is cancelled, what runs is told to stop, a system message says why."""
-    await cancel_queue(change, session, reason)
+    await cancel_queue(change, session, why)
     for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
         await rows.move_task(change, task.id, "stopping")
         await withdraw_approvals(change, task.id)
     if text is not None:
-        await rows.add_message(change, session.id, None, "system", cancelled(text, reason))
+        await rows.add_message(change, session.id, None, "system", cancelled(text, why))
     ended = await rows.update_session(
         change,
         session.id,
         status=status,
         activity="idle" if session.activity != "not_started" else "not_started",
         ended_at=change.now,
-        metadata=raw(rows.with_metadata(session, reason=reason)),
+        metadata=raw(rows.with_metadata(session, reason=why)),
     )
     left = await change.tx.value(SESSIONS.active_total)
-    log.info("session_ended", session=session.id, status=status, reason=reason, active_sessions=left)
+    log.info("session_ended", session=session.id, status=status, reason=why, active_sessions=left)
     return ended
 
 
-async def cancel_queue(change: Change, session: Session, reason: str) -> list[Task]:
+async def cancel_queue(change: Change, session: Session, why: str) -> list[Task]:
     """Cancels every prompt that still waits; it stays readable where it would have stood."""
-    tasks = await change.tx.all(TASKS.cancel_queued, Task, session_id=session.id, stop_reason=reason, now=change.now)
+    tasks = await change.tx.all(TASKS.cancel_queued, Task, session_id=session.id, stop_reason=why, now=change.now)
     for task in tasks:
         change.task("task.patched", task)
         await rows.enter_transcript(change, task)
         await withdraw_approvals(change, task.id)
+        await reports.ended(change, task)
     return tasks
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 import structlog
 
-from bough.agents.acp.answers import Capabilities, PromptResult
+from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import Connection
 from bough.agents.acp.types import Block
@@ -20,10 +20,11 @@ from bough.agents.acp.wire import AgentRequest, RequestId, Update
 from bough.agents.catalog import Entry
 from bough.agents.catalog.entry import Mode
 from bough.agents.catalog.start import Prepared
-from bough.agents.errors import AgentGone, AgentRefused
+from bough.agents.errors import AgentGone
 from bough.agents.link import Link
 from bough.core.approvals import Question, once
-from bough.core.complaints import LOGIN_NEEDED, Complaints
+from bough.core.complaints import Complaints
+from bough.core.opening import open_conversation
 from bough.core.past import SessionPast
 from bough.core.recorder import Recorder
 from bough.core.tuning import CONFIGURED, Known, Tuning
@@ -38,8 +39,6 @@ log = structlog.get_logger("bough.agents")
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
-# A package that npx must fetch first is given this much longer, in seconds, to come up.
-FETCH_TIME = 600.0
 # Keys of lines that belong to no task, or to whichever runs.
 OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
 
@@ -117,42 +116,13 @@ class Live:
     ) -> Opened:
         """Opens the conversation with an agent that has just been started."""
         self.listen()
-        patience = settings.initialize_timeout + (FETCH_TIME if prepared.fetched else 0)
-        started = await self._client.initialize(patience)
-        can = self._corrected(started.capabilities)
-        servers, left_out = await past.servers(can, self.entry.corrections.stdio)
-        self.notices = [*prepared.notices, *left_out]
-        instructions = prepared.instructions if can.system_prompt else ""
-        given: dict[str, Any] = {
-            "meta": prepared.meta or None,
-            "instructions": instructions,
-            "timeout": settings.session_timeout,
-        }
         with self._complaints.explained():
-            opened = None
-            if known is not None and (can.resume or can.load) and self.entry.resume:
-                reopen = self._client.resume_session if can.resume else self._client.load_session
-                try:
-                    opened = await reopen(known, session.cwd, servers, **given)
-                except AgentRefused as error:
-                    if error.rpc_code == LOGIN_NEEDED:
-                        raise
-                    log.warning("agent_forgot", session=session.id, agent=self.entry.name, error=error.message)
-            if opened is None:
-                told = "" if instructions else prepared.instructions
-                self.preface = await past.preface(told)
-                opened = await self._client.new_session(session.cwd, servers, **given)
-        self._agent_session_id = opened.session_id
+            talk = await open_conversation(self._client, self.entry, session, prepared, settings, known, past)
+        self.preface, self.notices = talk.preface, talk.notices
+        self._agent_session_id = talk.opened.session_id
         self._muted = False
         log.info("agent_up", session=session.id, agent=self.entry.name, pid=self._link.pid, cwd=session.cwd)
-        return Opened(opened.session_id, self._tuning.opened(opened))
-
-    def _corrected(self, told: Capabilities) -> Capabilities:
-        """What the agent can do, by its word and by what the catalog knows better."""
-        better = {
-            name: value for name, value in msgspec.structs.asdict(self.entry.corrections).items() if name != "stdio"
-        }
-        return msgspec.structs.replace(told, **{name: value for name, value in better.items() if value is not None})
+        return Opened(talk.opened.session_id, self._tuning.opened(talk.opened))
 
     def take_up(self, opened: Opened) -> None:
         """Goes on with an agent that an earlier server has woken; its settings are sent again with the next prompt."""
@@ -281,6 +251,8 @@ class Live:
             outcome = {"outcome": "selected", "optionId": approval.option_id}
         else:
             outcome = {"outcome": "cancelled"}
+        if approval.id in self._questions and approval.decision == "deny":
+            self.recorder.deny(str(msgspec.json.decode(approval.tool_call).get("toolCallId", "")))
         await self._reply(approval.id, outcome)
 
     def open_questions(self) -> list[str]:
@@ -323,7 +295,7 @@ class Live:
         if self._muted:
             self.recorder.heard(last)
         else:
-            self.recorder.take(updates, last)
+            self.recorder.take([one for one in updates if not self._complaints.is_noise(one)], last)
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
         if request.method != "session/request_permission":

@@ -150,7 +150,7 @@ class Lives:
         live.take_up(Opened(private.agent_session_id or "", Known(keeper.has_modes, _options(keeper.options))))
         live.want(mode)
         if keeper.needs_history:
-            live.preface = await SessionPast(self._store, session).preface("")
+            live.preface = (await SessionPast(self._store, session).preface("")).blocks
         self._lives[session.id] = live
         return live
 

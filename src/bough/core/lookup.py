@@ -17,7 +17,17 @@ T = TypeVar("T", bound=msgspec.Struct)
 COMMON = queries.load("common")
 
 Table = Literal[
-    "repos", "worktrees", "boards", "mcp_servers", "sessions", "tasks", "messages", "approvals", "rules", "choices"
+    "repos",
+    "worktrees",
+    "boards",
+    "mcp_servers",
+    "sessions",
+    "tasks",
+    "messages",
+    "approvals",
+    "rules",
+    "choices",
+    "checkpoints",
 ]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
@@ -30,6 +40,7 @@ NOUNS: dict[Table, str] = {
     "approvals": "approval",
     "rules": "rule",
     "choices": "choice",
+    "checkpoints": "checkpoint",
 }
 
 

@@ -11,14 +11,22 @@ import structlog
 
 from bough.agents.acp.answers import Capabilities
 from bough.agents.acp.types import Block, McpServer, ResourceLinkBlock, TextBlock
-from bough.core import mcp_servers, replay
-from bough.core.rows import MESSAGES
+from bough.agents.catalog import Entry
+from bough.core import lineage, mcp_servers, replay
+from bough.core.replay import Replay
 from bough.core.store import Store
 from bough.model.message import Message
 from bough.model.session import Session
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.runner")
+
+
+class Preface(msgspec.Struct):
+    """What an agent is told before a prompt, and what people should know about that."""
+
+    blocks: list[Block]
+    notices: list[str]
 
 
 class SessionPast:
@@ -41,25 +49,35 @@ class SessionPast:
         named = ", ".join(f"{name} ({transport})" for name, transport in left_out)
         return found, [f"Not attached, because the agent does not speak that way to MCP servers: {named}."]
 
-    async def preface(self, instructions: str) -> list[Block]:
+    async def preface(self, instructions: str) -> Preface:
         """What an agent that begins anew is told before its first prompt."""
         told: list[Block] = []
+        notices: list[str] = []
         if instructions:
             told.append(TextBlock(text=instructions))
-        if history := await self.history():
-            told.append(TextBlock(text=history))
-        return [*told, *links(self._session)]
+        history = await self.history()
+        if history.text:
+            told.append(TextBlock(text=history.text))
+        if history.left_out:
+            notices.append(f"The agent was told the conversation so far, but not all of it: {history.left_out}.")
+        return Preface([*told, *links(self._session)], notices)
 
-    async def history(self) -> str:
-        """The transcript without the prompt that is about to be sent, as quoted text."""
+    async def history(self) -> Replay:
+        """The transcript without the prompt that is about to be sent, as quoted text; of a fork also what was said
+        before it was one."""
 
         async def work(tx: Tx) -> list[Message]:
-            return await tx.all(MESSAGES.all.with_(columns="*"), Message, session_id=self._session.id)
+            return await lineage.messages(tx, self._session)
 
         messages = await self._store.read(work, long=True)
         while messages and messages[-1].role == "user":
             messages.pop()
         return replay.transcript(messages)
+
+    async def origin(self, entry: Entry) -> str | None:
+        """The agent's own id of the conversation that this session was forked from, if a copy of that, as it stands,
+        is just what is wanted: the same agent and folder, at rest, and nothing said since."""
+        return await self._store.read(lambda tx: lineage.origin(tx, self._session, entry.quirks.fork_elsewhere))
 
 
 def links(session: Session) -> list[Block]:

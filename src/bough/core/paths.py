@@ -8,7 +8,7 @@ from pathlib import Path
 
 import structlog
 
-from bough.errors import Denied, Invalid
+from bough.errors import Conflict, Denied, Invalid
 
 log = structlog.get_logger("bough.security")
 
@@ -41,6 +41,25 @@ def resolve_inside(root: Path, given: str, *, data: Path, what: str = "path") ->
     _check_data(given, real, data)
     if not is_folder:
         raise Invalid("path_missing", f"There is no folder {real}.")
+    return real
+
+
+def free_inside(root: Path, folder: Path, given: str, *, data: Path) -> Path:
+    """The real path that `given` names, from `folder` if it is relative, where nothing is yet; refused in the same way
+    as a folder is."""
+    _check_text(given, "path")
+    expanded = os.path.join(folder, os.path.expanduser(given))
+    try:
+        inside = Path(os.path.realpath(root))
+        taken = os.path.lexists(expanded)
+        real = Path(os.path.realpath(expanded))
+    except OSError as error:
+        raise Invalid("bad_path", f"The path {given[:200]!r} cannot be read: {error.strerror}.") from error
+    if inside not in real.parents:
+        raise _escape(given, real, inside, f"The path {given!r} lies outside of the workspace root {inside}.")
+    _check_data(given, real, data)
+    if taken or os.path.lexists(real):
+        raise Conflict("path_exists", f"There is something at {real} already; it is left as it is.", path=str(real))
     return real
 
 

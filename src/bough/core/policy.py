@@ -21,6 +21,8 @@ PROTECTED_FOLDERS = frozenset({".git", ".claude", ".codex", ".copilot", ".gemini
 PROTECTED_FILES = frozenset({"opencode.json", "opencode.jsonc", ".mcp.json"})
 # Kinds that work on files: one that does not say on which may be what a rule about paths is about.
 OF_FILES = frozenset({"read", "search", "edit", "delete", "move"})
+# Agents that keep to a sandbox also in the mode that asks nobody: what they ask then is to leave it.
+SANDBOXED = frozenset({"codex"})
 REACH = {"session": "in this session", "worktree": "in this folder", "everywhere": "everywhere"}
 
 
@@ -146,6 +148,8 @@ def _switch(mode: PermissionMode, rule: Rule | None) -> Verdict:
 
 def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
     if RANK[mode] == RANK["allow-all"]:
+        if use.agent in SANDBOXED and _leaves_sandbox(use):
+            return Verdict("ask", "mode", None, f"Mode {mode} keeps this agent in its sandbox; this would leave it.")
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything.")
     if use.kind != "edit" or RANK[mode] < RANK["acceptEdits"]:
         return Verdict("ask", "mode", None, f"Mode {mode} asks before this.")
@@ -159,6 +163,14 @@ def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
             reason = f"Mode {mode} asks before edits of git's or an agent's own settings: {path}"
             return Verdict("ask", "mode", None, reason)
     return Verdict("allow", "mode", None, f"Mode {mode} allows edits in the session's folder.")
+
+
+def _leaves_sandbox(use: ToolUse) -> bool:
+    """Whether a use that is asked about needs more than the sandbox lets through: commands within it do not ask."""
+    if use.kind == "mcp":
+        return False
+    inside = all(below(path, use.cwd) and not protected(path, use.cwd) for path in use.paths)
+    return use.kind not in OF_FILES or not use.paths or not inside
 
 
 def below(path: str, folder: str) -> bool:

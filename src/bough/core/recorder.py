@@ -133,6 +133,11 @@ class Recorder:
         self._fold.permit(entry, told)
         self._due.set()
 
+    def deny(self, call_id: str) -> None:
+        """A tool call was denied."""
+        self._fold.deny(call_id)
+        self._due.set()
+
     async def ready(self) -> None:
         """Waits while too much is unwritten."""
         await self._settled.wait()

@@ -24,25 +24,44 @@ CONTINUE = (
 )
 
 
-def transcript(messages: list[Message]) -> str:
-    """What was said and done, oldest first, within bounds: tool output is cut first, then the oldest entries."""
-    entries = [text for message in messages if message.position < QUEUED_BASE and (text := _entry(message))]
-    kept: list[str] = []
-    size = 0
-    for entry in reversed(entries):
-        size += len(entry)
-        if size > LARGEST_REPLAY:
-            kept.append(f"[{len(entries) - len(kept)} earlier entries are left out here]")
+class Replay(msgspec.Struct):
+    """The past as text, and what of it there was no room for, in words."""
+
+    text: str
+    left_out: str = ""
+
+
+def transcript(messages: list[Message], largest: int = LARGEST_REPLAY) -> Replay:
+    """What was said and done, oldest first, within bounds: the oldest tool output goes first, then the oldest
+    entries."""
+    told = [message for message in messages if message.position < QUEUED_BASE and _entry(message)]
+    texts = [_entry(message) for message in told]
+    size = sum(len(text) for text in texts)
+    trimmed = 0
+    for place, message in enumerate(told):
+        if size <= largest:
             break
-        kept.append(entry)
-    return "\n\n".join([HEADING, *reversed(kept)]) if kept else ""
+        short = _entry(message, output=False)
+        if len(short) < len(texts[place]):
+            size -= len(texts[place]) - len(short)
+            texts[place] = short
+            trimmed += 1
+    dropped = 0
+    while size > largest and dropped < len(texts):
+        size -= len(texts[dropped])
+        dropped += 1
+    left = [f"the output of {trimmed} tool calls is left out"] if trimmed else []
+    if dropped:
+        left.append(f"{dropped} of the oldest entries are left out")
+        texts = [f"[{dropped} earlier entries are left out here]", *texts[dropped:]]
+    return Replay("\n\n".join([HEADING, *texts]), " and ".join(left)) if texts else Replay("")
 
 
 def quoted(prompt: str) -> str:
     return "The task that you were cut off from:\n" + "\n".join(f"> {line}" for line in prompt.splitlines())
 
 
-def _entry(message: Message) -> str:
+def _entry(message: Message, output: bool = True) -> str:
     content: dict[str, Any] = msgspec.json.decode(message.content)
     kind = content.get("type")
     if kind == "text":
@@ -50,10 +69,12 @@ def _entry(message: Message) -> str:
         return f"{who}:\n" + _indent(str(content.get("text", "")))
     if kind == "tool":
         result: dict[str, Any] = content.get("result") or {}
-        output = json.dumps(result.get("output") or result.get("content") or "", ensure_ascii=False)
-        if len(output) > LONGEST_TOOL_OUTPUT:
-            output = output[:LONGEST_TOOL_OUTPUT] + " [cut]"
-        return f"Tool call {content.get('title') or content.get('tool')} ({result.get('status', 'unknown')}): {output}"
+        said = json.dumps(result.get("output") or result.get("content") or "", ensure_ascii=False)
+        if len(said) > LONGEST_TOOL_OUTPUT:
+            said = said[:LONGEST_TOOL_OUTPUT] + " [cut]"
+        if not output:
+            said = "[output left out]"
+        return f"Tool call {content.get('title') or content.get('tool')} ({result.get('status', 'unknown')}): {said}"
     if kind in ("error", "cancelled", "callback", "btw", "notice"):
         return f"[{kind}] {content.get('text', '')}"
     return ""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from bough.core.lookup import find
 from bough.core.page import Page
 from bough.core.paths import resolve_inside
 from bough.core.store import Change, Store
-from bough.errors import Conflict, Internal, Invalid
+from bough.errors import Conflict, Denied, Internal, Invalid
 from bough.git.inspect import inspect, top_level
 from bough.git.run import GitFailed, git
 from bough.model.ids import new_id
+from bough.model.message import raw
 from bough.model.repo import Repo
 from bough.model.session import Caller
 from bough.settings import Settings
@@ -19,7 +23,19 @@ from bough.storage import queries
 from bough.storage.backend import Tx
 
 REPOS = queries.load("repos")
+WORKTREES = queries.load("worktrees")
 LONGEST_NAME = 200
+MOST_WORDS = 200
+LONGEST_WORD = 4000
+
+
+class RepoPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Changes to a repository; what is left out stays. `setup` is a command and its arguments, run in each new worktree
+    without a shell; `copyIgnored` are globs of ignored files to copy there from the working copy before."""
+
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    setup: list[str] | msgspec.UnsetType | None = msgspec.UNSET
+    copy_ignored: list[str] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Repos:
@@ -91,12 +107,25 @@ class Repos:
 
         return await self._store.read(work)
 
-    async def rename(self, repo_id: str, name: str) -> Repo:
-        title = checked_name(name)
+    async def patch(self, caller: Caller, repo_id: str, patch: RepoPatch) -> Repo:
+        """Changes a repository's name, or what is done in its new worktrees; a command to run is for people to name."""
+        columns: dict[str, Any] = {}
+        if patch.name is not msgspec.UNSET:
+            columns["name"] = checked_name(patch.name)
+        for name in ("setup", "copy_ignored"):
+            if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
+                raise Denied("setup_for_people", "What is done in new worktrees is for people to say.")
+        if patch.setup is not msgspec.UNSET:
+            columns["setup"] = raw(checked_command(patch.setup or []))
+        if patch.copy_ignored is not msgspec.UNSET:
+            columns["copy_ignored"] = raw(checked_globs(patch.copy_ignored or []))
+        if not columns:
+            raise Invalid("nothing_to_change", "Name at least one field to change.")
 
         async def work(change: Change) -> Repo:
             known = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
-            repo = await change.tx.one(REPOS.rename, Repo, id=known.id, name=title, now=change.now)
+            query = REPOS.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
+            repo = await change.tx.one(query, Repo, id=known.id, now=change.now, **columns)
             assert repo is not None
             change.emit("repo.patched", repo)
             return repo
@@ -115,6 +144,7 @@ class Repos:
                     f"Repository {repo.name} still has {uses} sessions or worktrees. "
                     "Remove them for good first (DELETE /api/sessions/ID?purge=true).",
                 )
+            await change.tx.run(WORKTREES.forget_removed, repo_id=repo.id)
             await change.tx.run(REPOS.remove, id=repo.id)
             change.emit("repo.removed", repo)
             return repo
@@ -148,3 +178,24 @@ def checked_name(name: str) -> str:
     if not title or len(title) > LONGEST_NAME:
         raise Invalid("bad_name", f"A name has between 1 and {LONGEST_NAME} characters.")
     return title
+
+
+def checked_command(words: list[str]) -> list[str]:
+    """A command as a process can be started with it; none at all is fine."""
+    if len(words) > MOST_WORDS or any(len(word) > LONGEST_WORD or "\0" in word for word in words):
+        raise Invalid("bad_setup", f"A command has at most {MOST_WORDS} words of at most {LONGEST_WORD} characters.")
+    if words and not words[0].strip():
+        raise Invalid("bad_setup", "The first word of a command is a program.")
+    return words
+
+
+def checked_globs(globs: list[str]) -> list[str]:
+    """Globs of files below the top of a working copy, and nothing else."""
+    if len(globs) > MOST_WORDS:
+        raise Invalid("bad_glob", f"There are at most {MOST_WORDS} globs.")
+    for glob in globs:
+        parts = glob.split("/")
+        wrong = not glob.strip() or len(glob) > LONGEST_WORD or "\0" in glob or glob.startswith("/") or ".." in parts
+        if wrong or parts[0] == ".git":
+            raise Invalid("bad_glob", f"{glob[:200]!r} is no glob of files inside of a working copy, such as `.env`.")
+    return globs

@@ -15,7 +15,8 @@ import structlog
 from bough.agents.acp.types import Block, TextBlock
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
-from bough.core import asking, rows, trust, turns
+from bough.core import asides, asking, budgets, callbacks, rows, trust, turns
+from bough.core.checkpoints import Checkpoints
 from bough.core.interruption import interrupt
 from bough.core.live import Live
 from bough.core.lives import Lives
@@ -25,11 +26,8 @@ from bough.core.rows import APPROVALS, KEEPERS, MESSAGES
 from bough.core.store import CHANNEL_EVENTS, Change, Store
 from bough.core.turns import Claimed, Outcome
 from bough.errors import AgentFailed, BoughError, Busy, Internal
-from bough.git.inspect import state as git_state
 from bough.model.approval import Approval
 from bough.model.message import Message
-from bough.model.repo import GitState
-from bough.model.session import Session
 from bough.model.task import Task
 from bough.settings import OnInterrupt, Settings
 from bough.storage.backend import Tx
@@ -38,8 +36,6 @@ log = structlog.get_logger("bough.runner")
 
 # An agent that dies `max_deaths` times within this time is given up.
 DEATHS_WITHIN = 300.0
-# The state of a huge working copy is not worth more waiting than this before a prompt is sent.
-GIT_PATIENCE = 2.0
 # The end of a turn is tried to be stored, with such pauses, until the database is there again.
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
@@ -53,6 +49,7 @@ class Runner:
         self._deaths: dict[str, deque[float]] = {}
         self.lives = lives
         self.questions = Questions(store, settings, lives)
+        self.checkpoints = Checkpoints(store, settings)
 
     # Turns
 
@@ -93,6 +90,9 @@ class Runner:
         except AgentGone as error:
             await self._died(claimed, error)
             return False
+        except budgets.Overdrawn as error:
+            overdrawn = error
+            await self._close(claimed, lambda change: budgets.ask(change, claimed.task, overdrawn, self._settings))
         except trust.Untrusted as error:
             untrusted = error
             await self._close(claimed, lambda change: trust.ask(change, claimed.task, untrusted, self._settings))
@@ -113,7 +113,8 @@ class Runner:
 
     async def _attempt(self, claimed: Claimed) -> None:
         task, session = claimed.task, claimed.session
-        git = asyncio.create_task(self._git(session))
+        await self._store.read(lambda tx: budgets.check(tx, session, task, self._settings))
+        files = asyncio.create_task(self.checkpoints.before(task, session))
         try:
             live = await self.lives.awake(session, self.questions)
             await turns.tell(self._store, task, live.notices)
@@ -124,21 +125,32 @@ class Runner:
             await live.recorder.flush()
             live.recorder.begin(task.id)
             await live.configure(session)
-            if not await turns.sent(self._store, task, await git):
+            taken = await files
+            if not await turns.sent(self._store, task, taken):
                 await self._end(claimed, Outcome("cancelled"))
                 return
+            self.checkpoints.begun(taken)
         finally:
-            git.cancel()
-        await self._run(live, claimed)
+            files.cancel()
+        await self._run(live, claimed, await self._blocks(task))
 
-    async def _run(self, live: Live, claimed: Claimed) -> None:
+    async def _blocks(self, task: Task) -> list[Block]:
+        """What the agent is sent for a task: what it must know first, then what to do."""
+
+        async def work(tx: Tx) -> list[str]:
+            denied = await asking.notes(tx, task)
+            return [*([denied] if denied else []), *await asides.told_with(tx, task)]
+
+        told: list[Block] = [TextBlock(text=text) for text in await self._store.read(work)]
+        if task.sent_attempt not in (0, task.attempt):
+            return [*told, *continuation(task.prompt)]
+        if task.source == "callback":
+            return [*told, TextBlock(text=task.prompt), TextBlock(text=callbacks.GO_ON)]
+        return [*told, TextBlock(text=task.prompt)]
+
+    async def _run(self, live: Live, claimed: Claimed, blocks: list[Block]) -> None:
         """Sends the prompt and waits for the end of the turn; a prompt that was sent already is not sent again."""
         task = claimed.task
-        blocks: list[Block] = [TextBlock(text=task.prompt)]
-        if task.sent_attempt not in (0, task.attempt):
-            blocks = continuation(task.prompt)
-        if told := await self._store.read(lambda tx: asking.notes(tx, task)):
-            blocks = [TextBlock(text=told), *blocks]
         result = await live.prompt(blocks, f"{task.id}:{task.attempt}")
         why = None
         if result.stop_reason == "cancelled":
@@ -162,7 +174,7 @@ class Runner:
         live.recorder.restore(task.id, said, live.recorder.last)
         for approval in asked:
             live.asked(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
-        running = asyncio.create_task(self._run(live, claimed))
+        running = asyncio.create_task(self._run(live, claimed, await self._blocks(task)))
         try:
             # The prompt is registered before anything is read: its answer may be the first line.
             await asyncio.sleep(0)
@@ -177,13 +189,6 @@ class Runner:
             running.cancel()
             await asyncio.wait((running,))
 
-    async def _git(self, session: Session) -> GitState | None:
-        try:
-            async with asyncio.timeout(GIT_PATIENCE):
-                return await git_state(session.cwd)
-        except (TimeoutError, BoughError):
-            return None
-
     async def _end(self, claimed: Claimed, outcome: Outcome) -> None:
         live = self.lives.get(claimed.session.id)
         if live is not None:
@@ -191,13 +196,13 @@ class Runner:
             words = asyncio.create_task(live.recorder.flush())
             await asyncio.wait((words,))
             words.exception()
-        git = await self._git(claimed.session)
+        taken = await self.checkpoints.after(claimed.task, claimed.session)
 
         async def work(change: Change) -> Task | None:
             tools = live.recorder.tool_count if live is not None else 0
             if live is not None and outcome.status == "completed":
                 await change.tx.run(KEEPERS.told, id=live.keeper_id)
-            return await turns.finish(change, claimed.task, outcome, tools, git)
+            return await turns.finish(change, claimed.task, outcome, tools, taken)
 
         await self._close(claimed, work)
         if live is not None:

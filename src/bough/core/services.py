@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from bough.agents.catalog import Catalog
 from bough.core.approvals import Approvals
 from bough.core.boards import Boards
+from bough.core.branching import Branching
+from bough.core.budgets import Budgets
+from bough.core.callbacks import Callbacks
+from bough.core.changes import Changes
+from bough.core.checkpoints import Checkpoints
 from bough.core.choices import Choices
 from bough.core.control import Control
 from bough.core.explanations import Explanations
 from bough.core.hub import Hub
 from bough.core.mcp_servers import McpServers
+from bough.core.pruning import Pruning
 from bough.core.recovery import Recovery
 from bough.core.repos import Repos
+from bough.core.restoring import Restoring
 from bough.core.rules import Rules
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
@@ -22,6 +29,8 @@ from bough.core.store import Store
 from bough.core.tasks import Tasks
 from bough.core.transcript import Transcript
 from bough.core.upkeep import Upkeep
+from bough.core.worktree_sessions import WorktreeSessions
+from bough.core.worktrees import Worktrees
 from bough.settings import Settings
 
 
@@ -34,6 +43,8 @@ class Services:
     catalog: Catalog
     hub: Hub
     repos: Repos
+    worktrees: Worktrees
+    worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers
     sessions: Sessions
@@ -43,7 +54,14 @@ class Services:
     rules: Rules
     choices: Choices
     explanations: Explanations
+    checkpoints: Checkpoints
+    changes: Changes
+    restoring: Restoring
+    pruning: Pruning
     control: Control
+    branching: Branching
+    budgets: Budgets
+    callbacks: Callbacks
     runner: Runner
     scheduler: Scheduler
     upkeep: Upkeep

@@ -17,25 +17,27 @@ from bough.core.env import checked_env
 from bough.core.lookup import find, find_id
 from bough.core.page import Page
 from bough.core.paths import file_inside, resolve_inside
+from bough.core.queueing import checked_prompt, enqueue
 from bough.core.repos import REPOS
 from bough.core.rows import SESSIONS, TASKS
 from bough.core.store import EVENTS, Change, Store
-from bough.core.tasks import Tasks, checked_prompt
-from bough.errors import Conflict, Invalid
+from bough.core.tasks import Tasks
+from bough.core.worktree_rows import SessionWorktree, session_place
+from bough.errors import Conflict, Internal, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import raw
-from bough.model.repo import Repo, Worktree
-from bough.model.session import Caller, Headless, PermissionMode, Session, default_mode, parse_statuses
+from bough.model.repo import Worktree
+from bough.model.session import CallbackConfig, Caller, Headless, PermissionMode, Session, default_mode, parse_statuses
 from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage import queries
 from bough.storage.backend import Tx
 from bough.storage.queries import Query
 
-WORKTREES = queries.load("worktrees")
 log = structlog.get_logger("bough.sessions")
 
+CREATE = "sessions.create"
 LONGEST_TITLE = 500
 LONGEST_DESCRIPTION = 20_000
 LONGEST_CHOICE = 200
@@ -43,20 +45,12 @@ LONGEST_CHOICE = 200
 TOTALS_KEPT = 64
 
 
-class CallbackConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What a child tells its parent at the end of each task (Q3)."""
-
-    enabled: bool = True
-    include_last_message: bool = True
-    include_original_prompt: bool = False
-    extra_instructions: str | None = None
-
-
 class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """What a caller says about the session to open (L3)."""
 
     repo_id: str | None = None
     worktree_id: str | None = None
+    worktree: SessionWorktree | None = None
     agent: str | None = None
     title: str = ""
     description: str = ""
@@ -116,19 +110,32 @@ class Sessions:
         self._totals: dict[str, tuple[Any, int]] = {}
         self._encoded = Encoded(Session, SESSIONS.get)
 
-    async def create(self, caller: Caller, new: NewSession) -> Opened:
-        """Opens a root session; a first prompt is queued in the same transaction (Q2)."""
+    def check(self, new: NewSession) -> tuple[str, str | None]:
+        """Refuses what is wrong wherever the session is to work; gives the agent and the prompt."""
         entry = self._catalog.get(new.agent or self._catalog.default(self._settings.default_agent))
         startable(entry, self._settings.data_path)
-        agent = entry.name
-        _check_texts(new.title, new.description)
-        _check_choice("model", new.model)
-        _check_choice("effort", new.effort)
+        check_texts(new.title, new.description)
+        check_choice("model", new.model)
+        check_choice("effort", new.effort)
         checked_env(new.env)
         prompt = None
         if new.initial_prompt is not None:
             prompt = checked_prompt(new.initial_prompt, self._settings.max_prompt)
-        repo, worktree = await self._store.read(lambda tx: _place(tx, new))
+        return entry.name, prompt
+
+    async def opened_before(self, caller: Caller, new: NewSession) -> Opened | None:
+        """What the same request with the same key has opened already."""
+        return await self._store.kept(caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), Opened)
+
+    async def create(self, caller: Caller, new: NewSession, made: Worktree | None = None) -> Opened:
+        """Opens a root session; a first prompt is queued in the same transaction (Q2). A new worktree that it asks for
+        is `made` before, by `worktree_sessions`."""
+        if new.worktree is not None and made is None:
+            raise Internal("worktree_not_made", "The worktree of a new session must be made before it.")
+        agent, prompt = self.check(new)
+        repo, worktree = await self._store.read(
+            lambda tx: session_place(tx, new.repo_id, made.id if made else new.worktree_id)
+        )
         data = self._settings.data_path
         folder = worktree.path if worktree else repo.path
         cwd = resolve_inside(self._settings.root_path, folder, what="folder", data=data)
@@ -166,6 +173,7 @@ class Sessions:
                 git_state=raw(git or {}),
                 metadata=raw({}),
                 headless=new.headless,
+                depth=0,
                 now=change.now,
             )
             assert session is not None
@@ -173,13 +181,13 @@ class Sessions:
             change.session("session.created", session)
             task_id = None
             if prompt is not None:
-                task = await self._tasks.enqueue(change, session, prompt, source="initial", from_session=caller.id)
+                task = await enqueue(change, session, prompt, source="initial", from_session=caller.id)
                 task_id = task.id
                 session = await rows.session(change.tx, session.id)
             return Opened(session, task_id)
 
         opened = await self._store.write_once(
-            caller, "sessions.create", msgspec.structs.replace(new, idempotency_key=None), Opened, work
+            caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), Opened, work
         )
         log.info("session_opened", session=opened.session.id, agent=agent, cwd=str(cwd))
         return opened
@@ -230,9 +238,9 @@ class Sessions:
         return total
 
     async def patch(self, session_id: str, patch: SessionPatch) -> Session:
-        _check_texts(patch.title or "", patch.description or "")
-        _check_choice("model", patch.model)
-        _check_choice("effort", patch.effort)
+        check_texts(patch.title or "", patch.description or "")
+        check_choice("model", patch.model)
+        check_choice("effort", patch.effort)
         env = checked_env(patch.env) if patch.env is not msgspec.UNSET else None
         data = self._settings.data_path
 
@@ -307,29 +315,15 @@ class Sessions:
         return await self._store.write_once(caller, "sessions.archive", archived, Session, work, about=about)
 
 
-async def _place(tx: Tx, new: NewSession) -> tuple[Repo, Worktree | None]:
-    """The repository and, if one was named, the worktree to work in."""
-    if new.worktree_id is not None:
-        worktree = await find(tx, "worktrees", new.worktree_id, WORKTREES.get, Worktree)
-        if worktree.removed_at is not None:
-            raise Conflict("worktree_removed", f"Worktree {worktree.name} was removed.")
-        repo = await find(tx, "repos", worktree.repo_id, REPOS.get, Repo)
-        if new.repo_id is not None and await find_id(tx, "repos", new.repo_id) != repo.id:
-            raise Invalid("worktree_of_other_repo", f"Worktree {worktree.name} belongs to {repo.name}.")
-        return repo, worktree
-    if new.repo_id is None:
-        raise Invalid("repo_missing", "Name a repository (repoId) or a worktree (worktreeId) to work in.")
-    return await find(tx, "repos", new.repo_id, REPOS.get, Repo), None
-
-
-def _check_texts(title: str, description: str) -> None:
+def check_texts(title: str, description: str) -> None:
+    """Texts that people read are not endless."""
     if len(title) > LONGEST_TITLE:
         raise Invalid("title_too_long", f"A title has at most {LONGEST_TITLE} characters.")
     if len(description) > LONGEST_DESCRIPTION:
         raise Invalid("description_too_long", f"A description has at most {LONGEST_DESCRIPTION} characters.")
 
 
-def _check_choice(name: str, value: str | msgspec.UnsetType | None) -> None:
+def check_choice(name: str, value: str | msgspec.UnsetType | None) -> None:
     """A model or an effort is named as the agent names it; leaving it to the agent is null, not an empty text."""
     if isinstance(value, str) and not (value.strip() and len(value) <= LONGEST_CHOICE):
         raise Invalid(

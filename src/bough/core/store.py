@@ -165,6 +165,22 @@ class Store:
 
         return await self.write(once)
 
+    async def kept(self, caller: Caller, scope: str, request: Any, kind: type[T]) -> T | None:
+        """What `write_once` kept for this key and request, if it did; Conflict if it was for another request."""
+        key = caller.idempotency_key
+        if key is None:
+            return None
+        found = await self.read(lambda tx: tx.one(KEYS.find, KeptAnswer, scope=_scope(caller, scope), key=key))
+        if found is None:
+            return None
+        return _answer(found, hashlib.sha256(msgspec.json.encode(request)).hexdigest(), key, kind)
+
+    async def forget_answer(self, caller: Caller, scope: str) -> None:
+        """Lets go of a key whose request came to nothing after its transaction: refusals are not kept."""
+        key = caller.idempotency_key
+        if key is not None:
+            await self.write(lambda change: change.tx.run(KEYS.forget, scope=_scope(caller, scope), key=key))
+
     async def keep_answer(self, caller: Caller, scope: str, answer: Any) -> None:
         """Replaces the answer that `write_once` kept, for what is only known some time after its transaction."""
         key = caller.idempotency_key

@@ -6,34 +6,18 @@ from typing import Any
 
 import msgspec
 
-from bough.core import interruption, lifecycle, rows
+from bough.core import interruption, lifecycle, reports, rows
 from bough.core.lookup import find_id
 from bough.core.page import Page
-from bough.core.rows import MESSAGES, SESSIONS, TASKS
+from bough.core.queueing import check_room, checked_prompt, enqueue
+from bough.core.rows import MESSAGES, TASKS
 from bough.core.store import Change, Store
-from bough.errors import Busy, Conflict, Invalid, TooLarge
-from bough.model.ids import new_id
+from bough.errors import Conflict, Invalid
 from bough.model.message import QUEUED_BASE, Message, user_text
-from bough.model.session import Caller, Session
+from bough.model.session import Caller
 from bough.model.task import TASK_STATUSES, Source, Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
-
-
-def checked_prompt(text: str, most: int) -> str:
-    """A prompt that can be stored and sent."""
-    if not text.strip():
-        raise Invalid("empty_prompt", "The prompt is empty. Say what the agent should do.")
-    if "\0" in text:
-        raise Invalid("bad_prompt", "A prompt cannot contain a NUL character.")
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > most:
-        raise TooLarge(
-            "prompt_too_large",
-            f"The prompt has {size} bytes and the limit is {most}. Put long matter into a file and name the file.",
-            limit=most,
-        )
-    return text
 
 
 class Tasks:
@@ -60,43 +44,12 @@ class Tasks:
                 session = await lifecycle.reopen(change, session, self._settings)
             else:
                 session = await interruption.go_on(change, session)
+            await check_room(change, session, self._settings.max_queue)
             source: Source = "session" if caller.kind == "session" else "user"
-            return await self.enqueue(change, session, prompt, source=source, from_session=caller.id)
+            return await enqueue(change, session, prompt, source=source, from_session=caller.id)
 
         about = ("sessions", session_id)
         return await self._store.write_once(caller, "tasks.prompt", [text, resume], Task, work, about=about)
-
-    async def enqueue(
-        self, change: Change, session: Session, prompt: str, *, source: Source, from_session: str | None
-    ) -> Task:
-        """Appends to the queue, in the caller's transaction."""
-        waiting = await change.tx.value(TASKS.waiting, session_id=session.id) or 0
-        if waiting >= self._settings.max_queue:
-            raise Busy(
-                "queue_full",
-                f"{waiting} prompts wait in session {session.id} already, which is the limit. "
-                "Wait for some to finish, or cancel some.",
-                limit=self._settings.max_queue,
-            )
-        after: Any = await change.tx.value(SESSIONS.take_task_position, id=session.id)
-        task = await change.tx.one(
-            TASKS.add,
-            Task,
-            id=new_id(),
-            session_id=session.id,
-            position=after - 1,
-            prompt=prompt,
-            source=source,
-            source_session_id=from_session,
-            now=change.now,
-        )
-        assert task is not None
-        change.task("task.created", task)
-        place = QUEUED_BASE + task.position
-        await rows.insert_message(change, new_id(), session.id, task.id, place, "user", user_text(prompt))
-        await change.tx.run(SESSIONS.touch, id=session.id, added=1, now=change.now)
-        change.wake()
-        return task
 
     async def get(self, task_id: str) -> Task:
         return await self._store.read(lambda tx: rows.task(tx, task_id))
@@ -152,6 +105,7 @@ class Tasks:
             fresh = await rows.end_task(change, task.id, "cancelled", stop_reason="cancelled")
             assert fresh is not None
             await rows.enter_transcript(change, fresh)
+            await reports.ended(change, fresh)
             return fresh
 
         return await self._store.write(work)

@@ -75,7 +75,7 @@ def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = ()) -> ToolU
         command=command,
         paths=paths,
         named=tuple(path for path in named if path not in paths),
-        title=describe(title or name or kind),
+        title=describe(f"{server}/{name}" if server else title or name or kind),
         key=_key(kind, f"{server}/{name}" if server else title, args, body, paths),
     )
 
@@ -105,9 +105,9 @@ def describe(title: str) -> str:
 def _name(agent: str, body: Json, kind: str) -> str:
     """The tool's own name; an agent that tells none has its kind for one."""
     meta = _dict(body.get("meta"))
-    name = _dict(meta.get("claudeCode")).get("toolName") or meta.get("toolName") or body.get("tool") or ""
-    if name in (body.get("title"), body.get("kind"), "tool"):
-        name = ""
+    name = _dict(meta.get("claudeCode")).get("toolName") or meta.get("toolName") or ""
+    if not name and body.get("tool") not in (body.get("title"), body.get("kind"), "tool"):
+        name = body.get("tool")
     if not name and agent == "gemini":
         name = str(body.get("toolCallId") or "").partition("__")[0]
     return str(name or kind)
@@ -127,7 +127,7 @@ def _server(agent: str, body: Json, name: str, title: str, servers: Sequence[str
     if isinstance(given, str) and given:
         server = given
         return server, name.removeprefix(f"mcp__{server}__"), False
-    if meta.get("is_mcp_tool_approval"):
+    if meta.get("is_mcp_tool_approval") or meta.get("is_mcp_tool_call"):
         told: Any = args.get("server"), args.get("tool")
         return (*told, False) if all(isinstance(one, str) for one in told) else (None, name, True)
     if name.startswith("mcp__"):

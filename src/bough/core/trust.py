@@ -9,7 +9,7 @@ import os
 from bough.agents.catalog import Entry
 from bough.agents.catalog.repository import digest, find_files
 from bough.core import lifecycle, rows
-from bough.core.asking import deadline
+from bough.core.deadlines import deadline
 from bough.core.interruption import TRUST
 from bough.core.judging import CHOICES
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
@@ -67,7 +67,7 @@ async def ask(change: Change, task: Task, error: Untrusted, settings: Settings) 
         options=OPTIONS,
         request_id=None,
         reason="Whatever the agent's mode is, this code runs with the rights of the server's user. Allowed, it is "
-        "remembered for this folder until one of these files changes.",
+        "remembered for this folder until one of these files changes; what they load from elsewhere is not watched.",
         key=error.key,
         expires_at=expires_at,
         on_expiry="deny" if on_expiry else None,

@@ -11,6 +11,7 @@ from bough.agents.acp.answers import SessionOpened, read_config_options
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.wire import Update
 from bough.agents.catalog import Entry
+from bough.agents.errors import AgentRefused
 from bough.errors import AgentFailed
 from bough.model.session import Session
 
@@ -36,16 +37,21 @@ class Tuning:
         self._model: str | None = None
         self._options: dict[str, Value] = {}
         self._initial: dict[str, Value] = {}
+        # What can be chosen, as far as the agent of this process has told it.
+        self._choices: dict[str, list[str]] = {}
 
     def opened(self, opened: SessionOpened) -> Known:
         """The agent has opened the conversation, and said how it is set."""
         self._mode = opened.modes.current_mode_id if opened.modes else None
         self._options = {option.id: option.current for option in opened.config_options}
         self._initial = dict(self._options)
+        self._choices = {option.id: [one.value for one in option.choices] for option in opened.config_options}
         if len(bytes(opened.models)):
             told: dict[str, Any] = msgspec.json.decode(opened.models)
             self._model = str(told.get("currentModelId") or "")
             self._initial["models"] = self._model
+            offered: list[dict[str, Any]] = told.get("availableModels") or []
+            self._choices["models"] = [str(one.get("modelId")) for one in offered]
         return Known(self._mode is not None, self._initial)
 
     def take_up(self, known: Known) -> None:
@@ -97,18 +103,39 @@ class Tuning:
 
     async def set_choices(self, client: AgentClient, agent_session: str, session: Session) -> None:
         """Brings model and effort to what the session says; what it leaves to the agent is as it was at first."""
-        for option, value in ((self._entry.model_option, session.model), (self._entry.effort_option, session.effort)):
+        for what, option, value in (
+            ("model", self._entry.model_option, session.model),
+            ("effort", self._entry.effort_option, session.effort),
+        ):
             if option not in self._options:
                 continue
             wanted = self._initial.get(option) if value is None else value
             if wanted is not None and self._options[option] != wanted:
-                await self._set(client, agent_session, option, wanted)
+                try:
+                    await self._set(client, agent_session, option, wanted)
+                except AgentRefused as error:
+                    raise self._not_offered(what, str(wanted), option) from error
         if self._entry.model_option is None and self._model is not None:
-            chosen = session.model or str(self._initial.get("models") or "")
-            if chosen and chosen != self._model:
-                await client.set_model(agent_session, chosen)
-                self._model = chosen
+            await self._set_model(client, agent_session, session.model or str(self._initial.get("models") or ""))
+
+    async def _set_model(self, client: AgentClient, agent_session: str, wanted: str) -> None:
+        """The older way to choose a model, in which an agent takes any name and fails with it later."""
+        if not wanted or wanted == self._model:
+            return
+        offered = self._choices.get("models")
+        if offered and wanted not in offered and wanted != self._initial.get("models"):
+            raise self._not_offered("model", wanted, "models")
+        await client.set_model(agent_session, wanted)
+        self._model = wanted
+
+    def _not_offered(self, what: str, wanted: str, option: str) -> AgentFailed:
+        offered = ", ".join(self._choices.get(option, []))
+        sentence = f"{self._entry.title} does not take {wanted!r} as its {what}."
+        if offered:
+            sentence += f" It offers: {offered}."
+        return AgentFailed("agent_choice", sentence, agent=self._entry.name, wanted=wanted)
 
     async def _set(self, client: AgentClient, agent_session: str, option: str, value: str | bool) -> None:
         current = await client.set_config_option(agent_session, option, value)
         self._options = {one.id: one.current for one in current}
+        self._choices |= {one.id: [choice.value for choice in one.choices] for one in current}

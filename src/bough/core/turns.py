@@ -10,14 +10,15 @@ import msgspec
 from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.types import Block
 from bough.agents.catalog.entry import UsageMeaning
-from bough.core import lifecycle, rows
+from bough.core import callbacks, lifecycle, reports, rows
+from bough.core.callbacks import TREES
+from bough.core.checkpoints import Taken, meet, record
 from bough.core.past import context_files, links
 from bough.core.rows import APPROVALS, TASKS
 from bough.core.store import Change, Store
 from bough.errors import BoughError
 from bough.model import message
 from bough.model.message import raw
-from bough.model.repo import GitState
 from bough.model.session import Session
 from bough.model.task import Task, TaskStatus
 from bough.storage.backend import Tx
@@ -66,7 +67,7 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
     return await store.write(work)
 
 
-async def sent(store: Store, task: Task, git: GitState | None) -> bool:
+async def sent(store: Store, task: Task, taken: Taken) -> bool:
     """Writes down that this attempt is about to be sent; false if the turn was stopped meanwhile."""
 
     async def work(change: Change) -> bool:
@@ -76,8 +77,12 @@ async def sent(store: Store, task: Task, git: GitState | None) -> bool:
         columns: dict[str, Any] = {"sent_attempt": task.attempt}
         if task.sent_attempt == 0:
             columns["cost_before"] = session.cost
-            columns["git_before"] = raw(git) if git is not None else None
+            columns["git_before"] = raw(taken.git) if taken.git is not None else None
+            await record(change, taken)
         await rows.update_task(change, task.id, **columns)
+        await meet(change, task, session.cwd)
+        await callbacks.carried(change, task, "delivered")
+        await change.tx.run(TREES.tell_asides, session_id=session.id, task_id=task.id)
         files = context_files(session)
         if files != rows.metadata(session).get("linked", []):
             await rows.update_session(change, session.id, metadata=raw(rows.with_metadata(session, linked=files)))
@@ -128,7 +133,7 @@ def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None 
     return Outcome("cancelled" if why == "stopped" else "completed", result.stop_reason, usage=usage)
 
 
-async def finish(change: Change, task: Task, outcome: Outcome, tools: int, git: GitState | None) -> Task | None:
+async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken: Taken | None) -> Task | None:
     """Ends a task for good, in the transaction that stores the tail of its transcript."""
     known = await rows.task(change.tx, task.id)
     session = await rows.session(change.tx, task.session_id)
@@ -145,11 +150,15 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, git: 
         error=raw({"code": error.code, "message": error.message}) if error else None,
         usage=raw(await _of_turn(change.tx, task, outcome.usage)) if outcome.usage else None,
         cost=_grown_cost(session, known),
-        git_after=raw(git) if git is not None else None,
+        git_after=raw(taken.git) if taken is not None and taken.git is not None else None,
         tool_use_count=tools,
     )
     if ended is None:
         return None
+    if taken is not None:
+        await record(change, taken)
+    if known.sent_attempt:
+        await meet(change, task, session.cwd)
     await lifecycle.withdraw_approvals(change, task.id)
     unsent = status == "failed" and known.sent_attempt != known.attempt
     if error is not None:
@@ -160,6 +169,7 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, git: 
         await rows.add_message(change, task.session_id, task.id, "system", text)
     elif outcome.stop_reason == "denied":
         await rows.add_message(change, task.session_id, task.id, "system", message.notice(DENIED))
+    await reports.ended(change, ended)
     # What could not even be sent would fail the next prompt too: those behind it wait for somebody to look.
     paused = session.queue_paused or unsent
     session = await rows.update_session(

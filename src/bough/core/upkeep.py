@@ -9,6 +9,7 @@ import time
 import structlog
 
 from bough.core import lifecycle, rows
+from bough.core.endings import IDLE
 from bough.core.expiry import Expiry
 from bough.core.live import Live
 from bough.core.lives import Lives
@@ -76,7 +77,7 @@ class Upkeep:
         if idle.id not in {session.id for session in found}:
             return False
         session = await rows.session(change.tx, idle.id)
-        await lifecycle.end(change, session, "completed", "idle_timeout")
+        await lifecycle.end(change, session, "completed", IDLE)
         return True
 
     async def _put_to_sleep(self) -> None:

@@ -8,6 +8,8 @@ import msgspec
 
 RepoKind = Literal["git", "plain"]
 Transport = Literal["stdio", "http", "sse"]
+# `making` is never shown: whoever asked for it has no answer yet. `recovering` is said of one that is still removed.
+WorktreeStatus = Literal["making", "setting_up", "ready", "removing", "recovering"]
 
 
 class Repo(msgspec.Struct, rename="camel"):
@@ -20,6 +22,9 @@ class Repo(msgspec.Struct, rename="camel"):
     default_branch: str | None
     created_at: str
     updated_at: str
+    # What is done in each new worktree: a command and its arguments; ignored files to copy there before, as globs.
+    setup: msgspec.Raw
+    copy_ignored: msgspec.Raw
 
 
 class Worktree(msgspec.Struct, rename="camel"):
@@ -40,6 +45,30 @@ class Worktree(msgspec.Struct, rename="camel"):
     created_at: str
     updated_at: str
     removed_at: str | None
+    # Where the files of a worktree that was removed by force are kept.
+    recovery_ref: str | None
+    status: WorktreeStatus
+    # Whether Bough made the branch too.
+    branch_made: bool
+    # What of its setup did not work, and the end of what that printed.
+    setup_error: str | None
+    setup_output: str | None
+
+
+class WorktreeState(msgspec.Struct, rename="camel"):
+    """Where a worktree stands now. Ahead and behind are counted `against` its upstream, or else its base; a `missing`
+    one has no folder any more."""
+
+    branch: str | None = None
+    sha: str | None = None
+    dirty: bool = False
+    changed: int = 0
+    untracked: int = 0
+    ahead: int | None = None
+    behind: int | None = None
+    against: str | None = None
+    locked: str | None = None
+    missing: bool = False
 
 
 class Board(msgspec.Struct, rename="camel"):

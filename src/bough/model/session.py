@@ -58,6 +58,15 @@ def parse_statuses(text: str | None) -> tuple[Status, ...]:
     return tuple(status for status in STATUSES if status in wanted)
 
 
+class CallbackConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What a child tells its parent at the end of each task (Q3)."""
+
+    enabled: bool = True
+    include_last_message: bool = True
+    include_original_prompt: bool = False
+    extra_instructions: str | None = None
+
+
 class Session(msgspec.Struct, rename="camel"):
     """A row of `sessions` as everyone sees it; secrets live in a table of their own."""
 
@@ -97,6 +106,11 @@ class Session(msgspec.Struct, rename="camel"):
     ended_at: str | None
     # What becomes of a question that nobody answers; null leaves it to the server's setting.
     headless: Headless | None
+    depth: int
+    turns: int
+    tokens: int
+    seconds: float
+    spent: float
 
 
 class Caller(msgspec.Struct, frozen=True):

@@ -32,6 +32,10 @@ def seconds_until(moment: str) -> float:
     return (parse(moment) - datetime.now(UTC)).total_seconds()
 
 
+def seconds_between(earlier: str, later: str) -> float:
+    return max((parse(later) - parse(earlier)).total_seconds(), 0.0)
+
+
 def parse(text: str) -> datetime:
     """An ISO 8601 time, as anyone writes it; without an offset it is UTC."""
     try:

@@ -107,7 +107,7 @@ def _table(path: Path) -> dict[str, Any]:
 
 
 def _base(tables: dict[str, dict[str, Any]], name: Any, path: Path) -> dict[str, Any]:
-    if name not in tables:
+    if not isinstance(name, str) or name not in tables:
         raise Invalid("bad_agent_file", f"{path} extends {name!r}, which is not one of {', '.join(sorted(tables))}.")
     return tables[name]
 

@@ -84,6 +84,8 @@ class Repository(_Table):
     restrict: list[str] = []
     restrict_env: dict[str, str] = {}
     restrict_note: str = ""
+    # Instructions that it does not read itself then, so that Bough passes them on.
+    restrict_instructions: list[str] = []
     # Instructions for agents that Bough passes on, because the agent is kept from reading them itself.
     instructions: list[str] = []
 
@@ -104,6 +106,8 @@ class Quirks(_Table):
 
     # A command that runs when the turn is cancelled goes on: its process is ended then.
     leaves_commands: bool = False
+    # Whether it can fork a conversation into another folder.
+    fork_elsewhere: bool = False
     # Starting twice at once in a fresh home fails.
     start_alone: bool = False
     # What the tokens in the answer to a prompt count.
@@ -112,8 +116,12 @@ class Quirks(_Table):
     failures: list[str] = []
     # The same by what the agent says in `_meta` of its updates, as `path.to.field=value`.
     failure_meta: str = ""
-    # Texts that mean a missing or wrong key.
+    # Last words of such a turn that mean a missing or wrong key.
     unauthenticated: list[str] = []
+    # Words of an error that mean the same, where the agent has no code for it.
+    unauthorized: list[str] = []
+    # What it says as an agent that is not meant for people: a chunk of text that is all of this is left out.
+    noise: list[str] = []
     # Permission requests about modes that the agent wants to leave for (tool names).
     mode_tools: list[str] = []
 
@@ -127,7 +135,7 @@ class Entry(_Table):
     command: list[str]
     description: str = ""
     env: dict[str, str] = {}
-    # Variables of the server that it must not see, beside our own.
+    # Variables that it must not see, whether the server's or a session's, beside our own.
     hide: list[str] = []
     # How to get it, told to people who do not have it.
     install: str = ""

@@ -81,7 +81,7 @@ def install_hint(entry: Entry) -> str:
 def version(entry: Entry, program: str) -> str | None:
     """The version of an installed agent, as the package around its program tells it; ours if it comes with Bough."""
     if entry.package is None:
-        return own_version() if Path(entry.origin).parent == Path(__file__).parent else None
+        return own_version() if is_own(entry) else None
     folder = Path(os.path.realpath(program)).parent
     for parent in [folder, *folder.parents][:HIGHEST_PACKAGE]:
         try:
@@ -91,6 +91,11 @@ def version(entry: Entry, program: str) -> str | None:
         if about.get("version"):
             return str(about["version"])
     return None
+
+
+def is_own(entry: Entry) -> bool:
+    """Whether the agent itself comes with Bough, not only what is said about it."""
+    return entry.package is None and Path(entry.origin).parent == Path(__file__).parent
 
 
 def own_version() -> str:

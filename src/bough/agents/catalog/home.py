@@ -7,6 +7,7 @@ import contextlib
 import os
 import shlex
 import tomllib
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -82,9 +83,7 @@ def _link(path: Path, target: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     elif not path.is_symlink() or os.readlink(path) != str(target):
-        made = path.with_name(f"{path.name}.{os.getpid()}.new")
-        with contextlib.suppress(FileNotFoundError):
-            made.unlink()
+        made = _aside(path)
         made.symlink_to(target)
         made.replace(path)
 
@@ -94,7 +93,12 @@ def _write(path: Path, text: str, mode: int = 0o600) -> None:
         if path.read_text("utf-8") == text:
             return
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_name(f"{path.name}.{os.getpid()}.new")
+    made = _aside(path)
     made.write_text(text, "utf-8")
     made.chmod(mode)
     made.replace(path)
+
+
+def _aside(path: Path) -> Path:
+    """A name beside a file that nobody else uses, who may be at the same work."""
+    return path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")

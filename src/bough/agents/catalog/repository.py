@@ -14,10 +14,12 @@ LONGEST_FILE = 4 * 1024 * 1024
 LONGEST_INSTRUCTIONS = 64 * 1024
 
 
-def find_files(cwd: str, patterns: Sequence[str]) -> list[str]:
-    """Files that match one of the globs, in the folder or in one above it up to the repository's own."""
+def find_files(cwd: str, patterns: Sequence[str], *, beyond: bool = False) -> list[str]:
+    """Files that match one of the globs, in the folder or in one above it: up to the repository's own if there is one
+    and the agent stops there, else as far up as what is not the user's own."""
     found: dict[str, None] = {}
-    for folder in _folders(Path(cwd)) if patterns else ():
+    repository = [] if beyond else _repository(Path(cwd))
+    for folder in (repository or _above(Path(cwd))) if patterns else ():
         for pattern in patterns:
             for path in sorted(folder.glob(pattern)):
                 for file in _files(path):
@@ -44,7 +46,7 @@ def read_instructions(cwd: str, names: Sequence[str]) -> str:
     """The instructions of a repository, the most general first, as one text."""
     parts: list[str] = []
     left = LONGEST_INSTRUCTIONS
-    for folder in reversed(list(_folders(Path(cwd)))) if names else ():
+    for folder in reversed(_repository(Path(cwd)) or [Path(cwd)]) if names else ():
         for name in names:
             try:
                 text = (folder / name).read_text("utf-8", errors="replace").strip()
@@ -57,21 +59,34 @@ def read_instructions(cwd: str, names: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-def _folders(cwd: Path) -> Iterable[Path]:
-    """The folder and those above it up to the root of its repository; only the folder if it is in none."""
+def _repository(cwd: Path) -> list[Path]:
+    """The folder and those above it up to the root of its repository; none if it is in none."""
     above = [cwd, *cwd.parents]
-    root = next((place for place in above if (place / ".git").exists()), cwd)
-    for place in above:
-        yield place
-        if place == root:
+    return next((above[: above.index(root) + 1] for root in above if (root / ".git").exists()), [])
+
+
+def _above(cwd: Path) -> Iterable[Path]:
+    """The folder and those above it, but for the home folder and what is above that: settings there are the user's."""
+    home = Path.home()
+    for place in (cwd, *cwd.parents):
+        if place in (home, *home.parents):
             return
+        yield place
 
 
 def _files(path: Path) -> Iterable[Path]:
-    if path.is_dir() and not path.is_symlink():
-        for folder, folders, names in os.walk(path):
-            folders.sort()
-            for name in sorted(names):
-                yield Path(folder, name)
-    elif path.exists() or path.is_symlink():
-        yield path
+    """All files below a folder; links are followed, since agents do, but no folder is walked twice."""
+    if not path.is_dir():
+        if path.exists() or path.is_symlink():
+            yield path
+        return
+    seen: set[str] = set()
+    for folder, folders, names in os.walk(path, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders.sort()
+        for name in sorted(names):
+            yield Path(folder, name)

@@ -41,6 +41,7 @@ def prepare(entry: Entry, data: Path, cwd: str, mode: Mode, own: dict[str, str])
     found = startable(entry, data)
     start = _start(entry, mode)
     env = {name: value for name, value in os.environ.items() if not _is_hidden(entry, name)}
+    own = {name: value for name, value in own.items() if name not in entry.hide}
     places = {"{cwd}": cwd}
     if entry.home is not None:
         home = make_home(entry.home, data / "homes" / entry.name, env | own)
@@ -56,16 +57,18 @@ def prepare(entry: Entry, data: Path, cwd: str, mode: Mode, own: dict[str, str])
     for name, table in start.json_env.items():
         env[name] = _merged_json(name, env.get(name, ""), _filled(table, places))
     notices: list[str] = []
-    brought = find_files(cwd, entry.repository.restrict)
+    told = entry.repository.instructions
+    brought = find_files(cwd, entry.repository.restrict, beyond=True)
     if brought:
         env |= _filled(entry.repository.restrict_env, places)
+        told = [*told, *entry.repository.restrict_instructions]
         names = ", ".join(os.path.relpath(path, cwd) for path in brought[:5])
         notices.append(f"This repository brings {names} for {entry.title}. {entry.repository.restrict_note}".strip())
     return Prepared(
         command=[*found.command, *_filled(start.args, places)],
         env=env,
         meta=_filled(start.meta, places),
-        instructions=read_instructions(cwd, entry.repository.instructions),
+        instructions=read_instructions(cwd, told),
         fetched=found.how == "npx",
         notices=notices,
     )

@@ -3,6 +3,7 @@ mean to them, what is set for them, what of a repository they are kept from. `do
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from bough.agents.catalog import Entry, load_catalog
 from bough.agents.catalog.entry import Home, Start
 from bough.model.session import MODES, RANK
 
+BY_RANK = sorted(MODES, key=RANK.__getitem__)
 USAGE = {
     "turn": "",
     "session": "The tokens that it tells count the whole session; Bough takes the difference.",
@@ -39,14 +41,11 @@ def modes_table() -> str:
     """Eight modes times agents, and what is to be known about a cell below."""
     known = entries()
     rows = [f"| | {' | '.join(entry.title for entry in known)} |", "|---" * (len(known) + 1) + "|"]
-    for name in sorted(MODES, key=RANK.__getitem__):
-        rows.append(f"| **`{name}`** | {' | '.join(_cell(entry, name) for entry in known)} |")
+    rows += [f"| **`{name}`** | {' | '.join(_cell(entry, name) for entry in known)} |" for name in BY_RANK]
     rows.append("")
     for entry in known:
         rows.append(f"**{entry.title}**\n")
-        rows += [
-            f"- `{name}`: {note}" for name in sorted(MODES, key=RANK.__getitem__) if (note := entry.mode(name).note)
-        ]
+        rows += [f"- `{name}`: {note}" for name in BY_RANK if (note := entry.mode(name).note)]
         rows.append("")
     return "\n".join(rows).rstrip()
 
@@ -78,7 +77,7 @@ def _set_for(start: Start) -> Iterator[str]:
     if start.args:
         yield f"arguments `{' '.join(start.args)}`"
     if start.meta:
-        yield f"in `_meta` {_codes(_keys(start.meta))}"
+        yield f"`_meta` of the session `{json.dumps(start.meta)}`"
 
 
 def _home(home: Home) -> Iterator[str]:
@@ -104,6 +103,8 @@ def repository_table() -> str:
         if brought.restrict:
             switched = _codes(f"{name}={value}" for name, value in brought.restrict_env.items())
             restricted += f": started with {switched}. {brought.restrict_note}"
+        if brought.restrict_instructions:
+            restricted += f" Bough then passes on {_codes(brought.restrict_instructions)}."
         cells = (_codes(brought.ask), restricted, _codes(brought.instructions))
         rows.append(f"| `{entry.name}` | {' | '.join(cell or '–' for cell in cells)} |")
     return "\n".join(rows)
@@ -139,10 +140,10 @@ def _quirks(entry: Entry) -> Iterator[str]:
 
 
 def _keys(table: dict[str, Any], above: str = "") -> Iterator[str]:
-    """The settings in a table by their whole names, as far down as they are tables of tables."""
+    """The settings in a table by their whole names; a table of nothing but tables is told by what is in it."""
     for name, value in table.items():
         inner = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-        if any(isinstance(one, dict) for one in inner.values()) or (inner and not above):
+        if inner and all(isinstance(one, dict) for one in inner.values()):
             yield from _keys(inner, f"{above}{name}.")
         else:
             yield f"{above}{name}"

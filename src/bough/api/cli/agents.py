@@ -4,8 +4,10 @@ trying one. The facts are `bough.api.agents`; the trying itself is `trial`."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from bough.agents.catalog import Catalog, Entry
     from bough.api.cli.trial import Trial
 
-app = typer.Typer(help="The agents that sessions can have: list them, get them, try them.")
+app = typer.Typer(help="List the agents that sessions can have, and how each stands here; get one, try one.")
+NOTHING = {"mode": "", "start": "", "note": ""}
 # What needs no server, only its data folder.
 ALONE = ("data", "json")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Which agent.", autocompletion=complete)]
@@ -103,8 +106,8 @@ def show(here: Here, name: Name) -> None:
         ]
     )
     if row["modes"]:
-        out.line("")
-        _draw_modes([row], notes=True)
+        out.line("\nWhat each permission mode is to it, and in parentheses what it is started with:")
+        out.facts([(name, _with_note(row["modes"][name])) for name in MODES if name in row["modes"]])
 
 
 @command(app, "modes")
@@ -114,7 +117,7 @@ def modes(here: Here) -> None:
     if here.json:
         out.document({"agents": [{"name": one["name"], "modes": one["modes"]} for one in rows]})
         return
-    _draw_modes(rows, notes=False)
+    _draw_modes(rows)
     out.note("What an agent does in one of them: bough agents show NAME")
 
 
@@ -135,8 +138,8 @@ def install(here: Here, names: Names) -> int:
     done: list[Any] = []
     for entry in wanted:
         package = package_of(entry)
-        out.note(f"{entry.title} {package.version} ({package.npm}) …")
-        found = get(entry, data)
+        with _waiting(f"{entry.title} {package.version} ({package.npm}) …"):
+            found = get(entry, data)
         done.append(found)
         said = "is there already" if found.already else "is installed"
         if not here.json:
@@ -249,15 +252,22 @@ def _mode_said(trial: Trial) -> str:
     return f"{asked}: {'taken' if trial.mode_taken else 'not taken'}"
 
 
-def _draw_modes(rows: list[Json], notes: bool) -> None:
-    """The permission modes, one a line, and what each is to each agent."""
-    head = ["MODE", "ITS OWN", "NOTE"] if notes else ["MODE", *(row["name"].upper() for row in rows)]
-    cells: list[list[str]] = []
-    for name in MODES:
-        found: list[Json] = [row["modes"].get(name, {"mode": "", "start": "", "note": ""}) for row in rows]
-        said = [_tail(in_words(one)) for one in found]
-        cells.append([name, *said, found[0]["note"]] if notes else [name, *said])
+def _draw_modes(rows: list[Json]) -> None:
+    """A line for each mode, with what it is to each agent; a list for each if that does not fit."""
+    names = [row["name"] for row in rows]
+    cells = [[name, *(_tail(in_words(row["modes"].get(name, NOTHING))) for row in rows)] for name in MODES]
+    head = ["MODE", *(name.upper() for name in names)]
+    if sum(max(len(row[at]) for row in [head, *cells]) + out.GAP for at in range(len(head))) - out.GAP > out.width():
+        for name, *own in cells:
+            out.line(name, "bold")
+            out.facts([(f"  {agent}", said) for agent, said in zip(names, own, strict=True)])
+        return
     out.table(head, cells, flexible=head[-1], empty="No mode.")
+
+
+def _with_note(mode: Json) -> str:
+    own = _tail(in_words(mode))
+    return f"{own}: {mode['note']}" if mode["note"] else own
 
 
 def _tail(mode: str) -> str:
@@ -285,6 +295,20 @@ def _what_next(catalog: Catalog, entry: Entry) -> None:
         out.note(f"No key for it was found. {entry.login.how}")
     else:
         out.note(f"Try it with: bough agents test {entry.name}")
+
+
+@contextlib.contextmanager
+def _waiting(text: str) -> Generator[None]:
+    """Says what takes its time; on a terminal it moves, and goes away afterwards."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    if console.is_terminal:
+        with console.status(clean(text)):
+            yield
+    else:
+        out.note(text)
+        yield
 
 
 def _catalog(here: Here) -> tuple[Catalog, Any]:

@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import to_builtins
+
 from bough import __version__
 from bough.agents.catalog import load_catalog
-from bough.api.cli.client import Client, Refused
+from bough.api.agents import describe
+from bough.api.cli.agents import standing
+from bough.api.cli.client import Client, Json, Refused
 from bough.api.cli.db import database_file, shown
 from bough.api.cli.hints import told
 from bough.api.cli.keepers import Held
@@ -146,19 +150,23 @@ def agents(data: Path) -> Iterator[Check]:
         yield Check(
             "agent file", "problem", one.error, "Mend or remove that file; docs/agents.md says what it may hold."
         )
-    entries = catalog.entries()
-    installed = [
-        entry.name for entry in entries if (found := catalog.find(entry)) is not None and found.how == "installed"
-    ]
-    real = [name for name in installed if name not in ("demo", "terminal")]
-    said = f"Installed: {', '.join(installed) or 'none'}"
-    missing = [f"{entry.name}: {entry.install}" for entry in entries if entry.name not in installed and entry.install]
-    if real:
+    known: list[Json] = [to_builtins(one) for one in describe(catalog) if one.error is None]
+    states: dict[str, list[str]] = {}
+    for one in known:
+        if one["how"] != "missing":
+            states.setdefault(standing(one), []).append(one["name"])
+    said = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+    others = [one for one in known if one["name"] not in ("demo", "terminal")]
+    if any(standing(one) in ("ready", "through npx") for one in others):
         yield Check("agents", "ok", said)
-    else:
-        mine = f'Describe one that speaks ACP: title = "…" and command = ["…"] in {data}/agents/NAME.toml'
-        hint = "; ".join([*missing, f"{mine} (docs/agents.md)."])
-        yield Check("agents", "warning", f"{said}. Only the demo agent can work.", hint)
+        return
+    hints = [f"{one['title']}: {one['login']['how']}" for one in others if one["installed"]]
+    if not hints:
+        names = ", ".join(one["name"] for one in others if one["pinned"])
+        hints.append(f"Get one with: bough agents install NAME, where NAME is one of {names}.")
+    mine = f'describe one that speaks ACP: title = "…" and command = ["…"] in {data}/agents/NAME.toml'
+    fix = " ".join([*hints, f"Or {mine} (docs/agents.md)."])
+    yield Check("agents", "warning", f"{said}. Only those that come with Bough can work.", fix)
 
 
 def agents_at_work(held: list[Held], data: Path) -> Iterator[Check]:

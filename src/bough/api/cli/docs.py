@@ -63,7 +63,7 @@ def reference() -> str:
     groups: dict[str, list[str]] = {}
     for name, command in commands():
         words = name.split()
-        group = f"{PROGRAM} {words[1]}" if len(words) > 2 else OTHERS
+        group = f"{PROGRAM} {words[1]}" if len(words) > 2 or hasattr(command, "commands") else OTHERS
         groups.setdefault(group, []).append(_entry(name, command))
     parts: list[str] = []
     for group in sorted(groups, key=lambda group: group == OTHERS):

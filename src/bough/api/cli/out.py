@@ -52,6 +52,11 @@ def console() -> Console:
     return Quiet(highlight=False, markup=False, emoji=False, width=wide)
 
 
+def width() -> int:
+    """How many characters a line has room for."""
+    return console().width
+
+
 def line(text: str, style: str = "") -> None:
     console().print(clean(text), style=style, soft_wrap=True)
 

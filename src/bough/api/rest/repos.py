@@ -8,6 +8,7 @@ from litestar.params import JSONBody
 
 from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
 from bough.core.mcp_servers import McpServerPatch, NewMcpServer
+from bough.core.repos import RepoPatch
 from bough.model.repo import Board, McpServer, Repo
 
 
@@ -66,9 +67,13 @@ async def get_repo(services: Services, repo_id: Id) -> Repo:
     return await services.repos.get(repo_id)
 
 
-@patch("/repos/{repo_id:str}", responses=errors(404, 409, 413), summary="Rename a repository")
-async def rename_repo(services: Services, repo_id: Id, data: JSONBody[Rename]) -> Repo:
-    return await services.repos.rename(repo_id, data.name)
+@patch(
+    "/repos/{repo_id:str}",
+    responses=errors(404, 409, 413),
+    summary="Rename a repository, or say what is done in its new worktrees",
+)
+async def patch_repo(services: Services, caller: Caller, repo_id: Id, data: JSONBody[RepoPatch]) -> Repo:
+    return await services.repos.patch(caller, repo_id, data)
 
 
 @delete("/repos/{repo_id:str}", status_code=200, responses=errors(404, 409), summary="Forget a repository")
@@ -130,7 +135,7 @@ async def remove_mcp_server(services: Services, server_id: Id) -> McpServer:
 
 repos = Router(
     "/api",
-    route_handlers=[add_repo, list_repos, get_repo, rename_repo, remove_repo],
+    route_handlers=[add_repo, list_repos, get_repo, patch_repo, remove_repo],
     tags=["repos"],
 )
 boards = Router(

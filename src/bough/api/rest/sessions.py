@@ -21,6 +21,7 @@ from bough.api.rest.common import (
     whole_id,
     with_key,
 )
+from bough.api.rest.worktrees import WorktreeRemoved, gone
 from bough.core import export
 from bough.core.archive import archive
 from bough.core.sessions import NewSession, SessionFilter, SessionPatch
@@ -71,6 +72,12 @@ class SessionCreated(Session):
     task_id: str | None = None
 
 
+class SessionEnded(Session):
+    """A session that was cancelled or removed, and its worktree if that was removed too."""
+
+    worktree: WorktreeRemoved | None = None
+
+
 class SessionDetail(Session, kw_only=True):
     """A session with its repository and its whole transcript."""
 
@@ -116,7 +123,7 @@ class Archive(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 @post("/sessions", responses=errors(404, 409, 413, 429), summary="Open a session")
 async def create_session(services: Services, caller: Caller, data: JSONBody[NewSession]) -> SessionCreated:
-    opened = await services.sessions.create(with_key(caller, data.idempotency_key), data)
+    opened = await services.worktree_sessions.create(with_key(caller, data.idempotency_key), data)
     return SessionCreated(*_values(opened.session), task_id=opened.task_id)
 
 
@@ -159,11 +166,19 @@ async def delete_session(
     caller: Caller,
     session_id: Id,
     purge: Annotated[bool, QueryParameter(description="Remove it for good, transcript and all.")] = False,
-    worktree: Annotated[Literal["keep"], QueryParameter(description="What becomes of its worktree.")] = "keep",
-) -> Session:
-    if purge:
-        return await services.control.purge(caller, session_id)
-    return await services.control.cancel(caller, session_id)
+    worktree: Annotated[
+        Literal["keep", "remove"],
+        QueryParameter(description="What becomes of its worktree; with work in it, it is refused, session and all."),
+    ] = "keep",
+    force: Annotated[
+        bool, QueryParameter(description="Remove the worktree also with work in it, which is kept on a ref.")
+    ] = False,
+) -> SessionEnded:
+    ended = await services.worktree_sessions.end(
+        caller, session_id, purge=purge, remove_worktree=worktree == "remove", force=force
+    )
+    removed = gone(ended.worktree) if ended.worktree is not None else None
+    return SessionEnded(*_values(ended.session), worktree=removed)
 
 
 @post(

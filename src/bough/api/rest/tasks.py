@@ -11,6 +11,7 @@ from litestar.params import JSONBody, QueryParameter
 from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, whole_id, with_key
 from bough.api.rest.sessions import TaskList, TaskStatusFilter
 from bough.core.approvals import AnswerBody
+from bough.core.checkpoints import TaskWithFiles
 from bough.core.tasks import TaskPatch
 from bough.model.approval import Approval
 from bough.model.task import Task
@@ -41,8 +42,8 @@ async def list_tasks(
 
 
 @get("/tasks/{task_id:str}", responses=errors(404, 409), summary="Get a task")
-async def get_task(services: Services, task_id: Id) -> Task:
-    return await services.tasks.get(task_id)
+async def get_task(services: Services, task_id: Id) -> TaskWithFiles:
+    return await services.checkpoints.with_files(task_id)
 
 
 @patch("/tasks/{task_id:str}", responses=errors(404, 409, 413), summary="Edit or move a prompt that waits")

@@ -1,2 +1,2 @@
-DROP TABLE overlaps;
+DROP TABLE task_overlaps;
 DROP TABLE checkpoints;

@@ -13,6 +13,8 @@ CREATE TABLE checkpoints (
     head TEXT,
     branch TEXT,
     note TEXT,
+    -- What holds the commit; several moments of a task may share it.
+    ref TEXT,
     created_at TEXT NOT NULL
 );
 CREATE INDEX checkpoints_task ON checkpoints (task_id);
@@ -22,9 +24,9 @@ CREATE INDEX checkpoints_created ON checkpoints (created_at);
 CREATE INDEX checkpoints_tail ON checkpoints (substr(id, 29));
 
 -- Tasks of other sessions that ran in the same folder at the same time.
-CREATE TABLE overlaps (
+CREATE TABLE task_overlaps (
     task_id TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
     other_task_id TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
     PRIMARY KEY (task_id, other_task_id)
 );
-CREATE INDEX overlaps_other ON overlaps (other_task_id);
+CREATE INDEX task_overlaps_other ON task_overlaps (other_task_id);

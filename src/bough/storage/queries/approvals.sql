@@ -27,7 +27,7 @@ WHERE id = :id AND status = 'pending' RETURNING *
 
 -- name: of_attempt
 -- All questions of one attempt at a task, in the order in which they were asked: no other agent ever asked them.
-SELECT * FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND tool_kind NOT IN ('interrupted', 'trust')
+SELECT * FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND tool_kind NOT IN ('interrupted', 'trust', 'limit')
 ORDER BY created_at, id
 
 -- name: pending_of_task

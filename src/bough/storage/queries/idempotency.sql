@@ -14,3 +14,7 @@ UPDATE idempotency SET answer = :answer WHERE scope = :scope AND key = :key
 -- name: prune
 -- Forgets keys older than a moment.
 DELETE FROM idempotency WHERE created_at < :before
+
+-- name: forget
+-- Lets go of a key whose request came to nothing after all.
+DELETE FROM idempotency WHERE scope = :scope AND key = :key

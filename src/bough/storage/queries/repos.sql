@@ -20,9 +20,9 @@ SELECT * FROM repos ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offse
 -- How many repositories there are.
 SELECT count(*) FROM repos
 
--- name: rename
--- Gives a repository another name.
-UPDATE repos SET name = :name, updated_at = :now WHERE id = :id RETURNING *
+-- name: patch
+-- Changes columns of a repository.
+UPDATE repos SET {set}, updated_at = :now WHERE id = :id RETURNING *
 
 -- name: refresh
 -- Records what the folder is today: it may have become a repository, or changed its default branch.

@@ -4,12 +4,12 @@ INSERT INTO sessions (
     id, repo_id, worktree_id, cwd, agent, title, description, status, activity, permission_mode, allowed_tools,
     model, effort, mcp_server_ids, env, context_files, callback, kind, parent_session_id, forked_from_session_id,
     root_session_id, branch_task_id, created_by, git_state, message_count, queue_paused, archived, metadata,
-    headless, created_at, updated_at, active_at
+    headless, depth, created_at, updated_at, active_at
 ) VALUES (
     :id, :repo_id, :worktree_id, :cwd, :agent, :title, :description, 'active', 'not_started', :permission_mode,
     :allowed_tools, :model, :effort, :mcp_server_ids, :env, :context_files, :callback, :kind, :parent_session_id,
     :forked_from_session_id, :root_session_id, :branch_task_id, :created_by, :git_state, 0, FALSE, FALSE, :metadata,
-    :headless, :now, :now, :now
+    :headless, :depth, :now, :now, :now
 ) RETURNING *
 
 -- name: add_private
@@ -53,9 +53,17 @@ UPDATE sessions SET message_count = message_count + :added, updated_at = :now, a
 -- What of a session nobody is shown.
 SELECT env, agent_session_id FROM session_private WHERE session_id = :id
 
+-- name: env
+-- The values of a session's environment.
+SELECT env FROM session_private WHERE session_id = :id
+
 -- name: set_env
 -- Replaces the values of a session's environment.
 UPDATE session_private SET env = :env WHERE session_id = :id
+
+-- name: agent_session
+-- The agent's own id for a conversation.
+SELECT agent_session_id FROM session_private WHERE session_id = :id
 
 -- name: set_agent_session
 -- Remembers the agent's own id for this conversation.

@@ -1,5 +1,5 @@
-"""A small MCP server for real agents to call: `python -m bough.testing.real.mcp_probe stdio`, or `http`, which prints
-its address and lives until its standard input ends. It leaves the calling to agents and the expecting to tests."""
+"""A small MCP server for real agents to call: `python -m bough.testing.real.mcp_probe stdio`; or `http` or `sse`, which
+print their address and live until their standard input ends. It leaves the calling to agents and the expecting to tests."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def _build() -> MCPServer:
 
 
 @contextlib.contextmanager
-def http_probe(label: str = "none") -> Generator[str]:
-    """Runs one on HTTP for a while, and gives its address."""
-    command = [*COMMAND[:-1], "http"]
+def http_probe(label: str = "none", transport: str = "http") -> Generator[str]:
+    """Runs one on HTTP, or with events on it (`sse`), for a while, and gives its address."""
+    command = [*COMMAND[:-1], transport]
     env = os.environ | {LABEL: label}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None
@@ -49,8 +49,9 @@ def http_probe(label: str = "none") -> Generator[str]:
         yield url
 
 
-def _serve_http() -> None:
-    app = _build().streamable_http_app()
+def _serve_http(transport: str) -> None:
+    app = _build().sse_app() if transport == "sse" else _build().streamable_http_app()
+    path = "sse" if transport == "sse" else "mcp"
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
 
@@ -59,12 +60,12 @@ def _serve_http() -> None:
         server.should_exit = True
 
     threading.Thread(target=end_with_input, daemon=True).start()
-    print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}/{path}", flush=True)
     server.run([listener])
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["http"]:
-        _serve_http()
+    if sys.argv[1:] in (["http"], ["sse"]):
+        _serve_http(sys.argv[1])
     else:
         _build().run("stdio")

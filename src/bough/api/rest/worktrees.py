@@ -1,0 +1,161 @@
+"""Routes for worktrees: made, adopted, looked at, compared, removed and brought back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Router, delete, get, patch, post
+from litestar.params import JSONBody, QueryParameter
+
+from bough.api.rest.common import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, with_key
+from bough.core.worktree_removal import Removed, how_to_recover
+from bough.core.worktree_rows import NewWorktree, Use, WorktreePatch
+from bough.core.worktrees import Found
+from bough.git.diffs import Diff
+from bough.model.repo import Worktree, WorktreeState
+
+Force = Annotated[
+    bool,
+    QueryParameter(description="Also with uncommitted files and commits of its own; all of that is kept on a ref."),
+]
+
+
+class WorktreeList(msgspec.Struct, rename="camel"):
+    worktrees: list[Worktree]
+    total: int
+    limit: int
+    offset: int
+
+
+class FoundList(msgspec.Struct, rename="camel"):
+    worktrees: list[Found]
+    total: int
+    limit: int
+    offset: int
+
+
+class WorktreeDetail(Worktree, kw_only=True):
+    """A worktree, where it stands now (null once it is removed), and the sessions that use it."""
+
+    git: WorktreeState | None
+    sessions: list[Use]
+
+
+class WorktreeRemoved(Worktree, kw_only=True):
+    """A worktree that is gone, or only `forgotten`, its folder left as it is; `recover` says how to get it back,
+    `innerRefs` where the files of repositories inside of it are."""
+
+    forgotten: bool
+    branch_deleted: bool
+    recover: str | None
+    inner_refs: list[str]
+
+
+@post("/worktrees", responses=errors(404, 409, 413, 429), summary="Make a worktree, or adopt one")
+async def add_worktree(services: Services, caller: Caller, data: JSONBody[NewWorktree]) -> Worktree:
+    return await services.worktrees.create(with_key(caller, data.idempotency_key), data)
+
+
+@get("/worktrees", responses=errors(404, 409), summary="List worktrees, newest first")
+async def list_worktrees(
+    services: Services,
+    repo_id: Annotated[str | None, QueryParameter(name="repoId", description="Only of this repository.")] = None,
+    removed: Annotated[bool, QueryParameter(description="Those that were removed instead.")] = False,
+    limit: Limit = LIMIT,
+    offset: Offset = 0,
+) -> WorktreeList:
+    page = await services.worktrees.list(repo_id, removed, limit, offset)
+    return WorktreeList(page.rows, page.total, page.limit, page.offset)
+
+
+@get("/repos/{repo_id:str}/worktrees", responses=errors(404, 409), summary="List the worktrees that git knows")
+async def list_found(
+    services: Services,
+    repo_id: Id,
+    known: Annotated[
+        bool | None, QueryParameter(description="Only those that Bough knows, or only the others: they can be adopted.")
+    ] = None,
+    limit: Limit = LIMIT,
+    offset: Offset = 0,
+) -> FoundList:
+    found = await services.worktrees.known_to_git(repo_id, known)
+    return FoundList(found[offset : offset + limit], len(found), limit, offset)
+
+
+@get("/worktrees/{worktree_id:str}", responses=errors(404, 409), summary="Get a worktree and how it stands")
+async def get_worktree(services: Services, worktree_id: Id) -> WorktreeDetail:
+    row, state, uses = await services.worktrees.look(worktree_id)
+    return WorktreeDetail(*_values(row), git=state, sessions=uses)
+
+
+@patch("/worktrees/{worktree_id:str}", responses=errors(404, 409, 413), summary="Change a worktree's name and place")
+async def patch_worktree(services: Services, worktree_id: Id, data: JSONBody[WorktreePatch]) -> Worktree:
+    return await services.worktrees.patch(worktree_id, data)
+
+
+@get("/worktrees/{worktree_id:str}/diff", responses=errors(404, 409), summary="What has changed in a worktree")
+async def diff_worktree(
+    services: Services,
+    worktree_id: Id,
+    against: Annotated[
+        Literal["base", "head"], QueryParameter(description="Since its base, or since its last commit.")
+    ] = "base",
+) -> Diff:
+    return await services.worktrees.diff(worktree_id, against)
+
+
+@delete("/worktrees/{worktree_id:str}", status_code=200, responses=errors(404, 409, 429), summary="Remove a worktree")
+async def remove_worktree(
+    services: Services,
+    worktree_id: Id,
+    force: Force = False,
+    branch: Annotated[
+        Literal["keep", "delete"], QueryParameter(description="What becomes of the branch that Bough made for it.")
+    ] = "keep",
+) -> WorktreeRemoved:
+    return gone(await services.worktrees.remove(worktree_id, force=force, branch=branch))
+
+
+@post(
+    "/worktrees/{worktree_id:str}/recover",
+    status_code=200,
+    responses=errors(404, 409, 413, 429),
+    summary="Bring a removed worktree back",
+)
+async def recover_worktree(
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[Keyed | None] = None
+) -> Worktree:
+    keyed = with_key(caller, data.idempotency_key if data else None)
+    return await services.worktrees.recover(keyed, worktree_id)
+
+
+def gone(removed: Removed) -> WorktreeRemoved:
+    """What became of a worktree, as an answer."""
+    return WorktreeRemoved(
+        *_values(removed.worktree),
+        forgotten=removed.forgotten,
+        branch_deleted=removed.branch_deleted,
+        recover=how_to_recover(removed.worktree),
+        inner_refs=removed.inner_refs,
+    )
+
+
+def _values(row: Worktree) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in row.__struct_fields__)
+
+
+router = Router(
+    "/api",
+    route_handlers=[
+        add_worktree,
+        list_worktrees,
+        list_found,
+        get_worktree,
+        patch_worktree,
+        diff_worktree,
+        remove_worktree,
+        recover_worktree,
+    ],
+    tags=["worktrees"],
+)

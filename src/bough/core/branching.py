@@ -1,0 +1,260 @@
+"""Branching: fork, spawn and ask aside (B1–B4). Each makes a session in a tree, with what it inherits and may override,
+and queues its first prompt in the same transaction. What the new agent knows of the past is given to it by `past`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import structlog
+
+from bough.agents.catalog import Catalog
+from bough.agents.catalog.finding import startable
+from bough.core import rows
+from bough.core.callbacks import TREES
+from bough.core.env import checked_env
+from bough.core.lookup import find_id
+from bough.core.queueing import checked_prompt, enqueue
+from bough.core.rows import SESSIONS
+from bough.core.sessions import check_choice, check_texts
+from bough.core.store import Change, Store
+from bough.errors import Conflict, Denied, Invalid
+from bough.git.inspect import state as git_state
+from bough.model.ids import new_id
+from bough.model.message import notice, raw
+from bough.model.session import RANK, CallbackConfig, Caller, Headless, PermissionMode, Session
+from bough.model.task import Source, Task
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.sessions")
+
+BranchKind = Literal["fork", "subsession", "btw"]
+
+
+class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A worktree to be made for a branch: its git branch, and where."""
+
+    branch: str
+    path: str | None = None
+
+
+class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What a caller says about a fork, a spawn or a question aside; what is left out is inherited (L3)."""
+
+    prompt: str | None = None
+    title: str | None = None
+    description: str | None = None
+    agent: str | None = None
+    permission_mode: PermissionMode | None = None
+    model: str | None = None
+    effort: str | None = None
+    # A fork begins after this task; the last finished one if it is left out.
+    task_id: str | None = None
+    worktree: Literal["same", "new"] | NewWorktree = "same"
+    mcp_server_ids: list[str] | None = None
+    env: dict[str, str] | None = None
+    callback: CallbackConfig | None = None
+    headless: Headless | None = None
+    idempotency_key: str | None = None
+
+
+class Branched(msgspec.Struct, rename="camel"):
+    """The new session, and the task of its first prompt if it has one."""
+
+    session_id: str
+    task_id: str | None
+
+
+class Place(msgspec.Struct):
+    """Where a branch works."""
+
+    worktree_id: str | None
+    cwd: str
+
+
+class Branching:
+    """Makes sessions out of sessions."""
+
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog) -> None:
+        self._store = store
+        self._settings = settings
+        self._catalog = catalog
+
+    async def fork(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+        """A sibling that knows the conversation so far."""
+        return await self._branch(caller, session_id, wanted, "fork")
+
+    async def spawn(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+        """A child that begins afresh, and reports back."""
+        return await self._branch(caller, session_id, wanted, "subsession")
+
+    async def aside(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+        """A question beside whatever the session does; it changes nothing and is put away when it is answered."""
+        return await self._branch(caller, session_id, wanted, "btw")
+
+    async def _branch(self, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind) -> Branched:
+        self._check(wanted, kind)
+        prompt = None
+        if wanted.prompt is not None:
+            prompt = checked_prompt(wanted.prompt, self._settings.max_prompt)
+        source = await self._store.read(lambda tx: rows.session(tx, session_id))
+        if wanted.agent is not None:
+            startable(self._catalog.get(wanted.agent), self._settings.data_path)
+        place = await self._place(caller, source, wanted, kind)
+        git = await git_state(place.cwd)
+
+        async def work(change: Change) -> Branched:
+            source = await rows.session(change.tx, session_id)
+            session = await self._add(change, caller, source, wanted, kind, place, raw(git))
+            task = None
+            if prompt is not None:
+                said: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
+                task = await enqueue(change, session, prompt, source=said, from_session=caller.id)
+            return Branched(session.id, task.id if task else None)
+
+        about = ("sessions", session_id)
+        request = [kind, msgspec.structs.replace(wanted, idempotency_key=None)]
+        branched = await self._store.write_once(caller, "sessions.branch", request, Branched, work, about=about)
+        log.info("session_branched", session=branched.session_id, kind=kind, source=source.id, cwd=place.cwd)
+        return branched
+
+    async def _place(self, caller: Caller, source: Session, wanted: Branch, kind: BranchKind) -> Place:
+        if wanted.worktree == "same" or kind == "btw":
+            return Place(source.worktree_id, source.cwd)
+        raise Invalid("bad_worktree", "Branches in a worktree of their own are not built yet.")
+
+    def _check(self, wanted: Branch, kind: BranchKind) -> None:
+        check_texts(wanted.title or "", wanted.description or "")
+        check_choice("model", wanted.model)
+        check_choice("effort", wanted.effort)
+        if wanted.env is not None:
+            checked_env(wanted.env)
+        if wanted.prompt is None and kind != "fork":
+            raise Invalid("empty_prompt", "Say what the new session should do: `prompt` is missing.")
+        if wanted.task_id is not None and kind != "fork":
+            raise Invalid("bad_branch", "Only a fork begins at a task (taskId).")
+        if kind == "btw" and (wanted.permission_mode not in (None, "plan") or wanted.worktree != "same"):
+            raise Invalid("bad_branch", "A question aside reads only (plan), and where the session works.")
+
+    async def _add(
+        self,
+        change: Change,
+        caller: Caller,
+        source: Session,
+        wanted: Branch,
+        kind: BranchKind,
+        place: Place,
+        git: msgspec.Raw,
+    ) -> Session:
+        await change.tx.run(TREES.lock, root=source.root_session_id)
+        depth = source.depth + (1 if kind == "subsession" else 0)
+        await self._check_room(change.tx, source, kind, depth)
+        agent = wanted.agent or source.agent
+        same = agent == source.agent
+        mode: PermissionMode = "plan" if kind == "btw" else wanted.permission_mode or source.permission_mode
+        check_rights(caller, source, mode, kind)
+        known: dict[str, str] = msgspec.json.decode(await change.tx.value(SESSIONS.env, id=source.id) or b"{}")
+        env = wanted.env if wanted.env is not None else known
+        servers = source.mcp_server_ids
+        if wanted.mcp_server_ids is not None:
+            servers = raw([await find_id(change.tx, "mcp_servers", one) for one in wanted.mcp_server_ids])
+        branch_task = await self._branch_point(change.tx, source, wanted, kind)
+        session = await change.tx.one(
+            SESSIONS.add,
+            Session,
+            id=new_id(),
+            repo_id=source.repo_id,
+            worktree_id=place.worktree_id,
+            cwd=place.cwd,
+            agent=agent,
+            title=_title(source, wanted, kind),
+            description=wanted.description or "",
+            permission_mode=mode,
+            allowed_tools=raw([]),
+            model=wanted.model or (source.model if same else None),
+            effort=wanted.effort or (source.effort if same else None),
+            mcp_server_ids=servers,
+            env=raw(dict.fromkeys(env, "***")),
+            context_files=source.context_files if place.cwd == source.cwd else raw([]),
+            callback=raw(wanted.callback or CallbackConfig()) if kind == "subsession" else source.callback,
+            kind=kind,
+            parent_session_id=None if kind == "fork" else source.id,
+            forked_from_session_id=None if kind == "subsession" else source.id,
+            root_session_id=source.root_session_id,
+            branch_task_id=branch_task.id if branch_task else None,
+            created_by=raw({"kind": caller.kind, "id": caller.id}),
+            git_state=git,
+            metadata=raw({}),
+            headless=wanted.headless or source.headless,
+            depth=depth,
+            now=change.now,
+        )
+        assert session is not None
+        await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(env))
+        change.session("session.created", session)
+        if kind == "fork":
+            at = f" after task {branch_task.id}" if branch_task else ", before its first task"
+            await rows.add_message(change, session.id, None, "system", notice(f"Forked from session {source.id}{at}."))
+        return await rows.session(change.tx, session.id)
+
+    async def _branch_point(self, tx: Tx, source: Session, wanted: Branch, kind: BranchKind) -> Task | None:
+        """The task after which a fork begins; nothing for what does not begin at one."""
+        if kind == "subsession":
+            return None
+        if wanted.task_id is None:
+            return await tx.one(TREES.last_ended, Task, session_id=source.id)
+        task = await rows.task(tx, wanted.task_id)
+        if task.session_id != source.id:
+            raise Invalid("task_of_other_session", f"Task {task.id} belongs to session {task.session_id}.")
+        if task.ended_at is None or not task.sent_attempt:
+            raise Conflict("task_not_ended", f"Task {task.id} is {task.status}; a fork begins after a turn.")
+        return task
+
+    async def _check_room(self, tx: Tx, source: Session, kind: BranchKind, depth: int) -> None:
+        """Trees are bounded (B5), each way with a sentence that says which setting it is."""
+        here = self._settings
+        if kind == "subsession":
+            if depth > here.max_depth:
+                raise Conflict(
+                    "tree_too_deep",
+                    f"Session {source.id} stands {source.depth} levels deep and the limit is {here.max_depth}. Do the "
+                    "work here, or raise BOUGH_MAX_DEPTH.",
+                    limit=here.max_depth,
+                )
+            children = await tx.value(TREES.live_children, id=source.id) or 0
+            if children >= here.max_children:
+                raise Conflict(
+                    "too_many_children",
+                    f"Session {source.id} has {children} active children, which is the limit. Complete or archive "
+                    "some, or raise BOUGH_MAX_CHILDREN.",
+                    limit=here.max_children,
+                )
+        size = await tx.value(TREES.size, root=source.root_session_id) or 0
+        if kind != "btw" and size >= here.max_tree:
+            raise Conflict(
+                "tree_too_large",
+                f"This tree has {size} sessions, which is the limit. Archive some, or raise BOUGH_MAX_TREE.",
+                limit=here.max_tree,
+            )
+
+
+def check_rights(caller: Caller, source: Session, mode: PermissionMode, kind: BranchKind) -> None:
+    """A child has no more rights than its parent, and what a session asks for no more than that session (5e)."""
+    bound = kind == "subsession" or caller.kind == "session"
+    if bound and RANK[mode] > RANK[source.permission_mode]:
+        raise Denied(
+            "mode_above_parent",
+            f"{mode} grants more than {source.permission_mode}, the mode of session {source.id}. Ask for no more than "
+            "that; a person can change the mode of the new session afterwards.",
+            mode=mode,
+            parent=source.permission_mode,
+        )
+
+
+def _title(source: Session, wanted: Branch, kind: BranchKind) -> str:
+    if wanted.title is not None:
+        return wanted.title.strip()
+    if kind == "fork":
+        return f"Fork of {source.title}" if source.title else ""
+    return ""

@@ -1,0 +1,92 @@
+"""Forgetting checkpoints: those that are old and those whose session is gone lose their ref, then their row. What git
+does with files that nothing holds any more is its own affair."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import structlog
+
+from bough.core.checkpoints import CHECKPOINTS
+from bough.core.store import Change, Store
+from bough.errors import BoughError
+from bough.git.checkpoints import drop, sweep
+from bough.git.snapshot import place
+from bough.model.checkpoint import Checkpoint
+from bough.model.times import before
+from bough.settings import Settings
+
+log = structlog.get_logger("bough.pruning")
+
+# Days pass slowly.
+PAUSE = 600.0
+BATCH = 100
+DAY = 24 * 3600
+
+
+class Outdated(Checkpoint):
+    """A checkpoint that is to go, and where its repository lies."""
+
+    repo_path: str
+
+
+class Pruning:
+    """Forgets checkpoints, now and then by itself."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+
+    async def run(self) -> None:
+        """Prunes until cancelled; one failure is logged, and the next time tries again."""
+        while True:
+            try:
+                await self.prune()
+            except Exception:
+                log.exception("pruning_failed")
+            await asyncio.sleep(PAUSE)
+
+    async def prune(self, days: float | None = None) -> int:
+        """Forgets checkpoints older than so many days, by default those of the setting; gives how many there were."""
+        deadline = before((self._settings.keep_checkpoints if days is None else days) * DAY)
+        pruned = 0
+        # A repository that fails is left for another time, so that it does not stand before the others.
+        skipped = [""]
+        while found := await self._outdated(deadline, skipped):
+            by_repo: dict[str, list[Outdated]] = {}
+            for one in found:
+                by_repo.setdefault(one.repo_id, []).append(one)
+            for repo_id, some in by_repo.items():
+                if await self._forget(some):
+                    pruned += len(some)
+                else:
+                    skipped.append(repo_id)
+        if pruned:
+            log.info("checkpoints_pruned", count=pruned)
+        return pruned
+
+    async def _outdated(self, deadline: str, skipped: list[str]) -> list[Outdated]:
+        return await self._store.read(
+            lambda tx: tx.all(CHECKPOINTS.outdated, Outdated, before=deadline, skipped=skipped, limit=BATCH)
+        )
+
+    async def _forget(self, some: list[Outdated]) -> bool:
+        """Forgets checkpoints of one repository: refs first, so that none is left that nobody knows of."""
+        path = some[0].repo_path
+        if await asyncio.to_thread(os.path.isdir, path):
+            try:
+                await drop(path, [one.ref for one in some if one.ref is not None])
+                for cwd in {one.cwd for one in some}:
+                    if await asyncio.to_thread(os.path.isdir, cwd):
+                        await asyncio.to_thread(sweep, (await place(cwd)).git_dir)
+            except BoughError as error:
+                log.warning("checkpoints_not_pruned", repo=path, error=error.message)
+                return False
+        ids = [one.id for one in some]
+
+        async def work(change: Change) -> None:
+            await change.tx.run(CHECKPOINTS.drop, ids=ids)
+
+        await self._store.write(work)
+        return True

@@ -1,0 +1,41 @@
+"""What the end of a task means to other sessions, in the transaction of that end: a child reports to its parent, a
+question aside is answered, and what a turn used counts for its tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.core import asides, callbacks, rows
+from bough.core.callbacks import TREES
+from bough.core.store import Change
+from bough.model.task import Task
+from bough.model.times import seconds_between
+
+
+async def ended(change: Change, task: Task) -> None:
+    """A task has ended for good, however."""
+    session = await rows.session(change.tx, task.session_id)
+    if task.sent_attempt:
+        usage: dict[str, Any] = msgspec.json.decode(task.usage) if task.usage is not None else {}
+        cost: dict[str, Any] = msgspec.json.decode(task.cost) if task.cost is not None else {}
+        await change.tx.run(
+            TREES.count_turn,
+            id=session.id,
+            tokens=_tokens(usage),
+            cost=float(cost.get("amount") or 0),
+            seconds=seconds_between(task.started_at or change.now, change.now),
+        )
+    await callbacks.carried(change, task, "held", "The task that carried it was cancelled before it was sent.")
+    if session.kind == "btw":
+        await asides.answer(change, session, task)
+    else:
+        await callbacks.report(change, session, task)
+
+
+def _tokens(usage: dict[str, Any]) -> int:
+    total = usage.get("totalTokens")
+    if isinstance(total, int):
+        return total
+    return sum(value for name in ("inputTokens", "outputTokens") if isinstance(value := usage.get(name), int))

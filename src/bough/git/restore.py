@@ -1,0 +1,240 @@
+"""Bringing the files of a working copy to a snapshot: a plan of what is written and removed, checked as a whole before
+anything is touched. Index, branch and ignored files stay as they are; who may do so and when is `bough.core`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable
+
+import msgspec
+
+from bough.errors import Conflict, Invalid
+from bough.git.run import GitFailed, git
+from bough.git.snapshot import QUIET, UNFILTERED, Place, Snapshot, listed, place, scratch_index, take, without_filters
+from bough.git.text import shown
+
+# Writing every file of a large working copy.
+WITHIN = 600.0
+GITLINK = "160000"
+ABSENT = "000000"
+MOST_NAMED = 20
+# What a sparse checkout hides is not to be hidden from us.
+_WHOLE = ("-c", "core.sparseCheckout=false", "-c", "index.sparse=false")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A path that differs between two trees, with its modes in the one and the other."""
+
+    path: str
+    before: str
+    after: str
+
+
+class Plan(msgspec.Struct):
+    """What has to be done: paths to write and to remove, paths left alone, and the state that it begins from."""
+
+    place: Place
+    now: Snapshot
+    target: str
+    writes: list[str]
+    removes: list[str]
+    left: list[str]
+
+    @property
+    def paths(self) -> list[str]:
+        return sorted({*self.writes, *self.removes})
+
+
+async def plan(path: str, target: str, only: Iterable[str] | None = None) -> Plan:
+    """What brings the files at `path` to the commit `target`, all of them or those in and below the paths `only`.
+    Raises Conflict if something that is not to be touched is in the way."""
+    where = await place(path)
+    chosen = None if only is None else [checked_path(one) for one in only]
+    now = await take(path)
+    entries = await _between(where, now.sha, target, chosen)
+    # Files that are ignored now and were not then: what they hold must not be lost, so the snapshot takes them in.
+    hidden = tuple(one.path for one in entries if one.before == ABSENT and _is_file(where.top, one.path))
+    if hidden:
+        now = await take(path, also=hidden)
+        entries = await _between(where, now.sha, target, chosen)
+    made = Plan(where, now, target, [], [], [])
+    for one in entries:
+        _sort_in(made, one)
+    if any(os.path.basename(one.path) == ".gitignore" for one in entries):
+        then = await _ignored_then(where, target, made.removes)
+        made.left += [one for one in made.removes if one in then]
+        made.removes = [one for one in made.removes if one not in then]
+    _check(made)
+    return made
+
+
+def _sort_in(made: Plan, one: Entry) -> None:
+    on_disk = os.path.lexists(os.path.join(made.place.top, one.path))
+    if GITLINK in (one.before, one.after) or (not on_disk and ABSENT not in (one.before, one.after)):
+        # Submodules have their own history; what is tracked but not on disk, a sparse checkout leaves out.
+        made.left.append(one.path)
+    elif one.after != ABSENT:
+        made.writes.append(one.path)
+    elif on_disk:
+        made.removes.append(one.path)
+
+
+async def apply(made: Plan) -> None:
+    """Does what was planned; if that fails half-way, what was done is undone as far as possible."""
+    _check(made)
+    try:
+        await _carry_out(made.place, made.target, made.writes, made.removes)
+    except (OSError, GitFailed) as error:
+        back = await _between(made.place, made.target, made.now.sha, made.paths)
+        writes = [one.path for one in back if one.after not in (ABSENT, GITLINK)]
+        with contextlib.suppress(OSError, GitFailed):
+            await _carry_out(made.place, made.now.sha, writes, [one.path for one in back if one.after == ABSENT])
+        raise Conflict("restore_failed", f"The files could not be brought back: {_told(error)}.") from error
+
+
+def checked_path(path: str) -> str:
+    """A path inside the working copy, as git spells it."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if path.startswith("/") or ".." in parts or "\0" in path or ".git" in parts[:1]:
+        raise Invalid("bad_path", f"{path!r} is not a path inside the working copy; give one relative to its top.")
+    return "/".join(parts)
+
+
+async def changed_paths(path: str, old: str, new: str) -> set[str]:
+    """Which paths differ between two commits."""
+    return {one.path for one in await _between(await place(path), old, new, None)}
+
+
+async def _carry_out(where: Place, target: str, writes: list[str], removes: list[str]) -> None:
+    emptied: set[str] = set()
+    for one in sorted(removes, reverse=True):
+        _refuse_links(where.top, one, set())
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(where.top, one))
+        emptied.add(os.path.dirname(one))
+    for folder in sorted(emptied, reverse=True):
+        _remove_empty(where.top, folder)
+    if not writes:
+        return
+    unfiltered = without_filters(await _unfiltered(where, target))
+    with scratch_index(where, seeded=False) as env:
+        await git(where.top, *QUIET, *_WHOLE, "read-tree", target, env=env, timeout=WITHIN)
+        words = (*QUIET, *_WHOLE, *unfiltered, "checkout-index", "--force", "--quiet", "-z", "--stdin")
+        await git(where.top, *words, env=env, stdin=listed(writes), timeout=WITHIN)
+
+
+def _remove_empty(top: str, folder: str) -> None:
+    """Removes a folder that has become empty, and those above it that become so by this."""
+    while folder:
+        try:
+            os.rmdir(os.path.join(top, folder))
+        except OSError:
+            return
+        folder = os.path.dirname(folder)
+
+
+async def _between(where: Place, old: str, new: str, only: list[str] | None) -> list[Entry]:
+    text = await git(where.top, "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, timeout=WITHIN)
+    words = iter(text.split("\0"))
+    found: list[Entry] = []
+    for about in words:
+        if about:
+            before, after, *_ = about.removeprefix(":").split(" ")
+            found.append(Entry(next(words), before, after))
+    if only is None or "" in only:
+        return found
+    wanted = set(only)
+    return [one for one in found if not wanted.isdisjoint(_self_and_above(one.path))]
+
+
+def _self_and_above(path: str) -> list[str]:
+    """`a/b/c`, `a/b`, `a`."""
+    found: list[str] = []
+    while path:
+        found.append(path)
+        path = os.path.dirname(path)
+    return found
+
+
+def _is_file(top: str, path: str) -> bool:
+    whole = os.path.join(top, path)
+    if any(os.path.islink(os.path.join(top, one)) for one in _self_and_above(path)[1:]):
+        return False
+    return os.path.islink(whole) or os.path.isfile(whole)
+
+
+async def _ignored_then(where: Place, target: str, paths: list[str]) -> set[str]:
+    """Which of the paths the snapshot's own rules ignore: it does not hold them though they may have been there."""
+    names = (await git(where.top, "ls-tree", "-r", "-z", "--name-only", target)).split("\0")
+    rules = [name for name in names if os.path.basename(name) == ".gitignore"]
+    if not paths:
+        return set()
+    with tempfile.TemporaryDirectory(prefix="bough-rules-") as folder, scratch_index(where, seeded=False) as env:
+        env |= {"GIT_DIR": where.git_dir, "GIT_WORK_TREE": folder}
+        await git(where.top, *QUIET, *_WHOLE, "read-tree", target, env=env)
+        if rules:
+            words = (*QUIET, *_WHOLE, "checkout-index", "--force", "-z", "--stdin")
+            await git(folder, *words, env=env, stdin=listed(rules))
+        try:
+            words = ("check-ignore", "--no-index", "-z", "--stdin")
+            return set((await git(folder, *words, env=env, stdin=listed(paths))).split("\0"))
+        except GitFailed as error:
+            # It fails with 1 and says nothing if none of them is ignored.
+            if error.message.endswith(": 1"):
+                return set()
+            raise
+
+
+async def _unfiltered(where: Place, sha: str) -> list[str]:
+    """Filters that were off when the snapshot was taken."""
+    body = await git(where.top, "show", "--no-patch", "--format=%B", sha)
+    return [line.removeprefix(UNFILTERED) for line in body.splitlines() if line.startswith(UNFILTERED)]
+
+
+def _check(made: Plan) -> None:
+    """Refuses a plan that would go through a link, or over files that nobody has kept."""
+    removes = set(made.removes)
+    in_the_way: list[str] = []
+    for path in made.writes:
+        _refuse_links(made.place.top, path, removes)
+        in_the_way += _in_the_way(made.place.top, path, removes)
+    for path in made.removes:
+        _refuse_links(made.place.top, path, removes)
+    if in_the_way:
+        named = [shown(one) for one in in_the_way[:MOST_NAMED]]
+        raise Conflict(
+            "files_in_the_way",
+            f"{len(in_the_way)} ignored files lie where others would be written: {', '.join(named)}. Move them away.",
+            paths=named,
+        )
+
+
+def _refuse_links(top: str, path: str, removes: set[str]) -> None:
+    for above in _self_and_above(path)[1:]:
+        if os.path.islink(os.path.join(top, above)) and above not in removes:
+            raise Conflict(
+                "link_in_the_way",
+                f"{shown(above)} is a link now, and {shown(path)} would be reached through it. Remove the link first.",
+                path=shown(above),
+            )
+
+
+def _in_the_way(top: str, path: str, removes: set[str]) -> list[str]:
+    """What is no part of the snapshot of now and would be lost by writing `path`."""
+    for above in _self_and_above(path)[1:]:
+        whole = os.path.join(top, above)
+        if os.path.lexists(whole) and not os.path.isdir(whole) and above not in removes:
+            return [above]
+    whole = os.path.join(top, path)
+    if os.path.islink(whole) or not os.path.isdir(whole):
+        return []
+    found: list[str] = []
+    for folder, _, files in os.walk(whole):
+        found += [os.path.relpath(os.path.join(folder, one), top) for one in files]
+    return [one for one in found if one not in removes]
+
+
+def _told(error: OSError | GitFailed) -> str:
+    return error.message if isinstance(error, GitFailed) else str(error.strerror or error)

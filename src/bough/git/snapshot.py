@@ -1,0 +1,300 @@
+"""A commit of the exact state of a working copy's files, made beside its index, branch, stash, configuration and hooks,
+none of which notice. Which snapshots are kept, and for how long, is `bough.git.checkpoints` and `bough.core`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Generator
+from functools import lru_cache
+
+import msgspec
+
+from bough.git.run import GitFailed, git
+from bough.git.scan import Scan, scan
+
+# Nothing of the user's runs or is asked, except the filters that say what a file is in git.
+QUIET = tuple(
+    part
+    for setting in (
+        "core.hooksPath=/dev/null",
+        "core.fsmonitor=false",
+        "core.splitIndex=false",
+        "core.safecrlf=false",
+        "commit.gpgSign=false",
+        "gc.auto=0",
+    )
+    for part in ("-c", setting)
+)
+# The same files on the same commit are the same snapshot, whoever takes it and when.
+IDENTITY = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Bough"), ("EMAIL", "bough@localhost"), ("DATE", "@0 +0000"))
+}
+MESSAGE = "Files as Bough found them.\n"
+UNFILTERED = "Unfiltered: "
+# How the names of our own indexes begin.
+SCRATCH = "bough-index-"
+# So many files that cannot be read are left out; with more, something else is wrong.
+MOST_SKIPPED = 20
+# A file that changed this shortly before it was looked at may change again without its times telling.
+FRESH = 1_000_000_000
+
+# With more changes than this, comparing them saves nothing.
+MOST_COMPARED = 2000
+
+_FILTER_FAILED = re.compile(r"(?:clean|smudge) filter '(.+)' failed")
+_NOT_READ = re.compile(r"Unable to process path (.+)")
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A commit and its tree, where HEAD and branch stood, whether anything was uncommitted, and what is missing."""
+
+    sha: str
+    tree: str
+    head: str | None
+    branch: str | None
+    dirty: bool = False
+    note: str | None = None
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much that is not committed a snapshot may take in."""
+
+    files: int
+    bytes: int
+
+
+class TooMuch(Exception):
+    """More than the limits has changed; nothing was stored."""
+
+
+class Memory(msgspec.Struct):
+    """The last snapshot of a working copy and what was seen then: if it looks the same, it is the same."""
+
+    top: str = ""
+    seen: tuple[object, ...] | None = None
+    snapshot: Snapshot | None = None
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a working copy and its private part of the repository lie."""
+
+    top: str
+    git_dir: str
+
+
+async def place(path: str) -> Place:
+    """The top of the working copy that `path` lies in; GitFailed if there is none."""
+    top, git_dir = (await git(path, "rev-parse", "--show-toplevel", "--absolute-git-dir")).rstrip("\n").split("\n")
+    return Place(top, git_dir)
+
+
+@contextlib.contextmanager
+def scratch_index(where: Place, *, seeded: bool) -> Generator[dict[str, str]]:
+    """The environment of git with an index of our own, empty or as the real one; gone afterwards."""
+    # Beside the real one, so that it lies on the same disk; of a name of its own, so that nobody waits for anybody.
+    name = os.path.join(where.git_dir, f"{SCRATCH}{os.getpid()}-{secrets.token_hex(6)}")
+    try:
+        if seeded:
+            with contextlib.suppress(FileNotFoundError):
+                # With its time: git trusts what an index says of a file only if that is older than the index.
+                shutil.copy2(os.path.join(where.git_dir, "index"), name)
+        yield {"GIT_INDEX_FILE": name}
+    finally:
+        for left in (name, f"{name}.lock"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(left)
+
+
+async def take(
+    path: str,
+    *,
+    ignored: bool = False,
+    also: tuple[str, ...] = (),
+    limits: Limits | None = None,
+    memory: Memory | None = None,
+) -> Snapshot:
+    """The files of the working copy at `path` as a commit on HEAD, which is HEAD itself if nothing is uncommitted.
+
+    Tracked files as they are on disk, and untracked ones; ignored ones on request, or those named in `also`.
+    Repositories inside are left out unless they are submodules. `limits` raises TooMuch; with `memory`, the last
+    snapshot is given again if nothing has changed since."""
+    shot = _Shot(path, limits)
+    found = await shot.look(ignored)
+    memory = memory or Memory()
+    shot.count(found.changed)
+    seen = await asyncio.to_thread(_looks, memory.top, found) if memory.seen is not None and not also else None
+    if seen is not None and seen == memory.seen and memory.snapshot is not None:
+        return memory.snapshot
+    if found.head is not None and not found.lines and not also:
+        tree = await _tree_of(path, found.head)
+        snapshot = Snapshot(found.head, tree, found.head, found.branch)
+        memory.seen, memory.snapshot = _looks("", found), snapshot
+        return snapshot
+    memory.seen = None
+    where = await place(path)
+    memory.top = where.top
+    seen = await asyncio.to_thread(_looks, where.top, found)
+    snapshot = await shot.commit(where, found, also)
+    if not also and not ignored and seen is not None and not shot.notes:
+        memory.seen, memory.snapshot = seen, snapshot
+    return snapshot
+
+
+class _Shot:
+    """One snapshot in the making: what had to be turned off or left out for it."""
+
+    def __init__(self, path: str, limits: Limits | None) -> None:
+        self._path = path
+        self._limits = limits
+        self.unfiltered: list[str] = []
+        self.left_out: list[str] = []
+
+    @property
+    def quiet(self) -> tuple[str, ...]:
+        return (*QUIET, *without_filters(self.unfiltered))
+
+    @property
+    def notes(self) -> list[str]:
+        notes = [f"The filter {name} failed; its files are kept as they are." for name in self.unfiltered]
+        if self.left_out:
+            notes.append(f"Could not be read and are left out: {', '.join(self.left_out)}.")
+        return notes
+
+    def without_filter(self, error: GitFailed) -> bool:
+        """Whether it is worth another try, without a filter that failed."""
+        found = _FILTER_FAILED.search(error.message)
+        if found is None or found[1] in self.unfiltered:
+            return False
+        self.unfiltered.append(found[1])
+        return True
+
+    def count(self, paths: list[str]) -> None:
+        if self._limits is not None and len(paths) > self._limits.files:
+            raise TooMuch(f"{len(paths)} files are not committed; {self._limits.files} are the limit.")
+
+    async def look(self, ignored: bool) -> Scan:
+        while True:
+            try:
+                return await scan(self._path, self.quiet, ignored=ignored)
+            except GitFailed as error:
+                if not self.without_filter(error):
+                    raise
+
+    async def commit(self, where: Place, found: Scan, also: tuple[str, ...]) -> Snapshot:
+        changed, gone = await asyncio.to_thread(_sorted_out, where.top, [*found.changed, *also])
+        if (
+            self._limits is not None
+            and (size := await asyncio.to_thread(_size, where.top, changed)) > self._limits.bytes
+        ):
+            raise TooMuch(
+                f"{size} bytes in {len(changed)} files are not committed; {self._limits.bytes} are the limit."
+            )
+        with scratch_index(where, seeded=True) as env:
+            if gone:
+                await self._index(where, env, gone, "--force-remove")
+            if changed:
+                await self._index(where, env, changed, "--add", "--remove", "--replace")
+            tree = (await git(where.top, *self.quiet, "write-tree", env=env)).strip()
+        if found.head is not None and tree == await _tree_of(where.top, found.head):
+            sha = found.head
+        else:
+            parent = ("-p", found.head) if found.head else ()
+            message = MESSAGE + "".join(f"\n{UNFILTERED}{name}" for name in self.unfiltered)
+            sha = (
+                await git(where.top, *QUIET, "commit-tree", tree, *parent, env=IDENTITY, stdin=message.encode())
+            ).strip()
+        note = " ".join(self.notes) or None
+        return Snapshot(sha, tree, found.head, found.branch, bool(found.lines), note)
+
+    async def _index(self, where: Place, env: dict[str, str], paths: list[str], *how: str) -> None:
+        """Brings paths in the index to what is on disk; leaves out what cannot be read."""
+        while paths:
+            stdin = listed(paths)
+            try:
+                await git(where.top, *self.quiet, "update-index", *how, "-z", "--stdin", env=env, stdin=stdin)
+                return
+            except GitFailed as error:
+                if self.without_filter(error):
+                    continue
+                found = _NOT_READ.search(error.message)
+                if found is None or found[1] not in paths or len(self.left_out) == MOST_SKIPPED:
+                    raise
+                self.left_out.append(found[1])
+                paths = [one for one in paths if one != found[1]]
+
+
+def listed(paths: list[str]) -> bytes:
+    """Paths for git to read with -z."""
+    return b"".join(os.fsencode(one) + b"\0" for one in paths)
+
+
+def without_filters(names: list[str]) -> tuple[str, ...]:
+    """Settings that turn filters off."""
+    parts = ("required=false", "clean=", "smudge=", "process=")
+    return tuple(word for name in names for part in parts for word in ("-c", f"filter.{name}.{part}"))
+
+
+def _sorted_out(top: str, paths: list[str]) -> tuple[list[str], list[str]]:
+    """Which of the paths are there as files, links or submodules, and which are gone."""
+    changed: list[str] = []
+    gone: list[str] = []
+    links: dict[str, bool] = {"": False}
+
+    def beyond_a_link(folder: str) -> bool:
+        if folder not in links:
+            links[folder] = beyond_a_link(os.path.dirname(folder)) or os.path.islink(os.path.join(top, folder))
+        return links[folder]
+
+    for path in dict.fromkeys(paths):
+        # A folder that became a link: what git knows behind it is gone, even if there is something at its other end.
+        there = not beyond_a_link(os.path.dirname(path)) and os.path.lexists(os.path.join(top, path))
+        (changed if there else gone).append(path)
+    return changed, gone
+
+
+def _size(top: str, paths: list[str]) -> int:
+    size = 0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            size += os.lstat(os.path.join(top, path)).st_size
+    return size
+
+
+def _looks(top: str, found: Scan) -> tuple[object, ...] | None:
+    """What tells whether anything has changed: git's own words, and the times of all that it only names."""
+    if len(found.changed) > MOST_COMPARED:
+        return None
+    facts: list[object] = [found.text]
+    for path in found.changed:
+        try:
+            about = os.lstat(os.path.join(top, path))
+        except OSError:
+            facts.append(None)
+            continue
+        if stat.S_ISDIR(about.st_mode) or max(about.st_ctime_ns, about.st_mtime_ns) > found.at - FRESH:
+            return None
+        facts.append((about.st_ino, about.st_mode, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
+    return tuple(facts)
+
+
+async def _tree_of(path: str, sha: str) -> str:
+    known = _trees(path).get(sha)
+    if known is None:
+        known = (await git(path, "rev-parse", "--verify", f"{sha}^{{tree}}")).strip()
+        _trees(path).clear()
+        _trees(path)[sha] = known
+    return known
+
+
+@lru_cache(256)
+def _trees(_path: str) -> dict[str, str]:
+    """The tree of the commit that a working copy was last seen on; commits never change."""
+    return {}

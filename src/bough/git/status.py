@@ -1,0 +1,123 @@
+"""Where a working copy stands: its branch, what is not committed, and which commits nobody else has. Nothing here
+writes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+import msgspec
+
+from bough.git.places import is_there
+from bough.git.run import GitFailed, git
+from bough.git.text import shown
+
+# What is named of each; the rest is counted.
+NAMED = 100
+
+
+class Files(msgspec.Struct):
+    """What `git status` tells, each path with how it stands; submodules by what is in them too."""
+
+    branch: str | None = None
+    sha: str | None = None
+    upstream: str | None = None
+    ahead: int = 0
+    behind: int = 0
+    changed: list[tuple[str, str]] = []
+    untracked: list[str] = []
+
+
+class Commits(msgspec.Struct):
+    """Commits that are on no other branch and on no remote: the newest ones by sha and subject, and how many."""
+
+    named: list[tuple[str, str]]
+    total: int
+
+
+_WORDS = {"M": "modified", "A": "added", "D": "deleted", "R": "renamed", "C": "copied", "T": "type changed"}
+
+
+async def files(path: str) -> Files:
+    """How the working copy stands; whatever is in a submodule counts."""
+    text = await git(
+        *(path, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=none")
+    )
+    found = Files()
+    parts = iter(text.split("\0"))
+    for part in parts:
+        kind, _, rest = part.partition(" ")
+        if kind == "#":
+            _head(found, rest)
+        elif kind == "1":
+            fields = rest.split(" ", 7)
+            found.changed.append((fields[7], _word(fields[0], fields[1])))
+        elif kind == "2":
+            fields = rest.split(" ", 8)
+            next(parts, None)
+            found.changed.append((fields[8], _word(fields[0], fields[1])))
+        elif kind == "u":
+            found.changed.append((rest.split(" ", 9)[9], "in conflict"))
+        elif kind == "?":
+            found.untracked.append(rest)
+    return found
+
+
+def _head(found: Files, line: str) -> None:
+    name, _, value = line.partition(" ")
+    if name == "branch.oid":
+        found.sha = None if value == "(initial)" else value
+    elif name == "branch.head":
+        found.branch = None if value == "(detached)" else value
+    elif name == "branch.upstream":
+        found.upstream = value
+    elif name == "branch.ab":
+        ahead, _, behind = value.partition(" ")
+        found.ahead, found.behind = int(ahead), -int(behind)
+
+
+def _word(state: str, module: str) -> str:
+    if module.startswith("S") and module != "S...":
+        return "submodule changed"
+    return _WORDS.get(state.replace(".", "")[:1], "changed")
+
+
+async def distance(path: str, other: str) -> tuple[int, int] | None:
+    """How many commits HEAD has that `other` lacks, and the other way round."""
+    with contextlib.suppress(GitFailed, ValueError):
+        told = await git(path, "rev-list", "--left-right", "--count", "--end-of-options", f"HEAD...{other}")
+        ahead, behind = told.split()
+        return int(ahead), int(behind)
+    return None
+
+
+async def own_commits(path: str, branch: str | None, *, remotes_only: bool = False) -> Commits:
+    """The commits of HEAD that only this branch has, or nobody if HEAD is detached; branches of a repository that goes
+    as a whole do not hold them."""
+    held_by = [] if remotes_only else [*([f"--exclude={branch}"] if branch else []), "--branches"]
+    others = [*held_by, "--remotes"]
+    try:
+        total = int(await git(path, "rev-list", "--count", "HEAD", "--not", *others))
+    except GitFailed:
+        # No commit yet.
+        return Commits([], 0)
+    if not total:
+        return Commits([], 0)
+    text = await git(
+        *(path, "log", "-z", f"--max-count={NAMED}", "--no-show-signature", "--format=%H %s"), "HEAD", "--not", *others
+    )
+    lines = [line.partition(" ") for line in text.split("\0") if line]
+    return Commits([(sha, shown(subject)) for sha, _, subject in lines], total)
+
+
+async def submodules(path: str) -> list[str]:
+    """The repositories inside of a working copy that it has as submodules, checked out, these of theirs included."""
+    found: list[str] = []
+    for line in (await git(path, "ls-files", "--stage", "-z")).split("\0"):
+        mode, _, rest = line.partition(" ")
+        if mode != "160000":
+            continue
+        inner = os.path.join(path, rest.partition("\t")[2])
+        if is_there(inner, ".git"):
+            found += [inner, *await submodules(inner)]
+    return found

@@ -1,0 +1,248 @@
+"""Worktrees as git knows them: listing, adding and removing them, and which branch is meant. What a worktree is to
+sessions, and when one may go, is `bough.core`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from bough.errors import Conflict, Invalid
+from bough.git.places import is_there, real, relative
+from bough.git.run import GitFailed, git
+
+# Checking out a very large repository, hooks included.
+ADD_WITHIN = 600.0
+LONGEST_BRANCH = 244
+_GLOB = re.compile(r"([\\*?\[\]])")
+
+
+class Entry(msgspec.Struct):
+    """One line of `git worktree list`."""
+
+    path: str
+    sha: str | None = None
+    branch: str | None = None
+    bare: bool = False
+    locked: str | None = None
+    prunable: bool = False
+
+
+class Branch(msgspec.Struct):
+    """What a branch name turned out to be, and the commit that a worktree of it begins with."""
+
+    name: str
+    kind: Literal["new", "local", "remote"]
+    start: str
+    sha: str
+    base_ref: str | None
+    base_sha: str | None
+
+
+async def common_folder(path: str) -> str:
+    """The folder that all worktrees of a repository share; Conflict for a plain folder."""
+    try:
+        found = (await git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).rstrip("\n")
+    except GitFailed as error:
+        if "not a git repository" not in error.message:
+            raise
+        raise Conflict(
+            "repo_is_plain",
+            f"{path} is no git repository, so it has no worktrees. Run `git init` there first; "
+            "sessions can work in the folder itself.",
+        ) from None
+    return real(found)
+
+
+async def entries(path: str) -> list[Entry]:
+    """All worktrees of the repository that `path` belongs to, the main one first."""
+    found: list[Entry] = []
+    for block in (await git(path, "worktree", "list", "--porcelain", "-z")).split("\0\0"):
+        facts = [line.partition(" ") for line in block.split("\0") if line]
+        if not facts:
+            continue
+        given = {name: value for name, _, value in facts}
+        branch = given.get("branch")
+        found.append(
+            Entry(
+                path=given["worktree"],
+                sha=given.get("HEAD"),
+                branch=branch.removeprefix("refs/heads/") if branch else None,
+                bare="bare" in given,
+                locked=given.get("locked"),
+                prunable="prunable" in given,
+            )
+        )
+    return found
+
+
+async def entry(repo: str, path: str) -> Entry | None:
+    """The worktree at this path, if git knows it; the main one does not count."""
+    meant = real(path)
+    return next((one for one in (await entries(repo))[1:] if real(one.path) == meant), None)
+
+
+async def checked_branch(repo: str, name: str) -> str:
+    """A name that a branch can have, meant literally: no option, no shorthand."""
+    if not name or len(name.encode("utf-8", "replace")) > LONGEST_BRANCH:
+        raise Invalid("bad_branch", f"A branch name has between 1 and {LONGEST_BRANCH} bytes.")
+    if name.startswith("-") or "\0" in name or name in ("HEAD", "@"):
+        raise Invalid("bad_branch", f"{name!r} cannot be the name of a branch.")
+    try:
+        meant = (await git(repo, "check-ref-format", "--branch", name)).rstrip("\n")
+    except (GitFailed, UnicodeEncodeError):
+        meant = ""
+    if meant != name:
+        raise Invalid("bad_branch", f"{name!r} cannot be the name of a branch.")
+    return name
+
+
+async def resolve(repo: str, name: str) -> str | None:
+    """The commit that a name stands for."""
+    if "\0" in name or not name:
+        return None
+    try:
+        return (await git(repo, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")).strip()
+    except (GitFailed, UnicodeEncodeError):
+        return None
+
+
+async def find_branch(repo: str, name: str, base: str | None, default: str | None) -> Branch:
+    """Which branch is meant: one that is there, one that only a remote has, or a new one from `base`."""
+    base_ref = base if base is not None else default
+    base_sha = await resolve(repo, base_ref) if base_ref is not None else None
+    if base is None and base_sha is None:
+        base_ref, base_sha = "HEAD", await resolve(repo, "HEAD")
+    if base is not None and base_sha is None:
+        raise Invalid("bad_base", f"{base!r} is no commit, branch or tag of this repository.")
+    local = await resolve(repo, f"refs/heads/{name}")
+    if local is not None:
+        fork = await _fork_point(repo, base_sha, local)
+        return Branch(name, "local", name, local, base_ref if fork else None, fork or local)
+    remote = await _remote_branch(repo, name)
+    if remote is not None:
+        sha = await resolve(repo, remote)
+        assert sha is not None
+        fork = await _fork_point(repo, base_sha, sha)
+        start = remote.removeprefix("refs/remotes/")
+        return Branch(name, "remote", start, sha, base_ref if fork else None, fork or sha)
+    if base_sha is None:
+        raise Conflict("repo_empty", "This repository has no commit yet that a branch could begin with. Commit first.")
+    return Branch(name, "new", base_sha, base_sha, base_ref, base_sha)
+
+
+async def _fork_point(repo: str, base: str | None, sha: str) -> str | None:
+    """Where a branch left its base."""
+    if base is None:
+        return None
+    with contextlib.suppress(GitFailed):
+        return (await git(repo, "merge-base", base, sha)).strip()
+    return None
+
+
+async def _remote_branch(repo: str, name: str) -> str | None:
+    """The one remote branch of this name; with several the remote of `checkout.defaultRemote`, or origin."""
+    remotes = (await git(repo, "remote")).split("\n")
+    known = set((await git(repo, "for-each-ref", "--format=%(refname)", "refs/remotes")).split("\n"))
+    found = [one for one in remotes if one and f"refs/remotes/{one}/{name}" in known]
+    if len(found) > 1:
+        chosen = "origin"
+        with contextlib.suppress(GitFailed):
+            chosen = (await git(repo, "config", "--get", "checkout.defaultRemote")).strip()
+        if chosen not in found:
+            raise Conflict(
+                "branch_ambiguous",
+                f"Several remotes have a branch {name!r}: {', '.join(found)}. Make it yourself from one of them "
+                "(`git branch --track`), or set checkout.defaultRemote.",
+                remotes=found,
+            )
+        found = [chosen]
+    return f"refs/remotes/{found[0]}/{name}" if found else None
+
+
+async def checked_out_at(repo: str, branch: str) -> str | None:
+    """The worktree, the main one included, that has this branch now."""
+    return next((one.path for one in await entries(repo) if one.branch == branch), None)
+
+
+async def add(repo: str, path: str, branch: Branch | None, sha: str | None = None, hold: int | None = None) -> None:
+    """Makes a worktree at a path that is free: of a branch, or of a commit alone. Hooks run as they do with git."""
+    if branch is None:
+        assert sha is not None
+        how = ["--detach", path, sha]
+    elif branch.kind == "local":
+        how = [path, branch.name]
+    else:
+        track = "--track" if branch.kind == "remote" else "--no-track"
+        how = [track, "-b", branch.name, path, branch.start]
+    held = () if hold is None else (hold,)
+    await git(repo, "worktree", "add", "--quiet", *how, timeout=ADD_WITHIN, hold=held)
+
+
+async def exclude(common: str, top: str, path: str) -> None:
+    """Keeps a worktree inside of a working copy out of its `git status`, without touching anything that is tracked."""
+    inside = relative(path, top)
+    if inside.startswith("..") or "\n" in inside:
+        return
+    with contextlib.suppress(GitFailed):
+        await git(top, "check-ignore", "--quiet", "--no-index", "--", f"{inside}/")
+        return
+    hidden = inside.partition("/")[0] if inside.startswith(".worktrees/") else inside
+    _add_line(Path(common, "info"), "/" + _GLOB.sub(r"\\\1", hidden) + "/")
+
+
+def _add_line(info: Path, line: str) -> None:
+    """Adds a line to `exclude`, unless it is there."""
+    info.mkdir(exist_ok=True)
+    file = info / "exclude"
+    known = file.read_bytes() if file.exists() else b""
+    if os.fsencode(line) not in known.split(b"\n"):
+        with file.open("ab") as writing:
+            writing.write((b"" if not known or known.endswith(b"\n") else b"\n") + os.fsencode(line) + b"\n")
+
+
+async def remove(repo: str, path: str, *, force: bool) -> None:
+    """Takes a worktree away, its folder too, if that is still there; what is ignored in it goes as well."""
+    await git(repo, "worktree", "remove", *(["--force", "--force"] if force else []), path, timeout=ADD_WITHIN)
+
+
+async def delete_branch(repo: str, branch: str, *others: str) -> bool:
+    """Deletes a branch that is checked out nowhere and whose commits other branches, remotes or `others` hold."""
+    tip = await resolve(repo, f"refs/heads/{branch}")
+    if tip is None or await checked_out_at(repo, branch) is not None:
+        return False
+    holders = (f"--exclude={branch}", "--branches", "--remotes", *others)
+    if int(await git(repo, "rev-list", "--count", tip, "--not", *holders)):
+        return False
+    await git(repo, "branch", "--quiet", "-D", "--", branch)
+    return True
+
+
+async def clear(repo: str, path: str) -> bool:
+    """Takes away whatever of a worktree git has begun to make at this path; anything that git does not know stays."""
+    found = await entry(repo, path)
+    if found is None:
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
+        return not is_there(path)
+    if is_there(path):
+        await asyncio.to_thread(shutil.rmtree, path, True)
+    await remove(repo, path, force=True)
+    return True
+
+
+def tidy(path: str, top: str) -> None:
+    """Takes away the empty folders that a worktree leaves above itself, up to `top`."""
+    folder = Path(path).parent
+    while folder != Path(top) and Path(top) in folder.parents:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent

@@ -1,0 +1,10 @@
+DROP INDEX tasks_of_session;
+DROP INDEX sessions_tree;
+ALTER TABLE sessions DROP COLUMN spent;
+ALTER TABLE sessions DROP COLUMN seconds;
+ALTER TABLE sessions DROP COLUMN tokens;
+ALTER TABLE sessions DROP COLUMN turns;
+ALTER TABLE sessions DROP COLUMN depth;
+DROP TABLE trees;
+DROP TABLE asides;
+DROP TABLE callbacks;

@@ -1,0 +1,118 @@
+-- name: add_callback
+-- Writes a child's report down, once.
+INSERT INTO callbacks (id, child_session_id, child_task_id, parent_session_id, parent_task_id, state, reason, text,
+                       created_at, updated_at)
+VALUES (:id, :child_session_id, :child_task_id, :parent_session_id, :parent_task_id, :state, :reason, :text, :now, :now)
+ON CONFLICT (child_task_id) DO NOTHING RETURNING *
+
+-- name: carried
+-- The report that a task of the parent carries is on its way to the agent, or will not be.
+UPDATE callbacks SET state = :state, reason = :reason, updated_at = :now
+WHERE parent_task_id = :task_id AND state = 'queued' RETURNING *
+
+-- name: callbacks_page
+-- Reports, newest first.
+SELECT * FROM callbacks WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+
+-- name: callbacks_count
+-- How many reports a filter leaves.
+SELECT count(*) FROM callbacks WHERE {where}
+
+-- name: add_aside
+-- Notes what an agent is to be told with its next prompt.
+INSERT INTO asides (id, session_id, from_session_id, text, told_task_id, created_at)
+VALUES (:id, :session_id, :from_session_id, :text, NULL, :now) RETURNING *
+
+-- name: tell_asides
+-- A prompt is about to be sent: what waits to be told goes with it.
+UPDATE asides SET told_task_id = :task_id WHERE session_id = :session_id AND told_task_id IS NULL
+
+-- name: told_with
+-- What goes with a prompt.
+SELECT * FROM asides WHERE session_id = :session_id AND told_task_id = :task_id ORDER BY created_at, id
+
+-- name: open_children
+-- How many children of a session have something to do.
+SELECT count(*) FROM sessions c WHERE c.parent_session_id = :id AND c.kind = 'subsession' AND c.status = 'active'
+  AND EXISTS (SELECT 1 FROM tasks t WHERE t.session_id = c.id AND t.ended_at IS NULL)
+
+-- name: live_children
+-- How many children of a session are active.
+SELECT count(*) FROM sessions WHERE parent_session_id = :id AND kind = 'subsession' AND status = 'active'
+
+-- name: size
+-- How many sessions a tree has; those that were put away do not count.
+SELECT count(*) FROM sessions WHERE root_session_id = :root AND NOT archived
+
+-- name: lock
+-- Makes those who would grow one tree at the same time take turns.
+UPDATE sessions SET depth = depth WHERE id = :root
+
+-- name: last_ended
+-- The last task of a session whose turn has ended.
+SELECT * FROM tasks WHERE session_id = :session_id AND ended_at IS NOT NULL AND sent_attempt > 0
+ORDER BY ended_at DESC, position DESC LIMIT 1
+
+-- name: last_sent
+-- The task whose prompt the session's agent was sent last.
+SELECT id FROM tasks WHERE session_id = :session_id AND sent_attempt > 0 ORDER BY started_at DESC, position DESC LIMIT 1
+
+-- name: last_words
+-- What the agent said last in a task.
+SELECT * FROM messages WHERE task_id = :task_id AND role = 'agent' ORDER BY position DESC LIMIT :limit
+
+-- name: of_tree
+-- Every session of a tree, as it was opened.
+SELECT * FROM sessions WHERE root_session_id = :root ORDER BY created_at, id
+
+-- name: below
+-- A session and all that hangs below it, deepest last.
+WITH RECURSIVE below (id, level) AS (
+    SELECT s.id, 0 FROM sessions s WHERE s.id = :id
+    UNION
+    SELECT c.id, b.level + 1 FROM sessions c JOIN below b
+        ON c.parent_session_id = b.id OR (c.forked_from_session_id = b.id AND c.parent_session_id IS NULL)
+)
+SELECT s.* FROM sessions s JOIN (SELECT id, max(level) AS level FROM below GROUP BY id) b ON b.id = s.id
+ORDER BY b.level, s.created_at, s.id
+
+-- name: used
+-- What a tree has used; a session that tells no cost has cost nothing that we know of.
+SELECT count(*) AS sessions, coalesce(sum(turns), 0) AS turns, coalesce(sum(tokens), 0) AS tokens,
+       coalesce(sum(spent), 0) AS cost, coalesce(sum(seconds), 0) AS seconds
+FROM sessions WHERE root_session_id = :root
+
+-- name: count_turn
+-- A turn has ended: what it used counts.
+UPDATE sessions SET turns = turns + 1, tokens = tokens + :tokens, seconds = seconds + :seconds, spent = spent + :cost
+WHERE id = :id
+
+-- name: budget
+-- The budget of a tree.
+SELECT * FROM trees WHERE root_session_id = :root
+
+-- name: set_budget
+-- Gives a tree a budget, or another one, counted from now.
+INSERT INTO trees (root_session_id, max_tokens, max_cost, max_turns, max_minutes, base_tokens, base_cost, base_turns,
+                   base_seconds, attended_at, created_at, updated_at)
+VALUES (:root, :max_tokens, :max_cost, :max_turns, :max_minutes, :base_tokens, :base_cost, :base_turns, :base_seconds,
+        :now, :now, :now)
+ON CONFLICT (root_session_id) DO UPDATE SET max_tokens = :max_tokens, max_cost = :max_cost, max_turns = :max_turns,
+    max_minutes = :max_minutes, base_tokens = :base_tokens, base_cost = :base_cost, base_turns = :base_turns,
+    base_seconds = :base_seconds, updated_at = :now
+RETURNING *
+
+-- name: attend
+-- A person has said that a tree may go on by itself.
+INSERT INTO trees (root_session_id, base_tokens, base_cost, base_turns, base_seconds, attended_at, created_at, updated_at)
+VALUES (:root, 0, 0, 0, 0, :now, :now, :now)
+ON CONFLICT (root_session_id) DO UPDATE SET attended_at = :now, updated_at = :now
+
+-- name: unattended
+-- How many turns agents have caused in a tree since a person last spoke there or let it go on.
+SELECT count(*) FROM tasks t JOIN sessions s ON s.id = t.session_id
+WHERE s.root_session_id = :root AND t.source_session_id IS NOT NULL AND t.started_at IS NOT NULL
+  AND t.created_at > coalesce((
+      SELECT max(p.created_at) FROM tasks p JOIN sessions r ON r.id = p.session_id
+      WHERE r.root_session_id = :root AND p.source_session_id IS NULL), '')
+  AND t.started_at > coalesce((SELECT attended_at FROM trees WHERE root_session_id = :root), '')

@@ -1,0 +1,116 @@
+"""What befalls a real agent in tests: its processes are killed, its commands are looked for. What Bough makes of that is
+left to the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Mapping
+from pathlib import Path
+
+import psutil
+
+from bough.agents.keeper import remains
+from bough.agents.keeper.launcher import Keepers
+from bough.testing import client
+from bough.testing.client import Events
+from bough.testing.model.records import Entry
+from bough.testing.model.running import ScriptedModel
+from bough.testing.real.homes import Home
+from bough.testing.server import ServerProcess
+
+from .real import Json, Real
+
+LOOK = 0.03
+"""Seconds between looks at processes and files, which tell nobody of themselves."""
+
+
+@contextlib.asynccontextmanager
+async def behind_server(
+    agent: str,
+    home: Home,
+    model: ScriptedModel,
+    place: Path,
+    repo: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    flags: tuple[str, ...] = (),
+) -> AsyncGenerator[Real]:
+    """As the fixture `real`, with a server that is started otherwise."""
+    server = ServerProcess(place / "data", place / "work", flags, env=home.env | dict(env or {}))
+    async with server, server.client() as person:
+        repo_id = (await person.repo(repo))["id"]
+        yield Real(agent, home, model, server, person, repo, repo_id)
+
+
+async def asked(real: Real, words: str) -> list[Entry]:
+    """What the model was asked with these words in the last prompt; agents also ask it for titles, on their own."""
+    return [entry for entry in await real.model.log() if entry.tools and words in entry.last_user]
+
+
+async def until(holds: Callable[[], bool], what: str) -> None:
+    """Waits for something that nobody tells of."""
+    try:
+        async with asyncio.timeout(client.PATIENCE):
+            while not holds():  # noqa: ASYNC110 - there is nothing to wait on
+                await asyncio.sleep(LOOK)
+    except TimeoutError:
+        raise AssertionError(f"This did not come: {what}.") from None
+
+
+def keepers(real: Real) -> list[str]:
+    """The agents that are up, by their keepers."""
+    return Keepers(real.server.data / "keepers").names()
+
+
+def agent_tree(real: Real) -> list[psutil.Process]:
+    """The processes of the only agent that is up, the commands that it runs among them."""
+    [name] = keepers(real)
+    about = remains.read_about(real.server.data / "keepers" / name)
+    assert about is not None
+    top = psutil.Process(about.agent.pid)
+    return [*top.children(recursive=True), top]
+
+
+def kill(processes: list[psutil.Process]) -> None:
+    """Kills with -9 whatever is left of these."""
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+async def killed(real: Real) -> None:
+    """Kills the only agent that is up, and waits until its keeper has said so."""
+    [name] = keepers(real)
+    kill(agent_tree(real))
+    await until(lambda: remains.read_ended(real.server.data / "keepers" / name) is not None, "the end of the agent")
+
+
+def running_with(mark: str) -> list[int]:
+    """The processes that name this in their command line."""
+    found: list[int] = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if any(mark in word for word in process.cmdline()) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
+
+
+async def start_slow_command(real: Real, session: str, name: str) -> tuple[str, str]:
+    """Has the agent run a command that takes long; gives the task, and the mark by which its processes are known."""
+    mark = real.repo / name
+    task = await real.client.prompt(session, real.deeds.slow_shell(mark=name))
+    await until(mark.exists, f"the command that writes {name}")
+    assert running_with(str(mark))
+    return task, str(mark)
+
+
+async def start_streaming(real: Real, session: str, events: Events, count: int = 200) -> str:
+    """Has the agent stream ticks; gives the task when the first of them has been heard."""
+    task = await real.client.prompt(session, real.deeds.slow(count))
+    await events.until(lambda event: "tick" in str(event["data"]) and _is_spoken(event))
+    return task
+
+
+def _is_spoken(event: Json) -> bool:
+    return event["type"].startswith("message.") and event["data"].get("role", "agent") == "agent"

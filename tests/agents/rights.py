@@ -1,0 +1,152 @@
+"""What agents may do in each permission mode, as one table, and how one sees what they do (P1). Doing it, mode by mode,
+is up to the tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .real import FULL, Real
+from .watching import Seen, watch
+
+RUNS, ASKS, REFUSED = "runs", "asks", "refused"
+
+DEEDS = ("edit", "edit outside", "echo", "command", "command outside", "MCP tool")
+"""What is tried. Codex knows one more: a command that asks to leave the sandbox. With FULL, the web is tried too."""
+ESCALATED, FETCH = "command, escalated", "web fetch"
+
+# The rule: what a mode grants runs, the rest is asked about, and in `plan` nothing happens at all.
+GRANTED: dict[str, tuple[str, ...]] = {
+    "plan": (),
+    "default": (),
+    "ask": (),
+    "acceptEdits": ("edit",),
+    "auto": ("edit", "echo", "command"),
+    "on-failure": ("edit", "echo", "command"),
+    "bypassPermissions": (*DEEDS, ESCALATED, FETCH),
+    "allow-all": (*DEEDS, ESCALATED, FETCH),
+}
+CORE = ("plan", "default", "acceptEdits", "auto", "bypassPermissions")
+MODES = tuple(GRANTED) if FULL else CORE
+ASKING = ("default", "ask", "acceptEdits", "auto", "on-failure")
+
+# Where an agent is coarser than the rule. Agent → deed → modes → what it does instead.
+Coarser = dict[str, list[tuple[tuple[str, ...], str]]]
+COARSER: dict[str, Coarser] = {
+    "claude-code": {},
+    "codex": {
+        # Without a sandbox that can be written there is nothing that a command could do: it runs, and fails at that.
+        "echo": [(("plan", "default", "ask", "acceptEdits"), RUNS)],
+        "command": [(("default", "ask", "acceptEdits"), REFUSED)],
+        # The sandbox stays in every mode, also when nobody is asked.
+        "command outside": [(tuple(GRANTED), REFUSED)],
+        "edit outside": [(("bypassPermissions", "allow-all"), REFUSED)],
+        ESCALATED: [(("bypassPermissions", "allow-all"), REFUSED)],
+    },
+    "gemini": {
+        # Its list of harmless commands counts more than being told to ask.
+        "echo": [(("default", "ask", "acceptEdits"), RUNS)],
+        # Its file tools know no files outside the folder.
+        "edit outside": [(tuple(GRANTED), REFUSED)],
+        "command": [(("auto", "on-failure"), ASKS)],
+    },
+    "opencode": {
+        # It has no sandbox, and does not know which commands stay in the folder.
+        "echo": [(("auto", "on-failure"), ASKS)],
+        "command": [(("auto", "on-failure"), ASKS)],
+    },
+    # They ask for everything but reading, and Bough answers.
+    "copilot": {"echo": [(("auto", "on-failure"), ASKS)], "command": [(("auto", "on-failure"), ASKS)]},
+    "qwen": {
+        "echo": [(("plan", "default", "ask", "acceptEdits"), RUNS)],
+        "command": [(("auto", "on-failure"), ASKS)],
+    },
+}
+
+
+def expected(agent: str, mode: str, deed: str) -> str:
+    """What becomes of a deed in a mode."""
+    for modes, outcome in COARSER[agent].get(deed, []):
+        if mode in modes:
+            return outcome
+    if mode == "plan":
+        return REFUSED
+    return RUNS if deed in GRANTED[mode] else ASKS
+
+
+@dataclass
+class Trial:
+    """A deed, ready to be done once, and how one sees that it was."""
+
+    prompt: str
+    done: Callable[[Seen], bool]
+
+
+class Trials:
+    """Makes each deed anew each time, so that no trace of one is taken for another's."""
+
+    def __init__(self, real: Real, place: Path, web: str = "") -> None:
+        self._real = real
+        self._place = place
+        self._web = web
+        self._count = 0
+
+    def of(self, deed: str) -> Trial:
+        self._count += 1
+        mark = f"mark{self._count}"
+        deeds, inside, outside = self._real.deeds, self._real.repo / mark, self._place / mark
+        if deed == "edit":
+            return Trial(deeds.write(mark), lambda _: inside.exists())
+        if deed == "edit outside":
+            return Trial(deeds.write(str(outside)), lambda _: outside.exists())
+        if deed == "echo":
+            return Trial(deeds.echo(mark), lambda seen: mark in seen.said)
+        if deed == "command":
+            return Trial(deeds.shell_write(mark), lambda _: inside.exists())
+        if deed == "command outside":
+            return Trial(deeds.shell_outside(outside), lambda _: outside.exists())
+        if deed == ESCALATED:
+            return Trial(deeds.shell_outside(outside, escalate=True), lambda _: outside.exists())
+        if deed == "MCP tool":
+            return Trial(deeds.mcp("far", text=mark), lambda seen: f"SHOUTED[http]: {mark.upper()}" in seen.said)
+        return Trial(fetch(self._real.agent, f"{self._web}/{mark}"), lambda seen: "There is no tool" not in seen.said)
+
+
+def fetch(agent: str, url: str) -> str:
+    """Looks at a page. Claude and Gemini refuse addresses of this machine, but only after they have asked."""
+    given = {
+        "claude-code": ("WebFetch", {"url": url, "prompt": "What is there?"}),
+        "gemini": ("web_fetch", {"prompt": f"What is at {url} ?"}),
+        "opencode": ("webfetch", {"url": url, "format": "text"}),
+    }
+    tool, arguments = given[agent]
+    return f"[[tool {tool} {json.dumps(arguments)}]]"
+
+
+def tried(agent: str) -> list[str]:
+    """The deeds that an agent is tried with; MCP servers come last, since some agents need a while to reach them."""
+    more = [ESCALATED] if agent == "codex" else []
+    web = [FETCH] if FULL and agent in ("claude-code", "gemini", "opencode") else []
+    return [*DEEDS[:-1], *more, *web, DEEDS[-1]]
+
+
+async def outcome(real: Real, session: str, trials: Trials, deed: str) -> str:
+    """What becomes of a deed: it is denied when it is asked about, and then tried once more and allowed."""
+    seen, done = await _attempt(real, session, trials.of(deed), "deny")
+    assert not (seen.asked and done), f"done although it was denied: {seen}"
+    if not seen.asked:
+        return RUNS if done else REFUSED
+    seen, done = await _attempt(real, session, trials.of(deed), "allow")
+    assert seen.asked, f"asked at first, and then not: {seen}"
+    return ASKS if done else f"asks, and does not do it: {seen.said}"
+
+
+async def _attempt(real: Real, session: str, trial: Trial, decision: str) -> tuple[Seen, bool]:
+    seen = await watch(real, session, trial.prompt, decision)
+    if seen.task["attempt"] > 1:
+        # Its death was noticed only by the prompt; another one was told to go on, which is no script.
+        seen = await watch(real, session, trial.prompt, decision)
+    assert seen.task["status"] != "failed", seen
+    return seen, trial.done(seen)

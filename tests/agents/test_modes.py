@@ -1,0 +1,110 @@
+"""P1, P3: what each agent does in each permission mode: which deeds run unasked, which are asked about, which are
+refused; and people's own rules and choices, which hold in every mode. Changing modes is `test_switching`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from .real import Real
+from .rights import MODES, Trials, expected, outcome, tried
+from .table import Record
+from .watching import pending, watch
+
+
+@contextlib.asynccontextmanager
+async def listening() -> AsyncGenerator[str]:
+    """The address of a server that answers every request with an empty page."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_mode_grants_what_it_says(real: Real, http_tools: str, place: Path, mode: str, record: Record) -> None:
+    """P1: nothing runs unasked that the mode does not grant, nothing is asked that it does, and a no is a no."""
+    known = await real.client.post("/api/mcp-servers", {"name": "far", "transport": "http", "url": http_tools})
+    session = await real.session(permissionMode=mode, mcpServerIds=[known["id"]])
+    found: dict[str, str] = {}
+    async with listening() as web:
+        trials = Trials(real, place, web)
+        for deed in tried(real.agent):
+            found[deed] = await outcome(real, session, trials, deed)
+            record(f"{mode}: {deed}", found[deed])
+    assert found == {deed: expected(real.agent, mode, deed) for deed in found}
+    assert await pending(real) == []
+    assert (await real.client.get(f"/api/sessions/{session}"))["permissionMode"] == mode
+
+
+async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
+    """P3: what a person's rule denies is denied also in modes in which the agent would not ask; the agent hears why."""
+    note = "Leave that to us."
+    await real.client.post("/api/policy/rules", {"effect": "deny", "command": "touch*", "note": note})
+    await real.client.post("/api/policy/rules", {"effect": "deny", "path": "secret*", "note": note})
+    deeds, repo = real.deeds, real.repo
+    session = await real.session(permissionMode="acceptEdits")
+    for mode in ("acceptEdits", "auto", "bypassPermissions"):
+        await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": mode})
+        command = f"touch {mode}.command"
+        for prompt, file in (
+            (deeds.shell(command, escalate=True), f"{mode}.command"),
+            (deeds.write(f"secret.{mode}"), f"secret.{mode}"),
+        ):
+            seen = await watch(real, session, prompt, "allow")
+            assert [(one["decidedBy"]["kind"], note in one["reason"]) for one in seen.refused] == [("policy", True)]
+            assert (seen.asked, (repo / file).exists()) == ([], False)
+        # The reason goes with the next prompt; what no rule is about is as free as ever.
+        seen = await watch(real, session, deeds.write(f"open.{mode}"), "deny")
+        assert (seen.asked, (repo / f"open.{mode}").exists()) == ([], True)
+        sent = msgspec.json.encode((await real.model.last()).body).decode()
+        assert "denied by policy" in sent and note in sent
+    if real.agent == "codex":
+        # Everything is allowed that its sandbox lets through; what asks to leave it is not.
+        seen = await watch(real, session, deeds.shell_outside(repo.parent / "outside", escalate=True), "deny")
+        assert (len(seen.asked), (repo.parent / "outside").exists()) == (1, False)
+    else:
+        seen = await watch(real, session, deeds.shell_write("by-command"), "deny")
+        assert (seen.asked, (repo / "by-command").exists()) == ([], True)
+    assert await pending(real) == []
+    record("people's deny rules in acceptEdits, auto, bypassPermissions", "hold")
+
+
+async def test_always_is_remembered_by_bough_alone(real: Real, record: Record) -> None:
+    """P3: *always* is told to the agent as once; Bough does not ask again for the same, but does for anything else."""
+    deeds, repo = real.deeds, real.repo
+    session = await real.session(permissionMode="default")
+    same, other = repo / "same", repo / "other"
+    for prompt, another in (
+        (deeds.write(same.name), deeds.write(other.name)),
+        (deeds.shell_write(same.name, escalate=True), deeds.shell_write(other.name, escalate=True)),
+    ):
+        seen = await watch(real, session, prompt, "allow_always")
+        assert (len(seen.asked), same.exists()) == (1, True)
+        kinds = {option["optionId"]: option["kind"] for option in seen.asked[0]["options"]}
+        told = await real.client.get(f"/api/approvals/{seen.asked[0]['id']}")
+        assert (told["decision"], kinds[told["optionId"]]) == ("allow_always", "allow_once")
+        same.unlink()
+        seen = await watch(real, session, prompt, "deny")
+        assert (seen.asked, same.exists()) == ([], True)
+        same.unlink()
+        seen = await watch(real, session, another, "deny")
+        assert (len(seen.asked), other.exists()) == (1, False)
+    memories = [
+        repo / ".claude",
+        repo / ".qwen",
+        repo / ".gemini",
+        real.server.data / "homes/codex/rules/default.rules",
+    ]
+    assert [path for path in memories if path.exists()] == []
+    assert await pending(real) == []
+    record("*always*", "once for the agent, remembered by Bough")

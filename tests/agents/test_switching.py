@@ -1,0 +1,84 @@
+"""P2: a session's mode holds from the next prompt on, whatever has become of the agent and the server meanwhile; and an
+agent that changes its mode itself gets nothing by it that no person has allowed. The modes themselves are `test_modes`.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from .mishaps import agent_tree, kill
+from .real import Real
+from .rights import Trials, expected, outcome
+from .table import Record
+from .watching import pending, watch
+
+
+async def patch(real: Real, session: str, mode: str) -> None:
+    await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": mode})
+
+
+async def mode_of(real: Real, session: str) -> str:
+    return (await real.client.get(f"/api/sessions/{session}"))["permissionMode"]
+
+
+async def test_a_new_mode_holds_from_the_next_prompt_on(real: Real, place: Path, record: Record) -> None:
+    """P2: up and down through the modes in one session, each in force at once."""
+    session = await real.session(permissionMode="default")
+    trials = Trials(real, place)
+    for mode in ("default", "plan", "acceptEdits", "bypassPermissions", "default"):
+        await patch(real, session, mode)
+        for deed in ("edit", "command"):
+            assert await outcome(real, session, trials, deed) == expected(real.agent, mode, deed), (mode, deed)
+    assert await pending(real) == []
+    record("a mode that is changed", "holds from the next prompt on")
+
+
+async def test_a_mode_outlives_agent_and_server(real: Real, place: Path, record: Record) -> None:
+    """P2: after a kill -9 the mode is what the session says now, not what the agent remembers."""
+    session = await real.session(permissionMode="bypassPermissions")
+    trials = Trials(real, place)
+
+    async def is_as(mode: str) -> None:
+        assert await outcome(real, session, trials, "edit") == expected(real.agent, mode, "edit")
+
+    await is_as("bypassPermissions")
+    kill(agent_tree(real))
+    await patch(real, session, "default")
+    await is_as("default")
+    await patch(real, session, "bypassPermissions")
+    await is_as("bypassPermissions")
+    await real.server.stop(signal.SIGKILL)
+    await real.server.start()
+    async with real.server.client() as client:
+        real = replace(real, client=client)
+        await patch(real, session, "default")
+        await is_as("default")
+        await patch(real, session, "plan")
+        kill(agent_tree(real))
+        await is_as("plan")
+        assert await pending(real) == []
+    record("the mode after kill -9 of agent or server", "is set again")
+
+
+@pytest.mark.only("claude-code")
+async def test_leaving_plan_is_asked(real: Real, record: Record) -> None:
+    """P2: an agent that wants to leave plan needs a person, and is in the mode that asks then."""
+    session, file = await real.session(permissionMode="plan"), real.repo / "planned"
+    leave = f"[[tool ExitPlanMode {json.dumps({'plan': 'Write a file.'})}]]"
+    seen = await watch(real, session, f"{leave} {real.deeds.write(file.name)}", "deny")
+    assert [one["toolKind"] for one in seen.asked] == ["switch_mode"]
+    assert (await mode_of(real, session), file.exists()) == ("plan", False)
+    seen = await watch(real, session, real.deeds.write(file.name), "allow")
+    assert (seen.asked, len(seen.refused), file.exists()) == ([], 1, False)
+    seen = await watch(real, session, f"{leave} {real.deeds.write(file.name)}", "allow")
+    assert [one["toolKind"] for one in seen.asked] == ["switch_mode", "edit"]
+    assert (seen.refused, await mode_of(real, session), file.exists()) == ([], "default", True)
+    seen = await watch(real, session, real.deeds.write("later"), "deny")
+    assert (len(seen.asked), (real.repo / "later").exists()) == (1, False)
+    assert await pending(real) == []
+    record("leaving plan by itself", "asks; then in default")

@@ -1,0 +1,277 @@
+"""`bough agents`: how agents stand, in words, and a real handshake with good ones and bad ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from cli_program import Cli, Result, bough, run_here
+
+from bough.model.session import MODES
+from bough.testing.server import Running
+
+LOGIN = """
+from bough.testing.agents.speech import answer, messages, say
+for message in messages():
+    if message["method"] == "session/new":
+        say(id=message["id"], error={"code": -32000, "message": "Authentication required"})
+    else:
+        answer(message)
+"""
+STUBBORN = """
+from bough.testing.agents.speech import SESSION, answer, messages, say
+choices = [{"value": "free", "name": "Free"}, {"value": "plan", "name": "Plan"}]
+option = {"id": "mode", "name": "Mode", "type": "select", "currentValue": "free", "options": choices}
+for message in messages():
+    if message["method"] in ("session/new", "session/set_config_option"):
+        say(id=message["id"], result={"sessionId": SESSION, "configOptions": [option]})
+    else:
+        answer(message)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to start agents in; data and home are the test's own."""
+    monkeypatch.setenv("BOUGH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    work = tmp_path / "cwd"
+    work.mkdir()
+    return work
+
+
+def describe(tmp_path: Path, name: str, command: list[str], more: str = "") -> None:
+    (tmp_path / "data" / "agents").mkdir(parents=True, exist_ok=True)
+    text = f'title = "{name.title()}"\ncommand = {json.dumps(command)}\n{more}'
+    (tmp_path / "data" / "agents" / f"{name}.toml").write_text(text, "utf-8")
+
+
+def misbehaving(tmp_path: Path, name: str, more: str = "") -> None:
+    describe(tmp_path, name, ["{python}", "-m", f"bough.testing.agents.{name}"], more)
+
+
+def written(tmp_path: Path, name: str, program: str, more: str = "") -> None:
+    (tmp_path / f"{name}.py").write_text(program, "utf-8")
+    describe(tmp_path, name, ["{python}", str(tmp_path / f"{name}.py")], more)
+
+
+def tried(folder: Path, name: str, *more: str) -> Result:
+    """The test of an agent, of which nothing is left afterwards."""
+    result = run_here(["agents", "test", name, "--cwd", str(folder), *more])
+    assert [one.pid for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(folder)] == []
+    return result
+
+
+def seen(folder: Path, name: str, *more: str) -> tuple[int, dict[str, Any]]:
+    result = tried(folder, name, "--json", *more)
+    return result.code, json.loads(result.out)
+
+
+# Agents that work
+
+
+@pytest.mark.parametrize("name", ["demo", "terminal"])
+def test_a_handshake_with_our_own(folder: Path, name: str) -> None:
+    """C1, L4: without a server or a key, and without a prompt: what the agent can, and that it takes its mode."""
+    code, trial = seen(folder, name, "--mode", "plan")
+    assert (code, trial["error"], trial["protocol"]) == (0, None, 1)
+    assert (trial["mode"], trial["modeTaken"], trial["initialMode"]) == ("plan", True, "default")
+    assert set(trial["modes"]) == set(MODES)
+    assert trial["capabilities"]["load"] is True and trial["answer"] is None
+    assert [step["name"] for step in trial["steps"]] == [
+        "prepare",
+        "start",
+        "initialize",
+        "session/new",
+        "mode",
+        "end",
+    ]
+    told = tried(folder, name)
+    assert (told.code, told.err) == (0, "")
+    assert "acceptEdits → acceptEdits: taken" in told.out and told.out.endswith(" works.\n")
+
+
+def test_a_prompt_is_sent_only_if_there_is_one(folder: Path, tmp_path: Path) -> None:
+    """C1: the answer is printed, and what the agent asks for is refused, once only."""
+    heard = tmp_path / "heard"
+    describe(tmp_path, "wants", ["{python}", "-m", "bough.testing.agents.wants", str(heard)])
+    assert (tried(folder, "wants").code, heard.exists()) == (0, False)
+    said = tried(folder, "wants", "--prompt", json.dumps({"call": {"title": "Remove it all", "kind": "execute"}}))
+    assert said.code == 0 and "(no text)" in said.out
+    assert said.err == "Refused: Remove it all\n"
+    assert json.loads(heard.read_text().splitlines()[-1]) == {"answer": "no"}
+    code, trial = seen(folder, "demo", "--prompt", "[[say hello]] [[run touch made]]", "--mode", "default")
+    assert (code, trial["stopReason"]) == (0, "end_turn")
+    assert "hello" in trial["answer"] and len(trial["refused"]) == 1
+    assert not (folder / "made").exists()
+
+
+def test_what_the_catalog_knows_better(folder: Path, tmp_path: Path) -> None:
+    """C1, P1: capabilities are shown as corrected, and a session's folder that restricts the agent is told of."""
+    more = '[modes]\nplan = "plan"\n[corrections]\nload = false\nstdio = false\n[repository]\nrestrict = [".env"]\n'
+    describe(tmp_path, "corrected", ["{python}", "-m", "bough.agents.demo"], more)
+    (folder / ".env").write_text("X=1")
+    code, trial = seen(folder, "corrected")
+    assert code == 0
+    assert (trial["capabilities"]["load"], trial["capabilities"]["stdio"]) == (False, False)
+    assert trial["capabilities"]["resume"] is True
+    assert (trial["mode"], trial["modeTaken"]) == ("", None)
+    assert ".env" in trial["notices"][0]
+
+
+# Agents that do not
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "sentence"),
+    [
+        ("exits_at_once", "agent_gone", "ended with code 3: no credentials: run `agent login` first"),
+        ("refuses", "agent_refused", "refused initialize: state runtime failed (-32603)"),
+        ("other_version", "agent_protocol", "of the Agent Client Protocol, Bough speaks version 1"),
+        ("silent", "agent_timeout", "did not answer initialize within 0.3 s."),
+        ("never_exits", "", ""),
+        ("leaves_children", "", ""),
+    ],
+)
+def test_a_bad_agent_is_a_sentence(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str, sentence: str
+) -> None:
+    """C1, L4: exit 1, what went wrong, and what to do next; whatever it does, nothing of it is left."""
+    misbehaving(tmp_path, name)
+    if name == "silent":
+        monkeypatch.setenv("BOUGH_INITIALIZE_TIMEOUT", "0.3")
+    if not code:
+        assert tried(folder, name).code == 0
+        return
+    said = tried(folder, name)
+    assert said.code == 1 and sentence in said.err
+    by_hand = f"Start it by hand to see what it says: {sys.executable} -m bough.testing.agents.{name}\n"
+    assert said.err.endswith(by_hand)
+    failed, trial = seen(folder, name)
+    assert (failed, trial["error"]["code"]) == (1, code)
+    assert trial["steps"][-1]["name"] == "end"
+
+
+def test_an_agent_that_wants_a_login(folder: Path, tmp_path: Path) -> None:
+    """C1: its own login sentence, after what could be seen before."""
+    written(tmp_path, "shy", LOGIN, '[login]\nenv = ["SHY_KEY_6F1C"]\nhow = "Set SHY_KEY_6F1C."')
+    said = tried(folder, "shy")
+    assert said.code == 1 and "none found. Set SHY_KEY_6F1C." in said.out
+    assert said.err == "Shy is not logged in, or its key was refused. Set SHY_KEY_6F1C.\n"
+    code, trial = seen(folder, "shy")
+    assert (code, trial["error"]["code"], trial["protocol"], trial["loginFound"]) == (1, "agent_login", 1, False)
+
+
+def test_an_agent_that_stays_in_its_mode(folder: Path, tmp_path: Path) -> None:
+    """P2: a mode that is not taken is a failure."""
+    written(tmp_path, "stubborn", STUBBORN, 'mode-option = "mode"\n[modes]\nplan = "plan"')
+    said = tried(folder, "stubborn", "--mode", "plan")
+    assert said.code == 1 and "plan → plan: not taken" in said.out
+    assert "told to work in its mode 'plan' and stays in 'free'" in said.err
+
+
+def test_another_version_may_be_the_reason(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L4: who has another version than the measured one is told so where that may explain it."""
+    program = tmp_path / "bin" / "old-agent"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m bough.testing.agents.other_version "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "bin" / "package.json").write_text('{"version": "0.1.0"}')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    describe(tmp_path, "old", ["old-agent"], '[package]\nnpm = "old-agent"\nversion = "2.0.0"')
+    said = tried(folder, "old")
+    assert said.code == 1 and "0.1.0 (Bough was measured with 2.0.0)" in said.out
+    assert "This is version 0.1.0, and Bough was measured with 2.0.0: bough agents install old" in said.err
+
+
+def test_what_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L4: an agent that is not known, not installed or broken, a folder that is not there, code that is not trusted."""
+    unknown = run_here(["agents", "test", "nobody"])
+    assert unknown.code == 1 and "There is no agent 'nobody'. Known are: claude-code," in unknown.err
+    describe(tmp_path, "absent", ["absent-agent"], 'install = "Get it from a friend."')
+    missing = tried(folder, "absent")
+    assert (missing.code, missing.err) == (
+        1,
+        "The agent absent cannot be started: its command 'absent-agent' was not found. Get it from a friend.\n",
+    )
+    describe(tmp_path, "broken", [], "")
+    broken = run_here(["agents", "test", "broken"])
+    assert broken.code == 1 and "broken.toml names no command" in broken.err
+    gone = run_here(["agents", "test", "demo", "--cwd", str(tmp_path / "gone")])
+    assert gone.code == 1 and "is not there" in gone.err
+    describe(tmp_path, "asks", ["{python}", "-m", "bough.agents.demo"], '[repository]\nask = ["plugin"]')
+    (folder / "plugin").mkdir()
+    (folder / "plugin" / "evil.js").write_text("")
+    untrusted = tried(folder, "asks")
+    assert untrusted.code == 1 and "would run code that this folder brings: plugin/evil.js." in untrusted.err
+    assert run_here(["agents", "test", "demo", "--mode", "wild"]).code == 2
+
+
+# How they stand
+
+
+async def test_the_list_says_how_each_stands(
+    server: Running, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L4, O5: in a few words each, with the command that helps, and which is the default."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "gemini").write_text("#!/bin/sh\n")
+    (programs / "gemini").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    told = (await cli("agents")).out
+    rows = {line.split()[0]: line for line in told.splitlines()}
+    assert rows["NAME"].split() == ["NAME", "TITLE", "STATE", "VERSION", "DEFAULT"]
+    assert " ready " in rows["demo"] and rows["demo"].rstrip().endswith("yes")
+    assert "not installed: bough agents install codex" in rows["codex"]
+    assert "installed, no key found" in rows["gemini"]
+    (programs / "npx").symlink_to(programs / "gemini")
+    assert "through npx, no key found" in (await cli("agents", "show", "codex")).out
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    assert "ready" in (await cli("agents", "show", "gemini")).out
+
+
+async def test_one_agent_and_all_modes(server: Running, cli: Cli) -> None:
+    """P1, O5: what each mode means to an agent, and the whole table; options may stand before the command."""
+    shown = (await cli("agents", "show", "claude-code")).out
+    assert "acceptEdits (free): Not Claude's own `auto`, which asks a model." in shown
+    assert all(f"\n{mode} " in shown for mode in MODES)
+    names = server.services.catalog.names()
+    wide = (await bough("agents", "modes", COLUMNS="250")).out.splitlines()
+    assert [line.split()[0] for line in wide[1:]] == list(MODES)
+    assert wide[0].split() == ["MODE", *(name.upper() for name in names)]
+    narrow = (await bough("agents", "modes", COLUMNS="60")).out.splitlines()
+    assert len(narrow) == len(MODES) * (1 + len(names)) and narrow[0].strip() == MODES[0]
+    assert "…" not in "".join([*wide, *narrow])
+    agents = (await server.client.get("/api/agents"))["agents"]
+    one = json.loads((await cli("agents", "--json", "show", "codex")).out)
+    assert one == next(agent for agent in agents if agent["name"] == "codex")
+    every = json.loads((await cli("agents", "modes", "--json")).out)["agents"]
+    assert {row["name"]: row["modes"] for row in every} == {row["name"]: row["modes"] for row in agents}
+    unknown = await cli("agents", "show", "nobody")
+    assert unknown.code == 1 and "Known are: " in unknown.err
+
+
+def test_doctor_uses_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O5: what is there by how it stands; while nothing real is ready, what to do about it."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+
+    def agents() -> dict[str, str]:
+        (check,) = [one for one in json.loads(run_here(["doctor", "--json"]).out)["checks"] if one["name"] == "agents"]
+        return check
+
+    assert agents()["state"] == "warning" and "bough agents install NAME" in agents()["fix"]
+    (programs / "gemini").write_text("#!/bin/sh\n")
+    (programs / "gemini").chmod(0o755)
+    assert "installed, no key found: gemini" in agents()["text"] and "Set GEMINI_API_KEY" in agents()["fix"]
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    assert agents()["state"] == "ok" and agents()["text"] == "ready: demo, gemini, terminal"

@@ -1,0 +1,176 @@
+"""`bough agents install`: the system's own npm, with a registry of the test's on loopback."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import shutil
+import sys
+import tarfile
+import threading
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_program import run_here
+
+needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+
+
+class Registry(ThreadingHTTPServer):
+    """Has one package, which is an agent: the demo agent under another name."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.asked: list[str] = []
+        self.engine = ">=4"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def manifest(self) -> dict[str, Any]:
+        about = {"name": "tiny-agent", "version": "1.2.3", "bin": {"tiny-agent": "run.sh"}}
+        return {**about, "engines": {"node": self.engine}}
+
+    def tarball(self) -> bytes:
+        program = f"#!/bin/sh\nexec {sys.executable} -m bough.agents.demo\n"
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+            for name, text in (("package.json", json.dumps(self.manifest())), ("run.sh", program)):
+                entry = tarfile.TarInfo(f"package/{name}")
+                entry.size, entry.mode = len(text), 0o755
+                archive.addfile(entry, io.BytesIO(text.encode()))
+        return packed.getvalue()
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Registry
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        if self.path.endswith(".tgz"):
+            self._send(200, self._tarball)
+        elif self.path == "/tiny-agent":
+            digest = base64.b64encode(hashlib.sha512(self._tarball).digest()).decode()
+            dist = {"tarball": f"{self.server.url}/tiny-agent.tgz", "integrity": f"sha512-{digest}"}
+            version = {**self.server.manifest(), "dist": dist}
+            known = {"name": "tiny-agent", "dist-tags": {"latest": "1.2.3"}, "versions": {"1.2.3": version}}
+            self._send(200, json.dumps(known).encode())
+        else:
+            self._send(404, b"{}")
+
+    @property
+    def _tarball(self) -> bytes:
+        kept: bytes | None = getattr(self.server, "kept", None)
+        if kept is None:
+            kept = self.server.tarball()
+            self.server.kept = kept  # pyright: ignore[reportAttributeAccessIssue]
+        return kept
+
+    def _send(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Registry]:
+    """A registry, and an agent in the catalog that comes from it."""
+    monkeypatch.setenv("BOUGH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "data" / "agents").mkdir(parents=True)
+    (tmp_path / "data" / "agents" / "tiny.toml").write_text(
+        'title = "Tiny"\ncommand = ["tiny-agent"]\n[package]\nnpm = "tiny-agent"\nversion = "1.2.3"\n'
+    )
+    with Registry() as server:
+        monkeypatch.setenv("npm_config_registry", server.url)
+        monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
+        monkeypatch.setenv("npm_config_fetch_retries", "0")
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@needs_npm
+def test_an_agent_is_installed_and_found(registry: Registry, tmp_path: Path) -> None:
+    """O1, L4: npm puts it into the data folder, where it is found and works; a second time nothing is done."""
+    done = run_here(["agents", "install", "tiny"])
+    folder = tmp_path / "data" / "npm" / "tiny"
+    assert (done.code, done.out) == (0, f"Tiny 1.2.3 is installed, in {folder}.\n"), done.err
+    assert done.err == "Tiny 1.2.3 (tiny-agent) …\nTry it with: bough agents test tiny\n"
+    assert "/tiny-agent.tgz" in registry.asked
+    before = list(registry.asked)
+    again = run_here(["agents", "install", "tiny", "tiny", "--json"])
+    (found,) = json.loads(again.out)["installed"]
+    assert (again.code, found["already"], found["version"]) == (0, True, "1.2.3")
+    assert registry.asked == before
+    assert {path.name for path in folder.parent.iterdir()} == {"tiny", ".tiny.lock"}
+    tried = run_here(["agents", "test", "tiny", "--cwd", str(tmp_path), "--json"])
+    assert (tried.code, json.loads(tried.out)["version"]) == (0, "1.2.3")
+
+
+@needs_npm
+def test_a_damaged_one_is_replaced(registry: Registry, tmp_path: Path) -> None:
+    """O1: what is there in another version, or without its program, gives way as a whole."""
+    folder = tmp_path / "data" / "npm" / "tiny"
+    (folder / "node_modules" / "tiny-agent").mkdir(parents=True)
+    (folder / "node_modules" / "tiny-agent" / "package.json").write_text('{"version": "1.2.3"}')
+    (folder / "old").write_text("")
+    assert run_here(["agents", "install", "tiny"]).code == 0
+    assert not (folder / "old").exists() and (folder / "node_modules" / ".bin" / "tiny-agent").exists()
+
+
+@needs_npm
+def test_what_npm_says_is_passed_on(registry: Registry, tmp_path: Path) -> None:
+    """L4: npm's own words if it fails, and nothing is left; a node that is older than the package wants is told of."""
+    file = tmp_path / "data" / "agents" / "tiny.toml"
+    file.write_text(file.read_text().replace("1.2.3", "9.9.9"))
+    failed = run_here(["agents", "install", "tiny", "--json"])
+    assert failed.code == 1 and json.loads(failed.out)["error"]["code"] == "install_failed"
+    assert "npm could not install tiny-agent@9.9.9: " in failed.err and "ETARGET" in failed.err
+    assert {path.name for path in (tmp_path / "data" / "npm").iterdir()} == {".tiny.lock"}
+    file.write_text(file.read_text().replace("9.9.9", "1.2.3"))
+    registry.engine = ">=999.1"
+    warned = run_here(["agents", "install", "tiny"])
+    assert warned.code == 0
+    assert "Tiny asks for Node.js 999.1 or newer; this is " in warned.err
+
+
+def test_without_npm_or_with_an_old_node(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L4: what is missing is named, with what to install; nothing is made."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    missing = run_here(["agents", "install", "tiny"])
+    assert missing.code == 1 and "npm was not found. Install Node.js 22 or newer" in missing.err
+    for name in ("npm", "node"):
+        (programs / name).write_text("#!/bin/sh\necho v12.22.1\n")
+        (programs / name).chmod(0o755)
+    old = run_here(["agents", "install", "tiny", "--json"])
+    assert old.code == 1 and json.loads(old.out)["error"]["code"] == "old_node"
+    assert f"{programs}{os.sep}node is version v12.22.1, which is too old." in old.err
+    assert not (tmp_path / "data" / "npm").exists()
+
+
+def test_what_is_no_package(registry: Registry, tmp_path: Path) -> None:
+    """L4: of several names all are looked at first: one that cannot be installed refuses the whole."""
+    ours = run_here(["agents", "install", "tiny", "demo"])
+    assert (ours.code, ours.err) == (1, "Demo agent comes with Bough.\n")
+    (tmp_path / "data" / "agents" / "mine.toml").write_text(
+        'title = "Mine"\ncommand = ["mine"]\ninstall = "Ask a friend."'
+    )
+    assert run_here(["agents", "install", "mine"]).err == "Mine does not come as an npm package. Ask a friend.\n"
+    assert run_here(["agents", "install", "nobody"]).code == 1
+    assert run_here(["agents", "install"]).code == 2
+    assert registry.asked == []

@@ -1,0 +1,72 @@
+"""docs/agents.md says what the catalog can hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bough.agents.catalog import load_catalog
+from bough.agents.catalog.entry import Corrections, Entry, Home, Login, Mode, Package, Quirks, Repository, Start
+from bough.model.session import MODES
+
+TEXT = (Path(__file__).parents[3] / "docs/agents.md").read_text("utf-8")
+SECTIONS = {
+    "The agent": Entry,
+    "package": Package,
+    "login": Login,
+    "modes": Mode,
+    "start": Start,
+    "home": Home,
+    "repository": Repository,
+    "corrections": Corrections,
+    "quirks": Quirks,
+}
+
+
+def section(title: str) -> str:
+    return TEXT.partition(f"\n### {title}\n")[2].partition("\n#")[0]
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_every_field_is_explained(title: str) -> None:
+    """P1: every table of a description has its section, which names every field and no other."""
+    explained = re.findall(r"^\| `([a-z-]+)` \| \S", section(title), re.MULTILINE)
+    assert sorted(explained) == sorted(field.encode_name for field in msgspec.structs.fields(SECTIONS[title]))
+
+
+def test_the_examples_can_be_loaded(tmp_path: Path) -> None:
+    """P1: the files in the page are ones that the catalog takes."""
+    examples = re.findall(r"```toml\n# [^\n]*/agents/([a-z-]+)\.toml\n(.*?)```", TEXT, re.DOTALL)
+    assert [name for name, _ in examples] == ["mine", "claude-code"]
+    (tmp_path / "agents").mkdir()
+    for name, text in examples:
+        (tmp_path / "agents" / f"{name}.toml").write_text(text, "utf-8")
+    catalog = load_catalog(tmp_path)
+    assert catalog.broken == []
+    mine = catalog.get("mine")
+    assert (mine.title, mine.command, mine.resume) == ("My agent", ["my-agent", "--acp"], True)
+    assert mine.env == {"MY_AGENT_HOME": f"{tmp_path}/my-agent"} and set(mine.modes) <= set(MODES)
+    assert mine.start[mine.mode("bypassPermissions").start].env == {"MY_AGENT_SANDBOX": "off"}
+    assert catalog.get("claude-code").command == ["/opt/claude/claude-agent-acp"]
+
+
+def test_every_mode_of_every_agent_is_in_the_table() -> None:
+    """P1: the mapping is published whole: a row for each mode, in which each agent's own stands."""
+    table = TEXT.partition("<!-- modes -->")[2].partition("<!-- end of modes -->")[0]
+    known = [entry for entry in load_catalog(Path("/nowhere")).entries() if entry.package is not None]
+    for mode in MODES:
+        (row,) = [line for line in table.splitlines() if line.startswith(f"| **`{mode}`** |")]
+        cells = row.strip("| ").split(" | ")[1:]
+        for entry, cell in zip(known, cells, strict=True):
+            assert f"`{entry.mode(mode).mode.rpartition('#')[2]}`" in cell
+            assert (entry.mode(mode).start or "start") in cell or not entry.mode(mode).start
+    for entry in known:
+        assert all(one.note in table for one in map(entry.mode, MODES))
+
+
+def test_there_is_a_place_for_what_was_measured() -> None:
+    """P1: the suite with real agents writes its table there."""
+    assert TEXT.count("<!-- measured -->\n") == TEXT.count("<!-- /measured -->\n") == 1

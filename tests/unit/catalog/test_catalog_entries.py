@@ -1,0 +1,172 @@
+"""The files of the catalog: what they promise about rights, and what becomes of files of the user's."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from bough.agents.catalog import BUILT_IN, Catalog, Entry, load_catalog
+from bough.agents.catalog.entry import Mode
+from bough.errors import Invalid
+from bough.model.session import MODES, RANK
+
+NAMES = sorted(path.stem for path in BUILT_IN.glob("*.toml"))
+BY_RANK = sorted(MODES, key=RANK.__getitem__)
+# Modes of the agents' own that grant more than their names say, or than any of ours: none stands for one of ours.
+NEVER = {
+    "claude-code": {"auto", "dontAsk"},
+    "codex": {"agent", "agent-full-access", "auto"},
+    "gemini": {"autoEdit", "yolo"},
+    "opencode": {"build", "plan"},
+    "qwen": {"auto-edit", "auto", "yolo"},
+    "copilot": {"https://agentclientprotocol.com/protocol/session-modes#autopilot"},
+}
+
+
+def described(tmp_path: Path, name: str) -> Entry:
+    return load_catalog(tmp_path).get(name)
+
+
+def own(tmp_path: Path, name: str, text: str) -> Catalog:
+    """The catalog with a file of the user's."""
+    (tmp_path / "agents").mkdir(exist_ok=True)
+    (tmp_path / "agents" / f"{name}.toml").write_text(text, "utf-8")
+    return load_catalog(tmp_path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mode_has_its_settings(tmp_path: Path, name: str) -> None:
+    """P1: every agent names all eight modes; those of one rank have the same settings, demo and terminal aside."""
+    entry = described(tmp_path, name)
+    assert set(entry.modes) == set(MODES)
+    assert all(entry.mode(mode).mode for mode in MODES)
+    if entry.package is not None:
+        for one in MODES:
+            same = {_settings(entry.mode(other)) for other in MODES if RANK[other] == RANK[one]}
+            assert same == {_settings(entry.mode(one))}
+        assert {mode.mode for mode in map(entry.mode, MODES)}.isdisjoint(NEVER[name])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rank_never_rises(tmp_path: Path, name: str) -> None:
+    """P1: settings that a lower mode has left behind do not come back for a higher one, an agent may be in the mode of
+    its session, and in none that stands only for higher ones; `plan` shares its own mode with no other."""
+    entry = described(tmp_path, name)
+    order = [_settings(entry.mode(mode)) for mode in BY_RANK]
+    changes = [order[0], *(after for before, after in pairwise(order) if after != before)]
+    if entry.package is not None:
+        assert len(changes) == len(set(changes))
+    for wanted in MODES:
+        assert entry.may_be_in(entry.mode(wanted).mode, wanted)
+        granted = {entry.mode(mode).mode for mode in MODES if RANK[mode] <= RANK[wanted]}
+        for higher in {entry.mode(mode).mode for mode in MODES} - granted:
+            assert not entry.may_be_in(higher, wanted)
+    assert entry.mode("plan").mode not in {entry.mode(mode).mode for mode in MODES if mode != "plan"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rules_make_an_agent_ask(tmp_path: Path, name: str) -> None:
+    """P3: while people have rules, every mode above `ask` has the settings of `ask`; lower ones keep theirs."""
+    entry = described(tmp_path, name)
+    for mode in MODES:
+        expected = entry.mode("ask") if RANK[mode] > RANK["ask"] else entry.mode(mode)
+        assert entry.mode(mode, strict=True) == expected
+    assert not entry.may_be_in(entry.mode("bypassPermissions").mode, "plan", strict=True)
+
+
+def test_what_claude_is_told_to_ask_shrinks_with_the_rank(tmp_path: Path) -> None:
+    """P1, P3: Claude Code reads no settings of a repository in any mode, and asks about less only in a higher one."""
+    entry = described(tmp_path, "claude-code")
+    asked: list[set[str]] = []
+    for mode in BY_RANK:
+        options: dict[str, Any] = entry.start[entry.mode(mode).start].meta["claudeCode"]["options"]
+        assert options["settingSources"] == ["user"]
+        assert options["settings"]["useAutoModeDuringPlan"] is False
+        assert options["settings"]["permissions"]["allow"] == ["mcp__bough"]
+        asked.append(set(options["settings"]["permissions"].get("ask", [])))
+    assert all(before >= after for before, after in pairwise(asked))
+    assert {"Bash", "WebFetch", "WebSearch"} == asked[BY_RANK.index("acceptEdits")]
+
+
+def test_what_opencode_is_allowed_grows_with_the_rank(tmp_path: Path) -> None:
+    """P1: OpenCode's agents are ours, each allows what the lower one does, and only the last one everything."""
+    entry = described(tmp_path, "opencode")
+    start = entry.start["default"]
+    agents: dict[str, Any] = start.json_env["OPENCODE_CONFIG_CONTENT"]["agent"]
+    assert set(agents) == {entry.mode(mode).mode for mode in MODES}
+    rules: list[dict[str, str]] = [agents[entry.mode(mode).mode]["permission"] for mode in BY_RANK]
+    allowed = [{name for name, effect in one.items() if effect == "allow"} for one in rules]
+    assert all(before <= after for before, after in pairwise(allowed[:-2]))
+    assert [one["*"] for one in rules] == ["deny", *["ask"] * 5, "allow", "allow"]
+    assert start.env["OPENCODE_DISABLE_PROJECT_CONFIG"] == "1"
+
+
+def _settings(mode: Mode) -> tuple[str, str]:
+    return mode.mode, mode.start
+
+
+# Files of the user's
+
+
+def test_single_fields_of_an_agent_are_changed(tmp_path: Path) -> None:
+    """O1: a file that extends a described agent changes what it names, all the way down, and keeps the rest."""
+    text = 'extends = "claude-code"\ncommand = ["~/claude"]\nenv.X = "1"\nmodes.auto = "default"\nquirks.usage = "call"'
+    entry = own(tmp_path, "claude-code", text).get("claude-code")
+    plain = load_catalog(tmp_path / "nowhere").get("claude-code")
+    assert entry.command == [str(Path.home() / "claude")]
+    assert entry.env == plain.env | {"X": "1"}
+    assert (entry.mode("auto").mode, entry.mode("plan")) == ("default", plain.mode("plan"))
+    assert (entry.quirks.usage, entry.quirks.mode_tools) == ("call", plain.quirks.mode_tools)
+    assert (entry.title, entry.start, entry.package) == (plain.title, plain.start, plain.package)
+    assert entry.origin == str(tmp_path / "agents" / "claude-code.toml")
+
+
+def test_an_extended_agent_can_have_another_name(tmp_path: Path) -> None:
+    """O1: the same under another name stands beside the one that it extends."""
+    catalog = own(tmp_path, "second", 'extends = "demo"\ntitle = "Second"')
+    assert (catalog.get("second").title, catalog.get("demo").title) == ("Second", "Demo agent")
+    assert catalog.get("second").command == catalog.get("demo").command
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("command = [", "does not describe an agent"),
+        ('title = "Mine"', "missing required field `command`"),
+        ('title = "Mine"\ncommand = []', "names no command"),
+        ('title = "Mine"\ncommand = ["x"]\ncolour = 3', "unknown field `colour`"),
+        ('title = "Mine"\ncommand = ["x"]\n[modes]\nfoo = "bar"', "foo"),
+        ('title = "Mine"\ncommand = ["x"]\n[modes]\nplan = {mode = "p", start = "s"}', "has no [start.s]"),
+        ('extends = "nobody"', "extends 'nobody'"),
+        ('extends = ["demo"]', "extends ['demo']"),
+        ('title = "\\u0000"\ncommand = "x"', "Expected `array`"),
+    ],
+)
+def test_a_broken_file_is_known_as_such(tmp_path: Path, text: str, said: str) -> None:
+    """O1: a file that describes no agent is left out, with the reason, which whoever asks for the agent is told."""
+    catalog = own(tmp_path, "mine", text)
+    (broken,) = catalog.broken
+    assert (broken.name, broken.origin) == ("mine", str(tmp_path / "agents" / "mine.toml"))
+    assert said in broken.error
+    with pytest.raises(Invalid) as caught:
+        catalog.get("mine")
+    assert (caught.value.code, caught.value.message) == ("bad_agent_file", broken.error)
+    assert catalog.names() == NAMES
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    """O1: also a file that is not UTF-8 only makes its own agent unknown."""
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "mine.toml").write_bytes(b"\xff\xfe")
+    assert [one.name for one in load_catalog(tmp_path).broken] == ["mine"]
+
+
+def test_every_field_can_be_written(tmp_path: Path) -> None:
+    """O1: what the catalog holds survives being written down and read again: names are those of TOML."""
+    for name in NAMES:
+        entry = described(tmp_path, name)
+        assert msgspec.convert(msgspec.to_builtins(entry), Entry) == entry

@@ -1,0 +1,111 @@
+"""What an agent is started with: whose variables count, what it is told, what it is kept from."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.agents.catalog.entry import Entry, Home, Mode, Repository, Start
+from bough.agents.catalog.start import Prepared, prepare
+from bough.errors import Invalid
+
+
+def entry(**fields: Any) -> Entry:
+    return Entry(name="tiny", title="Tiny", command=[sys.executable, "--acp"], **fields)
+
+
+def prepared(tmp_path: Path, one: Entry, own: dict[str, str] | None = None, mode: Mode | None = None) -> Prepared:
+    cwd = tmp_path / "cwd"
+    cwd.mkdir(exist_ok=True)
+    return prepare(one, tmp_path / "data", str(cwd), mode or Mode(), own or {})
+
+
+def test_whose_variables_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P2: a session's variables go over the server's and the catalog's, but never over those that are about rights."""
+    for name in ("SERVER", "ENTRY", "START", "TINY_HOME", "RESTRICT"):
+        monkeypatch.setenv(name, "server")
+    one = entry(
+        env={"ENTRY": "entry", "BOTH": "entry"},
+        start={"default": Start(env={"START": "start {cwd}"})},
+        home=Home(variable="TINY_HOME", user="~/.tiny"),
+        repository=Repository(restrict=[".tiny"], restrict_env={"RESTRICT": "on"}),
+    )
+    (tmp_path / "cwd" / ".tiny").mkdir(parents=True)
+    (tmp_path / "cwd" / ".tiny" / "settings").write_text("")
+    mine = {"SERVER": "mine", "BOTH": "mine", "START": "mine", "TINY_HOME": "mine", "RESTRICT": "mine"}
+    env = prepared(tmp_path, one, mine).env
+    assert (env["SERVER"], env["ENTRY"], env["BOTH"]) == ("mine", "entry", "mine")
+    assert env["START"] == f"start {tmp_path}/cwd"
+    assert env["TINY_HOME"] == f"{tmp_path}/data/homes/tiny"
+    assert env["RESTRICT"] == "on"
+
+
+def test_what_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P2, L2: our own variables stay with us, and what the catalog hides does not come back through a session."""
+    monkeypatch.setenv("BOUGH_TOKEN", "secret")
+    monkeypatch.setenv("AGENT_MAX_SESSIONS", "3")
+    monkeypatch.setenv("TINY_RIGHTS", "all")
+    monkeypatch.setenv("VISIBLE", "yes")
+    env = prepared(tmp_path, entry(hide=["TINY_RIGHTS"]), {"TINY_RIGHTS": "all", "VISIBLE_TOO": "yes"}).env
+    assert env.keys().isdisjoint({"BOUGH_TOKEN", "AGENT_MAX_SESSIONS", "TINY_RIGHTS"})
+    assert (env["VISIBLE"], env["VISIBLE_TOO"]) == ("yes", "yes")
+
+
+def test_the_start_of_a_mode(tmp_path: Path) -> None:
+    """P1: a mode names its start; one that names none has that called default; marks are filled however deep."""
+    one = entry(
+        start={
+            "default": Start(args=["--careful"], meta={"deep": [{"where": "{cwd}"}]}),
+            "free": Start(args=["--free", "{home}/x"]),
+        },
+        home=Home(files={"x": "y"}),
+    )
+    careful = prepared(tmp_path, one, mode=Mode(mode="a"))
+    assert careful.command == [sys.executable, "--acp", "--careful"]
+    assert careful.meta == {"deep": [{"where": f"{tmp_path}/cwd"}]}
+    free = prepared(tmp_path, one, mode=Mode(mode="b", start="free"))
+    assert free.command[-2:] == ["--free", f"{tmp_path}/data/homes/tiny/x"]
+    assert (free.meta, free.fetched) == ({}, False)
+    assert os.path.exists(free.command[-1])
+
+
+def test_variables_that_hold_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P2: what the user or the session has in them stays, ours wins and comes last."""
+    ours = {"agent": {"a": {"rights": "ask"}}, "dir": "{cwd}", "*": "ask"}
+    one = entry(start={"default": Start(json_env={"TINY_CONFIG": ours})})
+    assert json.loads(prepared(tmp_path, one).env["TINY_CONFIG"]) == ours | {"dir": f"{tmp_path}/cwd"}
+    monkeypatch.setenv(
+        "TINY_CONFIG", '{"*": "allow", "agent": {"a": {"rights": "all", "x": 1}, "b": {}}, "theme": "dark"}'
+    )
+    for own in ({}, {"TINY_CONFIG": os.environ["TINY_CONFIG"]}):
+        config = json.loads(prepared(tmp_path, one, own).env["TINY_CONFIG"])
+        assert config["theme"] == "dark"
+        assert config["agent"] == {"b": {}, "a": {"x": 1, "rights": "ask"}}
+        assert list(config)[-1] == "*" and config["*"] == "ask"
+    with pytest.raises(Invalid, match="TINY_CONFIG does not hold a JSON object") as caught:
+        prepared(tmp_path, one, {"TINY_CONFIG": "[]"})
+    assert caught.value.code == "bad_agent_env"
+
+
+def test_a_repository_that_brings_files(tmp_path: Path) -> None:
+    """P3: people are told why an agent is restricted; without such files nothing is said."""
+    repository = Repository(
+        restrict=[".env"],
+        restrict_env={"TRUST": "no"},
+        restrict_note="It trusts nothing.",
+        restrict_instructions=["AGENTS.md"],
+    )
+    one = entry(start={"default": Start(env={"TRUST": "yes"})}, repository=repository)
+    assert (prepared(tmp_path, one).env["TRUST"], prepared(tmp_path, one).notices) == ("yes", [])
+    (tmp_path / "cwd" / "AGENTS.md").write_text("Be kind.")
+    assert prepared(tmp_path, one).instructions == ""
+    (tmp_path / "cwd" / ".env").write_text("X=1")
+    restricted = prepared(tmp_path, one)
+    assert restricted.env["TRUST"] == "no"
+    assert restricted.notices == ["This repository brings .env for Tiny. It trusts nothing."]
+    assert restricted.instructions.endswith("Be kind.")

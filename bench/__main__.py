@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import uvloop
 
-from bench import crowd, delay, keeper, report, rows, start, storage, stream
+from bench import checkpoints, crowd, delay, keeper, report, rows, start, storage, stream
 
 ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "stream": stream.run,
@@ -20,6 +20,7 @@ ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "rows": rows.run,
     "start": start.run,
     "storage": storage.run,
+    "checkpoints": checkpoints.run,
 }
 
 

@@ -15,9 +15,11 @@ from bough.agents.keeper.launcher import Keepers
 from bough.agents.launcher import Launcher
 from bough.core.approvals import Approvals
 from bough.core.boards import Boards
+from bough.core.branch_places import BranchPlaces
 from bough.core.branching import Branching
 from bough.core.budgets import Budgets
 from bough.core.callbacks import Callbacks
+from bough.core.cascades import Cascades
 from bough.core.changes import Changes
 from bough.core.choices import Choices
 from bough.core.control import Control
@@ -37,7 +39,9 @@ from bough.core.sessions import Sessions
 from bough.core.store import Store
 from bough.core.tasks import Tasks
 from bough.core.transcript import Transcript
+from bough.core.tree import Trees
 from bough.core.upkeep import Upkeep
+from bough.core.waiting import Waiting
 from bough.core.worktree_sessions import WorktreeSessions
 from bough.core.worktrees import Worktrees
 from bough.datafolder import only_one
@@ -93,6 +97,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     """The services, wired to each other."""
     store = Store(db)
     catalog = load_catalog(settings.data_path)
+    store.mute = frozenset(one.name for one in catalog.entries() if not one.quirks.takes_reports)
     hub = Hub(store)
     tasks = Tasks(store, settings)
     lives = Lives(store, hub, settings, catalog, launcher)
@@ -123,9 +128,12 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         restoring=Restoring(store, runner.checkpoints),
         pruning=Pruning(store, settings),
         control=control,
-        branching=Branching(store, settings, catalog),
+        branching=Branching(store, settings, catalog, BranchPlaces(store, worktrees, runner.checkpoints)),
         budgets=Budgets(store),
         callbacks=Callbacks(store),
+        trees=Trees(store),
+        waiting=Waiting(store),
+        cascades=Cascades(store, control, sessions, lives),
         runner=runner,
         scheduler=scheduler,
         upkeep=Upkeep(store, settings, lives),

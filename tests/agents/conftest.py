@@ -20,7 +20,7 @@ from bough.testing.real.packages import CACHE, PACKAGES, chosen, installed
 from bough.testing.repos import git, make_repo
 from bough.testing.server import ServerProcess
 
-from .real import SEED, Real
+from .real import FULL, SEED, Real
 from .table import AGENT, MEASURED, Record, Table
 
 HERE = Path(__file__).parent
@@ -51,7 +51,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "agent" in metafunc.fixturenames:
         wanted = chosen(os.environ.get("AGENTS", ""))
         if (only := metafunc.definition.get_closest_marker("only")) is not None:
-            wanted = [name for name in wanted if name in only.args]
+            # Agents beyond the usual ones are tried when everything is.
+            known = PACKAGES if FULL and not os.environ.get("AGENTS") else wanted
+            wanted = [name for name in known if name in only.args]
         metafunc.parametrize("agent", wanted, indirect=True)
 
 

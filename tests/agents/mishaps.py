@@ -1,5 +1,5 @@
-"""What befalls a real agent in tests: its processes are killed, its commands are looked for. What Bough makes of that is
-left to the tests."""
+"""What befalls a real agent in tests: its processes are killed, its commands are looked for, its server is started in
+other ways. What Bough makes of that is left to the tests."""
 
 from __future__ import annotations
 
@@ -99,7 +99,12 @@ def running_with(mark: str) -> list[int]:
 async def start_slow_command(real: Real, session: str, name: str) -> tuple[str, str]:
     """Has the agent run a command that takes long; gives the task, and the mark by which its processes are known."""
     mark = real.repo / name
-    task = await real.client.prompt(session, real.deeds.slow_shell(mark=name))
+    async with real.client.events(session) as events:
+        task = await real.client.prompt(session, real.deeds.slow_shell(mark=name))
+        # The agent tells of its call at about the time at which the command begins.
+        await events.until(
+            lambda event: event["type"] == "message.created" and "toolCallId" in event["data"]["content"]
+        )
     await until(mark.exists, f"the command that writes {name}")
     assert running_with(str(mark))
     return task, str(mark)

@@ -28,49 +28,46 @@ GRANTED: dict[str, tuple[str, ...]] = {
     "bypassPermissions": (*DEEDS, ESCALATED, FETCH),
     "allow-all": (*DEEDS, ESCALATED, FETCH),
 }
-CORE = ("plan", "default", "acceptEdits", "auto", "bypassPermissions")
-MODES = tuple(GRANTED) if FULL else CORE
-ASKING = ("default", "ask", "acceptEdits", "auto", "on-failure")
+MODES = tuple(GRANTED) if FULL else ("plan", "default", "acceptEdits", "auto", "bypassPermissions")
 
-# Where an agent is coarser than the rule. Agent → deed → modes → what it does instead.
-Coarser = dict[str, list[tuple[tuple[str, ...], str]]]
-COARSER: dict[str, Coarser] = {
+ALL = tuple(GRANTED)
+CAREFUL = ("default", "ask", "acceptEdits")
+FREER = ("auto", "on-failure")
+FREE = ("bypassPermissions", "allow-all")
+
+# Where an agent is coarser than the rule: agent → deed → in which modes, and what becomes of it there.
+COARSER: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     "claude-code": {},
     "codex": {
-        # Without a sandbox that can be written there is nothing that a command could do: it runs, and fails at that.
-        "echo": [(("plan", "default", "ask", "acceptEdits"), RUNS)],
-        "command": [(("default", "ask", "acceptEdits"), REFUSED)],
-        # The sandbox stays in every mode, also when nobody is asked.
-        "command outside": [(tuple(GRANTED), REFUSED)],
-        "edit outside": [(("bypassPermissions", "allow-all"), REFUSED)],
-        ESCALATED: [(("bypassPermissions", "allow-all"), REFUSED)],
+        # Commands run in a sandbox that cannot be written: they do what changes nothing, and fail at the rest unasked.
+        "echo": (("plan", *CAREFUL), RUNS),
+        "command": (CAREFUL, REFUSED),
+        # The sandbox stays in every mode, also when nobody is asked; only what asks to leave it is asked about.
+        "command outside": (ALL, REFUSED),
+        ESCALATED: (FREE, REFUSED),
+        "edit outside": (FREE, REFUSED),
     },
     "gemini": {
         # Its list of harmless commands counts more than being told to ask.
-        "echo": [(("default", "ask", "acceptEdits"), RUNS)],
+        "echo": (CAREFUL, RUNS),
+        # It knows no folder in which commands would be free.
+        "command": (FREER, ASKS),
         # Its file tools know no files outside the folder.
-        "edit outside": [(tuple(GRANTED), REFUSED)],
-        "command": [(("auto", "on-failure"), ASKS)],
+        "edit outside": (ALL, REFUSED),
     },
-    "opencode": {
-        # It has no sandbox, and does not know which commands stay in the folder.
-        "echo": [(("auto", "on-failure"), ASKS)],
-        "command": [(("auto", "on-failure"), ASKS)],
-    },
-    # They ask for everything but reading, and Bough answers.
-    "copilot": {"echo": [(("auto", "on-failure"), ASKS)], "command": [(("auto", "on-failure"), ASKS)]},
-    "qwen": {
-        "echo": [(("plan", "default", "ask", "acceptEdits"), RUNS)],
-        "command": [(("auto", "on-failure"), ASKS)],
-    },
+    # It knows no folder in which commands would be free.
+    "opencode": {"echo": (FREER, ASKS), "command": (FREER, ASKS)},
+    "copilot": {"echo": (FREER, ASKS), "command": (FREER, ASKS)},
+    # It has a list like Gemini's.
+    "qwen": {"echo": (("plan", *CAREFUL), RUNS), "command": (FREER, ASKS)},
 }
 
 
 def expected(agent: str, mode: str, deed: str) -> str:
     """What becomes of a deed in a mode."""
-    for modes, outcome in COARSER[agent].get(deed, []):
-        if mode in modes:
-            return outcome
+    modes, instead = COARSER[agent].get(deed, ((), ""))
+    if mode in modes:
+        return instead
     if mode == "plan":
         return REFUSED
     return RUNS if deed in GRANTED[mode] else ASKS
@@ -87,7 +84,7 @@ class Trial:
 class Trials:
     """Makes each deed anew each time, so that no trace of one is taken for another's."""
 
-    def __init__(self, real: Real, place: Path, web: str = "") -> None:
+    def __init__(self, real: Real, place: Path, web: Web | None = None) -> None:
         self._real = real
         self._place = place
         self._web = web
@@ -111,18 +108,34 @@ class Trials:
             return Trial(deeds.shell_outside(outside, escalate=True), lambda _: outside.exists())
         if deed == "MCP tool":
             return Trial(deeds.mcp("far", text=mark), lambda seen: f"SHOUTED[http]: {mark.upper()}" in seen.said)
-        return Trial(fetch(self._real.agent, f"{self._web}/{mark}"), lambda seen: "There is no tool" not in seen.said)
+        assert self._web is not None
+        return _fetch(self._real.agent, self._web, mark)
 
 
-def fetch(agent: str, url: str) -> str:
-    """Looks at a page. Claude and Gemini refuse addresses of this machine, but only after they have asked."""
-    given = {
+@dataclass
+class Web:
+    """A page on this machine, and what was asked of it."""
+
+    url: str
+    paths: list[str]
+
+
+def _fetch(agent: str, web: Web, mark: str) -> Trial:
+    """Looks at a page."""
+    url = f"{web.url}/{mark}"
+    tool, arguments = {
         "claude-code": ("WebFetch", {"url": url, "prompt": "What is there?"}),
         "gemini": ("web_fetch", {"prompt": f"What is at {url} ?"}),
         "opencode": ("webfetch", {"url": url, "format": "text"}),
-    }
-    tool, arguments = given[agent]
-    return f"[[tool {tool} {json.dumps(arguments)}]]"
+    }[agent]
+
+    def done(seen: Seen) -> bool:
+        if agent == "opencode":
+            return f"/{mark}" in web.paths
+        # The others refuse addresses of this machine, but only after they were let.
+        return not (seen.refused or (seen.asked and not seen.allowed) or "There is no tool" in seen.said)
+
+    return Trial(f"[[tool {tool} {json.dumps(arguments)}]]", done)
 
 
 def tried(agent: str) -> list[str]:

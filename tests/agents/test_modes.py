@@ -12,22 +12,35 @@ import msgspec
 import pytest
 
 from .real import Real
-from .rights import MODES, Trials, expected, outcome, tried
+from .rights import COARSER, GRANTED, MODES, RUNS, Trials, Web, expected, outcome, tried
 from .table import Record
 from .watching import pending, watch
 
 
 @contextlib.asynccontextmanager
-async def listening() -> AsyncGenerator[str]:
-    """The address of a server that answers every request with an empty page."""
+async def listening() -> AsyncGenerator[Web]:
+    """A server that answers every request with an empty page."""
+    paths: list[str] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
+        request = await reader.readuntil(b"\r\n\r\n")
+        paths.append(request.split()[1].decode())
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield Web(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", paths)
+
+
+def test_nothing_more_than_granted_is_expected() -> None:
+    """P1: where an agent differs from the rule it does less; what may run unasked beside that changes nothing."""
+    more = {
+        deed
+        for coarser in COARSER.values()
+        for deed, (modes, instead) in coarser.items()
+        if instead == RUNS and any(deed not in GRANTED[mode] for mode in modes)
+    }
+    assert more == {"echo"}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -40,7 +53,7 @@ async def test_a_mode_grants_what_it_says(real: Real, http_tools: str, place: Pa
         trials = Trials(real, place, web)
         for deed in tried(real.agent):
             found[deed] = await outcome(real, session, trials, deed)
-            record(f"{mode}: {deed}", found[deed])
+            record(f"mode {mode}: {deed}", found[deed])
     assert found == {deed: expected(real.agent, mode, deed) for deed in found}
     assert await pending(real) == []
     assert (await real.client.get(f"/api/sessions/{session}"))["permissionMode"] == mode
@@ -77,6 +90,10 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
         assert (seen.asked, (repo / "by-command").exists()) == ([], True)
     assert await pending(real) == []
     record("people's deny rules in acceptEdits, auto, bypassPermissions", "hold")
+    # Agents read without asking, and rules answer questions: this is told, not promised.
+    (repo / "secret.read").write_text("the hidden word", "utf-8")
+    seen = await watch(real, session, deeds.read("secret.read"), "deny")
+    record("reading what a rule denies", "reads it unasked" if "the hidden word" in seen.said else "denied")
 
 
 async def test_always_is_remembered_by_bough_alone(real: Real, record: Record) -> None:
@@ -107,4 +124,4 @@ async def test_always_is_remembered_by_bough_alone(real: Real, record: Record) -
     ]
     assert [path for path in memories if path.exists()] == []
     assert await pending(real) == []
-    record("*always*", "once for the agent, remembered by Bough")
+    record("*always*", "kept by Bough alone")

@@ -1,8 +1,9 @@
-"""P3: what a repository, or what was once said to an agent outside of Bough, would grant it: neutralised, or asked about.
-The hostile files themselves are in `hostile`."""
+"""P3: what a repository's files, or what was said to an agent outside of Bough, would grant is neutralised, or asked
+about. The hostile files themselves are in `hostile`."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,17 +13,25 @@ import pytest
 from bough.testing.model.running import ScriptedModel
 from bough.testing.real.deeds import deeds_of
 from bough.testing.real.homes import Home
-from bough.testing.repos import git
+from bough.testing.server import ServerProcess
 
 from .direct import talking
 from .hostile import COMMAND, TEXT, Traps, put
-from .real import FULL, Json, Real
+from .real import FULL, SEED, Json, Real
 from .table import Record
 
 ENDED = ("completed", "failed", "cancelled")
 # Vectors that OpenCode is asked about before it starts: they are code, and run as soon as it does.
 PLUGINS = ["plugin", "plugin-folder", "plugin-root", "plugins"]
 LINE = "TWO, by the agent"
+OUTSIDE = "outside.txt"
+# What works when nobody takes care.
+FALLEN_FOR = {
+    "claude-code": {"SessionStart", "UserPromptSubmit", "PreToolUse", "apiKeyHelper", "command", "mcp"},
+    "codex": {"mcp"},
+    "gemini": {"hook", "mcp", "discovery"},
+    "opencode": {*PLUGINS, "command", "tool", "mcp-folder"},
+}
 
 
 @pytest.fixture
@@ -54,11 +63,11 @@ async def heard(real: Real) -> str:
     return msgspec.json.encode((await real.model.last()).body).decode()
 
 
-async def asks_before_it_acts(real: Real, session: str, cwd: Path, outside: Path) -> None:
+async def asks_before_it_acts(real: Real, session: str, cwd: Path, place: Path) -> None:
     """Commands and edits are asked about, and done only if they are allowed."""
     deeds = real.deeds_in(cwd)
-    _, asked = await told(real, session, deeds.shell_outside(outside, escalate=True))
-    assert asked and not outside.exists()
+    _, asked = await told(real, session, deeds.shell_outside(place / OUTSIDE, escalate=True))
+    assert asked and not (place / OUTSIDE).exists()
     _, asked = await told(real, session, deeds.shell_write("made.txt"))
     assert not (cwd / "made.txt").exists() and (asked or real.agent == "codex")
     _, asked = await told(real, session, deeds.write("new.txt"))
@@ -68,12 +77,16 @@ async def asks_before_it_acts(real: Real, session: str, cwd: Path, outside: Path
     assert LINE in (cwd / "seed.txt").read_text()
 
 
-async def does_nothing(real: Real, session: str, cwd: Path, outside: Path) -> None:
+async def does_nothing(real: Real, session: str, cwd: Path, place: Path) -> None:
     """In `plan` nobody is asked, and nothing is done."""
     deeds = real.deeds_in(cwd)
-    for deed in (deeds.shell_outside(outside, escalate=True), deeds.shell_write("made.txt"), deeds.write("new.txt")):
+    for deed in (
+        deeds.shell_outside(place / OUTSIDE, escalate=True),
+        deeds.shell_write("made.txt"),
+        deeds.write("new.txt"),
+    ):
         _, asked = await told(real, session, deed, "allow")
-        assert not asked and not outside.exists()
+        assert not asked and not (place / OUTSIDE).exists()
         assert not (cwd / "made.txt").exists() and not (cwd / "new.txt").exists()
 
 
@@ -105,9 +118,10 @@ async def test_a_repository_grants_nothing(real: Real, traps: Traps, place: Path
         assert not await real.model.log()
     session = await opened(real, traps, "default")
     before = traps.sprung()
-    assert TEXT in await heard(real)
+    # Told once: by the agent, or by Bough if that keeps the agent from reading it.
+    assert (await heard(real)).count(TEXT) == 1
     await calls_no_tool_of_it(real, session)
-    await asks_before_it_acts(real, session, real.repo, place / "outside.txt")
+    await asks_before_it_acts(real, session, real.repo, place)
     assert traps.sprung() == before
     notices = [one["content"]["text"] for one in await real.messages(session) if one["content"]["type"] == "notice"]
     assert any(".gemini/settings.json" in text for text in notices) == (real.agent == "gemini")
@@ -124,24 +138,78 @@ async def test_a_repository_grants_nothing_in_plan(real: Real, traps: Traps, pla
     session = await opened(real, traps, "plan")
     before = traps.sprung()
     await calls_no_tool_of_it(real, session)
-    await does_nothing(real, session, real.repo, place / "outside.txt")
+    await does_nothing(real, session, real.repo, place)
     assert traps.sprung() == before
     record("what a repository's files grant in plan", "nothing")
 
 
-async def test_folders_above_grant_nothing(real: Real, traps: Traps, place: Path, record: Record) -> None:
-    """P3: nor do files further up: at the root of the repository, or around a folder that is in none."""
-    inner = real.repo / "inner/most"
+async def test_folders_above_grant_nothing(
+    agent: str, home: Home, model: ScriptedModel, traps: Traps, place: Path, tmp_path: Path, record: Record
+) -> None:
+    """P3: nor do files in the folders around one that is in no repository, which some agents look through up to `/`."""
+    if agent != "opencode" and not FULL:
+        pytest.skip("the others look into no folder above; FULL=1 shows it")
+    # Not in `place`, which is in a repository: this one.
+    around = tmp_path / "work/around"
+    inner = around / "inner/most"
     inner.mkdir(parents=True)
-    (inner / "seed.txt").write_text("one\ntwo\nthree\n")
-    put(real.repo, traps.files(real.agent))
-    real.repo_id = (await real.client.repo(inner))["id"]
-    session = await opened(real, traps, "default")
-    before = traps.sprung()
-    await calls_no_tool_of_it(real, session)
-    await asks_before_it_acts(real, session, inner, place / "outside.txt")
+    (inner / "seed.txt").write_text(SEED, "utf-8")
+    put(around, traps.files(agent))
+    server = ServerProcess(place / "data", tmp_path / "work", env=home.env)
+    async with server, server.client() as person:
+        real = Real(agent, home, model, server, person, inner, (await person.repo(inner))["id"])
+        session = await opened(real, traps, "default")
+        before = traps.sprung()
+        await calls_no_tool_of_it(real, session)
+        await asks_before_it_acts(real, session, inner, place)
     assert traps.sprung() == before
-    record("what files in folders above grant", "asked about" if real.agent == "opencode" else "nothing")
+    record("what files in folders above grant", "asked about" if agent == "opencode" else "nothing")
+
+
+@pytest.mark.skipif(not FULL, reason="takes long; FULL=1 runs it")
+async def test_a_worktree_takes_nothing_from_around_it(real: Real, traps: Traps, place: Path) -> None:
+    """P3: a worktree lies below its repository, whose other files are not its own."""
+    put(real.repo, traps.files(real.agent))
+    worktree = await real.client.post("/api/worktrees", {"repoId": real.repo_id, "branch": "side"})
+    cwd = Path(worktree["path"])
+    assert cwd.is_relative_to(real.repo)
+    session = await real.session(worktreeId=worktree["id"], permissionMode="default")
+    task, asked = await told(real, session, real.deeds.say("hello from the script"))
+    assert task["status"] == "completed" and not asked
+    await calls_no_tool_of_it(real, session)
+    await asks_before_it_acts(real, session, cwd, place)
+    assert not traps.sprung()
+
+
+async def test_what_was_said_elsewhere_does_not_count(real: Real, place: Path, record: Record) -> None:
+    """P3: rules and modes in the user's own settings of the agent do not keep it from asking here."""
+    put(real.home.folder, loosened(real))
+    session = await real.session(permissionMode="ask")
+    await asks_before_it_acts(real, session, real.repo, place)
+    record("the user's own allow rules", "commands and edits still ask")
+
+
+def loosened(real: Real) -> dict[str, str]:
+    """Files of the home folder with which a user has allowed the agent everything."""
+    home = real.home.folder
+    allow = {"*": "allow", "bash": "allow", "edit": "allow"}
+    rule = '[[rule]]\ntoolName = "*"\ndecision = "allow"\npriority = 999\n'
+    if real.agent == "claude-code":
+        rules = {"allow": ["Bash", "Bash(*)", "Write", "Edit"], "defaultMode": "bypassPermissions"}
+        return {".claude/settings.json": json.dumps({"permissions": rules, "skipDangerousModePermissionPrompt": True})}
+    if real.agent == "codex":
+        known = (home / ".codex/config.toml").read_text()
+        never = 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
+        trusted = f'\n[projects."{real.repo}"]\ntrust_level = "trusted"\n'
+        rules = "".join(f'prefix_rule(pattern=["{word}"], decision="allow")\n' for word in ("echo", "bash", "sh"))
+        return {".codex/config.toml": f"{never}{known}{trusted}", ".codex/rules/default.rules": rules}
+    if real.agent == "gemini":
+        settings = json.loads((home / ".gemini/settings.json").read_text())
+        settings["general"]["defaultApprovalMode"] = "auto_edit"
+        settings["tools"] = {"allowed": ["run_shell_command", "write_file", "replace"], "autoAccept": True}
+        return {".gemini/settings.json": json.dumps(settings), ".gemini/policies/allow.toml": rule}
+    settings = json.loads((home / ".config/opencode/opencode.json").read_text())
+    return {".config/opencode/opencode.json": json.dumps(settings | {"permission": allow})}
 
 
 @pytest.mark.skipif(not FULL, reason="shows that the other tests could fail; FULL=1 runs it")
@@ -152,5 +220,6 @@ async def test_the_traps_do_work(agent: str, home: Home, model: ScriptedModel, r
         deeds = deeds_of(agent, repo)
         for prompt in ("hello", deeds.mcp("far"), f"/{COMMAND}", deeds.shell_write("made.txt")):
             await talk.result(prompt)
-    print(agent, traps.sprung(), len(talk.listener.asked), talk.listener.text[-300:])
-    assert not traps.sprung()
+    assert set(traps.sprung()) >= FALLEN_FOR[agent]
+    assert not talk.listener.asked or agent == "codex"
+    assert (repo / "made.txt").exists()

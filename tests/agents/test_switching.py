@@ -35,7 +35,7 @@ async def test_a_new_mode_holds_from_the_next_prompt_on(real: Real, place: Path,
         for deed in ("edit", "command"):
             assert await outcome(real, session, trials, deed) == expected(real.agent, mode, deed), (mode, deed)
     assert await pending(real) == []
-    record("a mode that is changed", "holds from the next prompt on")
+    record("a mode that is changed", "at the next prompt")
 
 
 async def test_a_mode_outlives_agent_and_server(real: Real, place: Path, record: Record) -> None:

@@ -19,14 +19,12 @@ from bough.testing.real.homes import KEY
 from bough.testing.real.mcp_probe import http_probe
 
 from .mishaps import agent_tree, kill
-from .real import Real
+from .real import Json, Real
 from .table import Record
 from .watching import Seen, watch
 
 # Codex says that it knows no SSE; Copilot says nothing, and drops what runs on stdio.
 UNREACHABLE = {"codex": "web (sse)", "copilot": "near (stdio)"}
-# Claude hands its own key on, whatever it is asked; the others hand on a chosen few variables.
-LEAKS = ("claude-code",)
 INSTRUCTIONS = {
     "claude-code": "CLAUDE.md",
     "codex": "AGENTS.md",
@@ -75,8 +73,14 @@ class Sent:
             whole = json.loads(path.read_text())
             # Codex has a conversation of its own beside each turn, with a smaller model.
             if whole["entry"]["tools"] and not whole["entry"]["model"].endswith("-luna"):
-                return json.dumps(whole["body"], ensure_ascii=False)
+                return json.dumps(_without_answers(whole["body"]), ensure_ascii=False)
         raise AssertionError("the model was not asked")
+
+
+def _without_answers(body: Json) -> Json:
+    """A request without what the model had said itself."""
+    said = next(name for name in ("messages", "input", "contents") if name in body)
+    return body | {said: [one for one in body[said] if one.get("role") not in ("assistant", "model")]}
 
 
 @pytest.fixture
@@ -135,8 +139,8 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
         record(f"MCP on {transport}", "works, asks as SERVER/TOOL")
     assert [left_out in one for one in await notices(real, session)] == [True] * bool(left_out)
     if noted.exists():
-        assert (KEY in noted.read_text()) is (real.agent in LEAKS)
-        record("key of the agent in stdio servers", "handed on" if real.agent in LEAKS else "kept")
+        assert KEY not in noted.read_text()
+        record("key of the agent in stdio servers", "kept from them")
 
     await real.client.post("/api/policy/rules", {"effect": "allow", "tool": "far/shout"})
     await real.client.post("/api/policy/rules", {"effect": "deny", "tool": "far/who*", "note": "Nobody asks who."})
@@ -177,10 +181,9 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
     listed = first.count("more.md")
     linked = first.count("notes.md")
     assert linked > listed
+    assert "notes.md[[" not in first, "the prompt is glued to the link"
     assert f"Follow {INSTRUCTIONS[real.agent]}" in first
     await real.ask(session, real.deeds.say("second"))
-    (Path("/tmp/mine") / f"first-{real.agent}.json").write_text(first)
-    (Path("/tmp/mine") / f"second-{real.agent}.json").write_text(sent.last())
     assert sent.last().count("notes.md") == linked
     await change(real, session, contextFiles=["notes.md", "more.md"])
     await real.ask(session, real.deeds.say("third"))
@@ -193,7 +196,7 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
         forget(place)
     await real.ask(session, real.deeds.say("fourth"))
     fourth = sent.last()
-    assert (fourth.count("notes.md"), fourth.count("more.md")) == (linked, linked)
+    assert min(fourth.count("notes.md"), fourth.count("more.md")) >= linked
     assert f"Follow {INSTRUCTIONS[real.agent]}" in fourth
     assert "third" in fourth
     record("context files after a new beginning", "again")

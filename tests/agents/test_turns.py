@@ -74,6 +74,7 @@ async def test_a_stopped_turn(real: Real, record: Record) -> None:
     """T6, P4: a turn that streams, runs a command or asks is stopped; nothing of it goes on, and what was said before
     is known to the next."""
     session = await real.session(permissionMode="allow-all")
+    await real.ask(session, "Remember the heron.")
     async with real.client.events(session) as events:
         task = await start_streaming(real, session, events)
     assert (await _stop(real, task))["status"] == "cancelled"
@@ -96,11 +97,10 @@ async def test_a_stopped_turn(real: Real, record: Record) -> None:
     assert not (real.repo / "never.txt").exists()
     record("cancel with an open question", "withdrawn")
 
-    assert (await real.ask(session, real.deeds.recall()))["status"] == "completed"
-    recalled = (await real.client.texts(session))[-1]
-    assert "4 user turns" in recalled or "5 user turns" in recalled
-    assert "[[slow" in recalled
-    record("context after a cancel", "kept")
+    await _knows(real, session, "heron")
+    stopped = "[[slow" in (await real.client.texts(session))[-1]
+    assert stopped == (real.agent != "gemini")
+    record("context after a cancel", "kept" if stopped else "kept, without the turns that were stopped")
 
 
 async def test_a_killed_agent(real: Real, record: Record) -> None:
@@ -122,7 +122,6 @@ async def test_a_killed_agent(real: Real, record: Record) -> None:
     await _knows(real, session, "heron")
 
     await killed(real)
-    assert (await real.ask(session, real.deeds.say("back again")))["status"] == "completed"
     await _knows(real, session, "heron")
     record("context after a kill", "told as a quoted transcript" if real.agent == "gemini" else "resumed")
 

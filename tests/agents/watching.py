@@ -15,15 +15,16 @@ class Seen:
     """One turn, over."""
 
     task: Json = field(default_factory=dict[str, object])
-    # Questions to people, as they were when they were asked; and what policy denied.
+    # Questions to people, as they were when they were asked, and whether these were allowed; and what policy denied.
     asked: list[Json] = field(default_factory=list[Json])
     refused: list[Json] = field(default_factory=list[Json])
     said: str = ""
+    allowed: bool = False
 
 
 async def watch(real: Real, session_id: str, prompt: str, decision: str = "deny") -> Seen:
     """Sends a prompt and answers all that is asked in its turn with `allow`, `allow_always` or `deny`."""
-    seen = Seen()
+    seen = Seen(allowed=decision != "deny")
     async with real.client.events(session_id) as events:
         task_id = await real.client.prompt(session_id, prompt)
         while not seen.task:

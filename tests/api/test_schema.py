@@ -141,6 +141,10 @@ async def test_full_answers_are_as_the_document_says(server: Running) -> None:
         ("/api/approvals", "/api/approvals"),
         ("/api/policy/rules", "/api/policy/rules"),
         ("/api/policy/choices", "/api/policy/choices"),
+        ("/api/worktrees", "/api/worktrees"),
+        ("/api/worktrees/{worktreeId}", f"/api/worktrees/{ids['worktreeId']}"),
+        ("/api/worktrees/{worktreeId}/diff", f"/api/worktrees/{ids['worktreeId']}/diff"),
+        ("/api/repos/{repoId}/worktrees", f"/api/repos/{ids['repoId']}/worktrees"),
         ("/api/mcp-servers", "/api/mcp-servers"),
         ("/api/settings", "/api/settings"),
         ("/api/agents", "/api/agents"),
@@ -157,6 +161,7 @@ async def furnish(client: Client, repo: Path) -> dict[str, str]:
     """One of everything, as full as it gets; each by the name of its path parameter."""
     known = await client.repo(repo)
     board = await client.post("/api/boards", {"name": "A board"})
+    tree = await client.post("/api/worktrees", {"repoId": known["id"], "branch": "feature", "boardId": board["id"]})
     tool: Json = {"name": "tool", "transport": "stdio", "command": "/bin/false", "env": {"A": "b"}, "args": ["-x"]}
     mcp = await client.post("/api/mcp-servers", tool)
     session = await client.session(
@@ -181,6 +186,7 @@ async def furnish(client: Client, repo: Path) -> dict[str, str]:
     return {
         "repoId": known["id"],
         "boardId": board["id"],
+        "worktreeId": tree["id"],
         "serverId": mcp["id"],
         "sessionId": session["id"],
         "taskId": session["taskId"],

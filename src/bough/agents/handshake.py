@@ -8,7 +8,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Generator
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -17,7 +17,6 @@ from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import Connection
 from bough.agents.acp.types import TextBlock
 from bough.agents.acp.wire import AgentRequest, Update
-from bough.agents.catalog.entry import Corrections
 from bough.agents.catalog.start import Prepared
 from bough.agents.errors import AgentGone
 from bough.agents.link import Link
@@ -27,7 +26,8 @@ from bough.errors import AgentFailed
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
-Hear = Callable[[Update], None]
+# Hears every update, and says whether text in it is meant for people.
+Hear = Callable[[Update], bool]
 
 
 class Step(msgspec.Struct):
@@ -81,9 +81,8 @@ class Handshake:
 
     def on_updates(self, updates: list[Update], last: int) -> None:
         for update in updates:
-            if update.kind == "agent_message_chunk":
+            if self._hear(update) and update.kind == "agent_message_chunk":
                 self.text += update.text or ""
-            self._hear(update)
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
         key = f"answer:{number}"
@@ -122,14 +121,6 @@ async def shaking_hands(prepared: Prepared, cwd: str, steps: Steps, hear: Hear) 
         with contextlib.suppress(AgentFailed):
             # Whoever waited for an answer has heard of it.
             await running
-
-
-def corrected(told: Capabilities, corrections: Corrections) -> Capabilities:
-    """What the agent can do, by its word and by what the catalog knows better."""
-    better = cast("dict[str, bool | None]", msgspec.structs.asdict(corrections))
-    return msgspec.structs.replace(
-        told, **{name: value for name, value in better.items() if name != "stdio" and value is not None}
-    )
 
 
 class _Asked(msgspec.Struct, rename="camel"):

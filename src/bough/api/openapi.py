@@ -70,7 +70,7 @@ def _corrected(schema: Json) -> Json:
         operation["responses"]["default"] = FAILED
         if (path, method) in CONTENTS:
             operation["responses"]["200"]["content"] = CONTENTS[path, method]
-        if method in ("delete", "patch"):
+        if method in ("delete", "patch", "put"):
             # Only what makes something is kept for its key; done twice, a removal finds nothing to remove, and a change
             # nothing to change.
             operation["parameters"] = [one for one in operation["parameters"] if one["name"] != "Idempotency-Key"]

@@ -54,19 +54,23 @@ SESSION: dict[str, Json] = {
     "cost": COST,
 }
 
+TASK: dict[str, Json] = {
+    "error": {"type": "object", "properties": {"code": TEXT, "message": TEXT}, "required": ["code", "message"]},
+    "gitBefore": GIT,
+    "gitAfter": GIT,
+    "usage": {"type": "object", "description": "Tokens as the agent reported them, and the `source` of that."},
+    "cost": COST,
+    "costBefore": COST,
+}
+
 SHAPES: dict[str, dict[str, Json]] = {
     "Session": SESSION,
     "SessionCreated": SESSION,
     "SessionEnded": SESSION,
+    "SessionSteered": SESSION,
     "SessionDetail": SESSION,
-    "Task": {
-        "error": {"type": "object", "properties": {"code": TEXT, "message": TEXT}, "required": ["code", "message"]},
-        "gitBefore": GIT,
-        "gitAfter": GIT,
-        "usage": {"type": "object", "description": "Tokens as the agent reported them, and the `source` of that."},
-        "cost": COST,
-        "costBefore": COST,
-    },
+    "Task": TASK,
+    "TaskWithFiles": TASK,
     "Message": {
         "content": {
             "type": "object",
@@ -105,7 +109,8 @@ EXPORT: Json = {
         "session": {"$ref": "#/components/schemas/Session"},
         "repo": {"anyOf": [{"$ref": "#/components/schemas/Repo"}, {"type": "null"}]},
         "tasks": {"type": "array", "items": {"$ref": "#/components/schemas/Task"}},
+        "inherited": {"type": "array", "items": {"$ref": "#/components/schemas/Message"}},
         "messages": {"type": "array", "items": {"$ref": "#/components/schemas/Message"}},
     },
-    "required": ["format", "session", "repo", "tasks", "messages"],
+    "required": ["format", "session", "repo", "tasks", "inherited", "messages"],
 }

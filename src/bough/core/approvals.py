@@ -9,6 +9,7 @@ import msgspec
 
 from bough.agents.acp.wire import AgentRequest
 from bough.core import budgets, interruption, judging, remembering, rows
+from bough.core.callbacks import TREES
 from bough.core.lookup import find, find_id
 from bough.core.page import Page
 from bough.core.rows import APPROVALS
@@ -84,6 +85,8 @@ class Approvals:
             session = await rows.session(change.tx, decided.session_id)
             if decided.tool_kind == interruption.LIMIT and decision != "deny":
                 await budgets.let_go_on(change, session)
+                for other in await change.tx.all(TREES.limits, Approval, root=session.root_session_id):
+                    await conclude(change, other, decision, by)
             elif decided.tool_kind == interruption.TRUST and decision != "deny":
                 # Asked anew at each start of the agent otherwise.
                 await remembering.remember(change, decided, session, answer.scope or "worktree")

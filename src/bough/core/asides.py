@@ -3,10 +3,13 @@ was asked about, to that session's agent with its next prompt, and to whoever as
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from bough.core import callbacks, rows
 from bough.core.callbacks import TREES, last_words
+from bough.core.rows import SESSIONS
 from bough.core.store import Change
 from bough.model.ids import new_id
 from bough.model.message import raw
@@ -16,16 +19,24 @@ from bough.model.tree import Aside
 from bough.storage.backend import Tx
 
 LONGEST_ANSWER = 20_000
+WHY_NONE = {"failed": "the question failed", "cancelled": "the question was called off"}
 
 
 async def answer(change: Change, aside: Session, task: Task) -> None:
     """The ephemeral fork has ended its turn: its answer, or that it has none, is told where it was asked."""
-    assert aside.parent_session_id is not None
-    about = await rows.session(change.tx, aside.parent_session_id)
+    about = await change.tx.one(SESSIONS.get, Session, id=aside.parent_session_id)
     said = (await last_words(change.tx, task))[:LONGEST_ANSWER]
-    if task.status != "completed" or not said:
+    answered = task.status == "completed" and bool(said)
+    if not answered:
         failed = msgspec.json.decode(task.error).get("message", "") if task.error is not None else ""
-        said = f"No answer: the question {task.status}. {failed}".strip()
+        said = f"No answer: {WHY_NONE.get(task.status, 'nothing was said')}. {failed}".strip()
+    if about is not None:
+        await _tell(change, about, aside, task, said)
+    await _put_away(change, aside, "answered" if answered else "unanswered")
+
+
+async def _tell(change: Change, about: Session, aside: Session, task: Task, said: str) -> None:
+    """Into the transcript of the session that was asked about, to its agent, and to whoever asked."""
     body = {
         "type": "btw",
         "question": task.prompt,
@@ -35,20 +46,24 @@ async def answer(change: Change, aside: Session, task: Task) -> None:
         "status": task.status,
     }
     await rows.add_message(change, about.id, None, "system", raw(body))
-    asked = f"Aside, while you worked, somebody asked:\n> {task.prompt}\nand was answered:\n"
-    text = asked + callbacks.quoted(said)
+    asked = callbacks.quoted(task.prompt)
+    text = f"Aside, while you worked, somebody asked:\n{asked}\nand was answered:\n{callbacks.quoted(said)}"
     await change.tx.run(
         TREES.add_aside, id=new_id(), session_id=about.id, from_session_id=aside.id, text=text, now=change.now
     )
     if task.source_session_id is not None and task.source_session_id != about.id:
-        caller = await rows.session(change.tx, task.source_session_id)
-        heading = f"The answer to what you asked session {about.title or about.id!r} aside:\n"
-        await callbacks.deliver(
-            change, caller, aside, task, heading + "\n".join(f"> {one}" for one in said.splitlines())
-        )
-    ended = {"status": "completed", "ended_at": change.now} if aside.status == "active" else {}
-    metadata = raw(rows.with_metadata(aside, reason="answered"))
-    await rows.update_session(change, aside.id, archived=True, activity="idle", metadata=metadata, **ended)
+        caller = await change.tx.one(SESSIONS.get, Session, id=task.source_session_id)
+        heading = f"What you asked session {about.title or about.id} aside:\n{asked}\nThe answer:\n"
+        if caller is not None:
+            await callbacks.deliver(change, caller, aside, task, heading + callbacks.quoted(said))
+
+
+async def _put_away(change: Change, aside: Session, reason: str) -> None:
+    columns: dict[str, Any] = {"archived": True, "activity": "idle"}
+    if aside.status == "active":
+        metadata = raw(rows.with_metadata(aside, reason=reason))
+        columns |= {"status": "completed", "ended_at": change.now, "metadata": metadata}
+    await rows.update_session(change, aside.id, **columns)
 
 
 async def told_with(tx: Tx, task: Task) -> list[str]:

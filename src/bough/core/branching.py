@@ -3,7 +3,7 @@ and queues its first prompt in the same transaction. What the new agent knows of
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import structlog
@@ -11,6 +11,7 @@ import structlog
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.finding import startable
 from bough.core import rows
+from bough.core.branch_places import BranchPlaces, Place
 from bough.core.callbacks import TREES
 from bough.core.env import checked_env
 from bough.core.lookup import find_id
@@ -18,6 +19,7 @@ from bough.core.queueing import checked_prompt, enqueue
 from bough.core.rows import SESSIONS
 from bough.core.sessions import check_choice, check_texts
 from bough.core.store import Change, Store
+from bough.core.worktree_rows import usable
 from bough.errors import Conflict, Denied, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
@@ -30,6 +32,7 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.sessions")
 
 BranchKind = Literal["fork", "subsession", "btw"]
+SCOPE = "sessions.branch"
 
 
 class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -66,20 +69,14 @@ class Branched(msgspec.Struct, rename="camel"):
     task_id: str | None
 
 
-class Place(msgspec.Struct):
-    """Where a branch works."""
-
-    worktree_id: str | None
-    cwd: str
-
-
 class Branching:
     """Makes sessions out of sessions."""
 
-    def __init__(self, store: Store, settings: Settings, catalog: Catalog) -> None:
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog, places: BranchPlaces) -> None:
         self._store = store
         self._settings = settings
         self._catalog = catalog
+        self._places = places
 
     async def fork(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
         """A sibling that knows the conversation so far."""
@@ -101,8 +98,34 @@ class Branching:
         source = await self._store.read(lambda tx: rows.session(tx, session_id))
         if wanted.agent is not None:
             startable(self._catalog.get(wanted.agent), self._settings.data_path)
-        place = await self._place(caller, source, wanted, kind)
+        request = [kind, msgspec.structs.replace(wanted, idempotency_key=None)]
+        if wanted.worktree == "same":
+            return await self._write(
+                caller, source, wanted, kind, prompt, Place(source.worktree_id, source.cwd), request
+            )
+        kept = await self._store.kept(caller, f"{SCOPE}:{source.id}", request, Branched)
+        if kept is not None:
+            return kept
+        # What would be refused afterwards is refused before anything is made.
+        await self._store.write(lambda change: self._admissible(change, caller, session_id, wanted, kind))
+        asked = wanted.worktree
+        branch, path = (None, None) if isinstance(asked, str) else (asked.branch, asked.path)
+        title = wanted.title or wanted.prompt or source.title
+        async with self._places.made(caller, source, branch, path, title[:80], wanted.task_id) as place:
+            return await self._write(caller, source, wanted, kind, prompt, place, request)
+
+    async def _write(
+        self,
+        caller: Caller,
+        source: Session,
+        wanted: Branch,
+        kind: BranchKind,
+        prompt: str | None,
+        place: Place,
+        request: Any,
+    ) -> Branched:
         git = await git_state(place.cwd)
+        session_id = source.id
 
         async def work(change: Change) -> Branched:
             source = await rows.session(change.tx, session_id)
@@ -113,16 +136,26 @@ class Branching:
                 task = await enqueue(change, session, prompt, source=said, from_session=caller.id)
             return Branched(session.id, task.id if task else None)
 
-        about = ("sessions", session_id)
-        request = [kind, msgspec.structs.replace(wanted, idempotency_key=None)]
-        branched = await self._store.write_once(caller, "sessions.branch", request, Branched, work, about=about)
+        scope = f"{SCOPE}:{source.id}"
+        branched = await self._store.write_once(caller, scope, request, Branched, work)
         log.info("session_branched", session=branched.session_id, kind=kind, source=source.id, cwd=place.cwd)
         return branched
 
-    async def _place(self, caller: Caller, source: Session, wanted: Branch, kind: BranchKind) -> Place:
-        if wanted.worktree == "same" or kind == "btw":
-            return Place(source.worktree_id, source.cwd)
-        raise Invalid("bad_worktree", "Branches in a worktree of their own are not built yet.")
+    async def _admissible(
+        self, change: Change, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind
+    ) -> None:
+        source = await rows.session(change.tx, session_id)
+        await self._check_room(change.tx, source, kind, source.depth + (1 if kind == "subsession" else 0))
+        await self._check_rights(change.tx, caller, source, wanted.permission_mode or source.permission_mode, kind)
+        await self._branch_point(change.tx, source, wanted, kind)
+
+    async def _check_rights(
+        self, tx: Tx, caller: Caller, source: Session, mode: PermissionMode, kind: BranchKind
+    ) -> None:
+        if kind == "subsession":
+            check_rights(source, mode)
+        if caller.kind == "session" and caller.id is not None:
+            check_rights(await rows.session(tx, caller.id), mode)
 
     def _check(self, wanted: Branch, kind: BranchKind) -> None:
         check_texts(wanted.title or "", wanted.description or "")
@@ -153,7 +186,9 @@ class Branching:
         agent = wanted.agent or source.agent
         same = agent == source.agent
         mode: PermissionMode = "plan" if kind == "btw" else wanted.permission_mode or source.permission_mode
-        check_rights(caller, source, mode, kind)
+        if place.worktree_id is not None:
+            await usable(change.tx, place.worktree_id)
+        await self._check_rights(change.tx, caller, source, mode, kind)
         known: dict[str, str] = msgspec.json.decode(await change.tx.value(SESSIONS.env, id=source.id) or b"{}")
         env = wanted.env if wanted.env is not None else known
         servers = source.mcp_server_ids
@@ -239,16 +274,15 @@ class Branching:
             )
 
 
-def check_rights(caller: Caller, source: Session, mode: PermissionMode, kind: BranchKind) -> None:
+def check_rights(bound: Session, mode: PermissionMode) -> None:
     """A child has no more rights than its parent, and what a session asks for no more than that session (5e)."""
-    bound = kind == "subsession" or caller.kind == "session"
-    if bound and RANK[mode] > RANK[source.permission_mode]:
+    if RANK[mode] > RANK[bound.permission_mode]:
         raise Denied(
             "mode_above_parent",
-            f"{mode} grants more than {source.permission_mode}, the mode of session {source.id}. Ask for no more than "
+            f"{mode} grants more than {bound.permission_mode}, the mode of session {bound.id}. Ask for no more than "
             "that; a person can change the mode of the new session afterwards.",
             mode=mode,
-            parent=source.permission_mode,
+            parent=bound.permission_mode,
         )
 
 

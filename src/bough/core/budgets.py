@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core import lifecycle, rows
+from bough.core import interruption, rows
 from bough.core.callbacks import TREES
 from bough.core.deadlines import deadline
-from bough.core.interruption import LIMIT
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
 from bough.errors import Conflict, Invalid
 from bough.model.approval import Option
@@ -91,18 +90,16 @@ async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> Non
 
 async def ask(change: Change, task: Task, error: Overdrawn, settings: Settings) -> None:
     """The turn is held until a person says that the tree may go on."""
-    held = await rows.move_task(change, task.id, "interrupted")
+    held = await interruption.hold(change, task)
     if held is None:
         return
     session = await rows.session(change.tx, task.session_id)
     expires_at, on_expiry = deadline(session, settings)
-    await lifecycle.withdraw_approvals(change, task.id)
-    await rows.update_task(change, task.id, held=True)
     approval = await rows.add_approval(
         change,
         held,
         title=f"{error.message} Go on?",
-        tool_kind=LIMIT,
+        tool_kind=interruption.LIMIT,
         tool_call={"title": error.message, "code": error.code},
         options=OPTIONS,
         request_id=None,

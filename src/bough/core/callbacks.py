@@ -11,8 +11,10 @@ from bough.core import rows
 from bough.core.endings import IDLE, reason, reopen_unasked
 from bough.core.page import Page
 from bough.core.queueing import enqueue
+from bough.core.rows import SESSIONS
 from bough.core.store import Change, Store
-from bough.errors import Invalid
+from bough.core.worktree_rows import usable
+from bough.errors import Conflict, Invalid
 from bough.model.ids import new_id
 from bough.model.message import Message, raw
 from bough.model.session import CallbackConfig, Session
@@ -67,14 +69,16 @@ async def report(change: Change, child: Session, task: Task) -> Callback | None:
     config = msgspec.json.decode(child.callback, type=CallbackConfig)
     if child.kind != "subsession" or child.parent_session_id is None or not config.enabled:
         return None
-    parent = await rows.session(change.tx, child.parent_session_id)
+    parent = await change.tx.one(SESSIONS.get, Session, id=child.parent_session_id)
+    if parent is None:
+        return None
     text = await _text(change.tx, child, task, config)
     return await deliver(change, parent, child, task, text)
 
 
 async def deliver(change: Change, parent: Session, child: Session, task: Task, text: str) -> Callback | None:
     """Queues a report at a session that takes it, waking or resuming that; else keeps and shows it."""
-    refused = _refuses(parent)
+    refused = await _refuses(change, parent)
     shown = raw(
         {
             "type": "callback",
@@ -121,13 +125,20 @@ async def carried(change: Change, task: Task, state: CallbackState, reason: str 
         change.emit("callback.patched", callback, callback.parent_session_id)
 
 
-def _refuses(parent: Session) -> str | None:
-    """Why a session takes no report: a person has put it away or ended it."""
+async def _refuses(change: Change, parent: Session) -> str | None:
+    """Why a session takes no report: a person has put it away or ended it, or its agent could not make sense of it."""
     if parent.archived:
         return "The parent was archived."
-    if parent.status == "active" or reason(parent) == IDLE:
-        return None
-    return f"The parent was ended ({parent.status})."
+    if parent.status != "active" and reason(parent) != IDLE:
+        return f"The parent was ended ({parent.status})."
+    if parent.agent in change.mute:
+        return f"The parent's agent ({parent.agent}) would do what it is sent, word by word."
+    if parent.status != "active" and parent.worktree_id is not None:
+        try:
+            await usable(change.tx, parent.worktree_id)
+        except Conflict as error:
+            return error.message
+    return None
 
 
 async def _text(tx: Tx, child: Session, task: Task, config: CallbackConfig) -> str:

@@ -15,9 +15,9 @@ from bough.core import rows
 from bough.core.lookup import find
 from bough.core.page import Page
 from bough.core.store import Change, Store
+from bough.errors import BoughError
 from bough.git import checkpoints as refs
 from bough.git.inspect import state as git_state
-from bough.git.run import GitFailed
 from bough.git.snapshot import Limits, Memory, Snapshot, TooMuch, take
 from bough.model.checkpoint import Checkpoint, Moment
 from bough.model.ids import new_id
@@ -195,8 +195,8 @@ class Checkpoints:
             return Taken(None, made)
         except TooMuch as error:
             made.note = f"No checkpoint: {error}"
-        except (GitFailed, OSError) as error:
-            told = error.message if isinstance(error, GitFailed) else str(error)
+        except (BoughError, OSError) as error:
+            told = error.message if isinstance(error, BoughError) else str(error)
             if any(words in told for words in NO_FILES):
                 return Taken(GitState())
             log.warning("checkpoint_failed", cwd=cwd, task=task.id, error=told)
@@ -210,7 +210,7 @@ class Checkpoints:
         assert made.ref is not None and made.sha is not None
         try:
             await refs.keep(made.cwd, {made.ref: made.sha})
-        except (GitFailed, OSError) as error:
+        except (BoughError, OSError) as error:
             log.warning("checkpoint_ref_not_written", ref=made.ref, error=str(error))
 
 
@@ -219,7 +219,7 @@ async def state(cwd: str) -> GitState | None:
     try:
         async with asyncio.timeout(GIT_PATIENCE):
             return await git_state(cwd)
-    except (TimeoutError, GitFailed):
+    except (TimeoutError, BoughError):
         return None
 
 

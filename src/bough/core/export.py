@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from bough.core import rows
+from bough.core.inheritance import inherited
 from bough.core.repos import REPOS
 from bough.core.rows import MESSAGES, TASKS
 from bough.core.store import Store
@@ -25,6 +26,8 @@ class Export(msgspec.Struct, rename="camel"):
     session: Session
     repo: Repo | None
     tasks: list[Task]
+    # What a fork knew when it began; each message names the session that it is of.
+    inherited: list[Message]
     messages: list[Message]
 
 
@@ -35,7 +38,7 @@ async def export(store: Store, session_id: str, form: Literal["json", "markdown"
         query = TASKS.of_session.with_(where="session_id = :session_id")
         tasks = await tx.all(query, Task, session_id=session.id, limit=END, offset=0)
         messages = await tx.all(MESSAGES.all.with_(columns="*"), Message, session_id=session.id)
-        return Export("bough/1", session, repo, tasks, messages)
+        return Export("bough/1", session, repo, tasks, await inherited(tx, session), messages)
 
     found = await store.read(work, long=True)
     return msgspec.json.encode(found) if form == "json" else markdown(found).encode()
@@ -47,10 +50,16 @@ def markdown(found: Export) -> str:
         f"# {session.title or 'Session ' + session.id}",
         f"{session.agent} in `{session.cwd}`, {session.status}, opened {session.created_at}.",
     ]
-    for message in found.messages:
-        content: dict[str, Any] = msgspec.json.decode(message.content)
-        parts.append(_part(message, content))
+    if found.inherited:
+        parts.append(f"What follows up to the next line was inherited from session {session.forked_from_session_id}.")
+        parts += _spoken(found.inherited)
+        parts.append("---")
+    parts += _spoken(found.messages)
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _spoken(messages: list[Message]) -> list[str]:
+    return [_part(one, msgspec.json.decode(one.content)) for one in messages]
 
 
 def _part(message: Message, content: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bough.core import lifecycle, reports, rows
 from bough.core.folding import Fold
-from bough.core.rows import MESSAGES, TASKS
+from bough.core.rows import APPROVALS, MESSAGES, TASKS
 from bough.core.store import Change
 from bough.core.turns import Outcome, failure, finish
 from bough.errors import BoughError
@@ -24,6 +24,8 @@ LIMIT = "limit"
 """The kind of an approval that asks whether a tree that has used up what it may goes on."""
 HOLDS_TURN = (INTERRUPTED, TRUST, LIMIT)
 """Kinds of approvals that no agent waits for: the turn itself does."""
+NOT_AGAIN = "The turn was interrupted, and is not tried again."
+NOT_SENT = "The prompt was not sent to the agent, and is dropped."
 QUESTION = "The agent ended in the middle of this turn. Start it again and tell it to go on?"
 OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
 WHAT_NEXT: dict[OnInterrupt, str] = {
@@ -56,6 +58,18 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
     change.wake()
 
 
+async def hold(change: Change, task: Task) -> Task | None:
+    """A turn that must not start yet is held until a person says so; None if it was being stopped, and has."""
+    held = await rows.move_task(change, task.id, "interrupted")
+    if held is None:
+        await finish(change, task, Outcome("cancelled"), 0, None)
+        return None
+    await lifecycle.withdraw_approvals(change, task.id)
+    # What has not been sent has not started; the time until then is nobody's work.
+    started_at = held.started_at if held.sent_attempt else None
+    return await rows.update_task(change, task.id, held=True, started_at=started_at)
+
+
 async def close_entries(change: Change, task_id: str) -> None:
     """What a turn without an agent left open in the transcript will not grow any more."""
     fold = Fold()
@@ -67,10 +81,11 @@ async def close_entries(change: Change, task_id: str) -> None:
             change.message("message.patched", closed)
 
 
-async def go_on(change: Change, session: Session) -> Session:
-    """Somebody turns to a session again: its queue moves, and a turn that was held has its next attempt."""
+async def go_on(change: Change, session: Session, *, unasked: bool = False) -> Session:
+    """Somebody turns to a session again: its queue moves, and a turn that was held has its next attempt; what a person
+    is asked about is not let go by other sessions (`unasked`)."""
     for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
-        if task.held:
+        if task.held and not (unasked and await change.tx.value(APPROVALS.pending_of_task, task_id=task.id)):
             await lifecycle.withdraw_approvals(change, task.id)
             session = await _let_go(change, task)
     if session.queue_paused:
@@ -78,12 +93,12 @@ async def go_on(change: Change, session: Session) -> Session:
     return session
 
 
-async def drop(change: Change, task: Task) -> Task:
+async def drop(change: Change, task: Task, reason: str = INTERRUPTED) -> Task:
     """Ends an interrupted turn instead of trying it again."""
     await lifecycle.withdraw_approvals(change, task.id)
-    ended = await rows.end_task(change, task.id, "cancelled", stop_reason=INTERRUPTED)
+    ended = await rows.end_task(change, task.id, "cancelled", stop_reason=reason)
     assert ended is not None
-    text = message.cancelled("The turn was interrupted, and is not tried again.", INTERRUPTED)
+    text = message.cancelled(NOT_AGAIN if task.sent_attempt else NOT_SENT, reason)
     await rows.add_message(change, task.session_id, task.id, "system", text)
     await reports.ended(change, ended)
     await rows.update_session(change, task.session_id, activity="idle", active_at=change.now)
@@ -99,7 +114,7 @@ async def decided(change: Change, approval: Approval) -> None:
     if approval.status == "allowed":
         await _let_go(change, task)
     else:
-        await drop(change, task)
+        await drop(change, task, INTERRUPTED if approval.tool_kind == INTERRUPTED else "denied")
 
 
 async def _let_go(change: Change, task: Task) -> Session:

@@ -36,6 +36,8 @@ def folded(tool_call: msgspec.Raw) -> dict[str, Any]:
 
 async def judge(tx: Tx, session: Session, use: ToolUse) -> Verdict:
     """What becomes of a use in a session now."""
+    if session.kind == "btw" and use.kind == "switch_mode":
+        return Verdict("deny", "mode", None, "A question aside reads only: it does not leave mode plan.")
     rules = await tx.all(RULES.all, Rule)
     choices = await tx.all(
         CHOICES.matching, Choice, key=use.key, agent=use.agent, session_id=session.id, cwd=session.cwd

@@ -46,8 +46,19 @@ def check_resumable(session: Session) -> None:
         )
 
 
+def refuse_aside(session: Session) -> None:
+    """A question aside is asked once (B4)."""
+    if session.kind == "btw":
+        raise Conflict(
+            "aside_asked_once",
+            f"Session {session.id} is a question that was asked aside, and takes no other. Ask session "
+            f"{session.parent_session_id} again, or fork this one.",
+        )
+
+
 async def reopen(change: Change, session: Session, settings: Settings) -> Session:
     """Makes an ended session active again, if it may be and there is room."""
+    refuse_aside(session)
     check_resumable(session)
     if session.worktree_id is not None:
         await usable(change.tx, session.worktree_id)

@@ -25,7 +25,7 @@ from bough.agents.link import Link
 from bough.core.approvals import Question, once
 from bough.core.complaints import Complaints
 from bough.core.opening import open_conversation
-from bough.core.past import SessionPast
+from bough.core.past import SessionPast, led
 from bough.core.recorder import Recorder
 from bough.core.tuning import CONFIGURED, Known, Tuning
 from bough.errors import AgentFailed
@@ -211,7 +211,8 @@ class Live:
         self._complaints.begin()
         try:
             with self._complaints.explained():
-                result = await self._client.prompt(self._agent_session_id, [*self.preface, *blocks], f"prompt:{turn}")
+                told = led(self.preface, blocks)
+                result = await self._client.prompt(self._agent_session_id, told, f"prompt:{turn}")
         finally:
             self._turn = None
         self._complaints.check(result.stop_reason, self.recorder.last_text())

@@ -15,7 +15,7 @@ from bough.agents.catalog import Entry
 from bough.agents.catalog.start import Prepared
 from bough.agents.errors import AgentRefused
 from bough.core.complaints import LOGIN_NEEDED
-from bough.core.past import SessionPast
+from bough.core.past import SessionPast, guarded
 from bough.model.session import Session
 from bough.settings import Settings
 
@@ -46,6 +46,7 @@ async def open_conversation(
     patience = settings.initialize_timeout + (FETCH_TIME if prepared.fetched else 0)
     can = corrected(entry, (await client.initialize(patience)).capabilities)
     servers, left_out = await past.servers(can, entry.corrections.stdio)
+    servers = guarded(servers, [name for name in entry.login.env if name in prepared.env])
     notices = [*prepared.notices, *left_out]
     instructions = prepared.instructions if can.system_prompt else ""
     given: dict[str, Any] = {
@@ -54,6 +55,10 @@ async def open_conversation(
         "timeout": settings.session_timeout,
     }
     opened = None
+    begun = await past.begun()
+    if not begun:
+        # A copy or a new conversation that was never used: its agent was not told the past.
+        known = None
     if known is not None and (can.resume or can.load) and entry.resume:
         reopen = client.resume_session if can.resume else client.load_session
         try:
@@ -64,6 +69,8 @@ async def open_conversation(
         opened = await _forked(client, entry, session, servers, given, past)
     if opened is not None:
         return Conversation(opened, [], notices)
+    if not begun:
+        await past.came("replay", entry)
     told = await past.preface("" if instructions else prepared.instructions)
     opened = await client.new_session(session.cwd, servers, **given)
     return Conversation(opened, told.blocks, [*notices, *told.notices])
@@ -87,7 +94,10 @@ async def _forked(
         _forgot(entry, session, error)
         return None
     # The other session may have moved on while its agent copied it.
-    return opened if await past.origin(entry) == origin else None
+    if await past.origin(entry) != origin:
+        return None
+    await past.came("native", entry)
+    return opened
 
 
 def _forgot(entry: Entry, session: Session, error: AgentRefused) -> None:

@@ -4,22 +4,29 @@ cannot load it. When it is given them is `live`."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 import structlog
 
 from bough.agents.acp.answers import Capabilities
-from bough.agents.acp.types import Block, McpServer, ResourceLinkBlock, TextBlock
+from bough.agents.acp.types import Block, McpServer, NameValue, ResourceLinkBlock, StdioServer, TextBlock
 from bough.agents.catalog import Entry
-from bough.core import lineage, mcp_servers, replay
+from bough.core import lineage, mcp_servers, replay, rows
+from bough.core.callbacks import TREES
 from bough.core.replay import Replay
-from bough.core.store import Store
-from bough.model.message import Message
+from bough.core.store import Change, Store
+from bough.model.message import Message, raw
 from bough.model.session import Session
+from bough.model.tree import Aside
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.runner")
+
+# How a fork came to know the past: copied by its agent, or told.
+How = Literal["native", "replay"]
 
 
 class Preface(msgspec.Struct):
@@ -66,18 +73,61 @@ class SessionPast:
         """The transcript without the prompt that is about to be sent, as quoted text; of a fork also what was said
         before it was one."""
 
-        async def work(tx: Tx) -> list[Message]:
-            return await lineage.messages(tx, self._session)
+        own = self._session.id
 
-        messages = await self._store.read(work, long=True)
-        while messages and messages[-1].role == "user":
+        async def work(tx: Tx) -> tuple[list[Message], set[str | None]]:
+            untold = await tx.all(TREES.untold, Aside, session_id=own)
+            return await lineage.messages(tx, self._session), {one.from_session_id for one in untold}
+
+        messages, untold = await self._store.read(work, long=True)
+        # Of a question aside, the prompt that the other session is at work on is part of the past.
+        while messages and messages[-1].role == "user" and messages[-1].session_id == own:
             messages.pop()
-        return replay.transcript(messages)
+        # What was answered aside and not told yet goes with the prompt.
+        return replay.transcript([one for one in messages if one.session_id != own or _asker(one) not in untold])
 
     async def origin(self, entry: Entry) -> str | None:
         """The agent's own id of the conversation that this session was forked from, if a copy of that, as it stands,
         is just what is wanted: the same agent and folder, at rest, and nothing said since."""
         return await self._store.read(lambda tx: lineage.origin(tx, self._session, entry.quirks.fork_elsewhere))
+
+    async def begun(self) -> bool:
+        """Whether the agent was ever sent anything in this session: until then it knows nothing that is to be kept."""
+        return await self._store.read(lambda tx: tx.value(TREES.last_sent, session_id=self._session.id)) is not None
+
+    async def came(self, how: How, entry: Entry) -> None:
+        """Notes how a fork came to know the past, and where an agent that counts on in a copy begins to count."""
+
+        async def work(change: Change) -> None:
+            session = await rows.session(change.tx, self._session.id)
+            columns: dict[str, Any] = {"metadata": raw(rows.with_metadata(session, fork=how))}
+            if how == "native" and entry.quirks.usage == "session" and session.forked_from_session_id is not None:
+                source = await rows.session(change.tx, session.forked_from_session_id)
+                columns["cost"] = source.cost
+            await rows.update_session(change, session.id, **columns)
+
+        if self._session.forked_from_session_id is not None:
+            await self._store.write(work)
+
+
+def _asker(message: Message) -> str | None:
+    """The session whose answer a message is, if it was asked aside."""
+    content: dict[str, Any] = msgspec.json.decode(message.content)
+    return content.get("sessionId", "") if content.get("type") == "btw" else ""
+
+
+def guarded(servers: Sequence[McpServer], secrets: Iterable[str]) -> list[McpServer]:
+    """The servers, without the agent's own keys for those that it starts: Claude Code would hand on all that it has.
+    Who gives a server such a variable means it to have it."""
+    blank = [NameValue(name=name, value="") for name in secrets]
+    return [
+        msgspec.structs.replace(
+            one, env=[*(it for it in blank if it.name not in {at.name for at in one.env}), *one.env]
+        )
+        if isinstance(one, StdioServer)
+        else one
+        for one in servers
+    ]
 
 
 def links(session: Session) -> list[Block]:
@@ -90,6 +140,14 @@ def links(session: Session) -> list[Block]:
 
 def context_files(session: Session) -> list[str]:
     return msgspec.json.decode(session.context_files, type=list[str])
+
+
+def led(preface: list[Block], blocks: Sequence[Block]) -> list[Block]:
+    """A prompt with what goes before it. A link stands on a line of its own: Gemini sets all into one text."""
+    first = blocks[0] if blocks else None
+    if preface and isinstance(preface[-1], ResourceLinkBlock) and isinstance(first, TextBlock):
+        return [*preface, TextBlock(text=f"\n{first.text}"), *blocks[1:]]
+    return [*preface, *blocks]
 
 
 def continuation(prompt: str) -> list[Block]:

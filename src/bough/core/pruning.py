@@ -4,8 +4,10 @@ does with files that nothing holds any more is its own affair."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 
+import msgspec
 import structlog
 
 from bough.core.checkpoints import CHECKPOINTS
@@ -14,6 +16,7 @@ from bough.errors import BoughError
 from bough.git.checkpoints import drop, sweep
 from bough.git.snapshot import place
 from bough.model.checkpoint import Checkpoint
+from bough.model.session import Caller
 from bough.model.times import before
 from bough.settings import Settings
 
@@ -23,6 +26,13 @@ log = structlog.get_logger("bough.pruning")
 PAUSE = 600.0
 BATCH = 100
 DAY = 24 * 3600
+SCOPE = "checkpoints.prune"
+
+
+class Pruned(msgspec.Struct, rename="camel"):
+    """How many were forgotten."""
+
+    pruned: int
 
 
 class Outdated(Checkpoint):
@@ -46,6 +56,18 @@ class Pruning:
             except Exception:
                 log.exception("pruning_failed")
             await asyncio.sleep(PAUSE)
+
+    async def prune_once(self, caller: Caller, days: float | None) -> Pruned:
+        """The same for a person: an idempotency key gives the same answer again."""
+        known = await self._store.kept(caller, SCOPE, days, Pruned)
+        if known is not None:
+            return known
+        done = Pruned(await self.prune(days))
+
+        async def keep(change: Change) -> Pruned:
+            return done
+
+        return await self._store.write_once(caller, SCOPE, days, Pruned, keep)
 
     async def prune(self, days: float | None = None) -> int:
         """Forgets checkpoints older than so many days, by default those of the setting; gives how many there were."""
@@ -77,12 +99,13 @@ class Pruning:
         if await asyncio.to_thread(os.path.isdir, path):
             try:
                 await drop(path, [one.ref for one in some if one.ref is not None])
-                for cwd in {one.cwd for one in some}:
-                    if await asyncio.to_thread(os.path.isdir, cwd):
-                        await asyncio.to_thread(sweep, (await place(cwd)).git_dir)
             except BoughError as error:
                 log.warning("checkpoints_not_pruned", repo=path, error=error.message)
                 return False
+        for cwd in {one.cwd for one in some}:
+            # A worktree that is gone has taken with it what was left there.
+            with contextlib.suppress(BoughError):
+                await asyncio.to_thread(sweep, (await place(cwd)).git_dir)
         ids = [one.id for one in some]
 
         async def work(change: Change) -> None:

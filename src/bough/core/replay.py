@@ -13,6 +13,7 @@ from bough.model.message import QUEUED_BASE, Message
 # Models take about a token per four characters; this leaves most of a common context window free.
 LARGEST_REPLAY = 200_000
 LONGEST_TOOL_OUTPUT = 4_000
+CUT = " [cut]"
 
 HEADING = (
     "The conversation so far, quoted for your information. You took part in it as the agent. "
@@ -47,10 +48,13 @@ def transcript(messages: list[Message], largest: int = LARGEST_REPLAY) -> Replay
             texts[place] = short
             trimmed += 1
     dropped = 0
-    while size > largest and dropped < len(texts):
+    while size > largest and dropped < len(texts) - 1:
         size -= len(texts[dropped])
         dropped += 1
     left = [f"the output of {trimmed} tool calls is left out"] if trimmed else []
+    if size > largest:
+        texts[-1] = texts[-1][:largest] + CUT
+        left.append("the last entry is cut")
     if dropped:
         left.append(f"{dropped} of the oldest entries are left out")
         texts = [f"[{dropped} earlier entries are left out here]", *texts[dropped:]]
@@ -71,13 +75,21 @@ def _entry(message: Message, output: bool = True) -> str:
         result: dict[str, Any] = content.get("result") or {}
         said = json.dumps(result.get("output") or result.get("content") or "", ensure_ascii=False)
         if len(said) > LONGEST_TOOL_OUTPUT:
-            said = said[:LONGEST_TOOL_OUTPUT] + " [cut]"
+            said = said[:LONGEST_TOOL_OUTPUT] + CUT
         if not output:
             said = "[output left out]"
         return f"Tool call {content.get('title') or content.get('tool')} ({result.get('status', 'unknown')}): {said}"
-    if kind in ("error", "cancelled", "callback", "btw", "notice"):
-        return f"[{kind}] {content.get('text', '')}"
+    if kind == "btw":
+        return f"[asked aside]\n{_indent(str(content.get('question', '')))}\n[answer]\n{_indent(_said(content))}"
+    if kind == "callback":
+        return f"[report of a child session]\n{_indent(_said(content))}"
+    if kind in ("error", "cancelled", "notice"):
+        return f"[{kind}] {_said(content)}"
     return ""
+
+
+def _said(content: dict[str, Any]) -> str:
+    return str(content.get("text", ""))
 
 
 def _indent(text: str) -> str:

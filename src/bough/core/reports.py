@@ -27,7 +27,7 @@ async def ended(change: Change, task: Task) -> None:
             cost=float(cost.get("amount") or 0),
             seconds=seconds_between(task.started_at or change.now, change.now),
         )
-    await callbacks.carried(change, task, "held", "The task that carried it was cancelled before it was sent.")
+    await callbacks.carried(change, task, "held", "The task that carried it ended before it was sent.")
     if session.kind == "btw":
         await asides.answer(change, session, task)
     else:

@@ -12,7 +12,7 @@ from bough.core import rows
 from bough.core.changes import kept, there
 from bough.core.checkpoints import CHECKPOINTS, Checkpoints, Taken, busy, moments, of_restore, record
 from bough.core.store import Change, Store
-from bough.errors import BoughError, Conflict, Internal
+from bough.errors import BoughError, Conflict
 from bough.git import checkpoints as refs
 from bough.git.restore import Plan, apply, changed_paths, plan
 from bough.git.text import shown
@@ -136,7 +136,9 @@ class Restoring:
                 sessions=sorted({one.session_id for one in at_work}),
             )
         if target.session_id is None:
-            raise Internal("checkpoint_orphaned", f"Checkpoint {target.id} belongs to no session any more.")
+            raise Conflict(
+                "checkpoint_gone", f"The session of checkpoint {target.id} is gone, and so is its folder's past."
+            )
         return await rows.session(tx, target.session_id)
 
     async def _refuse_to_undo_others(self, target: Checkpoint, made: Plan) -> None:

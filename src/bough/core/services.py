@@ -10,6 +10,7 @@ from bough.core.boards import Boards
 from bough.core.branching import Branching
 from bough.core.budgets import Budgets
 from bough.core.callbacks import Callbacks
+from bough.core.cascades import Cascades
 from bough.core.changes import Changes
 from bough.core.checkpoints import Checkpoints
 from bough.core.choices import Choices
@@ -28,7 +29,9 @@ from bough.core.sessions import Sessions
 from bough.core.store import Store
 from bough.core.tasks import Tasks
 from bough.core.transcript import Transcript
+from bough.core.tree import Trees
 from bough.core.upkeep import Upkeep
+from bough.core.waiting import Waiting
 from bough.core.worktree_sessions import WorktreeSessions
 from bough.core.worktrees import Worktrees
 from bough.settings import Settings
@@ -62,6 +65,9 @@ class Services:
     branching: Branching
     budgets: Budgets
     callbacks: Callbacks
+    trees: Trees
+    waiting: Waiting
+    cascades: Cascades
     runner: Runner
     scheduler: Scheduler
     upkeep: Upkeep

@@ -14,15 +14,14 @@ from bough.agents.catalog.finding import startable
 from bough.core import expiry, interruption, lifecycle, rows
 from bough.core.encoded import Encoded
 from bough.core.env import checked_env
-from bough.core.lookup import find, find_id
+from bough.core.lookup import find_id
 from bough.core.page import Page
 from bough.core.paths import file_inside, resolve_inside
 from bough.core.queueing import checked_prompt, enqueue
-from bough.core.repos import REPOS
 from bough.core.rows import SESSIONS, TASKS
 from bough.core.store import EVENTS, Change, Store
 from bough.core.tasks import Tasks
-from bough.core.worktree_rows import SessionWorktree, session_place
+from bough.core.worktree_rows import SessionWorktree, session_place, usable
 from bough.errors import Conflict, Internal, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
@@ -31,7 +30,6 @@ from bough.model.repo import Worktree
 from bough.model.session import CallbackConfig, Caller, Headless, PermissionMode, Session, default_mode, parse_statuses
 from bough.model.task import Task
 from bough.settings import Settings
-from bough.storage import queries
 from bough.storage.backend import Tx
 from bough.storage.queries import Query
 
@@ -96,6 +94,8 @@ class SessionFilter(msgspec.Struct):
     worktree_id: str | None = None
     status: str | None = None
     archived: bool | None = None
+    root_id: str | None = None
+    parent_id: str | None = None
 
 
 class Sessions:
@@ -145,6 +145,9 @@ class Sessions:
 
         async def work(change: Change) -> Opened:
             await lifecycle.admit(change, self._settings)
+            if worktree is not None:
+                # It may have been removed since.
+                await usable(change.tx, worktree.id)
             mcp_ids = [await find_id(change.tx, "mcp_servers", one) for one in new.mcp_server_ids]
             session = await change.tx.one(
                 SESSIONS.add,
@@ -208,6 +211,12 @@ class Sessions:
             if wanted.worktree_id is not None:
                 where.append("worktree_id = :worktree_id")
                 params["worktree_id"] = await find_id(tx, "worktrees", wanted.worktree_id)
+            if wanted.root_id is not None:
+                where.append("root_session_id = :root_id")
+                params["root_id"] = await find_id(tx, "sessions", wanted.root_id)
+            if wanted.parent_id is not None:
+                where.append("parent_session_id = :parent_id")
+                params["parent_id"] = await find_id(tx, "sessions", wanted.parent_id)
             if statuses is not None:
                 where.append("status IN :statuses")
                 params["statuses"] = statuses
@@ -246,6 +255,8 @@ class Sessions:
 
         async def work(change: Change) -> Session:
             session = await rows.session(change.tx, session_id)
+            if session.kind == "btw" and patch.permission_mode not in (msgspec.UNSET, "plan"):
+                raise Conflict("aside_reads_only", "A question aside reads only: its mode stays plan.")
             columns: dict[str, Any] = {}
             for name in ("title", "description", "permission_mode", "model", "effort", "queue_paused", "headless"):
                 value = getattr(patch, name)
@@ -282,7 +293,7 @@ class Sessions:
             if session.status != "active":
                 session = await lifecycle.reopen(change, session, self._settings)
             else:
-                session = await interruption.go_on(change, session)
+                session = await interruption.go_on(change, session, unasked=caller.kind == "session")
             change.wake()
             return session
 

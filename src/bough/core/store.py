@@ -39,8 +39,9 @@ LARGEST_EVENT_CONTENT = 64 * 1024
 class Change:
     """One transaction with the events that it will publish when it commits."""
 
-    def __init__(self, tx: Tx) -> None:
+    def __init__(self, tx: Tx, mute: frozenset[str] = frozenset()) -> None:
         self.tx = tx
+        self.mute = mute
         self.now = now()
         self._events: list[tuple[EventType, str | None, str, msgspec.Raw]] = []
         self.published: list[Event] = []
@@ -92,6 +93,8 @@ class Store:
     def __init__(self, db: Backend) -> None:
         self.db = db
         self.answers = Answers(db)
+        # Agents that children do not report to: they would take the report for something to do.
+        self.mute: frozenset[str] = frozenset()
         # Whether somebody hears of every commit; then the events of those not heard of yet, by the last cursor of each.
         self.followed = False
         self._unheard: dict[int, list[Event]] = {}
@@ -106,7 +109,7 @@ class Store:
         async def run(tx: Tx) -> T:
             nonlocal events
             self._forget(events)
-            change = Change(tx)
+            change = Change(tx, self.mute)
             result = await work(change)
             await change.publish()
             events = change.published

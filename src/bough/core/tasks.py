@@ -33,6 +33,7 @@ class Tasks:
 
         async def work(change: Change) -> Task:
             session = await rows.session(change.tx, session_id)
+            lifecycle.refuse_aside(session)
             if session.status != "active":
                 lifecycle.check_resumable(session)
                 if not resume:
@@ -43,7 +44,7 @@ class Tasks:
                     )
                 session = await lifecycle.reopen(change, session, self._settings)
             else:
-                session = await interruption.go_on(change, session)
+                session = await interruption.go_on(change, session, unasked=caller.kind == "session")
             await check_room(change, session, self._settings.max_queue)
             source: Source = "session" if caller.kind == "session" else "user"
             return await enqueue(change, session, prompt, source=source, from_session=caller.id)

@@ -75,7 +75,7 @@ class Transcript:
         """The last `limit` messages (or all), the first after a known one, or those changed since a time; `before` and
         `after` bound each of them."""
         most = limit if limit is not None else END
-        moment = _moment(since) if since is not None else None
+        moment = checked_moment(since) if since is not None else None
 
         async def work(tx: Tx) -> Messages:
             whole_id = await find_id(tx, "sessions", session_id)
@@ -126,7 +126,8 @@ async def _position(tx: Tx, session_id: str, message_id: str) -> int:
     return message.position
 
 
-def _moment(text: str) -> str:
+def checked_moment(text: str) -> str:
+    """A time as it is stored."""
     try:
         return written(parse(text))
     except OverflowError:

@@ -8,9 +8,9 @@ import os
 
 from bough.agents.catalog import Entry
 from bough.agents.catalog.repository import digest, find_files
-from bough.core import lifecycle, rows
+from bough.core import rows
 from bough.core.deadlines import deadline
-from bough.core.interruption import TRUST
+from bough.core.interruption import TRUST, hold
 from bough.core.judging import CHOICES
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
 from bough.errors import Denied
@@ -51,13 +51,11 @@ async def check(store: Store, entry: Entry, session: Session) -> None:
 
 async def ask(change: Change, task: Task, error: Untrusted, settings: Settings) -> None:
     """The turn is held until a person has looked at the files."""
-    held = await rows.move_task(change, task.id, "interrupted")
+    held = await hold(change, task)
     if held is None:
         return
     session = await rows.session(change.tx, task.session_id)
     expires_at, on_expiry = deadline(session, settings)
-    await lifecycle.withdraw_approvals(change, task.id)
-    await rows.update_task(change, task.id, held=True)
     approval = await rows.add_approval(
         change,
         held,

@@ -196,6 +196,11 @@ async def _of_turn(tx: Tx, task: Task, usage: dict[str, Any]) -> dict[str, Any]:
     if usage["counts"] != "session":
         return usage
     before: bytes | None = await tx.value(TASKS.last_usage, session_id=task.session_id, task_id=task.id)
+    session = await rows.session(tx, task.session_id)
+    if before is None and rows.metadata(session).get("fork") == "native":
+        # The copy of a conversation counts on where that stood.
+        origin, point = session.forked_from_session_id, session.branch_task_id
+        before = await tx.value(TREES.usage_before, session_id=origin, task_id=point)
     known: dict[str, Any] = cast("dict[str, Any]", msgspec.json.decode(before)).get("session", {}) if before else {}
     total = {name: value for name, value in usage.items() if isinstance(value, int)}
     # Less than before: the agent has begun to count anew.
@@ -211,6 +216,7 @@ def _grown_cost(session: Session, task: Task) -> msgspec.Raw | None:
     now: dict[str, Any] = msgspec.json.decode(session.cost)
     if task.cost_before is not None:
         before: dict[str, Any] = msgspec.json.decode(task.cost_before)
-        if before.get("currency") == now.get("currency"):
+        # Less than before: the agent has begun to count anew.
+        if before.get("currency") == now.get("currency") and now["amount"] >= before["amount"]:
             now["amount"] = round(now["amount"] - before["amount"], 9)
     return raw(now | {"source": "difference of the session's cost"})

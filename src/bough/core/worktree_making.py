@@ -87,7 +87,6 @@ class Making:
     ) -> Worktree:
         """Row, git, row. Under the lock, so that a row found `making` by whoever has the lock next was left behind."""
         assert new.branch is not None
-        path = await self._place(repo, common, new.path or os.path.join(FOLDER, new.branch))
         branch = await git.find_branch(repo.path, new.branch, new.base, repo.default_branch)
         if (taken := await git.checked_out_at(repo.path, branch.name)) is not None:
             raise Conflict(
@@ -96,6 +95,7 @@ class Making:
                 "or choose another name.",
                 path=taken,
             )
+        path = await self._place(repo, common, new.path or os.path.join(FOLDER, new.branch))
         worktree_id = new_id()
 
         async def insert(change: Change) -> Worktree:

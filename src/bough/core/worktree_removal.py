@@ -4,6 +4,7 @@ back. Making them is `worktree_making`."""
 from __future__ import annotations
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import Literal
 
@@ -16,14 +17,15 @@ from bough.core.lookup import whole_id
 from bough.core.paths import free_inside
 from bough.core.repos import WORKTREES
 from bough.core.store import Change, Store
+from bough.core.worktree_losses import lost
 from bough.core.worktree_making import Making, add_keeping_hooks
 from bough.core.worktree_rows import Use
 from bough.errors import BoughError, Conflict
 from bough.git import recovery
 from bough.git import worktrees as git
 from bough.git.locks import alone
-from bough.git.places import below, is_folder, is_there, relative
-from bough.git.status import NAMED, files, own_commits, submodules
+from bough.git.places import below, is_folder, is_there
+from bough.git.run import GitFailed
 from bough.git.text import shown
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller
@@ -44,40 +46,6 @@ class Removed(msgspec.Struct):
     inner_refs: list[str]
 
 
-class Lost(msgspec.Struct):
-    """What would be lost with a worktree."""
-
-    files: list[dict[str, str]]
-    commits: list[dict[str, str]]
-    more_commits: int
-    submodules: bool
-
-    def refuse(self, row: Worktree) -> None:
-        """Names everything, if there is anything."""
-        total = len(self.commits) + self.more_commits
-        parts: list[str] = []
-        if self.files:
-            parts.append(f"{len(self.files)} uncommitted or untracked files ({_some(self.files, 'path')})")
-        if total:
-            parts.append(f"{total} commits that are on no other branch or remote ({_some(self.commits, 'subject')})")
-        if not parts:
-            return
-        raise Conflict(
-            "worktree_dirty",
-            f"Worktree {row.name} has {' and '.join(parts)}. Commit, push or discard them, or force it: then "
-            "everything is kept on a recovery ref.",
-            files=self.files[:NAMED],
-            filesTotal=len(self.files),
-            commits=self.commits,
-            commitsTotal=total,
-        )
-
-
-def _some(found: list[dict[str, str]], name: str) -> str:
-    named = ", ".join(one[name][:80] for one in found[:3])
-    return f"{named}, …" if len(found) > 3 else named
-
-
 class Removal:
     """Takes worktrees away, and brings them back."""
 
@@ -93,7 +61,7 @@ class Removal:
         if row.made_by_bough and not force and is_folder(row.path):
             entry = await git.entry(repo.path, row.path)
             if entry is not None:
-                (await _lost(row, entry)).refuse(row)
+                (await lost(row, entry)).refuse(row)
 
     async def remove(self, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep") -> Removed:
         """Removes a worktree; one that Bough did not make is only forgotten unless forced."""
@@ -136,16 +104,14 @@ class Removal:
             why = f" ({shown(entry.locked)})" if entry.locked else ""
             raise Conflict(
                 "worktree_locked",
-                f"Worktree {row.name} is locked{why}. Unlock it first: git worktree unlock {row.path}",
+                f"Worktree {row.name} is locked{why}. Unlock it first: git worktree unlock {shlex.quote(row.path)}",
                 reason=shown(entry.locked),
             )
         ref, inner = None, list[str]()
         if entry is not None:
             ref, inner = await self._clear(row, repo, entry, force)
         await asyncio.to_thread(git.tidy, row.path, repo.path)
-        deleted = False
-        if branch == "delete" and row.branch is not None:
-            deleted = await git.delete_branch(repo.path, row.branch, *([ref] if ref else []))
+        deleted = branch == "delete" and await _deleted(row, repo, ref)
         head = entry.branch if entry is not None else row.branch
         return Removed(await self._gone(row, ref, head), False, deleted, inner)
 
@@ -158,11 +124,11 @@ class Removal:
             await git.remove(repo.path, row.path, force=True)
             return ref, []
         await _not_nested(repo.path, row)
-        lost = await _lost(row, entry)
+        found = await lost(row, entry)
         if not force:
-            lost.refuse(row)
+            found.refuse(row)
             # Without force git looks once more, except that it never removes submodules without.
-            await git.remove(repo.path, row.path, force=lost.submodules)
+            await git.remove(repo.path, row.path, force=found.submodules)
             return None, []
         ref, inner = await recovery.keep_all(row.path, row.id, note)
         await git.remove(repo.path, row.path, force=True)
@@ -297,22 +263,13 @@ async def _not_nested(repo: str, row: Worktree) -> None:
         )
 
 
-async def _lost(row: Worktree, entry: git.Entry) -> Lost:
-    """What only this worktree has."""
-    found = await files(row.path)
-    own = await own_commits(row.path, entry.branch)
-    named: list[dict[str, str]] = [{"path": shown(name), "state": state} for name, state in found.changed]
-    named += [{"path": shown(name), "state": "untracked"} for name in found.untracked]
-    commits: list[dict[str, str]] = [{"sha": sha, "subject": subject} for sha, subject in own.named]
-    more = own.total - len(own.named)
-    inner = await submodules(row.path)
-    for one in inner:
-        # The data of a submodule is the worktree's own, its branches included.
-        theirs = await own_commits(one, None, remotes_only=True)
-        place = shown(relative(one, row.path))
-        commits += [{"sha": sha, "subject": f"{place}: {subject}"} for sha, subject in theirs.named]
-        more += theirs.total - len(theirs.named)
-    return Lost(named, commits, more, bool(inner))
+async def _deleted(row: Worktree, repo: Repo, ref: str | None) -> bool:
+    """Deletes the branch, if nothing of it is lost; the worktree is gone whatever becomes of it."""
+    try:
+        return row.branch is not None and await git.delete_branch(repo.path, row.branch, *([ref] if ref else []))
+    except GitFailed as error:
+        log.warning("branch_not_deleted", branch=row.branch, error=error.message)
+        return False
 
 
 async def _found_again(row: Worktree, repo: Repo) -> tuple[git.Branch | None, str | None, str | None]:
@@ -344,4 +301,5 @@ def how_to_recover(row: Worktree) -> str | None:
     """What gets a removed worktree back, for people."""
     if row.recovery_ref is None:
         return None
-    return f"bough worktree recover {row.id}, or: git worktree add {row.path} {row.recovery_ref}"
+    by_hand = shlex.join(["git", "worktree", "add", row.path, row.recovery_ref])
+    return f"bough worktree recover {row.id}, or: {by_hand}"

@@ -79,7 +79,7 @@ class WorktreeSessions:
     async def end(
         self, caller: Caller, session_id: str, *, purge: bool, remove_worktree: bool = False, force: bool = False
     ) -> Ended:
-        """Cancels a session, or removes it for good; its worktree goes with it if that is wanted and nothing is lost."""
+        """Cancels a session, or removes it for good; its worktree goes too if that is wanted and nothing is lost."""
         session = await self._sessions.get(session_id)
         removed: Removed | None = None
         if remove_worktree:

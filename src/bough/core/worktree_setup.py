@@ -103,11 +103,11 @@ def _copy(source: Path, target: Path, names: list[str]) -> None:
         )
     for name in names:
         old, new = source / name, target / name
-        new.parent.mkdir(parents=True, exist_ok=True)
         inside = Path(os.path.realpath(new.parent))
         # A link in the branch may lead elsewhere.
         if os.path.lexists(new) or (inside != target and target not in inside.parents):
             continue
+        new.parent.mkdir(parents=True, exist_ok=True)
         if old.is_symlink():
             os.symlink(os.readlink(old), new)
         elif old.is_file():
@@ -138,7 +138,7 @@ async def run(command: list[str], path: str, within: float, show: Show) -> tuple
         if code:
             told = f"The setup command {command[0]!r} ended with {code}."
     except TimeoutError:
-        told = f"The setup command {command[0]!r} took longer than {within:.0f} s and was ended."
+        told = f"The setup command {command[0]!r} took longer than {within:g} s and was ended."
     finally:
         await asyncio.shield(_end(process, reading))
     return told, tail.text or None

@@ -38,7 +38,7 @@ async def drop(path: str, refs: Iterable[str]) -> None:
 
 
 async def held(path: str, sha: str) -> bool:
-    """Whether a commit and all its files are still there."""
+    """Whether a commit is still there."""
     try:
         await git(path, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{sha}^{{tree}}")
     except GitFailed:

@@ -36,7 +36,7 @@ async def alone(common: str, within: float = WITHIN) -> AsyncGenerator[int]:
     try:
         deadline = asyncio.get_running_loop().time() + within
         # Nobody tells us when another process lets go.
-        while not _taken(handle):
+        while not taken(handle):
             if asyncio.get_running_loop().time() > deadline:
                 raise _busy(common, within)
             await asyncio.sleep(PAUSE)
@@ -53,7 +53,8 @@ def _busy(common: str, within: float) -> Busy:
     return Busy("repo_busy", f"Something else has worked on the repository at {common} for {within:.0f} s.")
 
 
-def _taken(handle: int) -> bool:
+def taken(handle: int) -> bool:
+    """Takes the lock if nobody has it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -16,6 +16,8 @@ WITHIN = 600.0
 PREFIX = "refs/bough/recovery"
 # Beside it: what lay in repositories inside of the worktree, whose own data goes with it.
 INNER = "refs/bough/recovery-inner"
+# With the time of now: git reads no note about a ref from the year 1970.
+_WHO = {name: value for name, value in IDENTITY.items() if not name.endswith("DATE")}
 
 
 async def keep_all(path: str, worktree_id: str, message: str) -> tuple[str, list[str]]:
@@ -61,7 +63,7 @@ async def _commit(path: str, tree: str, parent: str | None, message: str) -> str
 
 async def _keep(repo: str, ref: str, sha: str) -> None:
     """Points a ref to a commit, and remembers what it pointed to before."""
-    await git(repo, *QUIET, "update-ref", "--create-reflog", "-m", "bough", ref, sha, env=IDENTITY)
+    await git(repo, *QUIET, "update-ref", "--create-reflog", "-m", "bough", ref, sha, env=_WHO)
 
 
 async def _repositories(path: str) -> list[str]:

@@ -225,8 +225,8 @@ def _in_the_way(top: str, path: str, removes: set[str]) -> list[str]:
     """What is no part of the snapshot of now and would be lost by writing `path`."""
     for above in _self_and_above(path)[1:]:
         whole = os.path.join(top, above)
-        if os.path.lexists(whole) and not os.path.isdir(whole) and above not in removes:
-            return [above]
+        if os.path.islink(whole) or (os.path.lexists(whole) and not os.path.isdir(whole)):
+            return [] if above in removes else [above]
     whole = os.path.join(top, path)
     if os.path.islink(whole) or not os.path.isdir(whole):
         return []

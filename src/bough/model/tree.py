@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from bough.model.session import Activity, Kind, PermissionMode, Status
+
 CallbackState = Literal["queued", "delivered", "held"]
 
 
@@ -53,6 +55,11 @@ class Budget(msgspec.Struct, rename="camel"):
     created_at: str
     updated_at: str
 
+    @property
+    def id(self) -> str:
+        """A tree is known by its root."""
+        return self.root_session_id
+
 
 class Used(msgspec.Struct, rename="camel"):
     """What a tree has used so far."""
@@ -62,3 +69,50 @@ class Used(msgspec.Struct, rename="camel"):
     tokens: int
     cost: float
     seconds: float
+
+
+class Node(msgspec.Struct, rename="camel"):
+    """One session in the drawing of its tree."""
+
+    id: str
+    kind: Kind
+    parent_session_id: str | None
+    forked_from_session_id: str | None
+    branch_task_id: str | None
+    depth: int
+    agent: str
+    title: str
+    status: Status
+    activity: Activity
+    permission_mode: PermissionMode
+    archived: bool
+    queue_paused: bool
+    worktree_id: str | None
+    cwd: str
+    message_count: int
+    turns: int
+    tokens: int
+    cost: float
+    seconds: float
+    # How its first prompt begins.
+    first_prompt: str
+    # Prompts that wait, open questions, and reports that could not be delivered.
+    queued: int
+    asking: int
+    held: int
+    created_at: str
+    updated_at: str
+    ended_at: str | None
+
+
+class Tree(msgspec.Struct, rename="camel"):
+    """A whole tree: its sessions as they were opened, what they have used together, and what they may."""
+
+    root_session_id: str
+    sessions: list[Node]
+    used: Used
+    budget: Budget | None
+    # How many sessions are at work, wait for an answer, or have prompts that wait.
+    running: int
+    asking: int
+    queued: int

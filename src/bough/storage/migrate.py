@@ -53,7 +53,7 @@ _RECORD = Query(
     "Record one migration as applied.",
 )
 _FORGET = Query("forget", "DELETE FROM schema_migrations WHERE version = :version", "Record one as undone.")
-_PG_TEXT = re.compile(rf"(?:{TOKEN.pattern})|(?<!\bAS\s)\b(?P<text>TEXT)\b", TOKEN.flags)
+_PG_TEXT = re.compile(rf"(?:{TOKEN.pattern})|(?<!\bAS\s)\b(?P<text>TEXT)\b(?!\s+TEXT\b)", TOKEN.flags)
 
 
 class Applied(msgspec.Struct, frozen=True):

@@ -131,7 +131,7 @@ def test_what_the_catalog_knows_better(folder: Path, tmp_path: Path) -> None:
     ("name", "code", "sentence"),
     [
         ("exits_at_once", "agent_gone", "ended with code 3: no credentials: run `agent login` first"),
-        ("refuses", "agent_refused", "refused initialize: state runtime failed (-32603)"),
+        ("refuses", "agent_refused", "Refuses says: state runtime failed"),
         ("other_version", "agent_protocol", "of the Agent Client Protocol, Bough speaks version 1"),
         ("silent", "agent_timeout", "did not answer initialize within 0.3 s."),
         ("never_exits", "", ""),
@@ -225,12 +225,12 @@ async def test_the_list_says_how_each_stands(
     (programs / "gemini").chmod(0o755)
     monkeypatch.setenv("PATH", str(programs))
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
-    told = (await cli("agents")).out
-    rows = {line.split()[0]: line for line in told.splitlines()}
-    assert rows["NAME"].split() == ["NAME", "TITLE", "STATE", "VERSION", "DEFAULT"]
+    rows = {line.split()[0]: line for line in (await bough("agents", COLUMNS="80")).out.splitlines()}
+    assert rows["NAME"].split() == ["NAME", "STATE", "VERSION", "DEFAULT"]
     assert " ready " in rows["demo"] and rows["demo"].rstrip().endswith("yes")
     assert "not installed: bough agents install codex" in rows["codex"]
     assert "installed, no key found" in rows["gemini"]
+    assert "Demo agent" in (await bough("agents", COLUMNS="120")).out
     (programs / "npx").symlink_to(programs / "gemini")
     assert "through npx, no key found" in (await cli("agents", "show", "codex")).out
     monkeypatch.setenv("GEMINI_API_KEY", "k")

@@ -106,7 +106,7 @@ async def test_allowed_it_goes_on_and_is_remembered(tmp_path: Path) -> None:
         assert len(await client.texts(found.session, "user")) == 1
         await found.says("once more")
         await found.says("elsewhere", await found.open())
-        [choice] = (await client.get("/api/choices"))["choices"]
+        [choice] = (await client.get("/api/policy/choices"))["choices"]
         assert (choice["scope"], choice["cwd"], choice["agent"]) == ("worktree", str(found.repo), "wary")
     async with wary(tmp_path) as found:
         await found.says("after a restart")
@@ -152,8 +152,10 @@ async def test_nobody_answers(tmp_path: Path) -> None:
             assert (task["status"], task["sentAttempt"]) == ("cancelled", 0)
             [approval] = (await found.client.get("/api/approvals"))["approvals"]
             assert (approval["status"], approval["decision"]) == ("expired", "deny")
-            assert not (await found.client.get("/api/choices"))["choices"]
-            assert any("Nobody answered" in one["text"] for one in await messages(found.client, found.session, "notice"))
+            assert not (await found.client.get("/api/policy/choices"))["choices"]
+            assert any(
+                "Nobody answered" in one["text"] for one in await messages(found.client, found.session, "notice")
+            )
 
 
 async def test_a_word_for_the_session_does_not_answer_it(tmp_path: Path) -> None:
@@ -162,7 +164,6 @@ async def test_a_word_for_the_session_does_not_answer_it(tmp_path: Path) -> None
         task = await found.client.prompt(found.session, "[[say one]]")
         approval = await found.asked()
         await found.client.call("PATCH", f"/api/sessions/{found.session}", json={"headless": "allow"})
-        found.server.services.approvals  # noqa: B018
         again = await found.client.get(f"/api/approvals/{approval['id']}")
         assert (again["status"], again["expiresAt"], again["onExpiry"]) == ("pending", None, None)
         await found.decide(approval, "allow")
@@ -174,11 +175,9 @@ async def test_resuming_asks_again(tmp_path: Path) -> None:
     async with wary(tmp_path) as found:
         task = await found.client.prompt(found.session, "[[say one]]")
         first = await found.asked()
-        await found.client.post(f"/api/sessions/{found.session}/resume")
-        async with found.client.events(found.session):
-            second = first
-            while second["id"] == first["id"]:
-                second = await found.asked()
+        async with found.client.events(found.session) as events:
+            await found.client.post(f"/api/sessions/{found.session}/resume")
+            second = (await events.until(lambda event: event["type"] == "approval.created"))["data"]
         assert (await found.client.get(f"/api/approvals/{first['id']}"))["status"] == "cancelled"
         await found.decide(second, "allow")
         ended = await found.client.wait_task(task)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +64,18 @@ def test_edits_that_are_asked_about(mode: PermissionMode, paths: tuple[str, ...]
     verdict = decide(mode, use("edit", *paths), [], [])
     assert verdict.effect == "ask"
     assert decide("allow-all", use("edit", *paths), [], []).effect == "allow"
+
+
+@pytest.mark.parametrize("mode", ALLOWING)
+def test_a_sandbox_is_left_only_if_a_person_says_so(mode: PermissionMode) -> None:
+    """P1: Codex keeps to its sandbox in every mode; kept asking by a rule, it does not get out of it unasked."""
+    for wanted in (use("execute", command="ls"), use("edit", "/etc/passwd"), use("edit", f"{CWD}/.git/config"), use()):
+        assert decide(mode, msgspec.structs.replace(wanted, agent="codex"), [], []).effect == "ask"
+        assert decide(mode, wanted, [], []).effect == "allow"
+    for wanted in (use("edit", INSIDE, agent="codex"), use("mcp", agent="codex", server="far", name="shout")):
+        assert decide(mode, wanted, [], []).effect == "allow"
+    allowed = rule("allow", command="ls*")
+    assert decide(mode, use("execute", agent="codex", command="ls"), [allowed], []).effect == "allow"
 
 
 @pytest.mark.parametrize(

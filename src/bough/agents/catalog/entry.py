@@ -110,6 +110,8 @@ class Quirks(_Table):
     fork_elsewhere: bool = False
     # Starting twice at once in a fresh home fails.
     start_alone: bool = False
+    # Whether it can be told what its children report: one that does what it is sent, word by word, cannot.
+    takes_reports: bool = True
     # What the tokens in the answer to a prompt count.
     usage: UsageMeaning = "turn"
     # Texts (regular expressions) by which a turn that ends well is known to have failed.

@@ -62,7 +62,10 @@ def read_instructions(cwd: str, names: Sequence[str]) -> str:
 def _repository(cwd: Path) -> list[Path]:
     """The folder and those above it up to the root of its repository; none if it is in none."""
     above = [cwd, *cwd.parents]
-    return next((above[: above.index(root) + 1] for root in above if (root / ".git").exists()), [])
+    for number, place in enumerate(above):
+        if (place / ".git").exists():
+            return above[: number + 1]
+    return []
 
 
 def _above(cwd: Path) -> Iterable[Path]:

@@ -131,8 +131,12 @@ def _quirks(entry: Entry) -> Iterator[str]:
     if quirks.failures or quirks.failure_meta:
         signs = [*quirks.failures, *([quirks.failure_meta] if quirks.failure_meta else [])]
         yield f"A failed turn ends as if all were well, and is known by {_codes(signs)}."
-    if quirks.unauthenticated:
-        yield f"A missing key is known by {_codes(quirks.unauthenticated)}."
+    if signs := [*quirks.unauthenticated, *quirks.unauthorized]:
+        yield f"A missing key is known by {_codes(signs)}."
+    if quirks.noise:
+        yield f"Left out of what it says is {_codes(quirks.noise)}."
+    if quirks.fork_elsewhere:
+        yield "It can fork a conversation into another folder."
     if quirks.mode_tools:
         yield f"It asks to leave its mode through {_codes(quirks.mode_tools)}."
     if USAGE[quirks.usage]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bough.api.cli.trial import Trial
 
 app = typer.Typer(help="List the agents that sessions can have, and how each stands here; get one, try one.")
+ROOM_FOR_TITLES = 100
 NOTHING = {"mode": "", "start": "", "note": ""}
 # What needs no server, only its data folder.
 ALONE = ("data", "json")
@@ -61,22 +62,20 @@ def list_agents(here: Here) -> None:
     """List the agents that sessions can have, and how each stands here."""
 
     def render(answer: Any) -> None:
-        rows: list[Json] = answer["agents"]
-        out.table(
-            ("NAME", "TITLE", "STATE", "VERSION", "DEFAULT"),
-            [
-                (
-                    row["name"],
-                    brief(row["title"], 40),
-                    brief(standing(row), 200),
-                    row["version"] or "",
-                    "yes" if row["isDefault"] else "",
-                )
-                for row in rows
-            ],
-            flexible="STATE",
-            empty="No agent.",
-        )
+        # What helps must be readable: where it is narrow, the titles give way to it.
+        wide = out.width() >= ROOM_FOR_TITLES
+        columns = ("NAME", *(("TITLE",) if wide else ()), "STATE", "VERSION", "DEFAULT")
+        rows = [
+            (
+                row["name"],
+                *((brief(row["title"], 40),) if wide else ()),
+                brief(standing(row), 200),
+                (row["version"] or "").partition(" ")[0],
+                "yes" if row["isDefault"] else "",
+            )
+            for row in answer["agents"]
+        ]
+        out.table(columns, rows, flexible="STATE", empty="No agent.")
 
     here.show(here.client.get("/api/agents"), render)
 
@@ -237,8 +236,8 @@ def _draw_trial(entry: Entry, trial: Trial) -> None:
         for one in trial.refused:
             out.note(f"Refused: {brief(one)}")
     if trial.error is None:
-        asked = trial.login_found is False and trial.answer is None
-        doubt = " Whether it has a key shows only when it is prompted." if asked else ""
+        unproven = trial.login_found is not None and trial.answer is None
+        doubt = " Whether its key is good shows only when it is prompted, with --prompt." if unproven else ""
         out.line(f"\n{trial.title} works.{doubt}")
 
 

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 CONNECT_WITHIN = 10.0
 # Stopping a turn waits up to half a minute for the agent, and a purge may follow a stop.
 ANSWER_WITHIN = 120.0
+# A worktree is made, its submodules are cloned, its setup runs.
+SETUP_WITHIN = 3600.0
 
 
 class Refused(BoughError):
@@ -50,8 +52,8 @@ class Client:
     def get(self, path: str, **query: Any) -> Answer:
         return self.call("GET", path, query=query)
 
-    def post(self, path: str, body: Json | None = None) -> Answer:
-        return self.call("POST", path, body=body or {})
+    def post(self, path: str, body: Json | None = None, within: float = ANSWER_WITHIN) -> Answer:
+        return self.call("POST", path, body=body or {}, within=within)
 
     def patch(self, path: str, body: Json) -> Answer:
         return self.call("PATCH", path, body=body)
@@ -59,7 +61,15 @@ class Client:
     def delete(self, path: str, **query: Any) -> Answer:
         return self.call("DELETE", path, query=query)
 
-    def call(self, method: str, path: str, *, body: Json | None = None, query: Json | None = None) -> Answer:
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Json | None = None,
+        query: Json | None = None,
+        within: float = ANSWER_WITHIN,
+    ) -> Answer:
         """One request; query values that are None are left out."""
         given = {name: _written(value) for name, value in (query or {}).items() if value is not None}
         address = f"{path}?{urlencode(given)}" if given else path
@@ -71,7 +81,7 @@ class Client:
             headers["content-type"] = "application/json"
         try:
             connection.connect()
-            connection.sock.settimeout(ANSWER_WITHIN)
+            connection.sock.settimeout(within)
             connection.request(method, base + address, data, headers)
             response = connection.getresponse()
             raw = response.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from bough.api.cli import out
 from bough.api.cli.base import Here, command
-from bough.api.cli.client import Client, Json, path
+from bough.api.cli.client import Client, Json, Refused, path
 from bough.api.cli.completing import ids
 from bough.api.cli.words import ago, clean, moment, short, short_forms
 from bough.errors import NotFound
@@ -31,13 +32,19 @@ def add_to(root: typer.Typer) -> None:
 @command(app, "add")
 def add(
     here: Here,
-    folder: Annotated[str, typer.Argument(metavar="PATH", help="A folder; inside a working copy its top.")] = ".",
+    place: Annotated[str, typer.Argument(metavar="PATH", help="A folder; inside a working copy its top.")] = ".",
     name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
 ) -> None:
     """Make a repository or a plain folder known; one that is known already is given back."""
-    body: Json = {"path": str(Path(folder).expanduser().absolute())}
+    body: Json = {"path": str(Path(place).expanduser().absolute())}
     answer = here.client.post("/api/repos", body | ({"name": name} if name else {}))
-    here.show(answer, lambda repo: out.line(f"{short(repo['id'])}  {clean(repo['name'])}  {clean(repo['path'])}"))
+
+    def render(repo: Json) -> None:
+        out.line(f"{short(repo['id'])}  {clean(repo['name'])}  {clean(repo['path'])}")
+        if repo["kind"] == "git":
+            say_adoptable(here.client, repo["id"])
+
+    here.show(answer, render)
 
 
 @command(app, "list")
@@ -64,20 +71,51 @@ def list_repos(here: Here, limit: Limit = 20, offset: Offset = 0) -> None:
 @command(app, "show")
 def show(here: Here, repo: RepoId) -> None:
     """Show a repository."""
+    here.show(here.client.get(path("repos", repo)), _draw)
 
-    def render(found: Json) -> None:
-        out.facts(
-            [
-                ("id", found["id"]),
-                ("name", clean(found["name"])),
-                ("path", clean(found["path"])),
-                ("kind", found["kind"]),
-                ("default branch", clean(found["defaultBranch"] or "")),
-                ("registered", f"{moment(found['createdAt'])} ({ago(found['createdAt'])})"),
-            ]
-        )
 
-    here.show(here.client.get(path("repos", repo)), render)
+def _draw(found: Json) -> None:
+    out.facts(
+        [
+            ("id", found["id"]),
+            ("name", clean(found["name"])),
+            ("path", clean(found["path"])),
+            ("kind", found["kind"]),
+            ("default branch", clean(found["defaultBranch"] or "")),
+            ("setup", clean(shlex.join(found["setup"]))),
+            ("copied", ", ".join(clean(one) for one in found["copyIgnored"])),
+            ("registered", f"{moment(found['createdAt'])} ({ago(found['createdAt'])})"),
+        ]
+    )
+
+
+@command(app, "set")
+def change(
+    here: Here,
+    repo: RepoId,
+    name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
+    setup: Annotated[
+        str | None,
+        typer.Option("--setup", metavar="COMMAND", help="Command for each new worktree, without a shell; '' for none."),
+    ] = None,
+    copy: Annotated[
+        list[str] | None,
+        typer.Option("--copy", metavar="GLOB", help="Ignored files to copy into each new worktree; repeat."),
+    ] = None,
+    no_copy: Annotated[bool, typer.Option("--no-copy", help="Copy none.")] = False,
+) -> None:
+    """Change a repository's name, or what is done in its new worktrees."""
+    body: Json = {"name": name} if name is not None else {}
+    if setup is not None:
+        try:
+            body["setup"] = shlex.split(setup)
+        except ValueError as error:
+            raise typer.BadParameter(f"This is no command: {error}.") from None
+    if copy or no_copy:
+        body["copyIgnored"] = [] if no_copy else copy
+    if not body:
+        raise typer.BadParameter("Say what to change; see: bough repo set --help")
+    here.show(here.client.patch(path("repos", repo), body), _draw)
 
 
 @command(app, "rename")
@@ -94,16 +132,27 @@ def remove(here: Here, repo: RepoId) -> None:
     here.show(answer, lambda found: out.line(f"{clean(found['name'])} is forgotten; {clean(found['path'])} stays."))
 
 
+def say_adoptable(client: Client, repo_id: str) -> None:
+    """Points out the worktrees that git has and Bough does not know."""
+    try:
+        found: list[Json] = client.get(path("repos", repo_id, "worktrees"), known=False, limit=PAGE).value["worktrees"]
+    except Refused:
+        # A plain folder has none.
+        return
+    for one in found:
+        out.note(f"Not known to Bough: {one['path']} ({one['branch'] or 'detached'}); bough worktree adopt PATH")
+
+
 def open_repo(client: Client, text: str) -> str:
     """The id for a path or an id; a folder that is new is registered."""
-    if (folder := _folder(text)) is None:
+    if (place := folder(text)) is None:
         return text
-    return client.post("/api/repos", {"path": str(folder)}).value["id"]
+    return client.post("/api/repos", {"path": str(place)}).value["id"]
 
 
 def find_repo(client: Client, text: str) -> str:
     """The id for a path or an id; a folder inside a known one means that one, and nothing is registered."""
-    if (folder := _folder(text)) is None:
+    if (place := folder(text)) is None:
         return text
     known: dict[Path, str] = {}
     while True:
@@ -111,14 +160,14 @@ def find_repo(client: Client, text: str) -> str:
         known |= {Path(repo["path"]): repo["id"] for repo in page["repos"]}
         if len(known) >= page["total"] or not page["repos"]:
             break
-    real = folder.resolve()
-    for place in (real, *real.parents):
-        if place in known:
-            return known[place]
-    raise NotFound("repo_not_found", f"No repository is registered for {folder}.")
+    real = place.resolve()
+    for one in (real, *real.parents):
+        if one in known:
+            return known[one]
+    raise NotFound("repo_not_found", f"No repository is registered for {place}.")
 
 
-def _folder(text: str) -> Path | None:
+def folder(text: str) -> Path | None:
     """The folder that is meant, if it is one and not an id."""
     given = Path(text).expanduser()
     if given.is_dir() or "/" in text or text.startswith((".", "~")):

@@ -9,11 +9,12 @@ import typer
 from bough.api.cli import out, prompting, stream
 from bough.api.cli.approvals import question
 from bough.api.cli.base import DONE, Here, command
-from bough.api.cli.client import Json, path
-from bough.api.cli.completing import agents
+from bough.api.cli.client import ANSWER_WITHIN, SETUP_WITHIN, Json, Refused, path
+from bough.api.cli.completing import agents, ids
 from bough.api.cli.prompting import Follow, SessionId, listen, spoken
 from bough.api.cli.repos import Limit, Offset, find_repo, open_repo
 from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
+from bough.api.cli.worktrees import find_worktree, name_what_would_be_lost, say_removed
 from bough.model.session import MODES, PermissionMode
 
 SHOWN_QUEUE = 100
@@ -45,6 +46,13 @@ def add_to(root: typer.Typer) -> None:
 def new(
     here: Here,
     repo: Annotated[str, typer.Option("--repo", "-r", metavar="PATH|ID", help="Where to work.")] = ".",
+    worktree: Annotated[
+        str | None, typer.Option("--worktree", "-w", metavar="BRANCH", help="In a new worktree of this branch.")
+    ] = None,
+    place: Annotated[
+        str | None,
+        typer.Option("--in", metavar="WORKTREE", help="In this worktree.", autocompletion=ids("worktrees", "name")),
+    ] = None,
     agent: Annotated[
         str | None, typer.Option("--agent", "-a", help="Which agent; see bough agents.", autocompletion=agents)
     ] = None,
@@ -66,9 +74,16 @@ def new(
     given |= {"effort": effort, "env": _variables(env), "initialPrompt": said}
     given["headless"] = None if headless == "server" else headless
     body = {name: value for name, value in given.items() if value is not None}
-    body["repoId"] = open_repo(here.client, repo)
+    if place is not None and worktree is not None:
+        raise typer.BadParameter("A session works in one worktree: --worktree makes one, --in is one that there is.")
+    if place is not None:
+        body["worktreeId"] = find_worktree(here.client, place)
+    else:
+        body["repoId"] = open_repo(here.client, repo)
+    if worktree is not None:
+        body["worktree"] = {"branch": worktree}
     cursor = stream.now(here.client) if follow else 0
-    answer = here.client.post("/api/sessions", body)
+    answer = here.client.post("/api/sessions", body, SETUP_WITHIN if worktree else ANSWER_WITHIN)
     opened: Json = answer.value
     if follow:
         if not here.json:
@@ -238,6 +253,10 @@ def remove(
     here: Here,
     session: SessionId,
     purge: Annotated[bool, typer.Option("--purge", help="Remove it for good, transcript and all.")] = False,
+    worktree: Annotated[bool, typer.Option("--worktree", help="Remove its worktree too.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="The worktree also with work in it, which is kept and can be recovered.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a purge.")] = False,
 ) -> None:
     """Cancel a session: its agent is told, its turn and its queue are cancelled."""
@@ -246,11 +265,19 @@ def remove(
         title = f" ({brief(found['title'], 60)})" if found["title"] else ""
         about = f"session {short(found['id'])}{title} with {len(found['messages'])} messages"
         typer.confirm(f"Remove {about} for good?", abort=True, err=True)
-    answer = here.client.delete(path("sessions", session), purge=purge)
-    if purge:
-        here.show(answer, lambda found: out.line(f"Session {short(found['id'])} is removed."))
-    else:
-        here.show(answer, _say_state)
+    also = {"worktree": "remove", "force": force} if worktree else {}
+    try:
+        answer = here.client.delete(path("sessions", session), purge=purge, **also)
+    except Refused as error:
+        name_what_would_be_lost(error)
+        raise
+
+    def render(found: Json) -> None:
+        out.line(f"Session {short(found['id'])} is removed.") if purge else _say_state(found)
+        if found["worktree"] is not None:
+            say_removed(found["worktree"])
+
+    here.show(answer, render)
 
 
 @command(app, "set")

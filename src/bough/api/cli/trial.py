@@ -18,9 +18,9 @@ from bough.agents.catalog.finding import is_set_up, startable
 from bough.agents.catalog.repository import find_files
 from bough.agents.catalog.start import Prepared, prepare
 from bough.agents.errors import AgentGone, AgentTimeout
-from bough.agents.handshake import Handshake, Step, Steps, corrected, shaking_hands
+from bough.agents.handshake import Handshake, Step, Steps, shaking_hands
 from bough.core.complaints import Complaints
-from bough.core.live import FETCH_TIME
+from bough.core.opening import FETCH_TIME, corrected
 from bough.core.tuning import CONFIGURED, Tuning
 from bough.errors import AgentFailed, BoughError, Denied
 from bough.model.session import PermissionMode
@@ -132,7 +132,7 @@ class _Trying:
     async def _open(self, shake: Handshake, prepared: Prepared) -> SessionOpened:
         trial = self._trial
         about = await shake.initialize(self._settings.initialize_timeout + (FETCH_TIME if prepared.fetched else 0))
-        can = corrected(about.capabilities, self._entry.corrections)
+        can = corrected(self._entry, about.capabilities)
         trial.protocol = about.protocol_version
         trial.agent_info = f"{about.name} {about.version}".strip()
         trial.capabilities = _camel(msgspec.structs.asdict(can)) | {"stdio": self._entry.corrections.stdio}
@@ -159,11 +159,12 @@ class _Trying:
         self._trial.stop_reason = result.stop_reason
         self._complaints.check(result.stop_reason, shake.text)
 
-    def _hear(self, update: Update) -> None:
+    def _hear(self, update: Update) -> bool:
         if update.kind in CONFIGURED:
             self._tuning.told(update)
         else:
             self._complaints.heard(update)
+        return not self._complaints.is_noise(update)
 
 
 def _offered(opened: SessionOpened, option: str | None) -> list[str]:

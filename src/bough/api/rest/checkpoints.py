@@ -10,6 +10,7 @@ from litestar.params import JSONBody, QueryParameter
 
 from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
 from bough.core.changes import Changed
+from bough.core.pruning import Pruned
 from bough.core.restoring import RestoreBody, RestoreCheckpoint, Restored
 from bough.model.checkpoint import Checkpoint
 
@@ -33,12 +34,6 @@ class PruneBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
     days: Annotated[float, msgspec.Meta(ge=0, le=36_500)] | None = None
     idempotency_key: str | None = None
-
-
-class Pruned(msgspec.Struct, rename="camel"):
-    """How many were forgotten."""
-
-    pruned: int
 
 
 @get("/tasks/{task_id:str}/diff", responses=errors(404, 409), summary="What a task has changed in the files")
@@ -88,8 +83,7 @@ async def restore_checkpoint(
 
 @post("/checkpoints/prune", status_code=200, responses=errors(409, 413), summary="Forget old checkpoints")
 async def prune_checkpoints(services: Services, caller: Caller, data: JSONBody[PruneBody]) -> Pruned:
-    with_key(caller, data.idempotency_key)
-    return Pruned(await services.pruning.prune(data.days))
+    return await services.pruning.prune_once(with_key(caller, data.idempotency_key), data.days)
 
 
 router = Router(

@@ -1,4 +1,5 @@
-"""Routes for sessions, their transcripts and what can be done to them."""
+"""Routes for sessions and their transcripts: opening, reading, prompting, changing, removing. Stopping, completing and
+archiving are `steering`."""
 
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ from bough.api.rest.common import (
     LIMIT,
     Caller,
     Id,
-    Keyed,
     Limit,
     Offset,
     Services,
@@ -22,9 +22,10 @@ from bough.api.rest.common import (
     with_key,
 )
 from bough.api.rest.worktrees import WorktreeRemoved, gone
-from bough.core import export
-from bough.core.archive import archive
+from bough.core import export, inheritance
+from bough.core.cascades import Cascaded
 from bough.core.sessions import NewSession, SessionFilter, SessionPatch
+from bough.errors import Invalid
 from bough.model.message import Message
 from bough.model.repo import Repo
 from bough.model.session import Session
@@ -73,9 +74,11 @@ class SessionCreated(Session):
 
 
 class SessionEnded(Session):
-    """A session that was cancelled or removed, and its worktree if that was removed too."""
+    """A session that was cancelled or removed, its worktree if that was removed too, and what became of all below it
+    if that was asked for."""
 
     worktree: WorktreeRemoved | None = None
+    cascade: list[Cascaded] | None = None
 
 
 class SessionDetail(Session, kw_only=True):
@@ -97,30 +100,6 @@ class Prompted(msgspec.Struct, rename="camel"):
     task_id: str
 
 
-class Stop(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Stops the running turn; with `expectedTaskId` only if it is that one."""
-
-    expected_task_id: str | None = None
-    idempotency_key: str | None = None
-
-
-class StopAnswer(msgspec.Struct, rename="camel"):
-    session: Session
-    task: Task | None
-
-
-class Complete(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Completes the session; `force` cancels what still waits or runs."""
-
-    force: bool = False
-    idempotency_key: str | None = None
-
-
-class Archive(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    archived: bool = True
-    idempotency_key: str | None = None
-
-
 @post("/sessions", responses=errors(404, 409, 413, 429), summary="Open a session")
 async def create_session(services: Services, caller: Caller, data: JSONBody[NewSession]) -> SessionCreated:
     opened = await services.worktree_sessions.create(with_key(caller, data.idempotency_key), data)
@@ -134,15 +113,18 @@ async def list_sessions(
     worktree_id: Annotated[str | None, QueryParameter(name="worktreeId", description="Only in this worktree.")] = None,
     status: StatusFilter = None,
     archived: Annotated[bool | None, QueryParameter(description="Only archived ones, or only the others.")] = None,
+    root_id: Annotated[str | None, QueryParameter(name="rootId", description="Only of the tree of this root.")] = None,
+    parent_id: Annotated[str | None, QueryParameter(name="parentId", description="Only children of this one.")] = None,
     limit: Limit = LIMIT,
     offset: Offset = 0,
 ) -> Response[SessionList]:
     async def made() -> SessionList:
-        wanted = SessionFilter(repo_id, worktree_id, status, archived)
+        wanted = SessionFilter(repo_id, worktree_id, status, archived, root_id, parent_id)
         page = await services.sessions.list(wanted, limit, offset)
         return SessionList(page.rows, page.total, page.limit, page.offset)
 
-    return await answered(services, ("sessions", repo_id, worktree_id, status, archived, limit, offset), made)
+    key = ("sessions", repo_id, worktree_id, status, archived, root_id, parent_id, limit, offset)
+    return await answered(services, key, made)
 
 
 @get("/sessions/{session_id:str}", responses=errors(404, 409), summary="Get a session with its transcript")
@@ -173,7 +155,16 @@ async def delete_session(
     force: Annotated[
         bool, QueryParameter(description="Remove the worktree also with work in it, which is kept on a ref.")
     ] = False,
+    cascade: Annotated[
+        bool, QueryParameter(description="The same to all that was forked or spawned from it, before.")
+    ] = False,
 ) -> SessionEnded:
+    if cascade:
+        if worktree == "remove":
+            raise Invalid("bad_cascade", "A cascade keeps worktrees. Remove them one by one afterwards.")
+        whole = await whole_id(services, "sessions", session_id)
+        done = await services.cascades.run(caller, whole, "purge" if purge else "cancel")
+        return SessionEnded(*_values(done.session), cascade=done.sessions)
     ended = await services.worktree_sessions.end(
         caller, session_id, purge=purge, remove_worktree=worktree == "remove", force=force
     )
@@ -188,60 +179,6 @@ async def prompt_session(services: Services, caller: Caller, session_id: Id, dat
     keyed = with_key(caller, data.idempotency_key)
     task = await services.tasks.prompt(keyed, session_id, data.text, resume=data.resume)
     return Prompted(task.id)
-
-
-@post(
-    "/sessions/{session_id:str}/stop", status_code=200, responses=errors(404, 409, 413), summary="Stop the running turn"
-)
-async def stop_session(
-    services: Services, caller: Caller, session_id: Id, data: JSONBody[Stop | None] = None
-) -> StopAnswer:
-    wanted = data or Stop()
-    keyed = with_key(caller, wanted.idempotency_key)
-    whole = await whole_id(services, "sessions", session_id)
-    stopped = await services.control.stop(keyed, whole, wanted.expected_task_id)
-    return StopAnswer(stopped.session, stopped.task)
-
-
-@post(
-    "/sessions/{session_id:str}/resume",
-    status_code=200,
-    responses=errors(404, 409, 413, 429),
-    summary="Let a paused queue go on, or reopen an ended session",
-)
-async def resume_session(
-    services: Services, caller: Caller, session_id: Id, data: JSONBody[Keyed | None] = None
-) -> Session:
-    return await services.sessions.resume(with_key(caller, data.idempotency_key if data else None), session_id)
-
-
-@post(
-    "/sessions/{session_id:str}/complete",
-    status_code=200,
-    responses=errors(404, 409, 413),
-    summary="Complete a session",
-)
-async def complete_session(
-    services: Services, caller: Caller, session_id: Id, data: JSONBody[Complete | None] = None
-) -> Session:
-    wanted = data or Complete()
-    keyed = with_key(caller, wanted.idempotency_key)
-    whole = await whole_id(services, "sessions", session_id)
-    return await services.control.complete(keyed, whole, force=wanted.force)
-
-
-@post(
-    "/sessions/{session_id:str}/archive",
-    status_code=200,
-    responses=errors(404, 409, 413),
-    summary="Archive a session, which completes it, or take it out of the archive",
-)
-async def archive_session(
-    services: Services, caller: Caller, session_id: Id, data: JSONBody[Archive | None] = None
-) -> Session:
-    wanted = data or Archive()
-    keyed = with_key(caller, wanted.idempotency_key)
-    return await archive(services.sessions, services.runner.lives, keyed, session_id, wanted.archived)
 
 
 @get("/sessions/{session_id:str}/tasks", responses=errors(404, 409), summary="List the tasks of a session")
@@ -260,7 +197,13 @@ async def list_messages(
     limit: MessageLimit = None,
     before: Before = None,
     after: After = None,
+    inherited: Annotated[
+        bool, QueryParameter(description="Of a fork, also what was said before it, each with its own `sessionId`.")
+    ] = False,
 ) -> Response[list[Message]]:
+    if inherited:
+        said = await inheritance.page(services.store, session_id, limit=limit, before=before, after=after, since=since)
+        return Response(said)
     return await answered(
         services,
         ("messages", session_id, limit, before, after, since),
@@ -297,10 +240,6 @@ router = Router(
         patch_session,
         delete_session,
         prompt_session,
-        stop_session,
-        resume_session,
-        complete_session,
-        archive_session,
         list_session_tasks,
         list_messages,
         export_session,

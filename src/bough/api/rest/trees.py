@@ -1,14 +1,36 @@
-"""Trees over REST: fork, spawn, ask aside, and what children have reported. What each does is left to the core."""
+"""Trees over REST: fork, spawn, ask aside, look at a whole tree, what children have reported, budgets and waits. What
+each does is left to the core."""
 
 from __future__ import annotations
 
-from litestar import Router, post
-from litestar.params import JSONBody
+import asyncio
+from typing import Annotated, Any
 
-from bough.api.rest.common import Caller, Id, Services, errors, with_key
+import msgspec
+from litestar import Request, Response, Router, get, post, put
+from litestar.params import JSONBody, QueryParameter
+
+from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, answered, errors, with_key
 from bough.core.branching import Branch, Branched
+from bough.core.budgets import BudgetBody
+from bough.core.waiting import Wait, Waited
+from bough.model.tree import Budget, Callback, Tree, Used
 
 DOC = errors(403, 404, 409, 413, 429)
+
+
+class CallbackList(msgspec.Struct, rename="camel"):
+    callbacks: list[Callback]
+    total: int
+    limit: int
+    offset: int
+
+
+class BudgetAnswer(msgspec.Struct, rename="camel"):
+    """What a tree may use, if it is bounded, and what it has used in all; the `base…` of the budget does not count."""
+
+    budget: Budget | None
+    used: Used
 
 
 @post("/sessions/{session_id:str}/fork", responses=DOC, summary="Make a sibling that knows the conversation so far")
@@ -26,4 +48,75 @@ async def ask_aside(services: Services, caller: Caller, session_id: Id, data: JS
     return await services.branching.aside(with_key(caller, data.idempotency_key), session_id, data)
 
 
-router = Router("/api", route_handlers=[fork_session, spawn_session, ask_aside], tags=["trees"])
+@get("/sessions/{session_id:str}/tree", responses=errors(404, 409), summary="Get the whole tree of a session")
+async def get_tree(services: Services, session_id: Id) -> Response[Tree]:
+    return await answered(services, ("tree", session_id), lambda: services.trees.get(session_id))
+
+
+@get(
+    "/sessions/{session_id:str}/callbacks",
+    responses=errors(404, 409),
+    summary="List reports that a session has sent or been sent, newest first",
+)
+async def list_callbacks(
+    services: Services,
+    session_id: Id,
+    only: Annotated[
+        str | None, QueryParameter(name="state", description="Only queued, delivered or held ones.")
+    ] = None,
+    limit: Limit = LIMIT,
+    offset: Offset = 0,
+) -> CallbackList:
+    page = await services.callbacks.list(session_id, only, limit, offset)
+    return CallbackList(page.rows, page.total, page.limit, page.offset)
+
+
+@get("/sessions/{session_id:str}/budget", responses=errors(404, 409), summary="Get what a tree may use, and has used")
+async def get_budget(services: Services, session_id: Id) -> BudgetAnswer:
+    return BudgetAnswer(*await services.budgets.get(session_id))
+
+
+@put(
+    "/sessions/{session_id:str}/budget",
+    responses=errors(404, 409, 413),
+    summary="Bound what a tree may use from now on",
+)
+async def set_budget(services: Services, caller: Caller, session_id: Id, data: JSONBody[BudgetBody]) -> BudgetAnswer:
+    await services.budgets.set(caller, session_id, data)
+    return BudgetAnswer(*await services.budgets.get(session_id))
+
+
+@post(
+    "/wait",
+    status_code=200,
+    responses=errors(404, 409, 413),
+    summary="Wait until tasks have ended, or sessions are at rest",
+)
+async def wait(request: Request[Any, Any, Any], services: Services, caller: Caller, data: JSONBody[Wait]) -> Waited:
+    keyed = with_key(caller, data.idempotency_key)
+    waiting = asyncio.create_task(services.waiting.wait(keyed, data))
+    leaving = asyncio.create_task(_gone(request))
+    try:
+        await asyncio.wait((waiting, leaving), return_when=asyncio.FIRST_COMPLETED)
+        # To one who has left, nothing of this is said.
+        return waiting.result() if waiting.done() else Waited([], [], [])
+    finally:
+        for one in (waiting, leaving):
+            one.cancel()
+        await asyncio.wait((waiting, leaving))
+
+
+async def _gone(request: Request[Any, Any, Any]) -> None:
+    """Comes back when nobody waits for the answer any more."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+router = Router(
+    "/api",
+    route_handlers=[
+        *(fork_session, spawn_session, ask_aside, get_tree),
+        *(list_callbacks, get_budget, set_budget, wait),
+    ],
+    tags=["trees"],
+)

@@ -54,7 +54,8 @@ SELECT min(expires_at) FROM approvals WHERE status = 'pending' AND expires_at IS
 -- name: reschedule
 -- Gives the open questions of a session's agent another time, or takes theirs away.
 UPDATE approvals SET expires_at = :expires_at, on_expiry = :on_expiry, updated_at = :now
-WHERE session_id = :session_id AND status = 'pending' AND tool_kind NOT IN ('interrupted', 'trust') RETURNING *
+WHERE session_id = :session_id AND status = 'pending' AND tool_kind NOT IN ('interrupted', 'trust', 'limit')
+RETURNING *
 
 -- name: last_sent
 -- The task whose prompt a session's agent was sent last, but for one.

@@ -85,9 +85,9 @@ WHERE s.status = 'active' AND s.activity IN ('idle', 'not_started') AND s.active
   AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = s.id AND a.status = 'pending')
   AND NOT EXISTS (
     WITH RECURSIVE below (id) AS (
-        SELECT c.id FROM sessions c WHERE c.parent_session_id = s.id
-        UNION ALL
-        SELECT c.id FROM sessions c JOIN below b ON c.parent_session_id = b.id
+        SELECT c.id FROM sessions c WHERE c.parent_session_id = s.id OR c.forked_from_session_id = s.id
+        UNION
+        SELECT c.id FROM sessions c JOIN below b ON c.parent_session_id = b.id OR c.forked_from_session_id = b.id
     )
     SELECT 1 FROM below b JOIN tasks t ON t.session_id = b.id WHERE t.ended_at IS NULL
   )

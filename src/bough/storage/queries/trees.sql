@@ -27,6 +27,15 @@ VALUES (:id, :session_id, :from_session_id, :text, NULL, :now) RETURNING *
 -- A prompt is about to be sent: what waits to be told goes with it.
 UPDATE asides SET told_task_id = :task_id WHERE session_id = :session_id AND told_task_id IS NULL
 
+-- name: untold
+-- Answers that an agent has not been told yet.
+SELECT * FROM asides WHERE session_id = :session_id AND told_task_id IS NULL ORDER BY created_at, id
+
+-- name: limits
+-- Open questions whether a tree may go on.
+SELECT a.* FROM approvals a JOIN sessions s ON s.id = a.session_id
+WHERE s.root_session_id = :root AND a.status = 'pending' AND a.tool_kind = 'limit' ORDER BY a.created_at, a.id
+
 -- name: told_with
 -- What goes with a prompt.
 SELECT * FROM asides WHERE session_id = :session_id AND told_task_id = :task_id ORDER BY created_at, id
@@ -41,8 +50,8 @@ SELECT count(*) FROM sessions c WHERE c.parent_session_id = :id AND c.kind = 'su
 SELECT count(*) FROM sessions WHERE parent_session_id = :id AND kind = 'subsession' AND status = 'active'
 
 -- name: size
--- How many sessions a tree has; those that were put away do not count.
-SELECT count(*) FROM sessions WHERE root_session_id = :root AND NOT archived
+-- How many sessions a tree has; those that were put away and questions aside do not count.
+SELECT count(*) FROM sessions WHERE root_session_id = :root AND NOT archived AND kind <> 'btw'
 
 -- name: lock
 -- Makes those who would grow one tree at the same time take turns.
@@ -57,13 +66,29 @@ ORDER BY ended_at DESC, position DESC LIMIT 1
 -- The task whose prompt the session's agent was sent last.
 SELECT id FROM tasks WHERE session_id = :session_id AND sent_attempt > 0 ORDER BY started_at DESC, position DESC LIMIT 1
 
+-- name: usage_before
+-- What the tokens of a session were when one of its tasks had ended.
+SELECT usage FROM tasks WHERE session_id = :session_id AND usage IS NOT NULL
+  AND ended_at <= (SELECT ended_at FROM tasks WHERE id = :task_id)
+ORDER BY ended_at DESC, position DESC LIMIT 1
+
 -- name: last_words
 -- What the agent said last in a task.
 SELECT * FROM messages WHERE task_id = :task_id AND role = 'agent' ORDER BY position DESC LIMIT :limit
 
--- name: of_tree
--- Every session of a tree, as it was opened.
-SELECT * FROM sessions WHERE root_session_id = :root ORDER BY created_at, id
+-- name: nodes
+-- Every session of a tree, as they were opened, with what waits in each.
+SELECT s.id, s.kind, s.parent_session_id, s.forked_from_session_id, s.branch_task_id, s.depth, s.agent, s.title, s.status,
+       s.activity, s.permission_mode, s.archived, s.queue_paused, s.worktree_id, s.cwd, s.message_count, s.turns, s.tokens,
+       s.spent AS cost, s.seconds,
+       coalesce((SELECT substr(t.prompt, 1, 200) FROM tasks t WHERE t.session_id = s.id ORDER BY t.position LIMIT 1), '')
+         AS first_prompt,
+       (SELECT count(*) FROM tasks t WHERE t.session_id = s.id AND t.ended_at IS NULL AND t.status = 'queued') AS queued,
+       (SELECT count(*) FROM tasks t JOIN approvals a ON a.task_id = t.id
+         WHERE t.session_id = s.id AND t.ended_at IS NULL AND a.status = 'pending') AS asking,
+       (SELECT count(*) FROM callbacks c WHERE c.parent_session_id = s.id AND c.state = 'held') AS held,
+       s.created_at, s.updated_at, s.ended_at
+FROM sessions s WHERE s.root_session_id = :root ORDER BY s.created_at, s.id
 
 -- name: below
 -- A session and all that hangs below it, deepest last.
@@ -78,7 +103,8 @@ ORDER BY b.level, s.created_at, s.id
 
 -- name: used
 -- What a tree has used; a session that tells no cost has cost nothing that we know of.
-SELECT count(*) AS sessions, coalesce(sum(turns), 0) AS turns, coalesce(sum(tokens), 0) AS tokens,
+SELECT count(*) AS sessions, CAST(coalesce(sum(turns), 0) AS BIGINT) AS turns,
+       CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens,
        coalesce(sum(spent), 0) AS cost, coalesce(sum(seconds), 0) AS seconds
 FROM sessions WHERE root_session_id = :root
 
@@ -116,3 +142,10 @@ WHERE s.root_session_id = :root AND t.source_session_id IS NOT NULL AND t.starte
       SELECT max(p.created_at) FROM tasks p JOIN sessions r ON r.id = p.session_id
       WHERE r.root_session_id = :root AND p.source_session_id IS NULL), '')
   AND t.started_at > coalesce((SELECT attended_at FROM trees WHERE root_session_id = :root), '')
+
+-- name: at_work
+-- Sessions of a tree with tasks that have not ended, and how many of those only wait.
+SELECT t.session_id, count(*) AS tasks,
+       CAST(sum(CASE WHEN t.status = 'queued' THEN 1 ELSE 0 END) AS BIGINT) AS queued
+FROM tasks t JOIN sessions s ON s.id = t.session_id
+WHERE s.root_session_id = :root AND t.ended_at IS NULL GROUP BY t.session_id ORDER BY t.session_id

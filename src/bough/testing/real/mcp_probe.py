@@ -1,5 +1,5 @@
 """A small MCP server for real agents to call: `python -m bough.testing.real.mcp_probe stdio`; or `http` or `sse`, which
-print their address and live until their standard input ends. It leaves the calling to agents and the expecting to tests."""
+print an address and live until their standard input ends. It leaves the calling to agents, the expecting to tests."""
 
 from __future__ import annotations
 

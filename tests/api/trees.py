@@ -1,0 +1,66 @@
+"""What the suites about worktrees share: repositories of several kinds, and worktrees made in a line. The suites
+themselves say what must hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shapes import Json
+
+from bough.testing.client import Client
+from bough.testing.repos import git, make_repo
+from bough.testing.server import Running
+
+
+def at(*parts: str) -> Path:
+    """A path in words."""
+    return Path(*parts)
+
+
+async def registered(server: Running, name: str = "repo") -> Json:
+    """A new repository that the server knows."""
+    return await server.client.repo(server.repo(name))
+
+
+async def made(client: Client, repo: Json, branch: str = "feature", **fields: Any) -> Json:
+    """A new worktree."""
+    return await client.post("/api/worktrees", {"repoId": repo["id"], "branch": branch, **fields})
+
+
+def commit(folder: Path, name: str, text: str = "text\n", message: str | None = None) -> str:
+    """A commit with one file; gives its sha."""
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, "utf-8")
+    git(folder, "add", "--force", name)
+    git(folder, "commit", "--quiet", "--message", message or f"Add {name}.")
+    return head(folder)
+
+
+def head(folder: Path, name: str = "HEAD") -> str:
+    return git(folder, "rev-parse", name).strip()
+
+
+def branches(folder: Path) -> list[str]:
+    return git(folder, "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+
+
+def known_to_git(folder: Path) -> list[str]:
+    """The worktrees that git has, its own working copy left out."""
+    listed = git(folder, "worktree", "list", "--porcelain").split("\n")
+    return [line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")][1:]
+
+
+def bare(folder: Path) -> Path:
+    """A bare repository with one commit on `main`."""
+    source = make_repo(folder.parent / f"{folder.name}-source")
+    git(folder.parent, "clone", "--quiet", "--bare", str(source), str(folder))
+    return folder
+
+
+def hook(folder: Path, name: str, text: str) -> None:
+    """A hook of the repository."""
+    file = folder / ".git" / "hooks" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{text}\n", "utf-8")
+    file.chmod(0o755)

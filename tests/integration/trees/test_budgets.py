@@ -1,0 +1,194 @@
+"""B5: what a tree may use, and how long agents go on among themselves; at the end of it the tree pauses and asks."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from bough.core.budgets import BudgetBody
+from bough.errors import Invalid
+from bough.model.session import Caller
+from bough.testing.client import Json
+
+from .kit import Grove, grove, session_caller
+
+# A turn of a twentieth of a second is longer than this, in minutes.
+MOMENT = 0.0001 / 60
+
+
+async def limited(trees: Grove, session: str) -> Json:
+    """The question whether the tree may go on."""
+    question = await trees.client.approval(session)
+    assert question["toolKind"] == "limit"
+    return question
+
+
+async def decide(trees: Grove, question: Json, decision: str) -> None:
+    await trees.client.post(f"/api/approvals/{question['id']}", {"decision": decision})
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (BudgetBody(max_tokens=5), "5 tokens"),
+        (BudgetBody(max_cost=0.000001), "1e-06 cost"),
+        (BudgetBody(max_turns=1), "1 turns"),
+        (BudgetBody(max_minutes=MOMENT), "minutes"),
+    ],
+)
+async def test_each_kind_of_budget_pauses_the_tree(tmp_path: Path, body: BudgetBody, named: str) -> None:
+    """B5: the next turn is held and asked about; allowed, the tree has as much once more; denied, it is dropped."""
+    async with grove(tmp_path) as trees:
+        client, budgets = trees.client, trees.server.services.budgets
+        root = await trees.root()
+        await trees.say(root, "before it counts")
+        await budgets.set(Caller(), root, body)
+        await trees.say(root, "[[say " + "word " * 20 + "]]")
+        _, used = await budgets.get(root)
+        assert used.turns == 2 and used.tokens > 20 and used.cost > 0 and used.seconds > 0
+        child, task = await branch_quietly(trees, root)
+        question = await limited(trees, child)
+        assert named in question["title"] and "Go on?" in question["title"]
+        waiting = await client.get(f"/api/tasks/{task}")
+        assert (waiting["status"], waiting["held"], waiting["startedAt"]) == ("interrupted", True, None)
+        assert (await trees.get(child))["activity"] == "waiting_permission"
+        await decide(trees, question, "allow")
+        ended = await client.wait_task(task)
+        assert (ended["status"], ended["sentAttempt"]) == ("completed", 2)
+        held = await client.prompt(root, "[[say never]]")
+        await decide(trees, await limited(trees, root), "deny")
+        dropped = await client.wait_task(held)
+        assert (dropped["status"], dropped["stopReason"]) == ("cancelled", "denied")
+        assert "never" not in await client.texts(root)
+
+
+async def branch_quietly(trees: Grove, root: str) -> tuple[str, str]:
+    return await trees.spawn(root, "[[recall]] [[say " + "word " * 20 + "]]", callback={"enabled": False})
+
+
+async def test_what_runs_may_finish_and_one_answer_is_for_the_whole_tree(tmp_path: Path) -> None:
+    """B5: a budget that is used up stops nobody; three sessions wait, and are let go by one answer."""
+    async with grove(tmp_path) as trees:
+        client = trees.client
+        root = await trees.root()
+        running = await client.prompt(root, "[[slow 5 1]]")
+        await client.wait_task(running, "running")
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=1))
+        child, task = await branch_quietly(trees, root)
+        assert (await client.wait_task(task))["status"] == "completed"
+        assert (await client.wait_task(running))["status"] == "completed"
+        waiting = [await client.prompt(child, "[[say x]]"), await client.prompt(root, "[[say x]]")]
+        other, task = await branch_quietly(trees, root)
+        questions = [await limited(trees, one) for one in (child, root, other)]
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=10))
+        await decide(trees, questions[1], "allow")
+        for one in (*waiting, task):
+            assert (await client.wait_task(one))["status"] == "completed"
+        decided = [(await client.get(f"/api/approvals/{one['id']}"))["status"] for one in questions]
+        assert decided == ["allowed"] * 3
+
+
+async def test_a_budget_is_of_one_tree(tmp_path: Path) -> None:
+    """B5: others do not wait for it; amounts must be amounts; another budget is another."""
+    async with grove(tmp_path) as trees:
+        budgets = trees.server.services.budgets
+        one, two = await trees.root(), await trees.root()
+        with pytest.raises(Invalid, match="max_turns"):
+            await budgets.set(Caller(), one, BudgetBody(max_turns=0))
+        child, _ = await branch_quietly(trees, one)
+        await trees.rested(child, 1)
+        # Set on any session of it.
+        await budgets.set(Caller(), child, BudgetBody(max_turns=1))
+        await trees.say(one, "[[say x]]")
+        held = await trees.client.prompt(one, "[[say x]]")
+        await limited(trees, one)
+        await trees.say(two, "[[say x]]")
+        await budgets.set(Caller(), one, BudgetBody())
+        # Whoever turns to the session lets what was held try again.
+        await trees.client.post(f"/api/sessions/{one}/resume")
+        assert (await trees.client.wait_task(held))["status"] == "completed"
+        assert (await trees.client.get("/api/approvals?status=pending"))["total"] == 0
+
+
+async def test_a_held_turn_can_be_stopped(tmp_path: Path) -> None:
+    """B5, T6: stopping answers the question."""
+    async with grove(tmp_path) as trees:
+        root = await trees.root()
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=1))
+        await trees.say(root, "[[say x]]")
+        held = await trees.client.prompt(root, "[[say x]]")
+        question = await limited(trees, root)
+        await trees.client.post(f"/api/sessions/{root}/stop")
+        assert (await trees.client.wait_task(held))["status"] == "cancelled"
+        assert (await trees.client.get(f"/api/approvals/{question['id']}"))["status"] == "cancelled"
+
+
+async def test_a_question_about_a_limit_is_not_answered_with_yes_by_time(tmp_path: Path) -> None:
+    """B5, P4: a session that allows what nobody answers does not allow itself more."""
+    async with grove(tmp_path, approval_timeout=0.05 / 60) as trees:
+        root = await trees.root(headless="wait")
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=1))
+        await trees.say(root, "[[say x]]")
+        held = await trees.client.prompt(root, "[[say x]]")
+        question = await limited(trees, root)
+        await trees.client.call("PATCH", f"/api/sessions/{root}", json={"headless": "allow"})
+        assert (await trees.client.get(f"/api/approvals/{question['id']}"))["expiresAt"] is None
+        other = await trees.client.prompt(root, "[[say y]]")
+        # Prompted, it is asked again; now nobody answers in time, and that is no.
+        assert (await trees.client.wait_task(held))["status"] == "cancelled"
+        await trees.client.wait_task(other)
+        assert await trees.client.texts(root) == ["x"]
+
+
+async def test_ping_pong_stops_and_asks(tmp_path: Path) -> None:
+    """B5: two sessions that keep each other busy are stopped after so many turns; a person's prompt begins anew."""
+    async with grove(tmp_path, max_unattended=4) as trees:
+        tasks = trees.server.services.tasks
+        one = await trees.root()
+        two, _ = await trees.fork(one)
+
+        async def back_and_forth(count: int) -> list[str]:
+            made: list[str] = []
+            for n in range(count):
+                here, there = (one, two) if n % 2 == 0 else (two, one)
+                made.append((await tasks.prompt(session_caller(here), there, f"[[say {n}]]")).id)
+                async with asyncio.timeout(20):
+                    ended = await trees.client.wait_task(made[-1], "completed", "interrupted")
+                if ended["status"] == "interrupted":
+                    break
+            return made
+
+        await trees.say(one, "[[say begin]]")
+        made = await back_and_forth(10)
+        assert len(made) == 5
+        question = await limited(trees, two)
+        assert "4 turns" in question["title"]
+        # Another session does not let it go.
+        behind = await tasks.prompt(session_caller(one), two, "[[say more]]")
+        assert (await trees.client.get(f"/api/approvals/{question['id']}"))["status"] == "pending"
+        await decide(trees, question, "allow")
+        assert (await trees.client.wait_task(made[-1]))["status"] == "completed"
+        assert (await trees.client.wait_task(behind.id))["status"] == "completed"
+        # A person speaks, anywhere in the tree.
+        await trees.say(one, "[[say again]]")
+        assert len(await back_and_forth(10)) == 5
+        await trees.say(one, "[[say person]]")
+        await decide(trees, await limited(trees, two), "deny")
+
+
+async def test_reports_count_as_turns_that_agents_cause(tmp_path: Path) -> None:
+    """B5: children that report to a parent that nobody speaks to."""
+    async with grove(tmp_path, max_unattended=2) as trees:
+        root = await trees.root()
+        child, _ = await trees.spawn(root, "[[say x]]")
+        await trees.rested(root, 1)
+        tasks = trees.server.services.tasks
+        await tasks.prompt(session_caller(root), child, "[[say y]]")
+        question = await limited(trees, root)
+        await decide(trees, question, "deny")
+        ended = await trees.rested(root, 2)
+        assert [one["status"] for one in ended] == ["completed", "cancelled"]
+        [_, report] = await trees.callbacks(root)
+        assert report.state == "held"

@@ -25,9 +25,11 @@ from bough.core.choices import Choices
 from bough.core.control import Control
 from bough.core.explanations import Explanations
 from bough.core.hub import Hub
+from bough.core.keeping import Keeping
 from bough.core.lives import Lives
 from bough.core.mcp_servers import McpServers
 from bough.core.pruning import Pruning
+from bough.core.race import Races
 from bough.core.recovery import Recovery
 from bough.core.repos import Repos
 from bough.core.restoring import Restoring
@@ -36,6 +38,7 @@ from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
 from bough.core.services import Services
 from bough.core.sessions import Sessions
+from bough.core.standings import Standings
 from bough.core.store import Store
 from bough.core.tasks import Tasks
 from bough.core.transcript import Transcript
@@ -106,6 +109,9 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     worktrees = Worktrees(store, settings)
     sessions = Sessions(store, settings, catalog, tasks)
     control = Control(store, runner, tasks)
+    places = BranchPlaces(store, worktrees, runner.checkpoints)
+    branching = Branching(store, settings, catalog, places)
+    cascades = Cascades(store, control, sessions, lives)
     return Services(
         settings=settings,
         store=store,
@@ -128,12 +134,15 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         restoring=Restoring(store, runner.checkpoints),
         pruning=Pruning(store, settings),
         control=control,
-        branching=Branching(store, settings, catalog, BranchPlaces(store, worktrees, runner.checkpoints)),
+        branching=branching,
+        races=Races(store, settings, branching, places),
+        standings=Standings(store, runner.checkpoints),
+        keeping=Keeping(store, runner.checkpoints, worktrees, cascades),
         budgets=Budgets(store),
         callbacks=Callbacks(store),
         trees=Trees(store),
         waiting=Waiting(store),
-        cascades=Cascades(store, control, sessions, lives),
+        cascades=cascades,
         runner=runner,
         scheduler=scheduler,
         upkeep=Upkeep(store, settings, lives),

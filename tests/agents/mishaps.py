@@ -66,6 +66,11 @@ def keepers(real: Real) -> list[str]:
 def agent_tree(real: Real) -> list[psutil.Process]:
     """The processes of the only agent that is up, the commands that it runs among them."""
     [name] = keepers(real)
+    return tree_of(real, name)
+
+
+def tree_of(real: Real, name: str) -> list[psutil.Process]:
+    """The same of one of several, by its keeper."""
     about = remains.read_about(real.server.data / "keepers" / name)
     assert about is not None
     top = psutil.Process(about.agent.pid)
@@ -83,6 +88,11 @@ async def killed(real: Real) -> None:
     """Kills the only agent that is up, and waits until its keeper has said so."""
     [name] = keepers(real)
     kill(agent_tree(real))
+    await ended(real, name)
+
+
+async def ended(real: Real, name: str) -> None:
+    """Waits until a keeper has said that its agent is gone."""
     await until(lambda: remains.read_ended(real.server.data / "keepers" / name) is not None, "the end of the agent")
 
 
@@ -110,9 +120,9 @@ async def start_slow_command(real: Real, session: str, name: str) -> tuple[str, 
     return task, str(mark)
 
 
-async def start_streaming(real: Real, session: str, events: Events, count: int = 200) -> str:
-    """Has the agent stream ticks; gives the task when the first of them has been heard."""
-    task = await real.client.prompt(session, real.deeds.slow(count))
+async def start_streaming(real: Real, session: str, events: Events, count: int = 200, prompt: str | None = None) -> str:
+    """Has the agent stream ticks, or do what the prompt says; gives the task when the first tick has been heard."""
+    task = await real.client.prompt(session, prompt or real.deeds.slow(count))
     await events.until(lambda event: "tick" in str(event["data"]) and _is_spoken(event))
     return task
 

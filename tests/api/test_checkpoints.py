@@ -13,10 +13,13 @@ import pytest
 from shapes import NOBODY, Json, refused
 
 from bough.core import checkpoints
+from bough.core.store import Change
+from bough.storage.queries import Query
 from bough.testing.repos import git
 from bough.testing.server import Running, serving
 
 MAY = {"permissionMode": "bypassPermissions"}
+AGE = Query("age", "UPDATE checkpoints SET created_at = '2000' WHERE id = :id", "Makes a checkpoint old.")
 
 
 @pytest.fixture
@@ -392,6 +395,39 @@ async def test_old_ones_are_forgotten(either: Running) -> None:
     assert (await client.post("/api/checkpoints/prune", {"days": 0})) == {"pruned": 2}
     assert own_refs(path) == {} and (await client.get("/api/checkpoints"))["checkpoints"] == []
     refused(await client.http.get(f"/api/tasks/{kept['id']}/diff"), 409, "no_checkpoint")
+
+
+async def test_a_ref_stays_while_another_needs_it(either: Running) -> None:
+    """W4: a task that changed nothing has one ref for before and after; it goes with the last of them."""
+    path = either.repo()
+    task = await ask(either, await opened(either, path), "Nothing to do.")
+    await either.services.checkpoints.close()
+    before, after = task["checkpoints"]["before"], task["checkpoints"]["after"]
+    assert before["ref"] == after["ref"]
+
+    async def age(change: Change) -> None:
+        await change.tx.run(AGE, id=before["id"])
+
+    await either.services.store.write(age)
+    assert await either.services.pruning.prune() == 1
+    assert list(own_refs(path)) == [after["ref"]]
+    assert await either.services.pruning.prune(0) == 1
+    assert own_refs(path) == {}
+
+
+async def test_a_forgotten_repository_loses_their_refs(either: Running) -> None:
+    """W4, R1: with a repository go the refs of its checkpoints, and no others."""
+    path = either.repo()
+    session = await opened(either, path)
+    await ask(either, session, "[[write a.txt one]]")
+    await either.services.checkpoints.close()
+    assert len(own_refs(path)) == 2
+    others = "refs/bough/checkpoints/of/another/server"
+    git(path, "update-ref", others, "HEAD")
+    (repo,) = (await either.client.get("/api/repos"))["repos"]
+    await either.client.call("DELETE", f"/api/sessions/{session}?purge=true")
+    await either.client.call("DELETE", f"/api/repos/{repo['id']}")
+    assert list(own_refs(path)) == [others]
 
 
 async def test_a_repository_that_fails_does_not_stand_before_others(server: Running) -> None:

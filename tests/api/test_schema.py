@@ -137,6 +137,9 @@ async def test_full_answers_are_as_the_document_says(server: Running) -> None:
         ("/api/sessions/{sessionId}/tasks", f"/api/sessions/{ids['sessionId']}/tasks"),
         ("/api/sessions/{sessionId}/messages", f"/api/sessions/{ids['sessionId']}/messages"),
         ("/api/sessions/{sessionId}/export", f"/api/sessions/{ids['sessionId']}/export"),
+        ("/api/sessions/{sessionId}/tree", f"/api/sessions/{ids['sessionId']}/tree"),
+        ("/api/sessions/{sessionId}/callbacks", f"/api/sessions/{ids['sessionId']}/callbacks"),
+        ("/api/sessions/{sessionId}/budget", f"/api/sessions/{ids['sessionId']}/budget"),
         ("/api/tasks", "/api/tasks"),
         ("/api/approvals", "/api/approvals"),
         ("/api/policy/rules", "/api/policy/rules"),
@@ -180,6 +183,9 @@ async def furnish(client: Client, repo: Path) -> dict[str, str]:
         await client.post(f"/api/approvals/{approval['id']}", {"decision": decision})
     await client.wait_task(session["taskId"])
     await client.ask(session["id"], "[[fail on purpose]]")
+    await client.call("PUT", f"/api/sessions/{session['id']}/budget", json={"maxTurns": 100_000, "maxCost": 1e6})
+    child = await client.post(f"/api/sessions/{session['id']}/spawn", {"prompt": "[[say hi]]"})
+    await client.post("/api/wait", {"taskIds": [child["taskId"]], "sessionIds": [session["id"]]})
     message = (await client.get(f"/api/sessions/{session['id']}/messages"))[0]
     rule = await client.post("/api/policy/rules", {"effect": "deny", "command": "rm *", "note": "No."})
     (choice,) = (await client.get("/api/policy/choices"))["choices"]

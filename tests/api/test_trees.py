@@ -4,13 +4,18 @@ inherited. How branches behave is the suite of trees' part."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import Any
 
-import pytest
+import httpx
 from shapes import NOBODY, Json, refused
 
+from bough.core.cascades import Cascades
+from bough.core.control import Control, Stopped
 from bough.core.waiting import MOST
+from bough.errors import Conflict
+from bough.model.session import Caller
 from bough.testing.client import Client
 from bough.testing.server import Running, serving
 
@@ -187,19 +192,21 @@ async def test_a_wait_outlasts_what_is_removed(server: Running) -> None:
     root = await opened(server, initialPrompt=HANG)
     await client.wait_task(root["taskId"], "running")
     waiting = asyncio.create_task(client.post("/api/wait", {"taskIds": [root["taskId"]], "sessionIds": [root["id"]]}))
-    await until_listening(server)
+    await until_waiting(1)
     await client.call("DELETE", f"/api/sessions/{root['id']}?purge=true")
     done = (await waiting)["done"]
     assert {one["id"] for one in done} == {root["taskId"], root["id"]}
     assert {one["status"] for one in done} <= {"removed", "cancelled"}
 
 
-async def until_listening(server: Running, more: int = 1) -> None:
-    """Comes back when so many wait beside those who always listen."""
-    listeners = server.services.store.db._listeners._callbacks["bough_events"]  # pyright: ignore
-    usual = 1
+def waiting_here() -> list[asyncio.Task[Any]]:
+    """The waits of the server, which runs in this very loop."""
+    return [one for one in asyncio.all_tasks() if "Waiting.wait" in repr(one.get_coro())]
+
+
+async def until_waiting(count: int) -> None:
     async with asyncio.timeout(10):
-        while len(listeners) < usual + more:  # noqa: ASYNC110
+        while len(waiting_here()) != count:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
@@ -209,13 +216,23 @@ async def test_who_leaves_ends_the_wait(server: Running) -> None:
     root = await opened(server, initialPrompt=HANG)
     await client.wait_task(root["taskId"], "running")
     waiting = asyncio.create_task(client.post("/api/wait", {"taskIds": [root["taskId"]]}))
-    await until_listening(server)
+    await until_waiting(1)
     waiting.cancel()
     await asyncio.wait((waiting,))
-    listeners = server.services.store.db._listeners._callbacks["bough_events"]  # pyright: ignore
-    async with asyncio.timeout(10):
-        while len(listeners) > 1:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    await until_waiting(0)
+
+
+async def test_a_server_that_ends_answers_those_who_wait(tmp_path: Path) -> None:
+    """B5, L1: nobody who waits keeps a server from ending; each is told how things stand."""
+    async with serving(tmp_path) as server:
+        root = await opened(server, initialPrompt=HANG)
+        await server.client.wait_task(root["taskId"], "running")
+        headers = {"authorization": f"Bearer {server.token}"}
+        http = httpx.AsyncClient(base_url=server.url, headers=headers, timeout=30)
+        waiting = asyncio.create_task(http.post("/api/wait", json={"taskIds": [root["taskId"]]}))
+        await until_waiting(1)
+    async with contextlib.aclosing(http):
+        assert (await waiting).json() == {"done": [], "pending": [root["taskId"]], "paused": []}
 
 
 async def test_a_wrong_wait(server: Running) -> None:
@@ -267,7 +284,7 @@ async def test_complete_cascades(server: Running) -> None:
     client = server.client
     root, child, grandchild, fork = await family(server)
     path = f"/api/sessions/{root['id']}/complete"
-    error = refused(await client.http.post(path, json={"cascade": True}), 409, "session_busy")
+    error = refused(await client.http.post(path, json={"cascade": True}), 409, "tree_busy")
     assert set(error["details"]["busy"]) == {child["id"], grandchild["id"]}
     assert [await status(client, one) for one in (root, child, grandchild, fork)] == ["active"] * 4
     assert not (await client.get(f"/api/sessions/{root['id']}"))["queuePaused"]
@@ -290,7 +307,7 @@ async def test_archive_cascades(server: Running) -> None:
     client = server.client
     root, child, grandchild, fork = await family(server)
     path = f"/api/sessions/{root['id']}/archive"
-    refused(await client.http.post(path, json={"cascade": True}), 409, "session_busy")
+    refused(await client.http.post(path, json={"cascade": True}), 409, "tree_busy")
     assert (await client.get("/api/sessions?archived=true"))["total"] == 0
     await client.post(f"/api/sessions/{child['id']}/complete", {"cascade": True, "force": True})
     await settled(client, root)
@@ -329,11 +346,9 @@ async def test_delete_cascades(server: Running) -> None:
     refused(await client.http.delete(path), 404, "session_not_found")
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-async def test_cascades_on_both_databases(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+async def test_cascades_on_both_databases(database_url: str, tmp_path: Path) -> None:
     """R6, B5: tree, wait and cascade say the same on both databases."""
-    url = request.getfixturevalue("postgres_url") if kind == "postgres" else None
-    async with serving(tmp_path, **({"database": url} if url else {})) as server:
+    async with serving(tmp_path, database=database_url) as server:
         client = server.client
         root, child, grandchild, fork = await family(server)
         tree = await client.get(f"/api/sessions/{root['id']}/tree")
@@ -345,6 +360,73 @@ async def test_cascades_on_both_databases(kind: str, tmp_path: Path, request: py
         }
         gone = await client.call("DELETE", f"/api/sessions/{root['id']}?cascade=true&purge=true")
         assert {one["outcome"] for one in gone["cascade"]} == {"removed"}
+
+
+async def test_a_cascade_that_was_cut_off_goes_on(server: Running) -> None:
+    """B5, Q4: what of a cascade was not done yet is done when it is asked for again with the same key."""
+    client = server.client
+    root, child, grandchild, fork = await family(server)
+    caller = Caller(idempotency_key="all")
+    async with client.events(grandchild["id"]) as events:
+        run = asyncio.create_task(server.services.cascades.run(caller, root["id"], "complete", force=True))
+        await events.until(lambda event: event["type"] == "session.patched" and event["data"]["status"] == "completed")
+        run.cancel()
+        await asyncio.wait((run,))
+    assert await status(client, root) == "active"
+    answer = await client.post(
+        f"/api/sessions/{root['id']}/complete", {"cascade": True, "force": True, "idempotencyKey": "all"}
+    )
+    assert len(answer["cascade"]) == 4
+    assert [await status(client, one) for one in (root, child, grandchild, fork)] == ["completed"] * 4
+
+
+class Fertile(Control):
+    """Lets a session have one more child at the very moment that it is stopped."""
+
+    def __init__(self, server: Running, fertile: str) -> None:
+        services = server.services
+        super().__init__(services.store, services.runner, services.tasks)
+        self._client = server.client
+        self._fertile = fertile
+        self.born: list[Json] = []
+
+    async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
+        if session_id == self._fertile and not self.born:
+            self.born.append(await branch(self._client, session_id, "spawn", HANG))
+            await self._client.wait_task(self.born[0]["taskId"], "running")
+        return await super().stop(caller, session_id, expected_task)
+
+
+async def test_what_is_born_during_a_cascade_is_found(server: Running) -> None:
+    """B5: a session that is opened below while all is being stopped is stopped as well."""
+    root, child, grandchild, fork = await family(server)
+    services, control = server.services, Fertile(server, child["id"])
+    cascades = Cascades(services.store, control, services.sessions, services.runner.lives)
+    done = await cascades.run(Caller(), root["id"], "stop")
+    assert {one.session_id for one in done.sessions} == {
+        one["id"] for one in (root, child, grandchild, fork, *control.born)
+    }
+    assert (done.sessions[-1].session_id, done.sessions[-1].outcome) == (control.born[0]["id"], "stopped")
+    assert (await server.client.get(f"/api/sessions/{root['id']}/tree"))["running"] == 0
+
+
+async def test_a_refusal_in_the_middle_is_told(server: Running) -> None:
+    """B5: what is refused after the look at all of it is told in the answer, and the others are done."""
+    root, child, grandchild, fork = await family(server)
+    services = server.services
+
+    class Stubborn(Control):
+        async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
+            if session_id == child["id"]:
+                raise Conflict("session_busy", "Not now.")
+            return await super().stop(caller, session_id, expected_task)
+
+    control = Stubborn(services.store, services.runner, services.tasks)
+    cascades = Cascades(services.store, control, services.sessions, services.runner.lives)
+    done = {one.session_id: one for one in (await cascades.run(Caller(), root["id"], "stop")).sessions}
+    assert (done[child["id"]].outcome, done[child["id"]].code) == ("refused", "session_busy")
+    assert done[grandchild["id"]].outcome == "stopped"
+    assert done.keys() == {one["id"] for one in (root, child, grandchild, fork)}
 
 
 async def test_a_fork_is_read_with_what_it_inherited(server: Running) -> None:

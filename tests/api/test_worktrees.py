@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from shapes import NOBODY, refused
 from structlog.testing import capture_logs
-from trees import at, bare, branches, commit, head, hook, known_to_git, made, registered
+from trees import at, bare, branches, commit, fails, head, hook, known_to_git, made, registered, works
 
 from bough.testing.repos import git, make_repo
 from bough.testing.server import Running, serving
@@ -320,6 +320,20 @@ async def test_what_git_cannot_finish_is_undone(server: Running) -> None:
     git(top, "config", "--unset", "filter.broken.required")
     git(top, "config", "--unset", "filter.broken.smudge")
     assert (await server.client.post("/api/worktrees", body))["status"] == "ready"
+
+
+async def test_what_cannot_be_answered_was_never_seen(server: Running) -> None:
+    """W1, A4: a worktree and the answer kept for its key become visible together, or it is undone and nobody saw it."""
+    repo = await registered(server)
+    body = {"repoId": repo["id"], "branch": "feature", "idempotencyKey": "once"}
+    async with server.client.events() as events:
+        fails(server, "idempotency", 'NEW.answer LIKE \'%"status":"ready"%\'')
+        assert (await server.client.http.post("/api/worktrees", json=body)).status_code == 500
+        assert not at(repo["path"], ".worktrees").exists()
+        works(server)
+        tree = await server.client.post("/api/worktrees", body)
+        event = await events.until(lambda event: event["type"].startswith("worktree."))
+    assert (event["type"], event["data"]["id"]) == ("worktree.created", tree["id"])
 
 
 @pytest.mark.postgres

@@ -3,6 +3,8 @@ themselves say what must hold."""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -64,3 +66,18 @@ def hook(folder: Path, name: str, text: str) -> None:
     file.parent.mkdir(exist_ok=True)
     file.write_text(f"#!/bin/sh\n{text}\n", "utf-8")
     file.chmod(0o755)
+
+
+def fails(server: Running, table: str, when: str) -> None:
+    """From now on the database refuses some changes of a table's rows."""
+    _run(server, f"CREATE TRIGGER fails BEFORE UPDATE ON {table} WHEN {when} BEGIN SELECT RAISE(ABORT, 'fails'); END")
+
+
+def works(server: Running) -> None:
+    """The database takes them again."""
+    _run(server, "DROP TRIGGER fails")
+
+
+def _run(server: Running, statement: str) -> None:
+    with closing(sqlite3.connect(server.data / "bough.db", timeout=30)) as database, database:
+        database.execute(statement)

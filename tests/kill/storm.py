@@ -1,5 +1,5 @@
-"""A storm: sessions at work while server, keepers and agents are killed at random, as its seed says. What must hold
-afterwards is `calm`."""
+"""A storm: sessions and trees at work while server, keepers and agents are killed at random, as its seed says. What is
+asked of them is `traffic`, what must hold afterwards `calm` and `trees`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ from typing import Any
 
 import httpx
 
+from bough.model.task import MOVES, TERMINAL
 from bough.testing.crashing import CRASH
-from bough.testing.repos import make_repo
 from bough.testing.server import ServerProcess
+
+from .traffic import Ledger, Script, add_agents
 
 Json = dict[str, Any]
 
-SESSIONS = 24
-PROMPTS = 3
+# Sessions that are only prompted, and scripts that grow one tree after the other, so many in so many rounds.
+SESSIONS = 8
+TREES = 2
+ROUNDS_PER_TREE = 15
+# Places for agents: about half of those who would like to work at the same time.
+AGENTS = 8
 # Everything is drained well within this, unless something hangs.
 DRAIN = 120.0
 # What is killed, and how often compared with the rest. The server is killed from outside at any moment, or dies by its
@@ -34,16 +40,6 @@ PATIENCE = 3.0
 
 
 @dataclass
-class Sent:
-    """A prompt that was acknowledged."""
-
-    session_id: str
-    task_id: str
-    text: str
-    expected: list[str]
-
-
-@dataclass
 class Storm:
     """The state of one storm, for the checks that follow it."""
 
@@ -51,73 +47,45 @@ class Storm:
     seed: int
     rounds: int
     flags: tuple[str, ...] = ()
-    sent: list[Sent] = field(default_factory=list[Sent])
+    ledger: Ledger = field(default_factory=Ledger)
     killed: dict[str, int] = field(default_factory=dict[str, int])
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        flags = ("--max-sessions", "500", "--max-agents", str(SESSIONS // 2), "--max-deaths", "100000")
+        flags = ("--max-sessions", "5000", "--max-agents", str(AGENTS), "--max-deaths", "100000")
         self.server = ServerProcess(
             self.folder / "data", self.folder / "work", (*flags, *self.flags), module="bough.testing.crashing"
         )
-        self.number = 0
+        add_agents(self.server.data)
 
     async def blow(self) -> None:
-        """Runs the storm until every acknowledged prompt has been answered."""
-        sessions = await self._open()
+        """Runs the storm until all is drained."""
         async with asyncio.TaskGroup() as group:
             approver = group.create_task(self._approve())
             async with asyncio.TaskGroup() as weather:
+                for number in range(SESSIONS):
+                    weather.create_task(self._script(f"talk{number}").talk())
+                for number in range(TREES):
+                    weather.create_task(self._script(f"tree{number}").grow(1 + self.rounds // ROUNDS_PER_TREE))
                 weather.create_task(self._kill())
-                for session in sessions:
-                    weather.create_task(self._prompt(session))
             await self._drain()
             approver.cancel()
 
-    # Traffic: every call is repeated with its key until it is acknowledged.
+    def _script(self, name: str) -> Script:
+        return Script(name, self.seed, self.server.root, self._call, self.ledger)
 
-    async def _call(self, method: str, path: str, body: Json | None = None, key: str | None = None) -> Any:
+    async def _call(
+        self, method: str, path: str, body: Json | None = None, key: str | None = None, may_refuse: bool = False
+    ) -> Any:
+        """One call of a client, repeated with its key until it is answered."""
         while True:
             with contextlib.suppress(httpx.TransportError):
                 async with self.server.client() as client:
                     headers = {"Idempotency-Key": key} if key else {}
                     answer = await client.http.request(method, path, json=body, headers=headers)
-                    assert answer.status_code < 500, answer.text
+                    assert answer.status_code < (500 if may_refuse else 400), f"{method} {path}: {answer.text}"
                     return answer.json()
             await asyncio.sleep(0.05)
-
-    async def _open(self) -> list[str]:
-        sessions: list[str] = []
-        for number in range(SESSIONS):
-            path = make_repo(self.server.root / f"repo{number}")
-            repo = await self._call("POST", "/api/repos", {"path": str(path)}, f"repo{number}")
-            body = {"repoId": repo["id"], "agent": "demo", "permissionMode": "ask"}
-            sessions.append((await self._call("POST", "/api/sessions", body, f"session{number}"))["id"])
-        return sessions
-
-    async def _prompt(self, session_id: str) -> None:
-        for _ in range(PROMPTS):
-            text, expected = self._invent()
-            key = f"prompt{self.number}"
-            answer = await self._call("POST", f"/api/sessions/{session_id}/prompt", {"text": text}, key)
-            self.sent.append(Sent(session_id, answer["taskId"], text, expected))
-            await asyncio.sleep(self.random.uniform(0, 0.5))
-
-    def _invent(self) -> tuple[str, list[str]]:
-        """A prompt that nobody else sends, and the messages that it is answered with."""
-        self.number += 1
-        name = f"word-{self.seed}-{self.number}"
-        ticks = "\n".join(f"tick {number}" for number in range(1, 5))
-        flood = "\n".join(f"tick {number}" for number in range(1, 3001))
-        return self.random.choice(
-            [
-                (f"[[say {name}]]", [name]),
-                (f"[[slow 4 0.4]] [[say {name}]]", [f"{ticks}\n{name}"]),
-                (f"[[say one]] [[run echo {name}]] [[say {name}]]", ["one", name]),
-                (f"[[flood 3000]] [[say {name}]]", [f"{flood}\n{name}"]),
-                (f"[[write {name}.txt {name}]] [[slow 4 0.2]]", [ticks]),
-            ]
-        )
 
     async def _approve(self) -> None:
         """Answers whatever is asked; a refusal of a second answer is as good as an answer."""
@@ -125,7 +93,8 @@ class Storm:
             found = await self._call("GET", "/api/approvals?status=pending&limit=100")
             for approval in found["approvals"]:
                 decision = "deny" if int(approval["id"][-1], 16) % 4 == 0 else "allow"
-                await self._call("POST", f"/api/approvals/{approval['id']}", {"decision": decision}, approval["id"])
+                path = f"/api/approvals/{approval['id']}"
+                await self._call("POST", path, {"decision": decision}, approval["id"], may_refuse=True)
             await asyncio.sleep(0.09)
 
     # Killing
@@ -161,18 +130,17 @@ class Storm:
         assert self.server.url == address, "living agents hold the address"
 
     async def _drain(self) -> None:
-        left = [sent.task_id for sent in self.sent]
+        """Waits until no task is open; the report of one that ends is there with its end."""
+        path = f"/api/tasks?limit=100&status={','.join(sorted(set(MOVES) - TERMINAL))}"
+        found = await self._call("GET", path)
         try:
             async with asyncio.timeout(DRAIN):
-                while left:
-                    left = [one for one in left if (await self._task(one))["endedAt"] is None]
-                    await asyncio.sleep(0.05)
+                while found["total"]:
+                    await asyncio.sleep(0.09)
+                    found = await self._call("GET", path)
         except TimeoutError:
-            stuck = [f"{one} {(await self._task(one))['status']}" for one in left]
+            stuck = [f"{task['id']} {task['status']} of {task['sessionId']}" for task in found["tasks"]]
             raise AssertionError(f"never ended: {stuck}") from None
-
-    async def _task(self, task_id: str) -> Json:
-        return await self._call("GET", f"/api/tasks/{task_id}")
 
 
 def processes(data: Path) -> dict[str, list[int]]:

@@ -1,5 +1,5 @@
-"""Q4, O2: whatever is killed with -9, whenever, no acknowledged prompt is lost, and none is sent twice to a living
-agent."""
+"""Q3, Q4, O2: whatever is killed with -9, whenever, no acknowledged prompt, branch, report or answer is lost, and none
+is sent twice to a living agent."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from .calm import check
 from .storm import Storm, processes
+from .trees import check_trees
 
 # `make test-kill ROUNDS=500 SEED=7` for more than the ordinary run.
 ROUNDS = int(os.environ.get("ROUNDS") or 10)
@@ -25,11 +26,13 @@ async def storm(tmp_path: Path, database_url: str) -> AsyncGenerator[Storm]:
         yield storm
 
 
-@pytest.mark.timeout(60 + 10 * ROUNDS)
+@pytest.mark.timeout(120 + 15 * ROUNDS)
 async def test_nothing_is_lost_and_nothing_is_done_twice(storm: Storm) -> None:
-    """Q4, T3, O2: prompts, approvals and transcripts survive kills of server, keepers and agents."""
+    """Q3, Q4, B1, B3–B5, T3, O2: prompts, approvals, transcripts, branches, reports and answers aside survive kills of
+    server, keepers and agents."""
     await storm.blow()
     async with storm.server.client() as client:
         await check(storm, client)
+        await check_trees(storm, client)
     assert await storm.server.stop() == 0
     assert processes(storm.server.data) == {"agent": [], "keeper": []}, "somebody was left behind"

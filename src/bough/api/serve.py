@@ -31,15 +31,24 @@ BACKLOG = 2048
 
 
 class Server(uvicorn.Server):
-    """Uvicorn with our own signals (it would die of the one that stopped it) and a word when it is ready."""
+    """Uvicorn with our own signals (it would die of the one that stopped it), a word when it is ready and one when it
+    begins to end."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], ending: Callable[[], None] | None = None
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._ending = ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._ending is not None:
+            self._ending()
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -85,7 +94,7 @@ async def serve(
                 _write_private(data / "server.json", json.dumps({"url": url, "pid": os.getpid(), "token": token}))
                 announce(url, f"{url}/?token={token}")
 
-            server = Server(config, ready)
+            server = Server(config, ready, services.waiting.close)
             stopping = asyncio.create_task(_stop_on(server, stop)) if stop is not None else None
             try:
                 await server.serve([sock])

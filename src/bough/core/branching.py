@@ -24,6 +24,7 @@ from bough.errors import Conflict, Denied, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import notice, raw
+from bough.model.repo import GitState
 from bough.model.session import RANK, CallbackConfig, Caller, Headless, PermissionMode, Session
 from bough.model.task import Source, Task
 from bough.settings import Settings
@@ -90,6 +91,19 @@ class Branching:
         """A question beside whatever the session does; it changes nothing and is put away when it is answered."""
         return await self._branch(caller, session_id, wanted, "btw")
 
+    async def admit(self, caller: Caller, session_id: str, wanted: list[Branch], kind: BranchKind) -> None:
+        """Refuses what would be refused of one of several branches, or of all together, before anything is made."""
+        for one in wanted:
+            self._check(one, kind)
+            if one.agent is not None:
+                startable(self._catalog.get(one.agent), self._settings.data_path)
+
+        async def work(change: Change) -> None:
+            for one in wanted:
+                await self._admissible(change, caller, session_id, one, kind, len(wanted))
+
+        await self._store.write(work)
+
     async def _branch(self, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind) -> Branched:
         self._check(wanted, kind)
         prompt = None
@@ -129,23 +143,38 @@ class Branching:
 
         async def work(change: Change) -> Branched:
             source = await rows.session(change.tx, session_id)
-            session = await self._add(change, caller, source, wanted, kind, place, raw(git))
-            task = None
-            if prompt is not None:
-                said: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
-                task = await enqueue(change, session, prompt, source=said, from_session=caller.id)
-            return Branched(session.id, task.id if task else None)
+            return await self.plant(change, caller, source, wanted, kind, place, git, prompt)
 
         scope = f"{SCOPE}:{source.id}"
         branched = await self._store.write_once(caller, scope, request, Branched, work)
         log.info("session_branched", session=branched.session_id, kind=kind, source=source.id, cwd=place.cwd)
         return branched
 
+    async def plant(
+        self,
+        change: Change,
+        caller: Caller,
+        source: Session,
+        wanted: Branch,
+        kind: BranchKind,
+        place: Place,
+        git: GitState,
+        prompt: str | None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Branched:
+        """Makes the session of a branch, with its first prompt queued, in a transaction that may do more."""
+        session = await self._add(change, caller, source, wanted, kind, place, raw(git), raw(metadata or {}))
+        task = None
+        if prompt is not None:
+            said: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
+            task = await enqueue(change, session, prompt, source=said, from_session=caller.id)
+        return Branched(session.id, task.id if task else None)
+
     async def _admissible(
-        self, change: Change, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind
+        self, change: Change, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind, count: int = 1
     ) -> None:
         source = await rows.session(change.tx, session_id)
-        await self._check_room(change.tx, source, kind, source.depth + (1 if kind == "subsession" else 0))
+        await self._check_room(change.tx, source, kind, source.depth + (1 if kind == "subsession" else 0), count)
         await self._check_rights(change.tx, caller, source, wanted.permission_mode or source.permission_mode, kind)
         await self._branch_point(change.tx, source, wanted, kind)
 
@@ -179,6 +208,7 @@ class Branching:
         kind: BranchKind,
         place: Place,
         git: msgspec.Raw,
+        metadata: msgspec.Raw,
     ) -> Session:
         await change.tx.run(TREES.lock, root=source.root_session_id)
         depth = source.depth + (1 if kind == "subsession" else 0)
@@ -220,7 +250,7 @@ class Branching:
             branch_task_id=branch_task.id if branch_task else None,
             created_by=raw({"kind": caller.kind, "id": caller.id}),
             git_state=git,
-            metadata=raw({}),
+            metadata=metadata,
             headless=wanted.headless or source.headless,
             depth=depth,
             now=change.now,
@@ -230,7 +260,11 @@ class Branching:
         change.session("session.created", session)
         if kind == "fork":
             at = f" after task {branch_task.id}" if branch_task else ", before its first task"
-            await rows.add_message(change, session.id, None, "system", notice(f"Forked from session {source.id}{at}."))
+            told = f"Forked from session {source.id}{at}."
+            if place.cwd != source.cwd:
+                # Its agent reads this too: paths of what was said before lead into the other folder.
+                told += f" From here on the work is in {place.cwd}, not in {source.cwd}."
+            await rows.add_message(change, session.id, None, "system", notice(told))
         return await rows.session(change.tx, session.id)
 
     async def _branch_point(self, tx: Tx, source: Session, wanted: Branch, kind: BranchKind) -> Task | None:
@@ -246,8 +280,8 @@ class Branching:
             raise Conflict("task_not_ended", f"Task {task.id} is {task.status}; a fork begins after a turn.")
         return task
 
-    async def _check_room(self, tx: Tx, source: Session, kind: BranchKind, depth: int) -> None:
-        """Trees are bounded (B5), each way with a sentence that says which setting it is."""
+    async def _check_room(self, tx: Tx, source: Session, kind: BranchKind, depth: int, count: int = 1) -> None:
+        """Trees are bounded (B5), each way with a sentence that says which setting it is; `count` are to be made."""
         here = self._settings
         if kind == "subsession":
             if depth > here.max_depth:
@@ -258,20 +292,24 @@ class Branching:
                     limit=here.max_depth,
                 )
             children = await tx.value(TREES.live_children, id=source.id) or 0
-            if children >= here.max_children:
+            if children + count > here.max_children:
                 raise Conflict(
                     "too_many_children",
-                    f"Session {source.id} has {children} active children, which is the limit. Complete or archive "
-                    "some, or raise BOUGH_MAX_CHILDREN.",
+                    f"Session {source.id} has {children} active children{_room(count, here.max_children)}. Complete or "
+                    "archive some, or raise BOUGH_MAX_CHILDREN.",
                     limit=here.max_children,
                 )
         size = await tx.value(TREES.size, root=source.root_session_id) or 0
-        if kind != "btw" and size >= here.max_tree:
+        if kind != "btw" and size + count > here.max_tree:
             raise Conflict(
                 "tree_too_large",
-                f"This tree has {size} sessions, which is the limit. Archive some, or raise BOUGH_MAX_TREE.",
+                f"This tree has {size} sessions{_room(count, here.max_tree)}. Archive some, or raise BOUGH_MAX_TREE.",
                 limit=here.max_tree,
             )
+
+
+def _room(count: int, limit: int) -> str:
+    return ", which is the limit" if count == 1 else f", {count} more are wanted, and the limit is {limit}"
 
 
 def check_rights(bound: Session, mode: PermissionMode) -> None:

@@ -9,8 +9,8 @@ from bough.core import interruption, rows
 from bough.core.callbacks import TREES
 from bough.core.deadlines import deadline
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
-from bough.errors import Conflict, Invalid
-from bough.model.approval import Option
+from bough.errors import Conflict, Denied, Invalid
+from bough.model.approval import Approval, Option
 from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.model.tree import Budget, Used
@@ -40,7 +40,9 @@ class Budgets:
         self._store = store
 
     async def set(self, caller: Caller, session_id: str, body: BudgetBody) -> Budget:
-        """Bounds the tree of a session, counted from now."""
+        """Bounds the tree of a session, counted from now; what was held for its bounds tries again."""
+        if caller.kind == "session":
+            raise Denied("budget_for_people", "What a tree may use is for people to say, not for its sessions.")
         for name, value in msgspec.structs.asdict(body).items():
             if value is not None and value <= 0:
                 raise Invalid("bad_budget", f"{name} must be more than nothing; leave it out to bound it not at all.")
@@ -49,6 +51,8 @@ class Budgets:
             session = await rows.session(change.tx, session_id)
             budget = await _set(change, session.root_session_id, body)
             change.emit("tree.patched", budget, session.root_session_id)
+            for approval in await change.tx.all(TREES.limits, Approval, root=session.root_session_id):
+                await interruption.let_go(change, await rows.task(change.tx, approval.task_id))
             return budget
 
         return await self._store.write(work)
@@ -70,10 +74,13 @@ async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> Non
     if budget is not None:
         used = await tx.one(TREES.used, Used, root=root)
         assert used is not None
+        # What runs will have been a turn; of those that start at the same time, the first come first.
+        started_at = task.started_at or task.created_at
+        running = await tx.value(TREES.under_way, root=root, task_id=task.id, started_at=started_at) or 0
         for name, most, amount in (
             ("tokens", budget.max_tokens, used.tokens - budget.base_tokens),
             ("cost", budget.max_cost, used.cost - budget.base_cost),
-            ("turns", budget.max_turns, used.turns - budget.base_turns),
+            ("turns", budget.max_turns, used.turns - budget.base_turns + running),
             ("minutes", budget.max_minutes, (used.seconds - budget.base_seconds) / 60),
         ):
             if most is not None and amount >= most:
@@ -120,6 +127,18 @@ async def let_go_on(change: Change, session: Session) -> None:
         body = BudgetBody(budget.max_tokens, budget.max_cost, budget.max_turns, budget.max_minutes)
         await _set(change, root, body)
     await change.tx.run(TREES.attend, root=root, now=change.now)
+
+
+async def forget(change: Change, session: Session) -> None:
+    """A session is removed for good: what it has used of its tree's budget stays used."""
+    await change.tx.run(
+        TREES.forget,
+        root=session.root_session_id,
+        tokens=session.tokens,
+        cost=session.spent,
+        turns=session.turns,
+        seconds=session.seconds,
+    )
 
 
 async def _set(change: Change, root: str, body: BudgetBody) -> Budget:

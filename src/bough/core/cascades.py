@@ -171,9 +171,10 @@ def _refuse_work(found: list[Session], at_work: list[AtWork]) -> None:
     if busy:
         names = ", ".join(one.session_id for one in busy)
         raise Conflict(
-            "session_busy",
+            "tree_busy",
             f"{len(busy)} of these {len(found)} sessions are at work or have prompts that wait: {names}. Nothing was "
             "done. Let them finish, or complete them with force: true.",
+            count=len(busy),
             queued=sum(one.queued for one in busy),
             busy=[one.session_id for one in busy],
         )

@@ -139,7 +139,7 @@ class Checkpoints:
     async def snapshot(self, cwd: str) -> Snapshot:
         """The files as they are now, kept by nothing."""
         async with self.alone(cwd):
-            return await take(cwd, limits=self._limits, memory=self._memories.setdefault(cwd, Memory()))
+            return await self._look(cwd)
 
     # Reading
 
@@ -181,17 +181,17 @@ class Checkpoints:
         if not self._settings.checkpoints:
             return Taken(await state(cwd))
         made = _unmade(session, task.id, moment)
-        too_slow = TOO_SLOW.format(patience=patience)
-        if time.monotonic() < self._slow.get(cwd, 0.0):
-            made.note = too_slow
-            return Taken(await state(cwd), made)
+        made.note = TOO_SLOW.format(patience=patience)
         try:
-            async with asyncio.timeout(patience):
-                shot = await self.snapshot(cwd)
+            # Waiting for others who look says nothing about the folder.
+            async with self.alone(cwd):
+                if time.monotonic() < self._slow.get(cwd, 0.0):
+                    return Taken(await state(cwd), made)
+                async with asyncio.timeout(patience):
+                    shot = await self._look(cwd)
         except TimeoutError:
             log.warning("checkpoint_too_slow", cwd=cwd, task=task.id, patience=patience)
             self._slow[cwd] = time.monotonic() + TRY_AGAIN
-            made.note = too_slow
             return Taken(None, made)
         except TooMuch as error:
             made.note = f"No checkpoint: {error}"
@@ -205,6 +205,9 @@ class Checkpoints:
             fill(made, shot)
             return Taken(GitState(shot.branch, shot.head, shot.dirty), made)
         return Taken(await state(cwd), made)
+
+    async def _look(self, cwd: str) -> Snapshot:
+        return await take(cwd, limits=self._limits, memory=self._memories.setdefault(cwd, Memory()))
 
     async def _keep(self, made: Checkpoint) -> None:
         assert made.ref is not None and made.sha is not None

@@ -7,7 +7,7 @@ import asyncio
 
 import msgspec
 
-from bough.core import interruption, lifecycle, rows
+from bough.core import budgets, interruption, lifecycle, rows
 from bough.core.rows import APPROVALS, MESSAGES, SESSIONS, TASKS
 from bough.core.runner import Runner
 from bough.core.store import EVENTS, Change, Store
@@ -142,6 +142,7 @@ class Control:
                 raise Conflict("session_busy", f"Session {session.id} is still, or again, at work. Try again.")
             for query in (APPROVALS, MESSAGES, TASKS, EVENTS):
                 await change.tx.run(query.remove_of_session, session_id=session.id)
+            await budgets.forget(change, fresh)
             await change.tx.run(SESSIONS.remove_private, id=session.id)
             await change.tx.run(SESSIONS.remove, id=session.id)
             change.session("session.removed", session)

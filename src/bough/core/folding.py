@@ -24,7 +24,9 @@ STATE = frozenset(
         "available_commands_update",
     }
 )
-OPEN_TOOL = frozenset({"pending", "in_progress"})
+# Tuples: what agents send in their place need not have a hash.
+OPEN_TOOL = ("pending", "in_progress")
+ENDED_TOOL = ("completed", "failed")
 # What of a command's output is kept, from its end.
 LONGEST_OUTPUT = 1024 * 1024
 CUT_OFF = "The turn ended before this call did; whether it took effect is not known."
@@ -183,10 +185,15 @@ class Fold:
             self._keep(kind, body)
 
     def tool(self, update: dict[str, Any]) -> Entry:
-        """Makes or changes a tool call; a permission request may be the first to speak of one."""
+        """Makes or changes a tool call; a permission request may be the first to speak of one.
+
+        An id that is used again after its call has ended is that of another call: nothing that was said of the first
+        counts for it. Only an update may still have a word about a call that is over.
+        """
         call_id = str(update.get("toolCallId", ""))
         entry = self._tools.get(call_id)
-        if entry is None:
+        again = update.get("sessionUpdate") != "tool_call_update" and update.get("status") not in ENDED_TOOL
+        if entry is None or (again and entry.body["result"].get("status") in ENDED_TOOL):
             self.close_text()
             entry = self._tools[call_id] = Entry("tool", "system")
             self.tool_count += 1
@@ -239,14 +246,19 @@ class Fold:
 
 
 def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
-    meta: dict[str, Any] = update.get("_meta") or {}
-    vendor: dict[str, Any] = meta.get("claudeCode") or {}
-    name = update.get("name") or vendor.get("toolName")
-    for source, target in (("title", "title"), ("kind", "kind"), ("locations", "locations")):
-        if update.get(source) is not None:
-            body[target] = update[source]
-    if name:
-        body["tool"] = name
+    meta = _object(update.get("_meta"))
+    name = update.get("name") or _object(meta.get("claudeCode")).get("toolName")
+    for field in ("title", "kind"):
+        if isinstance(update.get(field), str):
+            # What a call was called first, before the agent had better words for it, may say whose tool it is.
+            if field == "title" and body.get(field, update[field]) != update[field]:
+                body.setdefault("firstTitle", body[field])
+            body[field] = update[field]
+    if update.get("locations") is not None:
+        body["locations"] = update["locations"]
+    if isinstance(name, str) and name:
+        # The name of its own that the agent's program gives a tool is kept apart from words for people.
+        body["tool"] = body["name"] = name
     elif not body["tool"]:
         body["tool"] = body.get("kind") or body.get("title") or "tool"
     if update.get("rawInput") is not None:
@@ -255,14 +267,19 @@ def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
     result: dict[str, Any] = body["result"]
     if update.get("status") not in (None, "failed"):
         result.pop("note", None)
-    for source, target in (("status", "status"), ("rawOutput", "output")):
-        if update.get(source) is not None:
-            result[target] = update[source]
+    if isinstance(update.get("status"), str):
+        result["status"] = update["status"]
+    if update.get("rawOutput") is not None:
+        result["output"] = update["rawOutput"]
     if update.get("content") is not None:
         result["content"] = _with_diffs(update["content"], result.get("content"))
     _merge_terminal(result, meta)
     if meta:
         body["meta"] = {**body.get("meta", {}), **meta}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _with_diffs(content: Any, before: Any) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from bough.core import lifecycle, reports, rows
 from bough.core.folding import Fold
 from bough.core.rows import APPROVALS, MESSAGES, TASKS
+from bough.core.spending import grown_cost
 from bough.core.store import Change
 from bough.core.turns import Outcome, failure, finish
 from bough.errors import BoughError
@@ -86,8 +87,7 @@ async def go_on(change: Change, session: Session, *, unasked: bool = False) -> S
     is asked about is not let go by other sessions (`unasked`)."""
     for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
         if task.held and not (unasked and await change.tx.value(APPROVALS.pending_of_task, task_id=task.id)):
-            await lifecycle.withdraw_approvals(change, task.id)
-            session = await _let_go(change, task)
+            session = await let_go(change, task)
     if session.queue_paused:
         session = await rows.update_session(change, session.id, queue_paused=False)
     return session
@@ -96,7 +96,8 @@ async def go_on(change: Change, session: Session, *, unasked: bool = False) -> S
 async def drop(change: Change, task: Task, reason: str = INTERRUPTED) -> Task:
     """Ends an interrupted turn instead of trying it again."""
     await lifecycle.withdraw_approvals(change, task.id)
-    ended = await rows.end_task(change, task.id, "cancelled", stop_reason=reason)
+    cost = grown_cost(await rows.session(change.tx, task.session_id), task)
+    ended = await rows.end_task(change, task.id, "cancelled", stop_reason=reason, cost=cost)
     assert ended is not None
     text = message.cancelled(NOT_AGAIN if task.sent_attempt else NOT_SENT, reason)
     await rows.add_message(change, task.session_id, task.id, "system", text)
@@ -112,12 +113,14 @@ async def decided(change: Change, approval: Approval) -> None:
     if task.status != "interrupted":
         return
     if approval.status == "allowed":
-        await _let_go(change, task)
+        await let_go(change, task)
     else:
         await drop(change, task, INTERRUPTED if approval.tool_kind == INTERRUPTED else "denied")
 
 
-async def _let_go(change: Change, task: Task) -> Session:
+async def let_go(change: Change, task: Task) -> Session:
+    """A turn that was held has its next attempt; whether it may is not asked any more."""
+    await lifecycle.withdraw_approvals(change, task.id)
     await rows.update_task(change, task.id, held=False)
     change.wake()
     return await rows.update_session(change, task.session_id, activity="idle")

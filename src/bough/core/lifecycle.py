@@ -8,6 +8,7 @@ from bough.core import reports, rows
 from bough.core.endings import MARKED_FAILED, reason
 from bough.core.lookup import COMMON
 from bough.core.rows import APPROVALS, SESSIONS, TASKS
+from bough.core.spending import grown_cost
 from bough.core.store import Change
 from bough.core.worktree_rows import usable
 from bough.errors import Busy, Conflict
@@ -102,7 +103,8 @@ async def cancel_queue(change: Change, session: Session, why: str) -> list[Task]
     """Cancels every prompt that still waits; it stays readable where it would have stood."""
     tasks = await change.tx.all(TASKS.cancel_queued, Task, session_id=session.id, stop_reason=why, now=change.now)
     for task in tasks:
-        change.task("task.patched", task)
+        # A turn that was cut off may have cost something before.
+        task = await rows.update_task(change, task.id, cost=grown_cost(session, task))
         await rows.enter_transcript(change, task)
         await withdraw_approvals(change, task.id)
         await reports.ended(change, task)

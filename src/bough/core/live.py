@@ -22,7 +22,7 @@ from bough.agents.catalog.entry import Mode
 from bough.agents.catalog.start import Prepared
 from bough.agents.errors import AgentGone
 from bough.agents.link import Link
-from bough.core.approvals import Question, once
+from bough.core.approvals import Question
 from bough.core.complaints import Complaints
 from bough.core.opening import open_conversation
 from bough.core.past import SessionPast, led
@@ -207,6 +207,8 @@ class Live:
 
     async def prompt(self, blocks: Sequence[Block], turn: str) -> PromptResult:
         """Runs one turn, named TASK:ATTEMPT; what the agent must still be told goes first."""
+        # It may have left its mode since it was told: from here on `moved` sees to that.
+        self._tuning.check_mode(self._wanted.mode)
         self._turn, self._stopped = turn, False
         self._complaints.begin()
         try:
@@ -260,12 +262,9 @@ class Live:
         """The approvals that the agent waits for."""
         return list(self._questions)
 
-    async def allow(self, question: Question) -> bool:
-        """Answers a question that policy allows; false if it cannot be allowed just once."""
-        option = once(question.options, "allow_once")
-        if option is not None:
-            await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
-        return option is not None
+    async def allow(self, question: Question, option: Option) -> None:
+        """Answers a question that policy allows."""
+        await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
 
     async def decline(self, question: Question) -> None:
         """Answers a question that nobody can be asked: its turn is over."""
@@ -306,6 +305,10 @@ class Live:
             wanted = msgspec.json.decode(request.params, type=_Permission)
         except msgspec.DecodeError as error:
             await self._refuse(request, number, INVALID_PARAMS, str(error))
+            return
+        if not isinstance(wanted.tool_call.get("toolCallId"), str | int):
+            # What was said of the call before could not be told from what was said of another.
+            await self._refuse(request, number, INVALID_PARAMS, "Object missing required field `toolCallId`.")
             return
         await self._desk.ask(self, Question(request, number, wanted.tool_call, wanted.options))
 

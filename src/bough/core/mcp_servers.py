@@ -200,8 +200,9 @@ def _taken(name: str) -> Conflict:
 def _check(new: NewMcpServer) -> None:
     if not NAME.fullmatch(new.name):
         raise Invalid("bad_name", "The name of an MCP server has 1 to 64 letters, digits, `_` and `-`: agents use it.")
-    if new.name.lower() == RESERVED:
-        raise Invalid("name_reserved", f"The name {RESERVED!r} is kept for Bough's own tools.")
+    # Agents tell tools of `bough` by names that begin with it.
+    if new.name.lower() == RESERVED or new.name.lower().startswith((f"{RESERVED}_", f"{RESERVED}-")):
+        raise Invalid("name_reserved", f"{RESERVED!r}, and names that begin so, are kept for Bough's own tools.")
     if new.transport == "stdio":
         if not new.command or not new.command.startswith("/"):
             raise Invalid("bad_mcp_server", "A stdio server needs `command`, an absolute path.")

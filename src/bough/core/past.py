@@ -3,8 +3,10 @@ cannot load it. When it is given them is `live`."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,10 +18,13 @@ from bough.agents.acp.types import Block, McpServer, NameValue, ResourceLinkBloc
 from bough.agents.catalog import Entry
 from bough.core import lineage, mcp_servers, replay, rows
 from bough.core.callbacks import TREES
+from bough.core.lineage import Span
 from bough.core.replay import Replay
+from bough.core.rows import TASKS
 from bough.core.store import Change, Store
 from bough.model.message import Message, raw
 from bough.model.session import Session
+from bough.model.task import Task
 from bough.model.tree import Aside
 from bough.storage.backend import Tx
 
@@ -75,16 +80,35 @@ class SessionPast:
 
         own = self._session.id
 
-        async def work(tx: Tx) -> tuple[list[Message], set[str | None]]:
+        async def work(tx: Tx) -> tuple[list[Span], set[str], set[str | None]]:
+            unsent = {one.id for one in await tx.all(TASKS.open, Task, session_id=own) if not one.sent_attempt}
             untold = await tx.all(TREES.untold, Aside, session_id=own)
-            return await lineage.messages(tx, self._session), {one.from_session_id for one in untold}
+            return await lineage.spans(tx, self._session), unsent, {one.from_session_id for one in untold}
 
-        messages, untold = await self._store.read(work, long=True)
-        # Of a question aside, the prompt that the other session is at work on is part of the past.
-        while messages and messages[-1].role == "user" and messages[-1].session_id == own:
-            messages.pop()
-        # What was answered aside and not told yet goes with the prompt.
-        return replay.transcript([one for one in messages if one.session_id != own or _asker(one) not in untold])
+        spans, unsent, untold = await self._store.read(work, long=True)
+
+        def told(one: Message) -> bool:
+            # What has come behind the prompt meanwhile, an answer aside or a word about a start that failed, stays. Of
+            # a question aside, the prompt that the other session is at work on is part of the past.
+            if one.role == "user" and one.task_id in unsent:
+                return False
+            # What was answered aside and goes with the prompt is not told before it as well.
+            return not untold or one.session_id != own or _asker(one) not in untold
+
+        def tell(page: list[Message]) -> None:
+            telling.add(one for one in page if told(one))
+
+        telling = replay.Telling()
+        async with aclosing(lineage.backwards(self._store, spans)) as pages:
+            async for page, left in pages:
+                await asyncio.to_thread(tell, page)
+                if telling.full:
+                    telling.skip(await self._count(left))
+                    break
+        return telling.told()
+
+    async def _count(self, left: list[Span]) -> int:
+        return await self._store.read(lambda tx: lineage.count(tx, left), long=True)
 
     async def origin(self, entry: Entry) -> str | None:
         """The agent's own id of the conversation that this session was forked from, if a copy of that, as it stands,
@@ -92,8 +116,11 @@ class SessionPast:
         return await self._store.read(lambda tx: lineage.origin(tx, self._session, entry.quirks.fork_elsewhere))
 
     async def begun(self) -> bool:
-        """Whether the agent was ever sent anything in this session: until then it knows nothing that is to be kept."""
-        return await self._store.read(lambda tx: tx.value(TREES.last_sent, session_id=self._session.id)) is not None
+        """Whether the agent was ever sent anything in this session: until then it knows nothing that is to be kept. One
+        that was told the past with its first prompt may have died before it took that in, unless it has said a word."""
+        told = rows.metadata(self._session).get("fork") == "replay"
+        query = TREES.heard if told else TREES.last_sent
+        return await self._store.read(lambda tx: tx.value(query, session_id=self._session.id)) is not None
 
     async def came(self, how: How, entry: Entry) -> None:
         """Notes how a fork came to know the past, and where an agent that counts on in a copy begins to count."""

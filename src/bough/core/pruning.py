@@ -98,7 +98,7 @@ class Pruning:
         path = some[0].repo_path
         if await asyncio.to_thread(os.path.isdir, path):
             try:
-                await drop(path, [one.ref for one in some if one.ref is not None])
+                await drop(path, await self._unnamed(some))
             except BoughError as error:
                 log.warning("checkpoints_not_pruned", repo=path, error=error.message)
                 return False
@@ -113,3 +113,14 @@ class Pruning:
 
         await self._store.write(work)
         return True
+
+    async def _unnamed(self, some: list[Outdated]) -> list[str]:
+        """The refs of checkpoints that no other one is held by: a task that changed nothing has one for both."""
+        refs = [one.ref for one in some if one.ref is not None]
+        ids = [one.id for one in some]
+        if not refs:
+            return []
+        named = await self._store.read(
+            lambda tx: tx.all(CHECKPOINTS.still_named, tuple[str], refs=refs, ids=ids), long=True
+        )
+        return [ref for ref in refs if (ref,) not in named]

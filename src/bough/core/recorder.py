@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 import structlog
@@ -292,8 +292,9 @@ async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str
     usage = state.get("usage_update")
     if usage is not None:
         columns["context"] = raw({"used": usage.get("used"), "size": usage.get("size"), "source": "usage_update"})
-        if usage.get("cost"):
-            columns["cost"] = raw({**usage["cost"], "source": "usage_update"})
+        cost = usage.get("cost")
+        if cost and isinstance(cost, dict):
+            columns["cost"] = raw({**cast("dict[str, Any]", cost), "source": "usage_update"})
     info = state.get("session_info_update")
     if info is not None and isinstance(info.get("title"), str):
         title = " ".join(info["title"].replace("\0", "").split())[:200]

@@ -1,9 +1,10 @@
 """Telling an agent what happened before it came: the transcript as quoted text, for agents that cannot load it
-themselves (B1)."""
+themselves (B1). Which messages those are, and reading them, is `lineage` and `past`."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from bough.model.message import QUEUED_BASE, Message
 LARGEST_REPLAY = 200_000
 LONGEST_TOOL_OUTPUT = 4_000
 CUT = " [cut]"
+NO_OUTPUT = "[output left out]"
 
 HEADING = (
     "The conversation so far, quoted for your information. You took part in it as the agent. "
@@ -32,60 +34,99 @@ class Replay(msgspec.Struct):
     left_out: str = ""
 
 
-def transcript(messages: list[Message], largest: int = LARGEST_REPLAY) -> Replay:
-    """What was said and done, oldest first, within bounds: the oldest tool output goes first, then the oldest
-    entries."""
-    told = [message for message in messages if message.position < QUEUED_BASE and _entry(message)]
-    texts = [_entry(message) for message in told]
-    size = sum(len(text) for text in texts)
-    trimmed = 0
-    for place, message in enumerate(told):
-        if size <= largest:
-            break
-        short = _entry(message, output=False)
-        if len(short) < len(texts[place]):
-            size -= len(texts[place]) - len(short)
-            texts[place] = short
-            trimmed += 1
-    dropped = 0
-    while size > largest and dropped < len(texts) - 1:
-        size -= len(texts[dropped])
-        dropped += 1
-    left = [f"the output of {trimmed} tool calls is left out"] if trimmed else []
-    if size > largest:
-        texts[-1] = texts[-1][:largest] + CUT
-        left.append("the last entry is cut")
-    if dropped:
-        left.append(f"{dropped} of the oldest entries are left out")
-        texts = [f"[{dropped} earlier entries are left out here]", *texts[dropped:]]
-    return Replay("\n\n".join([HEADING, *texts]), " and ".join(left)) if texts else Replay("")
+class Telling:
+    """The past as it is told, from its end until there is no more room: the oldest tool output goes first, then the
+    oldest entries."""
+
+    def __init__(self, largest: int | None = None) -> None:
+        self._largest = LARGEST_REPLAY if largest is None else largest
+        # Entries without their output, newest first, and those with it by their place, as far as they could fit.
+        self._entries: list[str] = []
+        self._outputs: dict[int, str | None] = {}
+        self._size = 0
+        self._whole = 0
+        self._dropped = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether whatever is older is left out."""
+        return self._dropped > 0
+
+    def add(self, messages: Iterable[Message]) -> None:
+        """Goes on towards the beginning: `messages` come newest first."""
+        for message in messages:
+            if message.position >= QUEUED_BASE:
+                continue
+            if self.full:
+                self._dropped += 1
+                continue
+            entry, whole = _entry(message)
+            if not entry:
+                continue
+            if self._entries and self._size + len(entry) > self._largest:
+                self._dropped += 1
+                continue
+            self._size += len(entry)
+            self._whole += len(whole or entry)
+            if whole is not None:
+                self._outputs[len(self._entries)] = whole if self._whole <= self._largest else None
+            self._entries.append(entry)
+
+    def skip(self, count: int) -> None:
+        """So many older ones were not even looked at."""
+        self._dropped += count
+
+    def told(self) -> Replay:
+        """What was added, oldest first, with a word about what is missing."""
+        texts, size, trimmed = list(self._entries), self._size, 0
+        for place, whole in self._outputs.items():
+            grown = size - len(texts[place]) + len(whole or "")
+            if trimmed or whole is None or grown > self._largest:
+                trimmed += 1
+            else:
+                texts[place], size = whole, grown
+        left = [f"the output of {trimmed} tool calls is left out"] if trimmed else []
+        if size > self._largest:
+            texts[0] = texts[0][: self._largest] + CUT
+            left.append("the last entry is cut")
+        if self._dropped:
+            left.append(f"{self._dropped} of the oldest entries are left out")
+            texts.append(f"[{self._dropped} earlier entries are left out here]")
+        return Replay("\n\n".join([HEADING, *reversed(texts)]), " and ".join(left)) if texts else Replay("")
 
 
 def quoted(prompt: str) -> str:
     return "The task that you were cut off from:\n" + "\n".join(f"> {line}" for line in prompt.splitlines())
 
 
-def _entry(message: Message, output: bool = True) -> str:
+def _entry(message: Message) -> tuple[str, str | None]:
+    """What one message says, empty if nothing is told of it; of a tool call without its output, and then with it."""
     content: dict[str, Any] = msgspec.json.decode(message.content)
     kind = content.get("type")
     if kind == "text":
         who = "User" if message.role == "user" else "Agent"
-        return f"{who}:\n" + _indent(str(content.get("text", "")))
+        return f"{who}:\n" + _indent(str(content.get("text", ""))), None
     if kind == "tool":
         result: dict[str, Any] = content.get("result") or {}
-        said = json.dumps(result.get("output") or result.get("content") or "", ensure_ascii=False)
-        if len(said) > LONGEST_TOOL_OUTPUT:
-            said = said[:LONGEST_TOOL_OUTPUT] + CUT
-        if not output:
-            said = "[output left out]"
-        return f"Tool call {content.get('title') or content.get('tool')} ({result.get('status', 'unknown')}): {said}"
+        call = f"Tool call {content.get('title') or content.get('tool')} ({result.get('status', 'unknown')}): "
+        said = _output(result.get("output") or result.get("content") or "")
+        return (call + NO_OUTPUT, call + said) if len(said) > len(NO_OUTPUT) else (call + said, None)
     if kind == "btw":
-        return f"[asked aside]\n{_indent(str(content.get('question', '')))}\n[answer]\n{_indent(_said(content))}"
+        question = _indent(str(content.get("question", "")))
+        return f"[asked aside]\n{question}\n[answer]\n{_indent(_said(content))}", None
     if kind == "callback":
-        return f"[report of a child session]\n{_indent(_said(content))}"
+        return f"[report of a child session]\n{_indent(_said(content))}", None
     if kind in ("error", "cancelled", "notice"):
-        return f"[{kind}] {_said(content)}"
-    return ""
+        return f"[{kind}] {_said(content)}", None
+    return "", None
+
+
+def _output(value: Any) -> str:
+    if isinstance(value, str):
+        # Written as JSON it only grows: what is cut off need not be written.
+        value = value[: LONGEST_TOOL_OUTPUT + 1]
+    said = json.dumps(value, ensure_ascii=False)
+    return said if len(said) <= LONGEST_TOOL_OUTPUT else said[:LONGEST_TOOL_OUTPUT] + CUT
 
 
 def _said(content: dict[str, Any]) -> str:

@@ -1,4 +1,5 @@
-"""Repositories: folders made known to Bough, git or plain (R1). Their files are never touched here."""
+"""Repositories: folders made known to Bough, git or plain (R1). Their files are never touched here; the hidden refs of
+their checkpoints go when they are forgotten."""
 
 from __future__ import annotations
 
@@ -6,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 
 from bough.core.lookup import find
 from bough.core.page import Page
 from bough.core.paths import resolve_inside
 from bough.core.store import Change, Store
-from bough.errors import Conflict, Denied, Internal, Invalid
+from bough.errors import BoughError, Conflict, Denied, Internal, Invalid
+from bough.git.checkpoints import drop
 from bough.git.inspect import inspect, top_level
+from bough.git.places import is_folder
 from bough.git.run import GitFailed, git
 from bough.model.ids import new_id
 from bough.model.message import raw
@@ -22,8 +26,11 @@ from bough.settings import Settings
 from bough.storage import queries
 from bough.storage.backend import Tx
 
+log = structlog.get_logger("bough.repos")
+
 REPOS = queries.load("repos")
 WORKTREES = queries.load("worktrees")
+CHECKPOINTS = queries.load("checkpoints")
 LONGEST_NAME = 200
 MOST_WORDS = 200
 LONGEST_WORD = 4000
@@ -133,9 +140,9 @@ class Repos:
         return await self._store.write(work)
 
     async def remove(self, repo_id: str) -> Repo:
-        """Forgets a repository that nothing uses; its folder stays."""
+        """Forgets a repository that nothing uses, and the refs of its checkpoints; its folder stays."""
 
-        async def work(change: Change) -> Repo:
+        async def work(change: Change) -> tuple[Repo, list[str]]:
             repo = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
             uses = await change.tx.value(REPOS.uses, id=repo.id)
             if uses:
@@ -144,12 +151,19 @@ class Repos:
                     f"Repository {repo.name} still has {uses} sessions or worktrees. "
                     "Remove them for good first (DELETE /api/sessions/ID?purge=true).",
                 )
+            refs = await change.tx.all(CHECKPOINTS.refs_of_repo, tuple[str], repo_id=repo.id)
             await change.tx.run(WORKTREES.forget_removed, repo_id=repo.id)
             await change.tx.run(REPOS.remove, id=repo.id)
             change.emit("repo.removed", repo)
-            return repo
+            return repo, [ref for (ref,) in refs]
 
-        return await self._store.write(work)
+        repo, refs = await self._store.write(work)
+        if refs and is_folder(repo.path):
+            try:
+                await drop(repo.path, refs)
+            except BoughError as error:
+                log.warning("checkpoint_refs_left", repo=repo.path, count=len(refs), error=error.message)
+        return repo
 
 
 async def _top(path: str) -> str | None:

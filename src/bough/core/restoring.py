@@ -10,11 +10,12 @@ import structlog
 
 from bough.core import rows
 from bough.core.changes import kept, there
-from bough.core.checkpoints import CHECKPOINTS, Checkpoints, Taken, busy, moments, of_restore, record
+from bough.core.checkpoints import AT_WORK, CHECKPOINTS, Checkpoints, Taken, busy, moments, of_restore, record
 from bough.core.store import Change, Store
 from bough.errors import BoughError, Conflict
 from bough.git import checkpoints as refs
 from bough.git.restore import Plan, apply, changed_paths, plan
+from bough.git.run import GitFailed
 from bough.git.text import shown
 from bough.model import message
 from bough.model.checkpoint import Checkpoint
@@ -57,6 +58,16 @@ class Restored(msgspec.Struct, rename="camel"):
     removed: list[str]
     left: list[str]
     note: str | None
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What a task has done to a folder: the commits of its files before and after."""
+
+    task_id: str | None
+    session_id: str | None
+    before: str | None
+    after: str | None
+    removed: bool = False
 
 
 class Restoring:
@@ -144,34 +155,18 @@ class Restoring:
     async def _refuse_to_undo_others(self, target: Checkpoint, made: Plan) -> None:
         """Refuses if a task of another session has touched, since then, a file that would be brought back."""
 
-        async def read(tx: Tx) -> list[tuple[Task, Checkpoint | None, Checkpoint | None]]:
-            since = await tx.all(
-                CHECKPOINTS.of_others_since,
-                Checkpoint,
-                cwd=target.cwd,
-                since=target.created_at,
-                session_id=target.session_id,
-            )
-            found: list[tuple[Task, Checkpoint | None, Checkpoint | None]] = []
-            for task_id in dict.fromkeys(one.task_id for one in since if one.task_id is not None):
-                both = await moments(tx, task_id)
-                found.append((await rows.task(tx, task_id), both.before, both.after))
-            return found
+        async def read(tx: Tx) -> list[Work]:
+            return [*await _of_others(tx, target, made.now.sha), *await _of_removed(tx, target)]
 
         paths = set(made.paths)
-        undone = [
-            task
-            for task, before, after in await self._store.read(read)
-            if await _touched(target.cwd, before, after, paths)
-        ]
+        undone = [one for one in await self._store.read(read) if await _touched(target.cwd, one, paths)]
         if undone:
-            named = ", ".join(f"task {one.id} of session {one.session_id}" for one in undone)
             raise Conflict(
                 "would_undo_others",
-                f"Files that would be brought back were changed since by others: {named}. "
+                f"Files that would be brought back were changed since by others: {', '.join(map(_whose, undone))}. "
                 "Name other paths, or send force: true.",
-                tasks=[one.id for one in undone],
-                sessions=sorted({one.session_id for one in undone}),
+                tasks=[one.task_id for one in undone if one.task_id is not None],
+                sessions=sorted({one.session_id for one in undone if one.session_id is not None}),
             )
 
     async def _carry_out(self, made: Plan, undo: Checkpoint, target: Checkpoint) -> None:
@@ -198,13 +193,54 @@ class Restoring:
         await self._store.write(tell)
 
 
-async def _touched(cwd: str, before: Checkpoint | None, after: Checkpoint | None, paths: set[str]) -> bool:
+async def _of_others(tx: Tx, target: Checkpoint, now: str) -> list[Work]:
+    """What tasks of other sessions have done since, up to `now` if they have not ended: one that was cut off goes on
+    later with the files that it has begun."""
+    cwd, own = target.cwd, target.session_id
+    since = await tx.all(CHECKPOINTS.of_others_since, Checkpoint, cwd=cwd, since=target.created_at, session_id=own)
+    at_work = await tx.all(CHECKPOINTS.at_work, Task, cwd=cwd, statuses=AT_WORK, but=own)
+    ids = [one.task_id for one in since if one.task_id is not None]
+    found: list[Work] = []
+    for task_id in dict.fromkeys([*ids, *(one.id for one in at_work if one.sent_attempt)]):
+        task, both = await rows.task(tx, task_id), await moments(tx, task_id)
+        after = both.after.sha if both.after is not None else now if task.ended_at is None else None
+        found.append(Work(task.id, task.session_id, both.before.sha if both.before is not None else None, after))
+    return found
+
+
+async def _of_removed(tx: Tx, target: Checkpoint) -> list[Work]:
+    """What tasks have done since whose session was removed for good: only the names of their refs still tell which of
+    their checkpoints belong together."""
+    tasks: dict[str, list[Checkpoint]] = {}
+    for one in await tx.all(CHECKPOINTS.of_removed, Checkpoint, cwd=target.cwd):
+        tasks.setdefault(one.ref.rpartition("/")[0] if one.ref else one.id, []).append(one)
+    found: list[Work] = []
+    for name, both in tasks.items():
+        if both[-1].created_at > target.created_at:
+            shas = {one.moment: one.sha for one in both}
+            _, session_id, task_id = name.rsplit("/", 2) if "/" in name else (None, None, None)
+            found.append(Work(task_id, session_id, shas.get("before"), shas.get("after"), removed=True))
+    return found
+
+
+async def _touched(cwd: str, work: Work, paths: set[str]) -> bool:
     """Whether a task has changed one of the paths, as far as can be told: what cannot be compared counts."""
-    if before is None or after is None or before.sha is None or after.sha is None:
+    if work.before is None or work.after is None:
         return True
-    if before.tree == after.tree:
+    if work.before == work.after:
         return False
-    return not paths.isdisjoint(await changed_paths(cwd, before.sha, after.sha))
+    try:
+        return not paths.isdisjoint(await changed_paths(cwd, work.before, work.after))
+    except GitFailed:
+        if work.removed:
+            return True
+        raise
+
+
+def _whose(work: Work) -> str:
+    if work.task_id is None:
+        return "a task of a session that was removed"
+    return f"task {work.task_id} of session {work.session_id}" + (", which was removed" if work.removed else "")
 
 
 def _named(paths: list[str]) -> list[str]:

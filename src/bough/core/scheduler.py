@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.core.rows import TASKS
+from bough.core.live import Live
+from bough.core.rows import SESSIONS, TASKS
 from bough.core.runner import Runner
 from bough.core.store import CHANNEL_WORK, Store
 from bough.errors import BoughError
@@ -31,6 +32,12 @@ class Runnable(msgspec.Struct):
     root_session_id: str
     created_at: str
     under_way: int
+
+
+class Known(msgspec.Struct):
+    """A session, by its id."""
+
+    id: str
 
 
 class Scheduler:
@@ -96,7 +103,7 @@ class Scheduler:
                 self._served[best.root_session_id] = next(self._counter)
                 self.adopt(best.session_id, self._runner.turn(best.session_id))
             else:
-                self._make_room()
+                await self._make_room(best)
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:
         return await tx.all(TASKS.runnable, Runnable)
@@ -113,20 +120,27 @@ class Scheduler:
             return False
         return session_id in self._runner.lives or self._taken() < self._settings.max_agents
 
-    def _make_room(self) -> None:
-        """Puts the agent that has been idle longest to sleep, if it can be woken again; one at a time."""
-        idle = [
-            live
-            for live in self._runner.lives
-            if not live.busy and live.entry.resume and live.session_id not in self._turns
-        ]
-        if not idle or self._resting:
+    async def _make_room(self, waiting: Runnable) -> None:
+        """Puts the agent that has been idle longest to sleep, if it can be woken again; one at a time. One that would
+        have to be told the past makes room only in its own tree: the idle clock stands still there, so whoever waits
+        would wait for ever."""
+        if self._resting:
             return
-        live = min(idle, key=lambda one: one.idle_since)
+        able = [live for live in self._idle() if live.entry.resume]
+        if not able:
+            kin = await self._store.read(lambda tx: tx.all(SESSIONS.ids_of_tree, Known, root=waiting.root_session_id))
+            known = {one.id for one in kin}
+            able = [live for live in self._idle() if live.session_id in known]
+        if not able:
+            return
+        live = min(able, key=lambda one: one.idle_since)
         log.info("agent_put_to_sleep", session=live.session_id, reason="room")
         task = asyncio.create_task(self._runner.lives.rest(live))
         self._resting[live.session_id] = task
         task.add_done_callback(lambda done: self._rested(live.session_id, done))
+
+    def _idle(self) -> list[Live]:
+        return [live for live in self._runner.lives if not live.busy and live.session_id not in self._turns]
 
     def _rested(self, session_id: str, task: asyncio.Task[None]) -> None:
         del self._resting[session_id]

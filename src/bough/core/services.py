@@ -17,8 +17,10 @@ from bough.core.choices import Choices
 from bough.core.control import Control
 from bough.core.explanations import Explanations
 from bough.core.hub import Hub
+from bough.core.keeping import Keeping
 from bough.core.mcp_servers import McpServers
 from bough.core.pruning import Pruning
+from bough.core.race import Races
 from bough.core.recovery import Recovery
 from bough.core.repos import Repos
 from bough.core.restoring import Restoring
@@ -26,6 +28,7 @@ from bough.core.rules import Rules
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
 from bough.core.sessions import Sessions
+from bough.core.standings import Standings
 from bough.core.store import Store
 from bough.core.tasks import Tasks
 from bough.core.transcript import Transcript
@@ -63,6 +66,9 @@ class Services:
     pruning: Pruning
     control: Control
     branching: Branching
+    races: Races
+    standings: Standings
+    keeping: Keeping
     budgets: Budgets
     callbacks: Callbacks
     trees: Trees

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from types import NoneType
-from typing import Any, TypeVar, get_args
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -186,11 +186,15 @@ class Store:
 
     async def keep_answer(self, caller: Caller, scope: str, answer: Any) -> None:
         """Replaces the answer that `write_once` kept, for what is only known some time after its transaction."""
+        if caller.idempotency_key is not None:
+            await self.write(lambda change: self.answer_in(change, caller, scope, answer))
+
+    async def answer_in(self, change: Change, caller: Caller, scope: str, answer: Any) -> None:
+        """The same in a transaction that does more."""
         key = caller.idempotency_key
         if key is not None:
             kept = msgspec.json.encode(answer)
-            scope = _scope(caller, scope)
-            await self.write(lambda change: change.tx.run(KEYS.answer, scope=scope, key=key, answer=kept))
+            await change.tx.run(KEYS.answer, scope=_scope(caller, scope), key=key, answer=kept)
 
 
 def _scope(caller: Caller, scope: str) -> str:
@@ -211,8 +215,9 @@ def _answer(kept: KeptAnswer | None, fingerprint: str, key: str, kind: type[T]) 
 
 def _decoded(data: bytes, kind: Any) -> Any:
     """Reads an answer back. Structs are read field by field, since msgspec itself cannot read a `Raw | None`."""
-    kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
-    if data == b"null" and len(kinds) < len(get_args(kind)):
+    either = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    kinds = [one for one in either if one is not NoneType]
+    if data == b"null" and len(kinds) < len(either):
         return None
     if msgspec.Raw in kinds:
         return msgspec.Raw(data)

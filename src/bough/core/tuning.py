@@ -3,7 +3,7 @@ there. Which mode of the agent's stands for which of ours says the catalog."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -34,6 +34,8 @@ class Tuning:
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
         self._mode: str | None = None
+        # Whether it said so itself since it was last told to be in one.
+        self._has_told = False
         self._model: str | None = None
         self._options: dict[str, Value] = {}
         self._initial: dict[str, Value] = {}
@@ -46,12 +48,12 @@ class Tuning:
         self._options = {option.id: option.current for option in opened.config_options}
         self._initial = dict(self._options)
         self._choices = {option.id: [one.value for one in option.choices] for option in opened.config_options}
-        if len(bytes(opened.models)):
-            told: dict[str, Any] = msgspec.json.decode(opened.models)
+        told: Any = msgspec.json.decode(opened.models) if len(bytes(opened.models)) else None
+        if isinstance(told, dict):
+            told = cast("dict[str, Any]", told)
             self._model = str(told.get("currentModelId") or "")
             self._initial["models"] = self._model
-            offered: list[dict[str, Any]] = told.get("availableModels") or []
-            self._choices["models"] = [str(one.get("modelId")) for one in offered]
+            self._choices["models"] = _model_ids(told.get("availableModels"))
         return Known(self._mode is not None, self._initial)
 
     def take_up(self, known: Known) -> None:
@@ -66,9 +68,12 @@ class Tuning:
         body: dict[str, Any] = msgspec.json.decode(update.raw)
         before = self.mode
         if update.kind == "current_mode_update":
-            self._mode = str(body.get("currentModeId"))
+            mode = body.get("currentModeId")
+            if not isinstance(mode, str):
+                return None
+            self._mode, self._has_told = mode, True
             if self._entry.mode_option in self._options:
-                self._options[str(self._entry.mode_option)] = self._mode
+                self._options[str(self._entry.mode_option)] = mode
         else:
             self._options |= {option.id: option.current for option in read_config_options(body.get("configOptions"))}
         return self.mode if self.mode != before else None
@@ -83,23 +88,33 @@ class Tuning:
         return self._mode
 
     async def set_mode(self, client: AgentClient, agent_session: str, wanted: str) -> None:
-        """Brings the agent into a mode; AgentFailed if it then says that it is in another (P2)."""
-        if not wanted or self.mode is None or self.mode == wanted:
+        """Brings the agent into a mode; AgentFailed if it then says that it is in another, or has none (P2)."""
+        if not wanted or self.mode == wanted:
             return
         option = self._entry.mode_option
         if option in self._options:
             await self._set(client, agent_session, str(option), wanted)
-            if self._options.get(str(option)) != wanted:
-                raise AgentFailed(
-                    "mode_not_taken",
-                    f"{self._entry.title} was told to work in its mode {wanted!r} and stays in {self.mode!r}: it would "
-                    "have other rights than the session gives it.",
-                    wanted=wanted,
-                    mode=self.mode,
-                )
+        elif self._mode is not None:
+            self._has_told = False
+            await client.set_mode(agent_session, wanted)
+            # What the agent says itself counts more than that it did not refuse.
+            if not self._has_told:
+                self._mode = wanted
+        self.check_mode(wanted)
+
+    def check_mode(self, wanted: str) -> None:
+        """AgentFailed if the agent is in another mode than it is to be in; one that has not said is not doubted."""
+        mode = self.mode
+        if not wanted or mode in (wanted, ""):
             return
-        await client.set_mode(agent_session, wanted)
-        self._mode = wanted
+        state = "knows no modes" if mode is None else f"is in {mode!r}"
+        raise AgentFailed(
+            "mode_not_taken",
+            f"{self._entry.title} was told to work in its mode {wanted!r} and {state}: it would have other rights than "
+            "the session gives it.",
+            wanted=wanted,
+            mode=mode,
+        )
 
     async def set_choices(self, client: AgentClient, agent_session: str, session: Session) -> None:
         """Brings model and effort to what the session says; what it leaves to the agent is as it was at first."""
@@ -139,3 +154,8 @@ class Tuning:
         current = await client.set_config_option(agent_session, option, value)
         self._options = {one.id: one.current for one in current}
         self._choices |= {one.id: [choice.value for choice in one.choices] for one in current}
+
+
+def _model_ids(offered: Any) -> list[str]:
+    items = cast("list[Any]", offered) if isinstance(offered, list) else []
+    return [str(cast("dict[str, Any]", one).get("modelId")) for one in items if isinstance(one, dict)]

@@ -15,6 +15,7 @@ from bough.core.callbacks import TREES
 from bough.core.checkpoints import Taken, meet, record
 from bough.core.past import context_files, links
 from bough.core.rows import APPROVALS, TASKS
+from bough.core.spending import grown_cost
 from bough.core.store import Change, Store
 from bough.errors import BoughError
 from bough.model import message
@@ -149,7 +150,7 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
         stop_reason=outcome.stop_reason or ("stopped" if status == "cancelled" else None),
         error=raw({"code": error.code, "message": error.message}) if error else None,
         usage=raw(await _of_turn(change.tx, task, outcome.usage)) if outcome.usage else None,
-        cost=_grown_cost(session, known),
+        cost=grown_cost(session, known),
         git_after=raw(taken.git) if taken is not None and taken.git is not None else None,
         tool_use_count=tools,
     )
@@ -207,16 +208,3 @@ async def _of_turn(tx: Tx, task: Task, usage: dict[str, Any]) -> dict[str, Any]:
     begins = any(value < known.get(name, 0) for name, value in total.items())
     grown = {name: value - (0 if begins else known.get(name, 0)) for name, value in total.items()}
     return usage | grown | {"session": total}
-
-
-def _grown_cost(session: Session, task: Task) -> msgspec.Raw | None:
-    """What the session's cost has grown by since the task was first sent."""
-    if session.cost is None:
-        return None
-    now: dict[str, Any] = msgspec.json.decode(session.cost)
-    if task.cost_before is not None:
-        before: dict[str, Any] = msgspec.json.decode(task.cost_before)
-        # Less than before: the agent has begun to count anew.
-        if before.get("currency") == now.get("currency") and now["amount"] >= before["amount"]:
-            now["amount"] = round(now["amount"] - before["amount"], 9)
-    return raw(now | {"source": "difference of the session's cost"})

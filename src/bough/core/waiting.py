@@ -59,6 +59,14 @@ class Waiting:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._waiters: set[asyncio.Event] = set()
+        self._closed = False
+
+    def close(self) -> None:
+        """The server ends: all waits are answered with how things stand."""
+        self._closed = True
+        for waiter in self._waiters:
+            waiter.set()
 
     async def wait(self, caller: Caller, wanted: Wait) -> Waited:
         """Answers when any, or all, are at rest, when nothing more can come by itself, or when the time is over."""
@@ -83,13 +91,14 @@ class Waiting:
         deadline = clock.time() + wanted.timeout_seconds
         long = len(wanted.task_ids) + len(wanted.session_ids) > SHORT
         changed = asyncio.Event()
+        self._waiters.add(changed)
         forget = self._store.db.listen(CHANNEL_EVENTS, lambda _payload: changed.set())
         try:
             while True:
                 changed.clear()
                 found = await self._store.read(lambda tx: look(tx, wanted), long=long)
                 left = deadline - clock.time()
-                if _is_over(found, wanted.mode) or left <= 0:
+                if self._closed or left <= 0 or _is_over(found, wanted.mode):
                     return found
                 try:
                     async with asyncio.timeout(left):
@@ -99,6 +108,7 @@ class Waiting:
                     pass
         finally:
             forget()
+            self._waiters.discard(changed)
 
 
 def _is_over(found: Waited, mode: WaitMode) -> bool:

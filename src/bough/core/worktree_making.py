@@ -149,10 +149,11 @@ class Making:
         async def work(change: Change) -> Worktree:
             fresh = await rows.quietly(change, row.id, status=status, setup_error=told)
             change.emit("worktree.created", fresh)
+            # Together: once it is visible, nothing may fail any more that would undo it.
+            await self._store.answer_in(change, caller, scope, fresh)
             return fresh
 
         made = await self._store.write(work)
-        await self._store.keep_answer(caller, scope, made)
         log.info("worktree_made", worktree=made.id, path=made.path, branch=made.branch)
         return made
 

@@ -81,7 +81,7 @@ class Removal:
             if is_folder(repo.path):
                 raise
             # Nothing is left to ask git about.
-            return Removed(await self._gone(row, None, row.branch), True, False, [])
+            return Removed(await self._gone(row, row.recovery_ref, row.branch), True, False, [])
         async with alone(common):
             await self._store.write(lambda change: _claim(change, row.id, force))
             try:
@@ -92,8 +92,10 @@ class Removal:
 
     async def _take_away(self, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
         entry = await git.entry(repo.path, row.path)
+        # A server that ended before it could say so may have taken it away, and kept all of it.
+        ref = await recovery.kept(repo.path, row.id) if entry is None else None
         if not row.made_by_bough and not force:
-            return Removed(await self._gone(row, None, entry.branch if entry else row.branch), True, False, [])
+            return Removed(await self._gone(row, ref, entry.branch if entry else row.branch), True, False, [])
         if entry is None and is_there(row.path):
             raise Conflict(
                 "not_a_worktree",
@@ -107,7 +109,7 @@ class Removal:
                 f"Worktree {row.name} is locked{why}. Unlock it first: git worktree unlock {shlex.quote(row.path)}",
                 reason=shown(entry.locked),
             )
-        ref, inner = None, list[str]()
+        inner = list[str]()
         if entry is not None:
             ref, inner = await self._clear(row, repo, entry, force)
         await asyncio.to_thread(git.tidy, row.path, repo.path)
@@ -121,6 +123,7 @@ class Removal:
         if not is_folder(row.path):
             known = await git.resolve(repo.path, entry.sha) if entry.sha is not None else None
             ref = await recovery.keep_commit(repo.path, row.id, known, note) if known is not None else None
+            await self._keeping(row, ref)
             await git.remove(repo.path, row.path, force=True)
             return ref, []
         await _not_nested(repo.path, row)
@@ -131,8 +134,14 @@ class Removal:
             await git.remove(repo.path, row.path, force=found.submodules)
             return None, []
         ref, inner = await recovery.keep_all(row.path, row.id, note)
+        await self._keeping(row, ref)
         await git.remove(repo.path, row.path, force=True)
         return ref, inner
+
+    async def _keeping(self, row: Worktree, ref: str | None) -> None:
+        """Writes down what it is kept on before it goes: from then on a crash loses nothing."""
+        if ref is not None:
+            await self._store.write(lambda change: rows.quietly(change, row.id, recovery_ref=ref))
 
     async def _gone(self, row: Worktree, ref: str | None, branch: str | None) -> Worktree:
         """Marks it removed."""
@@ -176,26 +185,26 @@ class Removal:
                 await git.exclude(common, repo.path, str(path))
                 if files_sha is not None:
                     await recovery.restore(str(path), files_sha)
+                busy = setup.wanted(repo, str(path))
+
+                async def work(change: Change) -> Worktree:
+                    fresh = await rows.quietly(
+                        change,
+                        row.id,
+                        status="setting_up" if busy else "ready",
+                        removed_at=None,
+                        branch=branch.name if branch else None,
+                        branch_made=row.branch_made or (branch is not None and branch.kind == "new"),
+                        setup_error=told,
+                        setup_output=None,
+                    )
+                    change.emit("worktree.created", fresh)
+                    return fresh
+
+                back = await self._store.write_once(caller, scope, None, Worktree, work)
             except BaseException:
                 await asyncio.shield(self.undo_recovery(repo, row))
                 raise
-            busy = setup.wanted(repo, str(path))
-
-            async def work(change: Change) -> Worktree:
-                fresh = await rows.quietly(
-                    change,
-                    row.id,
-                    status="setting_up" if busy else "ready",
-                    removed_at=None,
-                    branch=branch.name if branch else None,
-                    branch_made=row.branch_made or (branch is not None and branch.kind == "new"),
-                    setup_error=told,
-                    setup_output=None,
-                )
-                change.emit("worktree.created", fresh)
-                return fresh
-
-            back = await self._store.write_once(caller, scope, None, Worktree, work)
             if busy:
                 self._making.start(repo, back)
         log.info("worktree_recovered", worktree=row.id, path=row.path)
@@ -203,6 +212,9 @@ class Removal:
 
     async def undo_recovery(self, repo: Repo, row: Worktree) -> None:
         """Takes away what there is of a worktree that was to come back; it stays removed, and kept."""
+        if (await self._store.read(lambda tx: rows.worktree(tx, row.id))).removed_at is None:
+            # It is back, whatever went wrong after that was written.
+            return
         try:
             await git.clear(repo.path, row.path)
         except (BoughError, OSError) as error:
@@ -280,7 +292,8 @@ async def _found_again(row: Worktree, repo: Repo) -> tuple[git.Branch | None, st
     head = head or (kept if kept else tip)
     if head is None:
         raise Conflict("nothing_to_recover", f"Nothing of worktree {row.name} was kept, and its branch is gone.")
-    if row.branch is None:
+    # Git checks out no branch of such a name, although one can be there.
+    if row.branch is None or row.branch.startswith("-"):
         return None, head, kept
     if tip is None:
         return _branch(row.branch, "new", head, row), None, kept

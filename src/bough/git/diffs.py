@@ -60,19 +60,20 @@ class Diff(msgspec.Struct, rename="camel"):
 async def diff(path: str, since: str | None) -> Diff:
     """All changes of the files since a commit; none means since nothing at all."""
     where = await place(path)
-    with tempfile.TemporaryDirectory(prefix="bough-diff-") as folder, scratch_index(where, seeded=True) as env:
-        env |= await _own_objects(path, folder)
-        untracked, large = await _untracked(path)
-        await git(path, *QUIET, "add", "--update", env=env, timeout=WITHIN)
-        if untracked:
-            given = ("--add", "--replace", "-z", "--stdin")
-            await git(path, *QUIET, "update-index", *given, env=env, stdin=listed(untracked), timeout=WITHIN)
-        tree = (await git(path, *QUIET, "write-tree", env=env)).strip()
-        old = since or (await git(path, "hash-object", "-t", "tree", "-w", "/dev/null", env=env)).strip()
-        compare = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv")
-        states = await git(path, *compare, "-z", "--name-status", old, tree, env=env)
-        numbers = await git(path, *compare, "-z", "--numstat", old, tree, env=env)
-        text, cut = await git_head(path, LARGEST_TEXT, *compare, "-p", old, tree, env=env, timeout=WITHIN)
+    with tempfile.TemporaryDirectory(prefix="bough-diff-") as folder:
+        async with scratch_index(where, seeded=True) as env:
+            env |= await _own_objects(path, folder)
+            untracked, large = await _untracked(path)
+            await git(path, *QUIET, "add", "--update", env=env, timeout=WITHIN)
+            if untracked:
+                given = ("--add", "--replace", "-z", "--stdin")
+                await git(path, *QUIET, "update-index", *given, env=env, stdin=listed(untracked), timeout=WITHIN)
+            tree = (await git(path, *QUIET, "write-tree", env=env)).strip()
+            old = since or (await git(path, "hash-object", "-t", "tree", "-w", "/dev/null", env=env)).strip()
+            compare = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv")
+            states = await git(path, *compare, "-z", "--name-status", old, tree, env=env)
+            numbers = await git(path, *compare, "-z", "--numstat", old, tree, env=env)
+            text, cut = await git_head(path, LARGEST_TEXT, *compare, "-p", old, tree, env=env, timeout=WITHIN)
     found = list(_files(states, numbers, set(untracked)))
     found += [FileDiff(shown(name), None, "added", 0, 0, True, True) for name in large]
     return Diff(

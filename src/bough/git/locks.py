@@ -10,7 +10,7 @@ import os
 from collections.abc import AsyncGenerator
 from weakref import WeakValueDictionary
 
-from bough.errors import Busy
+from bough.errors import Busy, Conflict
 
 # The checkout of a very large repository takes minutes, and several may wait for theirs.
 WITHIN = 600.0
@@ -32,21 +32,30 @@ async def alone(common: str, within: float = WITHIN) -> AsyncGenerator[int]:
             await lock.acquire()
     except TimeoutError:
         raise _busy(common, within) from None
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        deadline = asyncio.get_running_loop().time() + within
-        # Nobody tells us when another process lets go.
-        while not taken(handle):
-            if asyncio.get_running_loop().time() > deadline:
-                raise _busy(common, within)
-            await asyncio.sleep(PAUSE)
+        handle = _opened(path)
         try:
-            yield handle
+            deadline = asyncio.get_running_loop().time() + within
+            # Nobody tells us when another process lets go.
+            while not taken(handle):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise _busy(common, within)
+                await asyncio.sleep(PAUSE)
+            try:
+                yield handle
+            finally:
+                fcntl.flock(handle, fcntl.LOCK_UN)
         finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)
+            os.close(handle)
     finally:
-        os.close(handle)
         lock.release()
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Conflict("git_failed", f"The lock file {path} cannot be opened: {error.strerror}.") from error
 
 
 def _busy(common: str, within: float) -> Busy:

@@ -14,6 +14,7 @@ from bough.errors import Conflict, Invalid
 from bough.git.run import GitFailed, git
 from bough.git.snapshot import QUIET, UNFILTERED, Place, Snapshot, listed, place, scratch_index, take, without_filters
 from bough.git.text import shown
+from bough.git.threads import in_thread
 
 # Writing every file of a large working copy.
 WITHIN = 600.0
@@ -55,35 +56,35 @@ async def plan(path: str, target: str, only: Iterable[str] | None = None) -> Pla
     now = await take(path)
     entries = await _between(where, now.sha, target, chosen)
     # Files that are ignored now and were not then: what they hold must not be lost, so the snapshot takes them in.
-    hidden = tuple(one.path for one in entries if one.before == ABSENT and _is_file(where.top, one.path))
+    hidden = await in_thread(_files_among, where.top, [one.path for one in entries if one.before == ABSENT])
     if hidden:
         now = await take(path, also=hidden)
         entries = await _between(where, now.sha, target, chosen)
     made = Plan(where, now, target, [], [], [])
-    for one in entries:
-        _sort_in(made, one)
+    await in_thread(_sort_in, made, entries)
     if any(os.path.basename(one.path) == ".gitignore" for one in entries):
         then = await _ignored_then(where, target, made.removes)
         made.left += [one for one in made.removes if one in then]
         made.removes = [one for one in made.removes if one not in then]
-    _check(made)
+    await in_thread(_check, made)
     return made
 
 
-def _sort_in(made: Plan, one: Entry) -> None:
-    on_disk = os.path.lexists(os.path.join(made.place.top, one.path))
-    if GITLINK in (one.before, one.after) or (not on_disk and ABSENT not in (one.before, one.after)):
-        # Submodules have their own history; what is tracked but not on disk, a sparse checkout leaves out.
-        made.left.append(one.path)
-    elif one.after != ABSENT:
-        made.writes.append(one.path)
-    elif on_disk:
-        made.removes.append(one.path)
+def _sort_in(made: Plan, entries: list[Entry]) -> None:
+    for one in entries:
+        on_disk = os.path.lexists(os.path.join(made.place.top, one.path))
+        if GITLINK in (one.before, one.after) or (not on_disk and ABSENT not in (one.before, one.after)):
+            # Submodules have their own history; what is tracked but not on disk, a sparse checkout leaves out.
+            made.left.append(one.path)
+        elif one.after != ABSENT:
+            made.writes.append(one.path)
+        elif on_disk:
+            made.removes.append(one.path)
 
 
 async def apply(made: Plan) -> None:
     """Does what was planned; if that fails half-way, what was done is undone as far as possible."""
-    _check(made)
+    await in_thread(_check, made)
     try:
         await _carry_out(made.place, made.target, made.writes, made.removes)
     except (OSError, GitFailed) as error:
@@ -108,21 +109,25 @@ async def changed_paths(path: str, old: str, new: str) -> set[str]:
 
 
 async def _carry_out(where: Place, target: str, writes: list[str], removes: list[str]) -> None:
-    emptied: set[str] = set()
-    for one in sorted(removes, reverse=True):
-        _refuse_links(where.top, one, set())
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(where.top, one))
-        emptied.add(os.path.dirname(one))
-    for folder in sorted(emptied, reverse=True):
-        _remove_empty(where.top, folder)
+    await in_thread(_remove, where.top, removes)
     if not writes:
         return
     unfiltered = without_filters(await _unfiltered(where, target))
-    with scratch_index(where, seeded=False) as env:
+    async with scratch_index(where, seeded=False) as env:
         await git(where.top, *QUIET, *_WHOLE, "read-tree", target, env=env, timeout=WITHIN)
         words = (*QUIET, *_WHOLE, *unfiltered, "checkout-index", "--force", "--quiet", "-z", "--stdin")
         await git(where.top, *words, env=env, stdin=listed(writes), timeout=WITHIN)
+
+
+def _remove(top: str, paths: list[str]) -> None:
+    emptied: set[str] = set()
+    for one in sorted(paths, reverse=True):
+        _refuse_links(top, one, set())
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(top, one))
+        emptied.add(os.path.dirname(one))
+    for folder in sorted(emptied, reverse=True):
+        _remove_empty(top, folder)
 
 
 def _remove_empty(top: str, folder: str) -> None:
@@ -158,6 +163,10 @@ def _self_and_above(path: str) -> list[str]:
     return found
 
 
+def _files_among(top: str, paths: list[str]) -> tuple[str, ...]:
+    return tuple(one for one in paths if _is_file(top, one))
+
+
 def _is_file(top: str, path: str) -> bool:
     whole = os.path.join(top, path)
     if any(os.path.islink(os.path.join(top, one)) for one in _self_and_above(path)[1:]):
@@ -171,20 +180,21 @@ async def _ignored_then(where: Place, target: str, paths: list[str]) -> set[str]
     rules = [name for name in names if os.path.basename(name) == ".gitignore"]
     if not paths:
         return set()
-    with tempfile.TemporaryDirectory(prefix="bough-rules-") as folder, scratch_index(where, seeded=False) as env:
-        env |= {"GIT_DIR": where.git_dir, "GIT_WORK_TREE": folder}
-        await git(where.top, *QUIET, *_WHOLE, "read-tree", target, env=env)
-        if rules:
-            words = (*QUIET, *_WHOLE, "checkout-index", "--force", "-z", "--stdin")
-            await git(folder, *words, env=env, stdin=listed(rules))
-        try:
-            words = ("check-ignore", "--no-index", "-z", "--stdin")
-            return set((await git(folder, *words, env=env, stdin=listed(paths))).split("\0"))
-        except GitFailed as error:
-            # It fails with 1 and says nothing if none of them is ignored.
-            if error.message.endswith(": 1"):
-                return set()
-            raise
+    with tempfile.TemporaryDirectory(prefix="bough-rules-") as folder:
+        async with scratch_index(where, seeded=False) as env:
+            env |= {"GIT_DIR": where.git_dir, "GIT_WORK_TREE": folder}
+            await git(where.top, *QUIET, *_WHOLE, "read-tree", target, env=env)
+            if rules:
+                words = (*QUIET, *_WHOLE, "checkout-index", "--force", "-z", "--stdin")
+                await git(folder, *words, env=env, stdin=listed(rules))
+            try:
+                words = ("check-ignore", "--no-index", "-z", "--stdin")
+                return set((await git(folder, *words, env=env, stdin=listed(paths))).split("\0"))
+            except GitFailed as error:
+                # It fails with 1 and says nothing if none of them is ignored.
+                if error.message.endswith(": 1"):
+                    return set()
+                raise
 
 
 async def _unfiltered(where: Place, sha: str) -> list[str]:
@@ -195,6 +205,14 @@ async def _unfiltered(where: Place, sha: str) -> list[str]:
 
 def _check(made: Plan) -> None:
     """Refuses a plan that would go through a link, or over files that nobody has kept."""
+    unread = [shown(one) for one in made.paths if one in made.now.left_out]
+    if unread:
+        raise Conflict(
+            "files_not_kept",
+            f"What these files hold now cannot be read, and so would be lost: {', '.join(unread)}. Make them readable, "
+            "move them away, or name other paths.",
+            paths=unread,
+        )
     removes = set(made.removes)
     in_the_way: list[str] = []
     for path in made.writes:

@@ -4,9 +4,13 @@ of git is the other modules' part."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import selectors
+import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +20,11 @@ from bough.errors import Conflict, Internal
 TIMEOUT = 60.0
 # Each only waits for a process; of their own, so that a git that hangs holds up nothing else.
 _threads = ThreadPoolExecutor(16, "bough-git")
+# How soon a thread notices that nobody waits for it any more: what git has started may keep its pipes open for ever.
+PAUSE = 0.5
+# A git that was killed is gone in no time, unless the disk it reads from does not answer.
+GRACE = 2.0
+CHUNK = 64 * 1024
 
 # Nothing may wait for a person, page its output, speak another language or follow the caller's own GIT_* variables.
 _FIXED = {"GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "LC_ALL": "C.UTF-8", "GIT_OPTIONAL_LOCKS": "0"}
@@ -40,14 +49,11 @@ async def git(
     stdin: bytes | None = None,
     timeout: float = TIMEOUT,  # noqa: ASYNC109
     hold: Sequence[int] = (),
+    fine: Sequence[int] = (0,),
 ) -> str:
-    """What `git ARGUMENTS` prints in `cwd`; GitFailed if it fails. Git holds the files `hold` open for as long as it
-    runs, whatever becomes of us."""
-
-    def talk(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-        return process.communicate(stdin)
-
-    out = await _run(cwd, arguments, talk, env, stdin is not None, timeout, hold)
+    """What `git ARGUMENTS` prints in `cwd`; GitFailed if it fails, with another code than those that are `fine`. Git
+    holds the files `hold` open for as long as it runs, whatever becomes of us."""
+    out = await _run(cwd, arguments, env or {}, stdin, timeout, hold, fine=fine)
     return out.decode("utf-8", "surrogateescape")
 
 
@@ -59,45 +65,95 @@ async def git_head(
     timeout: float = TIMEOUT,  # noqa: ASYNC109
 ) -> tuple[bytes, bool]:
     """The first `limit` bytes of what git prints, and whether there was more."""
-
-    def read(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-        assert process.stdout is not None
-        out = process.stdout.read(limit + 1)
-        if len(out) > limit:
-            process.kill()
-        return out, process.communicate()[1]
-
-    out = await _run(cwd, arguments, read, env, False, timeout, (), cut=limit)
+    out = await _run(cwd, arguments, env or {}, None, timeout, (), cut=limit)
     return out[:limit], len(out) > limit
 
 
 async def _run(
     cwd: str,
     arguments: Sequence[str],
-    talking: Callable[[subprocess.Popen[bytes]], tuple[bytes, bytes]],
-    env: Mapping[str, str] | None,
-    writes: bool,
+    env: Mapping[str, str],
+    stdin: bytes | None,
     within: float,
     hold: Sequence[int],
     *,
     cut: int | None = None,
+    fine: Sequence[int] = (0,),
 ) -> bytes:
-    process = _start(cwd, arguments, env or {}, writes, hold)
-    talk: Any = asyncio.get_running_loop().run_in_executor(_threads, talking, process)
+    process = _start(cwd, arguments, env, stdin is not None, hold)
+    given_up = threading.Event()
+    talk: Any = asyncio.get_running_loop().run_in_executor(_threads, _talk, process, stdin, cut, given_up)
     name = next((one for one in arguments if not one.startswith("-") and "=" not in one), arguments[0])
     try:
         async with asyncio.timeout(within):
             out, err = await asyncio.shield(talk)
     except BaseException as error:
-        process.kill()
-        await asyncio.shield(talk)
+        given_up.set()
+        _kill(process)
+        await asyncio.wait([talk], timeout=GRACE)
         if isinstance(error, TimeoutError):
             raise GitFailed("git_timeout", f"git {name} took longer than {within:.0f} s.") from None
         raise
-    if process.returncode != 0 and not (cut is not None and len(out) > cut):
+    if process.returncode not in fine and not (cut is not None and len(out) > cut):
         said = err.decode("utf-8", "replace").strip()
         raise GitFailed("git_failed", f"git {name} failed: {said or process.returncode}")
     return out
+
+
+def _talk(
+    process: subprocess.Popen[bytes], stdin: bytes | None, cut: int | None, given_up: threading.Event
+) -> tuple[bytes, bytes]:
+    """What git prints, and what it complains of, until it has ended, has said more than is wanted or is given up."""
+    out, err = bytearray(), bytearray()
+    left = memoryview(stdin or b"")
+    given = process.stdin
+    assert process.stdout is not None and process.stderr is not None
+    try:
+        with selectors.PollSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ, out)
+            selector.register(process.stderr, selectors.EVENT_READ, err)
+            if given is not None:
+                os.set_blocking(given.fileno(), False)
+                selector.register(given, selectors.EVENT_WRITE)
+            while selector.get_map() and not given_up.is_set():
+                for key, _ in selector.select(PAUSE):
+                    if given is not None and key.fileobj is given:
+                        left = _written(key.fd, left)
+                        if not left:
+                            selector.unregister(given)
+                            given.close()
+                    elif said := os.read(key.fd, CHUNK):
+                        key.data.extend(said)
+                    else:
+                        selector.unregister(key.fileobj)
+                if cut is not None and len(out) > cut:
+                    _kill(process)
+                    break
+        process.wait()
+    finally:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+    return bytes(out), bytes(err)
+
+
+def _written(pipe: int, left: memoryview) -> memoryview:
+    """What is still to be written; nothing if git does not want it."""
+    try:
+        return left[os.write(pipe, left[:CHUNK]) :]
+    except BlockingIOError:
+        return left
+    except BrokenPipeError:
+        return left[:0]
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends git and what it has started: filters, hooks, ssh."""
+    # Before it is waited for, its number is nobody else's.
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _start(
@@ -113,6 +169,8 @@ def _start(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=tuple(hold),
+            # A group of its own, so that all of it can be ended.
+            start_new_session=True,
         )
     except FileNotFoundError as error:
         if error.filename == cwd or not os.path.isdir(cwd):

@@ -10,13 +10,14 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Generator
+from collections.abc import AsyncGenerator
 from functools import lru_cache
 
 import msgspec
 
 from bough.git.run import GitFailed, git
 from bough.git.scan import Scan, scan
+from bough.git.threads import in_thread
 
 # Nothing of the user's runs or is asked, except the filters that say what a file is in git.
 QUIET = tuple(
@@ -54,7 +55,8 @@ _NOT_READ = re.compile(r"Unable to process path (.+)")
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A commit and its tree, where HEAD and branch stood, whether anything was uncommitted, and what is missing."""
+    """A commit and its tree, where HEAD and branch stood, whether anything was uncommitted, and what is missing: in
+    words, and the paths that could not be read."""
 
     sha: str
     tree: str
@@ -62,6 +64,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     branch: str | None
     dirty: bool = False
     note: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -96,8 +99,8 @@ async def place(path: str) -> Place:
     return Place(top, git_dir)
 
 
-@contextlib.contextmanager
-def scratch_index(where: Place, *, seeded: bool) -> Generator[dict[str, str]]:
+@contextlib.asynccontextmanager
+async def scratch_index(where: Place, *, seeded: bool) -> AsyncGenerator[dict[str, str]]:
     """The environment of git with an index of our own, empty or as the real one; gone afterwards."""
     # Beside the real one, so that it lies on the same disk; of a name of its own, so that nobody waits for anybody.
     name = os.path.join(where.git_dir, f"{SCRATCH}{os.getpid()}-{secrets.token_hex(6)}")
@@ -105,7 +108,7 @@ def scratch_index(where: Place, *, seeded: bool) -> Generator[dict[str, str]]:
         if seeded:
             with contextlib.suppress(FileNotFoundError):
                 # With its time: git trusts what an index says of a file only if that is older than the index.
-                shutil.copy2(os.path.join(where.git_dir, "index"), name)
+                await in_thread(shutil.copy2, os.path.join(where.git_dir, "index"), name)
         yield {"GIT_INDEX_FILE": name}
     finally:
         for left in (name, f"{name}.lock"):
@@ -197,7 +200,7 @@ class _Shot:
             raise TooMuch(
                 f"{size} bytes in {len(changed)} files are not committed; {self._limits.bytes} are the limit."
             )
-        with scratch_index(where, seeded=True) as env:
+        async with scratch_index(where, seeded=True) as env:
             if gone:
                 await self._index(where, env, gone, "--force-remove")
             if changed:
@@ -212,7 +215,7 @@ class _Shot:
                 await git(where.top, *QUIET, "commit-tree", tree, *parent, env=IDENTITY, stdin=message.encode())
             ).strip()
         note = " ".join(self.notes) or None
-        return Snapshot(sha, tree, found.head, found.branch, bool(found.lines), note)
+        return Snapshot(sha, tree, found.head, found.branch, bool(found.lines), note, tuple(self.left_out))
 
     async def _index(self, where: Place, env: dict[str, str], paths: list[str], *how: str) -> None:
         """Brings paths in the index to what is on disk; leaves out what cannot be read."""

@@ -92,20 +92,19 @@ async def distance(path: str, other: str) -> tuple[int, int] | None:
 
 
 async def own_commits(path: str, branch: str | None, *, remotes_only: bool = False) -> Commits:
-    """The commits of HEAD that only this branch has, or nobody if HEAD is detached; branches of a repository that goes
-    as a whole do not hold them."""
-    held_by = [] if remotes_only else [*([f"--exclude={branch}"] if branch else []), "--branches"]
-    others = [*held_by, "--remotes"]
-    try:
-        total = int(await git(path, "rev-list", "--count", "HEAD", "--not", *others))
-    except GitFailed:
-        # No commit yet.
-        return Commits([], 0)
+    """The commits of HEAD that only this branch has, or nobody if HEAD is detached. With `remotes_only`, for one that goes
+    as a whole, those of its other branches and of its stash count as well."""
+    if remotes_only:
+        # Not its tags: those that came with a clone are often on no branch.
+        ours, held_by = ["HEAD", "refs/stash", "--branches"], list[str]()
+    else:
+        ours, held_by = ["HEAD"], [*([f"--exclude={branch}"] if branch else []), "--branches"]
+    # Without a commit there is no HEAD, and nothing to lose; a file may be called HEAD.
+    meant = ["--ignore-missing", *ours, "--not", *held_by, "--remotes", "--"]
+    total = int(await git(path, "rev-list", "--count", *meant))
     if not total:
         return Commits([], 0)
-    text = await git(
-        *(path, "log", "-z", f"--max-count={NAMED}", "--no-show-signature", "--format=%H %s"), "HEAD", "--not", *others
-    )
+    text = await git(path, "log", "-z", f"--max-count={NAMED}", "--no-show-signature", "--format=%H %s", *meant)
     lines = [line.partition(" ") for line in text.split("\0") if line]
     return Commits([(sha, shown(subject)) for sha, _, subject in lines], total)
 
@@ -113,11 +112,14 @@ async def own_commits(path: str, branch: str | None, *, remotes_only: bool = Fal
 async def submodules(path: str) -> list[str]:
     """The repositories inside of a working copy that it has as submodules, checked out, these of theirs included."""
     found: list[str] = []
-    for line in (await git(path, "ls-files", "--stage", "-z")).split("\0"):
-        mode, _, rest = line.partition(" ")
-        if mode != "160000":
-            continue
-        inner = os.path.join(path, rest.partition("\t")[2])
-        if is_there(inner, ".git"):
-            found += [inner, *await submodules(inner)]
+    for inner in await own_submodules(path):
+        found += [inner, *await submodules(inner)]
     return found
+
+
+async def own_submodules(path: str) -> list[str]:
+    """The same without those of theirs."""
+    lines = [line.partition(" ") for line in (await git(path, "ls-files", "--stage", "-z")).split("\0")]
+    # One that is in conflict is listed more than once.
+    named = dict.fromkeys(rest.partition("\t")[2] for mode, _, rest in lines if mode == "160000")
+    return [inner for name in named if is_there(inner := os.path.join(path, name), ".git")]

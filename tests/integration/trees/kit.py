@@ -133,7 +133,7 @@ async def contents(client: Client, session: str, kind: str) -> list[Json]:
 
 async def eventually(client: Client, look: Callable[[], Awaitable[T | None]]) -> T:
     """What a look at the server finds, looked for anew after each event."""
-    async with asyncio.timeout(PATIENCE), client.events() as events:
+    async with asyncio.timeout(2 * PATIENCE), client.events() as events:
         while True:
             found = await look()
             if found:

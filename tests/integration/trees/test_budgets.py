@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from bough.core import budgets, rows, trust
 from bough.core.budgets import BudgetBody
-from bough.errors import Invalid
+from bough.core.store import Change
+from bough.errors import Denied, Invalid
 from bough.model.session import Caller
 from bough.testing.client import Json
 
-from .kit import Grove, grove, session_caller
+from .kit import Grove, eventually, grove, session_caller
 
 # A turn of a twentieth of a second is longer than this, in minutes.
 MOMENT = 0.0001 / 60
@@ -41,12 +43,12 @@ async def decide(trees: Grove, question: Json, decision: str) -> None:
 async def test_each_kind_of_budget_pauses_the_tree(tmp_path: Path, body: BudgetBody, named: str) -> None:
     """B5: the next turn is held and asked about; allowed, the tree has as much once more; denied, it is dropped."""
     async with grove(tmp_path) as trees:
-        client, budgets = trees.client, trees.server.services.budgets
+        client, service = trees.client, trees.server.services.budgets
         root = await trees.root()
         await trees.say(root, "before it counts")
-        await budgets.set(Caller(), root, body)
+        await service.set(Caller(), root, body)
         await trees.say(root, "[[say " + "word " * 20 + "]]")
-        _, used = await budgets.get(root)
+        _, used = await service.get(root)
         assert used.turns == 2 and used.tokens > 20 and used.cost > 0 and used.seconds > 0
         child, task = await branch_quietly(trees, root)
         question = await limited(trees, child)
@@ -68,21 +70,20 @@ async def branch_quietly(trees: Grove, root: str) -> tuple[str, str]:
     return await trees.spawn(root, "[[recall]] [[say " + "word " * 20 + "]]", callback={"enabled": False})
 
 
-async def test_what_runs_may_finish_and_one_answer_is_for_the_whole_tree(tmp_path: Path) -> None:
+async def test_what_runs_may_finish_and_one_answer_is_for_the_whole_tree(tmp_path: Path, database_url: str) -> None:
     """B5: a budget that is used up stops nobody; three sessions wait, and are let go by one answer."""
-    async with grove(tmp_path) as trees:
+    async with grove(tmp_path, database=database_url) as trees:
         client = trees.client
         root = await trees.root()
         running = await client.prompt(root, "[[slow 5 1]]")
         await client.wait_task(running, "running")
-        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=1))
-        child, task = await branch_quietly(trees, root)
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_tokens=40))
+        child, task = await trees.spawn(root, "[[say " + "word " * 60 + "]]", callback={"enabled": False})
         assert (await client.wait_task(task))["status"] == "completed"
         assert (await client.wait_task(running))["status"] == "completed"
         waiting = [await client.prompt(child, "[[say x]]"), await client.prompt(root, "[[say x]]")]
-        other, task = await branch_quietly(trees, root)
+        other, task = await trees.spawn(root, "[[say x]]", callback={"enabled": False})
         questions = [await limited(trees, one) for one in (child, root, other)]
-        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=10))
         await decide(trees, questions[1], "allow")
         for one in (*waiting, task):
             assert (await client.wait_task(one))["status"] == "completed"
@@ -93,21 +94,29 @@ async def test_what_runs_may_finish_and_one_answer_is_for_the_whole_tree(tmp_pat
 async def test_a_budget_is_of_one_tree(tmp_path: Path) -> None:
     """B5: others do not wait for it; amounts must be amounts; another budget is another."""
     async with grove(tmp_path) as trees:
-        budgets = trees.server.services.budgets
+        service = trees.server.services.budgets
         one, two = await trees.root(), await trees.root()
         with pytest.raises(Invalid, match="max_turns"):
-            await budgets.set(Caller(), one, BudgetBody(max_turns=0))
+            await service.set(Caller(), one, BudgetBody(max_turns=0))
         child, _ = await branch_quietly(trees, one)
         await trees.rested(child, 1)
         # Set on any session of it.
-        await budgets.set(Caller(), child, BudgetBody(max_turns=1))
+        await service.set(Caller(), child, BudgetBody(max_turns=1))
         await trees.say(one, "[[say x]]")
         held = await trees.client.prompt(one, "[[say x]]")
-        await limited(trees, one)
+        question = await limited(trees, one)
         await trees.say(two, "[[say x]]")
-        await budgets.set(Caller(), one, BudgetBody())
-        # Whoever turns to the session lets what was held try again.
+        # Whoever turns to the session lets what was held try again; it is asked again.
         await trees.client.post(f"/api/sessions/{one}/resume")
+
+        async def asked_again() -> bool:
+            pending = (await trees.client.get("/api/approvals?status=pending"))["approvals"]
+            return any(known["id"] != question["id"] for known in pending)
+
+        await eventually(trees.client, asked_again)
+        with pytest.raises(Denied, match="for people"):
+            await service.set(session_caller(one), one, BudgetBody())
+        await service.set(Caller(), one, BudgetBody())
         assert (await trees.client.wait_task(held))["status"] == "completed"
         assert (await trees.client.get("/api/approvals?status=pending"))["total"] == 0
 
@@ -123,6 +132,30 @@ async def test_a_held_turn_can_be_stopped(tmp_path: Path) -> None:
         await trees.client.post(f"/api/sessions/{root}/stop")
         assert (await trees.client.wait_task(held))["status"] == "cancelled"
         assert (await trees.client.get(f"/api/approvals/{question['id']}"))["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("found", ["limit", "trust"])
+async def test_a_turn_that_is_stopped_while_it_is_looked_at_has_stopped(tmp_path: Path, found: str) -> None:
+    """B5, P3, T6: the stop came first; nobody is asked, and nothing is left that neither runs nor ends."""
+    async with grove(tmp_path) as trees:
+        services = trees.server.services
+        root = await trees.root()
+        await trees.client.call("PATCH", f"/api/sessions/{root}", json={"queuePaused": True})
+        task_id = await trees.client.prompt(root, "[[say never]]")
+
+        async def late(change: Change) -> None:
+            task = await rows.update_task(change, task_id, status="stopping", attempt=1)
+            if found == "limit":
+                await budgets.ask(change, task, budgets.Overdrawn("budget_used", "Over."), services.settings)
+            else:
+                files = [str(trees.server.root / "repo" / "hook.js")]
+                untrusted = trust.Untrusted(services.catalog.get("demo"), files, str(trees.server.root), "key")
+                await trust.ask(change, task, untrusted, services.settings)
+
+        await services.store.write(late)
+        assert (await trees.client.get(f"/api/tasks/{task_id}"))["status"] == "cancelled"
+        assert (await trees.client.get("/api/approvals"))["total"] == 0
+        assert (await trees.get(root))["activity"] == "idle"
 
 
 async def test_a_question_about_a_limit_is_not_answered_with_yes_by_time(tmp_path: Path) -> None:
@@ -142,9 +175,9 @@ async def test_a_question_about_a_limit_is_not_answered_with_yes_by_time(tmp_pat
         assert await trees.client.texts(root) == ["x"]
 
 
-async def test_ping_pong_stops_and_asks(tmp_path: Path) -> None:
+async def test_ping_pong_stops_and_asks(tmp_path: Path, database_url: str) -> None:
     """B5: two sessions that keep each other busy are stopped after so many turns; a person's prompt begins anew."""
-    async with grove(tmp_path, max_unattended=4) as trees:
+    async with grove(tmp_path, max_unattended=4, database=database_url) as trees:
         tasks = trees.server.services.tasks
         one = await trees.root()
         two, _ = await trees.fork(one)

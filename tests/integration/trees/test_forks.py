@@ -4,14 +4,14 @@ whatever has become of the session it was forked from."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import threading
+from collections.abc import AsyncGenerator, Iterable
 from pathlib import Path
 
 import pytest
 
 from bough.agents.acp.client import AgentClient
-from bough.core import replay
-from bough.core.replay import Replay
+from bough.core import lineage, replay
 from bough.model.message import Message
 from bough.testing.repos import make_repo
 
@@ -192,19 +192,30 @@ async def test_a_long_past_is_told_within_bounds_and_said_so(trees: Grove, monke
     """B1: what there is no room for is left out, and the fork's transcript says what."""
     parent = await trees.root(agent="told", permissionMode="bypassPermissions")
     await trees.say(parent, "oldest heron")
-    await trees.say(parent, f"[[run echo {'x' * 500}]]")
+    await trees.say(parent, "older " * 50)
+    await trees.say(parent, "[[run seq 1 300]]")
     await trees.say(parent, "newest ibis")
-    bounded = replay.transcript
+    read: list[Message] = []
+    real = replay.Telling.add
 
-    def short(messages: list[Message]) -> Replay:
-        return bounded(messages, 300)
+    def seen(telling: replay.Telling, messages: Iterable[Message]) -> None:
+        # Many long messages take a while to be made into text: not where all else waits.
+        assert threading.current_thread() is not threading.main_thread()
+        page = list(messages)
+        read.extend(page)
+        real(telling, page)
 
-    monkeypatch.setattr(replay, "transcript", short)
+    monkeypatch.setattr(replay, "LARGEST_REPLAY", 400)
+    monkeypatch.setattr(replay.Telling, "add", seen)
+    monkeypatch.setattr(lineage, "PAGE", 2)
     fork, task = await trees.fork(parent, "[[recall]]")
     said = await answer(trees.client, task)
     assert "newest ibis" in said and "oldest heron" not in said
     [told] = [one["text"] for one in await trees.contents(fork, "notice") if "not all of it" in one["text"]]
     assert "output of 1 tool calls" in told and "oldest entries" in told
+    # What there is no room for is only counted.
+    assert b"oldest heron" not in b"".join(bytes(one.content) for one in read)
+    assert len(read) < len(await trees.client.get(f"/api/sessions/{parent}/messages"))
 
 
 async def test_a_fork_is_refused_where_it_makes_no_sense(trees: Grove) -> None:

@@ -14,7 +14,7 @@ from bough.errors import Denied
 from bough.model.session import PermissionMode
 from bough.testing.client import Json
 
-from .kit import Grove, add_demo, answer, grove, session_caller
+from .kit import KINDS, Grove, add_demo, answer, grove, session_caller
 
 
 async def env_of(trees: Grove, session: str) -> str:
@@ -163,6 +163,23 @@ async def test_children_of_children_report_up_the_chain(tmp_path: Path) -> None:
         assert (above["source"], above["sourceSessionId"]) == ("callback", middle)
         assert "> lowest" in told["prompt"] and told["id"] in above["prompt"]
         assert [one.parent_session_id for one in await trees.callbacks(lowest)] == [middle]
+
+
+async def test_agents_that_cannot_resume_do_not_starve_their_tree(tmp_path: Path) -> None:
+    """T4, T5: an idle one keeps its place from strangers, but not from its own children, for which the idle clock would
+    stand still; woken, it is told the past."""
+    add_demo(tmp_path, "forgetful", KINDS["forgetful"])
+    async with grove(tmp_path, max_agents=1) as trees:
+        root = await trees.root(agent="forgetful")
+        await trees.say(root, "one heron")
+        stranger = await trees.client.prompt(await trees.root(), "[[say x]]")
+        await trees.server.services.scheduler.look()
+        assert (await trees.client.get(f"/api/tasks/{stranger}"))["status"] == "queued"
+        await trees.spawn(root, "[[say done]]")
+        [_, told] = await trees.rested(root, 2)
+        assert told["status"] == "completed"
+        said = await trees.say(root, "[[recall]]")
+        assert "one heron" in said and "> done" in said
 
 
 async def test_children_finish_while_their_parent_works(tmp_path: Path) -> None:

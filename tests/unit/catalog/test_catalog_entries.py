@@ -89,7 +89,7 @@ def test_what_claude_is_told_to_ask_shrinks_with_the_rank(tmp_path: Path) -> Non
         assert options["settings"]["permissions"]["allow"] == ["mcp__bough"]
         asked.append(set(options["settings"]["permissions"].get("ask", [])))
     assert all(before >= after for before, after in pairwise(asked))
-    assert {"Bash", "WebFetch", "WebSearch"} == asked[BY_RANK.index("acceptEdits")]
+    assert {"Bash", "WebFetch", "WebSearch"} < asked[BY_RANK.index("acceptEdits")]
 
 
 def test_what_opencode_is_allowed_grows_with_the_rank(tmp_path: Path) -> None:

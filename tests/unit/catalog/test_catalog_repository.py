@@ -9,7 +9,6 @@ import pytest
 
 from bough.agents.catalog.repository import (
     LONGEST_INSTRUCTIONS,
-    MOST_FILES,
     digest,
     find_files,
     read_instructions,
@@ -98,11 +97,24 @@ def test_a_link_below_a_folder_is_followed(repo: Path, tmp_path: Path) -> None:
     assert found(repo, ".agent/plugin") == [".agent/plugin/sub/a.js"]
 
 
-def test_not_more_than_so_many(repo: Path) -> None:
-    """P3: a repository with very many files is not looked through to the end."""
-    for number in range(MOST_FILES + 5):
-        put(repo / ".agent" / "plugin" / f"{number:04}.js")
-    assert len(found(repo, ".agent/plugin", ".agent/*")) == MOST_FILES
+def test_however_many_there_are(repo: Path) -> None:
+    """P3: nothing can be hidden behind many files: each one is found, and counts."""
+    files = [str(put(repo / ".agent" / "plugin" / f"{number:04}.js")) for number in range(300)]
+    assert len(found(repo, ".agent/plugin", ".agent/*")) == 300
+    before = digest(files)
+    put(repo / ".agent" / "plugin" / "0299.js", "changed")
+    assert digest(files) != before
+
+
+def test_instructions_do_not_lead_out_of_the_repository(repo: Path, tmp_path: Path) -> None:
+    """C3: a link to a file elsewhere is not read to the model; one within the repository is."""
+    (tmp_path / "secret").write_text("the key")
+    (repo / "AGENTS.md").symlink_to(tmp_path / "secret")
+    assert read_instructions(str(repo), ["AGENTS.md"]) == ""
+    (repo / "AGENTS.md").unlink()
+    (repo / "notes.md").write_text("be kind")
+    (repo / "AGENTS.md").symlink_to("notes.md")
+    assert "be kind" in read_instructions(str(repo), ["AGENTS.md"])
 
 
 def test_a_fingerprint_is_of_names_and_contents(repo: Path) -> None:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from bough.core.replay import HEADING, transcript
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bough.core.replay import HEADING, NO_OUTPUT, Replay, Telling
 from bough.model.message import QUEUED_BASE, Message, Role, raw
+
+
+def transcript(messages: list[Message], largest: int = 200_000) -> Replay:
+    telling = Telling(largest)
+    telling.add(reversed(messages))
+    return telling.told()
 
 
 def said(position: int, role: Role, **content: Any) -> Message:
@@ -62,7 +71,45 @@ def test_then_the_oldest_entries() -> None:
     told = transcript(messages, 250)
     assert "f" * 200 not in told.text and "s" * 200 in told.text and "last" in told.text
     assert "[2 earlier entries are left out here]" in told.text
-    assert told.left_out == "the output of 1 tool calls is left out and 2 of the oldest entries are left out"
+    assert told.left_out == "2 of the oldest entries are left out"
+
+
+def test_outputs_and_entries_are_counted_apart() -> None:
+    """B1: words stay while there is output to leave out, and what was not even read is counted too."""
+    telling = Telling(300)
+    for messages in ([text(5, "s" * 200)], [tool(4, "a" * 300), text(3, "near")], [text(2, "f" * 200), text(1, "distant")]):
+        assert not telling.full
+        telling.add(messages)
+    assert telling.full
+    telling.skip(7)
+    told = telling.told()
+    assert "near" in told.text and NO_OUTPUT in told.text and "distant" not in told.text
+    assert "[9 earlier entries are left out here]" in told.text
+    assert told.left_out == "the output of 1 tool calls is left out and 9 of the oldest entries are left out"
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 120)), min_size=1, max_size=20), st.integers(50, 1500))
+def test_the_bound_is_kept_and_used(made: list[tuple[bool, int]], largest: int) -> None:
+    """B1: never more than there is room for; outputs are missing from the oldest on, and entries only if no output that
+    is older than them is left."""
+    messages = [
+        tool(place, "o" * size) if is_tool else text(place, "w" * size) for place, (is_tool, size) in enumerate(made)
+    ]
+    told = transcript(messages, largest)
+    whole = transcript(messages, 1_000_000)
+    entries = told.text.removeprefix(HEADING).split("\n\n")[1:]
+    dropped = "earlier entries" in entries[0]
+    kept = entries[dropped:]
+    assert sum(len(one.removesuffix(" [cut]")) for one in kept) <= largest
+    every = whole.text.removeprefix(HEADING).split("\n\n")[1:]
+    assert (len(kept) < len(every)) is dropped
+    if not told.left_out:
+        assert kept == every
+    elif not dropped and "cut" not in told.left_out:
+        last = max(place for place, one in enumerate(kept) if NO_OUTPUT in one)
+        assert kept[last + 1 :] == every[last + 1 :]
+        assert sum(map(len, kept)) - len(kept[last]) + len(every[last]) > largest
+    assert any(NO_OUTPUT in one for one in kept) is ("output of" in told.left_out)
 
 
 def test_one_huge_entry_is_cut() -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from bough.errors import Invalid
 from bough.model.session import RANK, PermissionMode
 
 UsageMeaning = Literal["turn", "session", "call", "none"]
@@ -161,7 +162,19 @@ class Entry(_Table):
     def mode(self, wanted: PermissionMode, strict: bool = False) -> Mode:
         """The settings for a mode. `strict` is for people's own rules: the agent then asks about everything that it can
         be made to ask about, and rules and mode are applied to the answers."""
-        known = self.modes.get(_lowered(wanted, strict), "")
+        if not self.modes:
+            return Mode()
+        lowered = _lowered(wanted, strict)
+        # The nearest that is named and grants no more (P1); among equals the one that was asked for.
+        named: list[PermissionMode] = [one for one in self.modes if RANK[one] <= RANK[lowered]]
+        if not named:
+            where = self.origin or "its file"
+            raise Invalid(
+                "mode_unmapped",
+                f"{self.title} has no setting that grants as little as {wanted}: name one in {where}.",
+                agent=self.name,
+            )
+        known = self.modes[max(named, key=lambda one: (RANK[one], one == lowered))]
         return Mode(mode=known) if isinstance(known, str) else known
 
     def may_be_in(self, mode: str, wanted: PermissionMode, strict: bool = False) -> bool:

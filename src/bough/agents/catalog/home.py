@@ -21,7 +21,7 @@ from bough.errors import Invalid
 
 def make_home(home: Home, folder: Path, env: Mapping[str, str]) -> Path:
     """Makes or refreshes the folder; safe to do while agents use it, since files are replaced whole."""
-    user = Path(env.get(home.variable) or _expanded(home.user, env))
+    user = user_folder(home, env)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, table in home.merge.items():
         _write(folder / name, _encode(name, _merge(_read(user / name), table, home.drop.get(name, []))))
@@ -32,6 +32,11 @@ def make_home(home: Home, folder: Path, env: Mapping[str, str]) -> Path:
     for name, command in home.programs.items():
         _write(folder / name, f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', mode=0o700)
     return folder
+
+
+def user_folder(home: Home, env: Mapping[str, str]) -> Path:
+    """The user's own folder, as the agent would find it."""
+    return Path(env.get(home.variable) or _expanded(home.user, env))
 
 
 def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-# A repository with more than this for one agent is not looked through to the end: what was seen stands for it.
-MOST_FILES = 200
-LONGEST_FILE = 4 * 1024 * 1024
+# Of what a repository brings for one agent so much is read; what is beyond is told apart by its size and time.
+MOST_BYTES = 256 * 1024 * 1024
+PIECE = 1024 * 1024
 LONGEST_INSTRUCTIONS = 64 * 1024
 
 
@@ -24,39 +25,55 @@ def find_files(cwd: str, patterns: Sequence[str], *, beyond: bool = False) -> li
             for path in sorted(folder.glob(pattern)):
                 for file in _files(path):
                     found[str(file)] = None
-                    if len(found) >= MOST_FILES:
-                        return list(found)
     return list(found)
 
 
 def digest(paths: Iterable[str]) -> str:
     """A fingerprint of files and what is in them."""
     total = hashlib.sha256()
+    left = MOST_BYTES
     for path in paths:
-        total.update(path.encode() + b"\0")
+        total.update(path.encode("utf-8", "surrogateescape") + b"\0")
         try:
+            about = os.stat(path)
+            # Anything but a plain file could be read for ever.
+            if not stat.S_ISREG(about.st_mode) or about.st_size > left:
+                total.update(f"{about.st_mode} {about.st_size} {about.st_mtime_ns}".encode())
+                continue
+            left -= about.st_size
             with open(path, "rb") as file:
-                total.update(hashlib.sha256(file.read(LONGEST_FILE)).digest())
+                while piece := file.read(PIECE):
+                    total.update(piece)
         except OSError:
             total.update(b"unreadable")
     return total.hexdigest()
 
 
 def read_instructions(cwd: str, names: Sequence[str]) -> str:
-    """The instructions of a repository, the most general first, as one text."""
+    """The instructions of a repository, the most general first, as one text. A link that leads out of the repository is
+    not followed: what lies there was not written for agents to read."""
     parts: list[str] = []
     left = LONGEST_INSTRUCTIONS
-    for folder in reversed(_repository(Path(cwd)) or [Path(cwd)]) if names else ():
+    folders = _repository(Path(cwd)) or [Path(cwd)]
+    for folder in reversed(folders) if names else ():
         for name in names:
-            try:
-                text = (folder / name).read_text("utf-8", errors="replace").strip()
-            except OSError:
-                continue
+            text = _text_inside(folders[-1], folder / name)
             if text and left > 0:
                 parts.append(f"Instructions from {folder / name}:\n\n{text[:left]}")
                 left -= len(text)
                 break
     return "\n\n".join(parts)
+
+
+def _text_inside(root: Path, path: Path) -> str:
+    real = Path(os.path.realpath(path))
+    try:
+        if not real.is_relative_to(os.path.realpath(root)) or not real.is_file():
+            return ""
+        with real.open("rb") as file:
+            return file.read(LONGEST_INSTRUCTIONS).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
 
 
 def _repository(cwd: Path) -> list[Path]:

@@ -4,6 +4,7 @@ launcher."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Mapping
@@ -13,8 +14,8 @@ from typing import Any, cast
 import msgspec
 
 from bough.agents.catalog.entry import Entry, Mode, Start
-from bough.agents.catalog.finding import startable
-from bough.agents.catalog.home import make_home, merged
+from bough.agents.catalog.finding import Found, startable
+from bough.agents.catalog.home import make_home, merged, user_folder
 from bough.agents.catalog.repository import find_files, read_instructions
 from bough.errors import Invalid
 
@@ -44,7 +45,7 @@ def prepare(entry: Entry, data: Path, cwd: str, mode: Mode, own: dict[str, str])
     own = {name: value for name, value in own.items() if name not in entry.hide}
     places = {"{cwd}": cwd}
     if entry.home is not None:
-        home = make_home(entry.home, data / "homes" / entry.name, env | own)
+        home = make_home(entry.home, data / "homes" / _home_name(entry, env, env | own), env | own)
         places["{home}"] = str(home)
     env |= _filled(entry.env, places) | own
     # From here on it is about rights: nothing of the session's own goes over it.
@@ -56,7 +57,7 @@ def prepare(entry: Entry, data: Path, cwd: str, mode: Mode, own: dict[str, str])
     env |= _filled(start.env, places)
     for name, table in start.json_env.items():
         env[name] = _merged_json(name, env.get(name, ""), _filled(table, places))
-    notices: list[str] = []
+    notices = _unmeasured(entry, found)
     told = entry.repository.instructions
     brought = find_files(cwd, entry.repository.restrict, beyond=True)
     if brought:
@@ -72,6 +73,26 @@ def prepare(entry: Entry, data: Path, cwd: str, mode: Mode, own: dict[str, str])
         fetched=found.how == "npx",
         notices=notices,
     )
+
+
+def _home_name(entry: Entry, ours: Mapping[str, str], env: Mapping[str, str]) -> str:
+    """A folder for each folder of a user's that one is made from: sessions may have different ones."""
+    assert entry.home is not None
+    user = user_folder(entry.home, env)
+    if user == user_folder(entry.home, ours):
+        return entry.name
+    return f"{entry.name}-{hashlib.sha256(str(user).encode()).hexdigest()[:12]}"
+
+
+def _unmeasured(entry: Entry, found: Found) -> list[str]:
+    """What an agent of another version may do has not been tried out."""
+    if entry.package is None or found.version in (None, entry.package.version):
+        return []
+    measured = entry.package.version
+    return [
+        f"{entry.title} {found.version} is installed; what its settings grant was measured with {measured}. "
+        f"`bough agents install {entry.name}` gets that one."
+    ]
 
 
 def _start(entry: Entry, mode: Mode) -> Start:

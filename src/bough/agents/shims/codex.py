@@ -2,12 +2,13 @@
 Codex would then take rules, MCP servers and hooks from the repository. It uses the standard library alone."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-TRUSTED = b'"trust_level":"trusted"'
+TRUSTED = re.compile(rb'"trust_level"\s*:\s*"trusted"')
 UNTRUSTED = b'"trust_level":"untrusted"'
 PROGRAM = Path("node_modules", "@openai", "codex", "bin", "codex.js")
 
@@ -19,7 +20,7 @@ def main() -> int:
     try:
         # A quotation mark within a JSON text is escaped, so what people write is never touched.
         for line in sys.stdin.buffer:
-            child.stdin.write(line.replace(TRUSTED, UNTRUSTED))
+            child.stdin.write(TRUSTED.sub(UNTRUSTED, line))
             child.stdin.flush()
         child.stdin.close()
     except BrokenPipeError:

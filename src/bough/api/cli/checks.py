@@ -33,7 +33,7 @@ from bough.storage.open import open_backend
 
 OLDEST_PYTHON = (3, 11)
 # Worktrees of git behave from this version on.
-OLDEST_GIT = (2, 30)
+OLDEST_GIT = (2, 36)
 GIT_WITHIN = 10.0
 GIB = 1 << 30
 LITTLE_SPACE, NO_SPACE = 2 * GIB, GIB // 5
@@ -76,7 +76,7 @@ def git() -> Check:
     said = done.stdout.strip()
     numbers = tuple(int(part) for part in said.removeprefix("git version ").split(".")[:2] if part.isdigit())
     if numbers < OLDEST_GIT:
-        return Check("git", "warning", f"{said} is old.", "Install git 2.30 or newer.")
+        return Check("git", "warning", f"{said} is old.", "Install git 2.36 or newer.")
     return Check("git", "ok", said)
 
 

@@ -38,6 +38,12 @@ def agents(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return [(row["name"], brief(row["title"], 60)) for row in rows if row["name"].startswith(incomplete)]
 
 
+def mcp_servers(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Completes the names of MCP servers."""
+    rows = _ask(ctx, "/api/mcp-servers", "mcpServers")
+    return [(row["name"], row["transport"]) for row in rows if row["name"].startswith(incomplete)]
+
+
 def _ask(ctx: typer.Context, path: str, noun: str, **query: Any) -> list[dict[str, Any]]:
     given = {**ctx.find_root().params, **{name: value for name, value in ctx.params.items() if value}}
     client = Client(Place(given.get("data"), given.get("url"), given.get("token")))

@@ -13,6 +13,8 @@ SENTENCES = {
     "session_ended": "The session has ended ({status}). Prompt it with --resume, "
     "or reopen it with: bough session resume SESSION",
     "session_busy": "A turn runs in the session, or prompts wait in it ({queued} waiting). Cancel it all with --force.",
+    "tree_busy": "{count} of these sessions are at work or have prompts that wait; nothing was done. See them with: "
+    "bough tree, end them with: bough session complete --cascade --force SESSION",
     "session_failed": "The session ended in an error and cannot be resumed. Open another with: bough session new",
     "repo_in_use": "Sessions or worktrees of this repository are left. "
     "Remove each session for good first: bough session rm --purge SESSION",

@@ -1,4 +1,5 @@
-"""`bough session`: opening, listing, showing and steering sessions. Talking with one is `prompting`."""
+"""`bough session`: opening, listing, showing and changing sessions. Talking with one is `prompting`, stopping and
+ending one `steering`, making sessions out of it `branches`."""
 
 from __future__ import annotations
 
@@ -6,15 +7,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from bough.api.cli import out, prompting, stream
+from bough.api.cli import out, prompting, steering, stream
 from bough.api.cli.approvals import question
 from bough.api.cli.base import DONE, Here, command
-from bough.api.cli.client import ANSWER_WITHIN, SETUP_WITHIN, Json, Refused, path
+from bough.api.cli.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
 from bough.api.cli.completing import agents, ids
 from bough.api.cli.prompting import Follow, SessionId, listen, spoken
 from bough.api.cli.repos import Limit, Offset, find_repo, open_repo
+from bough.api.cli.steering import say_state, state
 from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
-from bough.api.cli.worktrees import find_worktree, name_what_would_be_lost, say_removed
+from bough.api.cli.worktrees import find_worktree
 from bough.model.session import MODES, PermissionMode
 
 SHOWN_QUEUE = 100
@@ -71,7 +73,7 @@ def new(
         raise typer.BadParameter("There is nothing to follow without a --prompt.")
     said = spoken(prompt) if prompt is not None else None
     given = {"agent": agent, "title": title, "description": description, "permissionMode": mode, "model": model}
-    given |= {"effort": effort, "env": _variables(env), "initialPrompt": said}
+    given |= {"effort": effort, "env": variables(env), "initialPrompt": said}
     given["headless"] = None if headless == "server" else headless
     body = {name: value for name, value in given.items() if value is not None}
     if place is not None and worktree is not None:
@@ -122,7 +124,7 @@ def list_sessions(
                 (
                     ids[row["id"]],
                     row["agent"],
-                    _state(row),
+                    state(row),
                     row["permissionMode"],
                     str(row["messageCount"]),
                     ago(row["activeAt"]),
@@ -169,7 +171,8 @@ def _draw(here: Here, found: Json, limit: int | None) -> None:
             ("session", found["id"]),
             ("title", clean(found["title"])),
             ("description", clean(found["description"])),
-            ("status", _state(found)),
+            ("status", state(found)),
+            ("from", _origin(found)),
             ("archived", "yes" if found["archived"] else ""),
             ("agent", f"{found['agent']} ({', '.join(clean(one) for one in settings if one)})"),
             ("headless", found["headless"] or ""),
@@ -204,80 +207,27 @@ def _draw(here: Here, found: Json, limit: int | None) -> None:
     talk.end()
 
 
+def _origin(found: Json) -> str:
+    """Where a session comes from; nothing for a root."""
+    if found["kind"] == "root":
+        return ""
+    tree = f"bough tree {short(found['rootSessionId'])}"
+    if found["kind"] == "subsession":
+        return f"child of session {short(found['parentSessionId'])}; see {tree}"
+    source = short(found["forkedFromSessionId"])
+    at = f" after task {short(found['branchTaskId'])}" if found["branchTaskId"] else ""
+    return f"{'fork of' if found['kind'] == 'fork' else 'asked aside of'} session {source}{at}; see {tree}"
+
+
 command(app, "prompt")(prompting.prompt)
 command(app, "watch")(prompting.watch)
 
 
-@command(app, "stop")
-def stop(here: Here, session: SessionId) -> None:
-    """Stop the running turn; what is queued waits for the next prompt or for resume."""
-
-    def render(answer: Json) -> None:
-        task: Json | None = answer["task"]
-        said = f"Task {short(task['id'])} is {task['status']}." if task else "No turn was running."
-        out.line(f"{said} The queue is paused." if answer["session"]["queuePaused"] else said)
-
-    here.show(here.client.post(path("sessions", session, "stop")), render)
-
-
-@command(app, "resume")
-def resume(here: Here, session: SessionId) -> None:
-    """Let a paused queue go on, or reopen a session that has ended."""
-    here.show(here.client.post(path("sessions", session, "resume")), _say_state)
-
-
-@command(app, "complete")
-def complete(
-    here: Here,
-    session: SessionId,
-    force: Annotated[bool, typer.Option("--force", help="Cancel what still runs or waits.")] = False,
-) -> None:
-    """End a session as completed."""
-    here.show(here.client.post(path("sessions", session, "complete"), {"force": force}), _say_state)
-
-
-@command(app, "archive")
-def archive(
-    here: Here,
-    session: SessionId,
-    undo: Annotated[bool, typer.Option("--undo", help="Take it out of the archive again.")] = False,
-) -> None:
-    """Put a session away; lists leave it out from then on."""
-    answer = here.client.post(path("sessions", session, "archive"), {"archived": not undo})
-    said = "is out of the archive" if undo else "is archived"
-    here.show(answer, lambda found: out.line(f"Session {short(found['id'])} {said}."))
-
-
-@command(app, "rm")
-def remove(
-    here: Here,
-    session: SessionId,
-    purge: Annotated[bool, typer.Option("--purge", help="Remove it for good, transcript and all.")] = False,
-    worktree: Annotated[bool, typer.Option("--worktree", help="Remove its worktree too.")] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="The worktree also with work in it, which is kept and can be recovered.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a purge.")] = False,
-) -> None:
-    """Cancel a session: its agent is told, its turn and its queue are cancelled."""
-    if purge and not yes:
-        found: Json = here.client.get(path("sessions", session)).value
-        title = f" ({brief(found['title'], 60)})" if found["title"] else ""
-        about = f"session {short(found['id'])}{title} with {len(found['messages'])} messages"
-        typer.confirm(f"Remove {about} for good?", abort=True, err=True)
-    also = {"worktree": "remove", "force": force} if worktree else {}
-    try:
-        answer = here.client.delete(path("sessions", session), purge=purge, **also)
-    except Refused as error:
-        name_what_would_be_lost(error)
-        raise
-
-    def render(found: Json) -> None:
-        out.line(f"Session {short(found['id'])} is removed.") if purge else _say_state(found)
-        if found["worktree"] is not None:
-            say_removed(found["worktree"])
-
-    here.show(answer, render)
+command(app, "stop")(steering.stop)
+command(app, "resume")(steering.resume)
+command(app, "complete")(steering.complete)
+command(app, "archive")(steering.archive)
+command(app, "rm")(steering.remove)
 
 
 @command(app, "set")
@@ -295,8 +245,8 @@ def change(
     pause: Annotated[bool | None, typer.Option("--pause/--no-pause", help="Let the queue wait, or go on.")] = None,
 ) -> None:
     """Change a session; settings count from the next prompt on, variables replace all earlier ones."""
-    variables = {} if no_env else _variables(env)
-    given = {"title": title, "description": description, "permissionMode": mode, "env": variables, "queuePaused": pause}
+    chosen = {} if no_env else variables(env)
+    given = {"title": title, "description": description, "permissionMode": mode, "env": chosen, "queuePaused": pause}
     body = {name: value for name, value in given.items() if value is not None}
     # An empty text gives the choice back to the agent.
     body |= {name: value or None for name, value in (("model", model), ("effort", effort)) if value is not None}
@@ -304,21 +254,10 @@ def change(
         body["headless"] = None if headless == "server" else headless
     if not body:
         raise typer.BadParameter("Say what to change; see: bough session set --help")
-    here.show(here.client.patch(path("sessions", session), body), _say_state)
+    here.show(here.client.patch(path("sessions", session), body), say_state)
 
 
-def _state(found: Json) -> str:
-    return found["activity"] if found["status"] == "active" else found["status"]
-
-
-def _say_state(found: Json) -> None:
-    title = f" ({brief(found['title'], 60)})" if found["title"] else ""
-    out.line(
-        f"Session {short(found['id'])}{title} is {_state(found).replace('_', ' ')}, mode {found['permissionMode']}."
-    )
-
-
-def _variables(given: list[str] | None) -> dict[str, str] | None:
+def variables(given: list[str] | None) -> dict[str, str] | None:
     if not given:
         return None
     pairs = [one.partition("=") for one in given]

@@ -68,6 +68,8 @@ def what(event: Json) -> str:
         return brief(f"{data['role']}  {_said(data['content'])}", 120)
     if noun == "approval":
         return brief(f"{data['status']}  {data['title']}", 120)
+    if noun == "callback":
+        return brief(f"{data['state']}  {data['text']}", 120)
     if noun == "rule":
         return brief(f"{data['position']}  {data['effect']}  {conditions(data)}", 120)
     if noun == "choice":

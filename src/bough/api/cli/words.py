@@ -89,3 +89,11 @@ def clock(moment: str | None) -> str:
 def moment(text: str | None) -> str:
     """Day and time where the reader is."""
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S") if text else ""
+
+
+def amount(number: float) -> str:
+    """A large number in a few characters."""
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return f"{number:.0f}"

@@ -39,6 +39,11 @@ WHERE cwd = :cwd AND created_at > :since AND task_id IS NOT NULL AND session_id 
   AND moment IN ('before', 'after')
 ORDER BY created_at, id
 
+-- name: of_removed
+-- What tasks of sessions that were removed since have left in a folder.
+SELECT * FROM checkpoints WHERE cwd = :cwd AND session_id IS NULL AND moment IN ('before', 'after')
+ORDER BY created_at, id
+
 -- name: at_work
 -- Tasks that have the files of a folder in their hands, those of one session left out.
 SELECT t.* FROM tasks t CROSS JOIN sessions s
@@ -59,6 +64,14 @@ ORDER BY t.created_at, t.id
 SELECT c.*, r.path AS repo_path FROM checkpoints c JOIN repos r ON r.id = c.repo_id
 WHERE (c.created_at < :before OR c.session_id IS NULL) AND c.repo_id NOT IN :skipped
 ORDER BY c.created_at, c.id LIMIT :limit
+
+-- name: refs_of_repo
+-- The refs that hold the checkpoints of a repository; each is of one session, and so of one repository.
+SELECT DISTINCT ref FROM checkpoints WHERE repo_id = :repo_id AND ref IS NOT NULL
+
+-- name: still_named
+-- Those of some refs that other checkpoints are held by too.
+SELECT DISTINCT ref FROM checkpoints WHERE ref IN :refs AND id NOT IN :ids
 
 -- name: drop
 -- Forgets checkpoints.

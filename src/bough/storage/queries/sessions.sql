@@ -41,6 +41,10 @@ SELECT count(*) FROM sessions WHERE status = 'active'
 -- How many sessions hang below one.
 SELECT count(*) FROM sessions WHERE parent_session_id = :id OR forked_from_session_id = :id
 
+-- name: ids_of_tree
+-- All sessions of a tree, by their ids.
+SELECT id FROM sessions WHERE root_session_id = :root
+
 -- name: patch
 -- Changes columns of a session.
 UPDATE sessions SET {set}, updated_at = :now WHERE id = :id RETURNING *

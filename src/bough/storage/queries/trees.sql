@@ -28,8 +28,10 @@ VALUES (:id, :session_id, :from_session_id, :text, NULL, :now) RETURNING *
 UPDATE asides SET told_task_id = :task_id WHERE session_id = :session_id AND told_task_id IS NULL
 
 -- name: untold
--- Answers that an agent has not been told yet.
-SELECT * FROM asides WHERE session_id = :session_id AND told_task_id IS NULL ORDER BY created_at, id
+-- Answers that an agent has not been told yet, or only with a prompt that may have to be sent again.
+SELECT * FROM asides WHERE session_id = :session_id
+  AND (told_task_id IS NULL OR told_task_id IN (SELECT id FROM tasks WHERE session_id = :session_id AND ended_at IS NULL))
+ORDER BY created_at, id
 
 -- name: limits
 -- Open questions whether a tree may go on.
@@ -65,6 +67,11 @@ ORDER BY ended_at DESC, position DESC LIMIT 1
 -- name: last_sent
 -- The task whose prompt the session's agent was sent last.
 SELECT id FROM tasks WHERE session_id = :session_id AND sent_attempt > 0 ORDER BY started_at DESC, position DESC LIMIT 1
+
+-- name: heard
+-- A task in which the session's agent has said a word, or which it has completed.
+SELECT t.id FROM tasks t WHERE t.session_id = :session_id AND t.sent_attempt > 0
+  AND (t.status = 'completed' OR EXISTS (SELECT 1 FROM messages m WHERE m.task_id = t.id AND m.role = 'agent')) LIMIT 1
 
 -- name: usage_before
 -- What the tokens of a session were when one of its tasks had ended.
@@ -117,6 +124,18 @@ WHERE id = :id
 -- The budget of a tree.
 SELECT * FROM trees WHERE root_session_id = :root
 
+-- name: forget
+-- A session leaves its tree: what it has used stays used of the budget.
+UPDATE trees SET base_tokens = base_tokens - :tokens, base_cost = base_cost - :cost, base_turns = base_turns - :turns,
+    base_seconds = base_seconds - :seconds WHERE root_session_id = :root
+
+-- name: under_way
+-- How many turns of a tree a task finds before it: those that were sent, and those that began to start earlier.
+SELECT count(*) FROM tasks t JOIN sessions s ON s.id = t.session_id
+WHERE s.root_session_id = :root AND t.ended_at IS NULL AND t.id <> :task_id
+  AND (t.status IN ('running', 'waiting_permission', 'stopping') AND t.sent_attempt > 0
+    OR t.status = 'dispatching' AND (t.started_at < :started_at OR t.started_at = :started_at AND t.id < :task_id))
+
 -- name: set_budget
 -- Gives a tree a budget, or another one, counted from now.
 INSERT INTO trees (root_session_id, max_tokens, max_cost, max_turns, max_minutes, base_tokens, base_cost, base_turns,
@@ -149,3 +168,36 @@ SELECT t.session_id, count(*) AS tasks,
        CAST(sum(CASE WHEN t.status = 'queued' THEN 1 ELSE 0 END) AS BIGINT) AS queued
 FROM tasks t JOIN sessions s ON s.id = t.session_id
 WHERE s.root_session_id = :root AND t.ended_at IS NULL GROUP BY t.session_id ORDER BY t.session_id
+
+-- name: ends_of_task
+-- Where the words of a task begin and end in the transcript of its session.
+SELECT min(position) AS first, max(position) AS last FROM messages WHERE task_id = :task_id AND position < :queued_base
+
+-- name: known_first
+-- What is known of one session's words, oldest first.
+SELECT * FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
+  AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
+ORDER BY position LIMIT :limit
+
+-- name: known_last
+-- What is known of one session's words, newest first.
+SELECT * FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
+  AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
+ORDER BY position DESC LIMIT :limit
+
+-- name: known_count
+-- How much is known of one session's words.
+SELECT count(*) FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
+  AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
+
+-- name: known_moments
+-- When what is known of one session's words changed after a moment.
+SELECT updated_at FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
+  AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
+  AND updated_at > :since ORDER BY updated_at LIMIT :limit
+
+-- name: known_changed
+-- What is known of one session's words and changed after one moment and not after another.
+SELECT * FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
+  AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
+  AND updated_at > :since AND updated_at <= :last ORDER BY position

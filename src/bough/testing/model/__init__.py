@@ -13,7 +13,7 @@ script is the last text block of the last user message (agents merge an unanswer
     [[and NAME {json}]]     one more call in the same response
     [[raw NAME TEXT]]       call a free-form tool (OpenAI's "custom") with TEXT
     [[slow N SECONDS]]      stream N chunks "tick i", SECONDS apart
-    [[recall]]              list every user text of the conversation
+    [[recall]]              list every user text of the conversation, its beginning; [[recall N]] for N characters
     [[tools]]               list the names of the offered tools
     [[http STATUS]]         answer with that HTTP error
     [[hang SECONDS]]        send nothing for SECONDS

@@ -122,9 +122,9 @@ def _slow(_conversation: Conversation, text: str) -> Iterator[Step]:
         yield Step("wait", seconds=float(gap or 0.5))
 
 
-def _recall(conversation: Conversation, _text: str) -> Iterator[Step]:
+def _recall(conversation: Conversation, text: str) -> Iterator[Step]:
     turns = conversation.user_turns
-    seen = "; ".join(f"{number}) {short(turn.text, RECALLED)}" for number, turn in enumerate(turns, 1))
+    seen = "; ".join(f"{number}) {short(turn.text, int(text or RECALLED))}" for number, turn in enumerate(turns, 1))
     yield Step("say", f"I saw {len(turns)} user turns: {seen} ")
 
 

@@ -71,9 +71,9 @@ class Deeds:
     def think(self, text: str) -> str:
         return f"[[think {text}]]"
 
-    def recall(self) -> str:
-        """Lists all prompts that the model was told."""
-        return "[[recall]]"
+    def recall(self, longest: int | None = None) -> str:
+        """Lists all prompts that the model was told, each as far as is wished."""
+        return f"[[recall {longest}]]" if longest else "[[recall]]"
 
     def tools(self) -> str:
         """Lists the tools that the model is offered."""

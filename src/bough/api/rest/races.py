@@ -1,0 +1,52 @@
+"""Routes for races: one prompt to several branches, how they stand, what each has changed, and keeping one (B6)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from litestar import Router, get, post
+from litestar.params import JSONBody, QueryParameter
+
+from bough.api.rest.common import Caller, Id, Services, errors, with_key
+from bough.core.keeping import KeepBody, Kept
+from bough.core.race import NewRace, RaceBegun
+from bough.core.standings import Race
+from bough.git.diffs import Diff
+
+Full = Annotated[bool, QueryParameter(description="With what each has changed, cut where it is too much together.")]
+Of = Annotated[str, QueryParameter(name="session", description="Of this contender.")]
+Only = Annotated[
+    str | None, QueryParameter(name="path", description="Only this file or folder, relative to the top of the folder.")
+]
+
+
+@post(
+    "/sessions/{session_id:str}/race",
+    responses=errors(403, 404, 409, 413, 429),
+    summary="Send one prompt to several branches, each in a worktree of its own",
+)
+async def start_race(services: Services, caller: Caller, session_id: Id, data: JSONBody[NewRace]) -> RaceBegun:
+    return await services.races.start(with_key(caller, data.idempotency_key), session_id, data)
+
+
+@get("/races/{race_id:str}", responses=errors(404, 409), summary="Get a race, and how its contenders stand")
+async def get_race(services: Services, race_id: Id, full: Full = False) -> Race:
+    return await services.standings.get(race_id, full=full)
+
+
+@get("/races/{race_id:str}/diff", responses=errors(404, 409), summary="What a contender has changed in the files")
+async def diff_race(services: Services, race_id: Id, session: Of, only: Only = None) -> Diff:
+    return await services.standings.diff(race_id, session, only)
+
+
+@post(
+    "/races/{race_id:str}/keep",
+    status_code=200,
+    responses=errors(404, 409, 413, 429),
+    summary="Keep one contender, and put the others away",
+)
+async def keep_one(services: Services, caller: Caller, race_id: Id, data: JSONBody[KeepBody]) -> Kept:
+    return await services.keeping.keep(with_key(caller, data.idempotency_key), race_id, data)
+
+
+router = Router("/api", route_handlers=[start_race, get_race, diff_race, keep_one], tags=["races"])

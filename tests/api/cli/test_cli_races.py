@@ -1,0 +1,63 @@
+"""`bough race`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cli_program import Cli
+
+from bough.testing.server import Running
+
+
+async def test_a_race_from_start_to_end(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """B6, O5: begun, looked at, compared, one kept; each with --json too."""
+    started = await cli(
+        "race", "start", session["id"], "[[write a.txt one]]", "--with", "demo", "-w", "demo:demo-large"
+    )
+    assert started.code == 0 and "bough race show" in started.out
+    race = started.out.split()[-1]
+    found = await server.client.get(f"/api/races/{race}")
+    for one in found["contenders"]:
+        await server.client.wait_task(one["taskId"])
+    shown = (await cli("race", "show", race)).out
+    assert "demo:demo-large" in shown and shown.count("+1 -0") == 2 and "completed" in shown
+    assert (await cli("race", "show", race, "--diff")).out.count("+one") == 2
+    first, second = (one["sessionId"] for one in found["contenders"])
+    assert (await cli("race", "show", race, "--session", first)).out.count("+one") == 1
+    whole = json.loads((await cli("race", "show", race, "--diff", "--json")).out)
+    assert [one["diff"]["additions"] for one in whole["contenders"]] == [1, 1]
+    kept = await cli("race", "keep", race, second[-12:])
+    assert "merged into main" in kept.out and "bough worktree recover" in kept.out
+    assert (server.root / "repo" / "a.txt").read_text() == "one"
+    assert json.loads((await cli("race", "keep", race, second, "--json")).out)["merged"] == "fast_forward"
+    again = await cli("race", "keep", race, first)
+    assert again.code == 1 and "(race_decided)" in again.err
+
+
+async def test_files_are_put_there(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """B6, O5: spawns; kept as uncommitted changes, with how to undo that."""
+    arguments = (
+        "race",
+        "start",
+        session["id"],
+        "[[write a.txt one]]",
+        "-w",
+        "",
+        "-w",
+        "",
+        "--spawn",
+        "--title",
+        "Birds",
+    )
+    begun = json.loads((await cli(*arguments, "--json")).out)
+    for one in begun["sessions"]:
+        await server.client.wait_task(one["taskId"])
+    made = await server.client.get(f"/api/sessions/{begun['sessions'][0]['sessionId']}")
+    assert (made["kind"], made["title"], made["agent"]) == ("subsession", "Birds (1)", "demo")
+    kept = await cli("race", "keep", begun["raceId"], made["id"], "--how", "checkout")
+    assert "uncommitted changes" in kept.out
+    undo = next(line for line in kept.out.splitlines() if line.startswith("To undo this: "))
+    assert (await cli(*undo.removeprefix("To undo this: bough ").split())).out.startswith("removed  a.txt")
+    alone = await cli("race", "start", session["id"], "x", "-w", "demo")
+    assert alone.code == 1 and "(bad_request)" in alone.err

@@ -1,0 +1,72 @@
+"""What the demo agents wrote down themselves: the turns of all their conversations in a folder, each once. Comparing
+them with Bough's rows is left to `calm` and `trees`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bough.core import replay
+from bough.core.callbacks import GO_ON
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Turn:
+    """One prompt as an agent received it, and what it said to that."""
+
+    blocks: list[str]
+    at: str
+    said: list[str] = field(default_factory=list[str])
+    end: str | None = None
+
+    def carries(self, prompt: str, source: str) -> bool:
+        """Whether this is the prompt itself, as it is sent for the first time."""
+        if source == "callback":
+            return self.blocks[-2:] == [prompt, GO_ON]
+        return self.blocks[-1] == prompt
+
+    def concerns(self, prompt: str, source: str) -> bool:
+        """The prompt itself, or a continuation that quotes it."""
+        return self.carries(prompt, source) or self.blocks[-2:] == [replay.quoted(prompt), replay.CONTINUE]
+
+    @property
+    def past(self) -> str:
+        """What was told of the conversation so far."""
+        return "\n".join(block for block in self.blocks if block.startswith(replay.HEADING))
+
+    def aside(self, question: str) -> int:
+        """How often this prompt tells of a question that was asked aside."""
+        told = [block for block in self.blocks if block.startswith("Aside, ") and f"\n> {question}\n" in block]
+        return len(told) + self.past.count(f"[asked aside]\n    {question}\n")
+
+
+def read_turns(home: Path, cwd: str) -> list[Turn]:
+    """The turns in this folder in order of time; those that a copied conversation brought with it are not its own."""
+    files: dict[str, list[Json]] = {}
+    for path in home.glob("*.jsonl"):
+        records = [json.loads(line) for line in path.read_bytes().splitlines() if line.endswith(b"}")]
+        if records and records[0]["cwd"] == cwd:
+            files[records[0]["id"]] = records
+    turns: list[Turn] = []
+    for records in files.values():
+        copied = {one.get("messageId") for one in files.get(records[0].get("forkedFrom", ""), [])} - {None}
+        own = [place for place, one in enumerate(records) if one["type"] == "prompt" and one["messageId"] not in copied]
+        if own:
+            turns += _turns(records[own[0] :])
+    return sorted(turns, key=lambda turn: turn.at)
+
+
+def _turns(records: list[Json]) -> list[Turn]:
+    turns: list[Turn] = []
+    for record in records:
+        if record["type"] == "prompt":
+            turns.append(Turn([block.get("text", "") for block in record["content"]], record["at"]))
+        elif record["type"] == "update" and record["update"]["sessionUpdate"] == "agent_message_chunk":
+            turns[-1].said.append(record["update"]["content"]["text"])
+        elif record["type"] == "end":
+            turns[-1].end = record.get("stopReason") or "error"
+    return turns

@@ -1,0 +1,174 @@
+"""What must hold of trees after a storm: every branch once, every report and every answer aside once, what they have
+used counted once, and all of it known to the agents. What holds of any prompt is `calm`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from bough.model.task import TERMINAL
+from bough.testing.client import Client
+
+from .records import Turn, read_turns
+from .storm import Storm
+from .traffic import Branch, Ledger
+
+Json = dict[str, Any]
+
+# Keepers die by themselves even when it is calm; an agent that was cut off does not recall.
+RECALLS = 5
+
+
+@dataclass
+class Member:
+    """A session of a tree, with its tasks and messages."""
+
+    session: Json
+    tasks: list[Json]
+
+    @property
+    def id(self) -> str:
+        return self.session["id"]
+
+    def shown(self, kind: str) -> Counter[str]:
+        """How often its transcript shows an answer aside or a report, by the task that it is of."""
+        contents = [message["content"] for message in self.session["messages"]]
+        return Counter(content["taskId"] for content in contents if content["type"] == kind)
+
+
+async def check_trees(storm: Storm, client: Client) -> None:
+    """Checks every tree that was grown."""
+    ledger = storm.ledger
+    for root in ledger.roots:
+        members = await read_tree(client, root, ledger)
+        rows = await read_callbacks(client, members)
+        branches = {branch.session_id: branch for branch in ledger.branches if branch.session_id in members}
+        check_reports(members, branches, rows)
+        turns = read_turns(storm.folder / "data" / "demo", members[root].session["cwd"])
+        check_asides(members, branches, turns)
+        await check_memory(client, members, branches, rows)
+        await check_totals(client, root)
+
+
+async def read_tree(client: Client, root: str, ledger: Ledger) -> dict[str, Member]:
+    """The sessions of a tree, which are those that were acknowledged and no others; all of them are at rest."""
+    known = {root}
+    for branch in ledger.branches:
+        if branch.source in known:
+            known.add(branch.session_id)
+    tree = await client.get(f"/api/sessions/{root}/tree")
+    found = [node["id"] for node in tree["sessions"]]
+    assert sorted(found) == sorted(known), "a branch was lost or doubled"
+    members: dict[str, Member] = {}
+    for session_id in found:
+        session = await client.get(f"/api/sessions/{session_id}")
+        tasks = (await client.get(f"/api/sessions/{session_id}/tasks?limit=500"))["tasks"]
+        assert all(task["status"] in TERMINAL for task in tasks), "a queue was not drained"
+        members[session_id] = Member(session, tasks)
+    return members
+
+
+async def read_callbacks(client: Client, members: dict[str, Member]) -> list[Json]:
+    rows: dict[str, Json] = {}
+    for session_id in members:
+        page = await client.get(f"/api/sessions/{session_id}/callbacks?limit=500")
+        rows |= {row["id"]: row for row in page["callbacks"]}
+    return list(rows.values())
+
+
+def check_reports(members: dict[str, Member], branches: dict[str, Branch], rows: list[Json]) -> None:
+    """Each task of a child that reports has one report, and each report one task of the parent or, if that had ended,
+    one entry in its transcript (Q3)."""
+    due = Counter(task["id"] for one in branches.values() if one.reports for task in members[one.session_id].tasks)
+    assert Counter(row["childTaskId"] for row in rows) == due, "a report was lost, doubled or not asked for"
+    carriers = Counter(row["parentTaskId"] for row in rows if row["parentTaskId"])
+    arrived = Counter(task["id"] for one in members.values() for task in one.tasks if task["source"] == "callback")
+    assert carriers == arrived, "a report was queued twice, or not as it is written down"
+    for row in rows:
+        assert row["parentSessionId"] == branches[row["childSessionId"]].source
+        parent = members[row["parentSessionId"]]
+        carrier = next((task for task in parent.tasks if task["id"] == row["parentTaskId"]), None)
+        sent = carrier is not None and carrier["sentAttempt"] > 0
+        assert row["state"] == ("delivered" if sent else "held"), row
+        assert carrier is None or carrier["prompt"] == row["text"]
+        assert sent or parent.session["status"] == "cancelled", row
+    for member in members.values():
+        told = Counter(row["childTaskId"] for row in rows if row["parentSessionId"] == member.id)
+        assert member.shown("callback") == told, "a transcript does not show each report once"
+
+
+def check_asides(members: dict[str, Member], branches: dict[str, Branch], turns: list[Turn]) -> None:
+    """Each answer is in the transcript of the session that was asked about, once, and its agent is told it with one
+    prompt: once in each attempt (B4)."""
+    asides = [one for one in branches.values() if one.kind == "btw"]
+    for member in members.values():
+        answered = Counter(one.task_id for one in asides if one.source == member.id)
+        assert member.shown("btw") == answered, "an answer aside was lost or doubled"
+    for aside in asides:
+        about, member = members[aside.source], members[aside.session_id]
+        task = member.tasks[0]
+        entry = next(
+            message["content"]
+            for message in about.session["messages"]
+            if message["content"]["type"] == "btw" and message["content"]["taskId"] == task["id"]
+        )
+        said = [
+            message["content"]["text"]
+            for message in member.session["messages"]
+            if message["role"] == "agent" and message["content"]["type"] == "text"
+        ]
+        assert entry["text"] == said[-1] and member.session["archived"]
+        assert all(turn.aside(task["prompt"]) <= 1 for turn in turns), "one prompt tells of an aside twice"
+        told = [turn for turn in turns if any(block.startswith("Aside, ") for block in turn.blocks)]
+        told = [turn for turn in told if turn.aside(task["prompt"]) and not turn.past.count(task["prompt"])]
+        carriers = [one for one in about.tasks if any(turn.concerns(one["prompt"], one["source"]) for turn in told)]
+        assert len(carriers) <= 1, f"{task['prompt']!r} was told with {len(carriers)} prompts"
+        assert len(told) <= sum(one["attempt"] for one in carriers), f"{task['prompt']!r} was told {len(told)} times"
+
+
+async def check_memory(
+    client: Client, members: dict[str, Member], branches: dict[str, Branch], rows: list[Json]
+) -> None:
+    """A parent recalls each report and each answer aside, a fork the turn that it began after (B1)."""
+    root = next(one for one in members.values() if one.session["kind"] == "root")
+    known = await recall(client, root.id)
+    for row in rows:
+        if row["parentSessionId"] == root.id:
+            carrier = next(task for task in root.tasks if task["id"] == row["parentTaskId"])
+            count = known.count(f"Task: {row['childTaskId']}")
+            assert 1 <= count <= carrier["attempt"], f"{row['id']} is known {count} times"
+    for branch in branches.values():
+        if branch.kind == "btw" and branch.source == root.id:
+            question = members[branch.session_id].tasks[0]["prompt"]
+            assert question in known, f"{question!r} was never told"
+        elif branch.kind == "fork" and (after := members[branch.session_id].session["branchTaskId"]):
+            task = next(task for task in members[branch.source].tasks if task["id"] == after)
+            before = task["prompt"].splitlines()[2 if task["source"] == "callback" else 0]
+            assert before in await recall(client, branch.session_id), f"{branch} does not know of {before!r}"
+
+
+async def recall(client: Client, session_id: str) -> str:
+    """What the agent of a session knows of what it was told."""
+    for _ in range(RECALLS):
+        task = await client.ask(session_id, "[[recall]]")
+        if task["attempt"] == 1:
+            messages = await client.get(f"/api/sessions/{session_id}/messages")
+            return next(
+                message["content"]["text"]
+                for message in messages
+                if message["taskId"] == task["id"] and message["role"] == "agent"
+            )
+    raise AssertionError(f"{session_id} was cut off again and again")
+
+
+async def check_totals(client: Client, root: str) -> None:
+    """A tree has used as many turns as have ended in it (B5)."""
+    tree = await client.get(f"/api/sessions/{root}/tree")
+    ended = 0
+    for node in tree["sessions"]:
+        tasks = (await client.get(f"/api/sessions/{node['id']}/tasks?limit=500"))["tasks"]
+        turns = [task for task in tasks if task["endedAt"] and task["sentAttempt"]]
+        assert node["turns"] == len(turns), node
+        ended += len(turns)
+    assert tree["used"]["turns"] == (await client.get(f"/api/sessions/{root}/budget"))["used"]["turns"] == ended

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import uvloop
 
-from bench import checkpoints, crowd, delay, keeper, report, rows, start, storage, stream, trees
+from bench import checkpoints, crowd, delay, keeper, report, rows, start, storage, stream, tree_reads
 
 ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "stream": stream.run,
@@ -21,7 +21,7 @@ ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "start": start.run,
     "storage": storage.run,
     "checkpoints": checkpoints.run,
-    "trees": trees.run,
+    "trees": tree_reads.run,
 }
 
 

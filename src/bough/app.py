@@ -179,6 +179,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
             job.cancel()
         await asyncio.wait(jobs)
         await services.worktrees.close()
+        await services.branching.close()
         await services.runner.lives.close()
         await services.checkpoints.close()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +266,36 @@ async def test_overlapping_work_is_not_undone(server: Running) -> None:
     assert refused(answer, 409, "would_undo_others")["details"]["tasks"] == [short["id"]]
 
 
+async def test_work_that_was_cut_off_is_not_undone(tmp_path: Path) -> None:
+    """W4, O2: a task of another session that was cut off and waits to go on still has the files in its hands."""
+    async with serving(tmp_path, on_interrupt="hold") as server:
+        path = server.repo()
+        one, other = await opened(server, path), await opened(server, path)
+        client = server.client
+        theirs = await client.prompt(other, "[[write theirs.txt two]] [[crash]]")
+        await client.wait_task(theirs, "interrupted")
+        mine = await ask(server, one, "[[write theirs.txt one]] [[write mine.txt one]]")
+        answer = await client.http.post(f"/api/tasks/{mine['id']}/restore", json={"paths": ["theirs.txt"]})
+        error = refused(answer, 409, "would_undo_others")
+        assert (error["details"]["tasks"], error["details"]["sessions"]) == ([theirs], [other])
+        assert (path / "theirs.txt").read_text() == "one"
+        await client.post(f"/api/sessions/{other}/stop")
+
+
+async def test_work_of_a_session_that_was_removed_is_not_undone(either: Running) -> None:
+    """W4: that a session is gone does not make its work anybody's to undo."""
+    path = either.repo()
+    one, other = await opened(either, path), await opened(either, path)
+    client = either.client
+    mine = await ask(either, one, "[[write a.txt one]] [[write mine.txt one]]")
+    theirs = await ask(either, other, "[[write a.txt two]]")
+    await client.call("DELETE", f"/api/sessions/{other}?purge=true")
+    error = refused(await client.http.post(f"/api/tasks/{mine['id']}/restore", json={}), 409, "would_undo_others")
+    assert (error["details"]["tasks"], error["details"]["sessions"]) == ([theirs["id"]], [other])
+    assert "which was removed" in error["message"]
+    assert (await restored(either, mine, paths=["mine.txt"]))["removed"] == ["mine.txt"]
+
+
 async def test_a_plain_folder_has_none(server: Running) -> None:
     """W4, W1: a folder without git works as ever, and says why there is nothing to compare."""
     path = server.root / "plain"
@@ -318,6 +349,39 @@ async def test_a_slow_folder_holds_up_nothing(tmp_path: Path, monkeypatch: pytes
         await ask(server, session, "[[say hello]]")
         await ask(server, session, "[[say hello]]")
         assert len(looked) == 5
+
+
+async def test_waiting_for_others_is_no_slow_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W4: whoever has to wait until others have looked through a folder looks then; only looking has a time."""
+    patience = 0.02
+    async with serving(tmp_path, checkpoint_patience=patience) as server:
+        path = server.repo()
+        session = await opened(server, path)
+        (path / "new").write_text("new")
+        shot = await checkpoints.take(str(path))
+
+        async def at_once(_cwd: str, **_how: Any) -> Any:
+            return shot
+
+        monkeypatch.setattr(checkpoints, "take", at_once)
+        service = server.services.checkpoints
+        alone, waits = service.alone, asyncio.Event()
+
+        @asynccontextmanager
+        async def waited_for(cwd: str) -> AsyncGenerator[None]:
+            waits.set()
+            async with alone(cwd):
+                yield
+
+        monkeypatch.setattr(service, "alone", waited_for)
+        async with alone(str(path)), asyncio.timeout(30):
+            task = await server.client.prompt(session, "[[say hello]]")
+            await waits.wait()
+            await asyncio.sleep(3 * patience)
+        await server.client.wait_task(task)
+        before = (await server.client.get(f"/api/tasks/{task}"))["checkpoints"]["before"]
+        assert (before["sha"], before["note"]) == (shot.sha, None)
+        assert service.__dict__["_slow"] == {}
 
 
 async def test_a_broken_repository_holds_up_nothing(server: Running) -> None:

@@ -328,7 +328,7 @@ async def test_what_cannot_be_answered_was_never_seen(server: Running) -> None:
     body = {"repoId": repo["id"], "branch": "feature", "idempotencyKey": "once"}
     async with server.client.events() as events:
         fails(server, "idempotency", 'NEW.answer LIKE \'%"status":"ready"%\'')
-        assert (await server.client.http.post("/api/worktrees", json=body)).status_code == 500
+        refused(await server.client.http.post("/api/worktrees", json=body), 409, "constraint_other")
         assert not at(repo["path"], ".worktrees").exists()
         works(server)
         tree = await server.client.post("/api/worktrees", body)

@@ -76,12 +76,9 @@ class Approvals:
             approval = await find(change.tx, "approvals", approval_id, APPROVALS.get, Approval)
             if approval.status != "pending":
                 raise _too_late(approval)
-            decision = _chosen(approval, answer)
-            option = once(options_of(approval), KIND_OF[decision])
-            if option is None and decision != "deny":
-                raise Conflict("no_once_option", "The agent offers no way to allow this once; it can only be denied.")
+            decision, option = _chosen(approval, answer)
             by = {"kind": caller.kind, "id": caller.id}
-            decided = await conclude(change, approval, decision, by)
+            decided = await conclude(change, approval, decision, by, option=option)
             session = await rows.session(change.tx, decided.session_id)
             if decided.tool_kind == interruption.LIMIT and decision != "deny":
                 await budgets.let_go_on(change, session)
@@ -100,9 +97,18 @@ class Approvals:
         return await self._store.write_once(caller, scope, request, Approval, work)
 
 
-def once(options: list[Option], kind: str) -> Option | None:
-    """The agent's option of a kind; ids differ between agents, kinds do not."""
-    return next((option for option in options if option.kind == kind), None)
+def once(options: list[Option], decision: Decision) -> Option | None:
+    """The agent's option for a decision, for this once; ids differ between agents, kinds do not. Of several that allow
+    none is taken: they are answers to a question of another sort, and only a person can choose between them."""
+    found = [option for option in options if option.kind == KIND_OF[decision]]
+    return found[0] if len(found) == 1 or (found and decision == "deny") else None
+
+
+def why_not_once(options: list[Option]) -> str:
+    """Why there is no one option that allows this once."""
+    if any(option.kind == KIND_OF["allow"] for option in options):
+        return "the agent offers several ways to allow this; choose one of them"
+    return "the agent offers no way to allow this once; it can only be denied"
 
 
 async def conclude(
@@ -111,11 +117,13 @@ async def conclude(
     decision: Decision,
     by: dict[str, Any],
     *,
+    option: Option | None = None,
     status: ApprovalStatus | None = None,
     reason: str | None = None,
 ) -> Approval:
-    """Writes the answer to an open question down, with all that it means; its agent hears of it after commit."""
-    option = once(options_of(approval), KIND_OF[decision])
+    """Writes the answer to an open question down, with all that it means; its agent hears of it after commit. `option`
+    is the agent's that was chosen, if one was."""
+    option = option or once(options_of(approval), decision)
     decided = await change.tx.one(
         APPROVALS.decide,
         Approval,
@@ -158,9 +166,8 @@ async def _answer_alike(change: Change, approval: Approval, by: dict[str, Any]) 
     """*Always* answers what is asked at this moment too, as far as it reaches."""
     for other in await change.tx.all(APPROVALS.alike, Approval, key=approval.key):
         session = await rows.session(change.tx, other.session_id)
-        use = await judging.use_of(change.tx, session, judging.folded(other.tool_call))
-        verdict = await judging.judge(change.tx, session, use)
-        if verdict.effect == "allow" and verdict.by == "choice" and once(options_of(other), "allow_once"):
+        verdict = await judging.judge(change.tx, session, await judging.use_again(change.tx, session, other))
+        if verdict.effect == "allow" and verdict.by == "choice" and once(options_of(other), "allow"):
             await conclude(change, other, "allow", by, reason=verdict.reason)
 
 
@@ -168,13 +175,15 @@ def options_of(approval: Approval) -> list[Option]:
     return msgspec.json.decode(approval.options, type=list[Option])
 
 
-def _chosen(approval: Approval, answer: AnswerBody) -> Decision:
-    """What was decided. The agent itself is only ever told once; what is said to be always is remembered by us (P3)."""
+def _chosen(approval: Approval, answer: AnswerBody) -> tuple[Decision, Option | None]:
+    """What was decided, and which option of the agent's says so: the one that was chosen if it is for this once. The
+    agent itself is only ever told once; what is said to be always is remembered by us (P3)."""
     decision = answer.decision
+    options = options_of(approval)
+    chosen = None
     if (decision is None) == (answer.option_id is None):
         raise Invalid("bad_answer", "Answer with either optionId or decision.")
     if decision is None:
-        options = options_of(approval)
         chosen = next((option for option in options if option.option_id == answer.option_id), None)
         if chosen is None:
             offered = ", ".join(option.option_id for option in options)
@@ -184,7 +193,11 @@ def _chosen(approval: Approval, answer: AnswerBody) -> Decision:
         raise Invalid("bad_answer", "scope says how far allow_always reaches; any other decision is for this once.")
     if decision == "allow_always" and approval.tool_kind == SWITCH:
         raise Conflict("never_always", "A change of the agent's mode is asked about every time; allow it once.")
-    return decision
+    if chosen is None or chosen.kind not in ("allow_once", "reject_once"):
+        chosen = once(options, decision)
+    if chosen is None and decision != "deny":
+        raise Conflict("no_once_option", f"It cannot simply be allowed: {why_not_once(options)}.")
+    return decision, chosen
 
 
 def _decision_of(option: Option) -> Decision:

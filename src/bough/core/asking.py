@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bough.core import rows, tool_use
-from bough.core.approvals import KIND_OF, Question, once
+from bough.core.approvals import Question, once
 from bough.core.deadlines import deadline
 from bough.core.policy import Verdict
 from bough.core.rows import APPROVALS, Decided
@@ -63,7 +63,7 @@ async def ask(
 def _decided(question: Question, verdict: Verdict) -> Decided | None:
     if verdict.effect == "ask":
         return None
-    option = once(question.options, KIND_OF[verdict.effect])
+    option = once(question.options, "allow" if verdict.effect == "allow" else "deny")
     status = "allowed" if verdict.effect == "allow" else "denied"
     by = {"kind": "policy", "id": verdict.id}
     return Decided(status, verdict.effect, option.option_id if option else None, by)

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -14,14 +17,15 @@ from bough.core import checkpoints
 from bough.core.checkpoints import Checkpoints
 from bough.core.repos import REPOS
 from bough.core.store import Store
-from bough.core.worktree_rows import NewWorktree
+from bough.core.worktree_rows import NewWorktree, Start
 from bough.core.worktrees import Worktrees
 from bough.errors import Conflict, Invalid
-from bough.git import recovery
 from bough.git.snapshot import TooMuch
 from bough.model.ids import new_id
 from bough.model.repo import Repo
 from bough.model.session import Caller, Session
+
+T = TypeVar("T")
 
 SCOPE = "sessions.branch.worktree"
 # What of a title becomes part of a branch's name.
@@ -35,11 +39,15 @@ class Place(msgspec.Struct):
     cwd: str
 
 
-class Start(msgspec.Struct, frozen=True):
-    """The files of a moment as a commit, and the commit that they were on top of."""
+class Room(msgspec.Struct, frozen=True):
+    """The worktree that is wanted for a branch: its git branch, named after `title` if it is not said, where, after
+    which task, and whether what git ignores comes along."""
 
-    sha: str
-    head: str
+    title: str
+    branch: str | None = None
+    path: str | None = None
+    task_id: str | None = None
+    ignored: bool = False
 
 
 class BranchPlaces:
@@ -49,31 +57,47 @@ class BranchPlaces:
         self._store = store
         self._worktrees = worktrees
         self._files = files
+        self._turns: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
+        self._making: set[asyncio.Task[Any]] = set()
+
+    async def through(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs what makes room and fills it to its end, also if nobody waits for it any more."""
+        job = asyncio.create_task(work)
+        self._making.add(job)
+        job.add_done_callback(self._making.discard)
+        return await asyncio.shield(job)
+
+    async def close(self) -> None:
+        """Waits for all that is being made."""
+        if self._making:
+            await asyncio.wait(self._making)
+
+    @contextlib.asynccontextmanager
+    async def turn(self, caller: Caller, source: Session) -> AsyncGenerator[None]:
+        """One at a time with the same key: the next finds what came of it, and nothing is taken away under it."""
+        if caller.idempotency_key is None:
+            yield
+            return
+        lock = self._turns.setdefault(_whose(caller, source), asyncio.Lock())
+        async with lock:
+            yield
 
     @contextlib.asynccontextmanager
     async def made(
-        self,
-        caller: Caller,
-        source: Session,
-        branch: str | None,
-        path: str | None,
-        title: str,
-        task_id: str | None,
-        start: Start | None = None,
+        self, caller: Caller, source: Session, room: Room, start: Start | None = None
     ) -> AsyncGenerator[Place]:
         """A worktree with the files that the session has now, had after a task, or those of `start`; taken away again
-        if the branch comes to nothing."""
+        if the branch comes to nothing. One that this key has made before is taken up as it is."""
         repo = await self._repo(source)
-        start = start or await self._state(source, task_id)
-        name = branch or f"{_slug(title)}-{new_id()[-8:]}"
-        worktree = await self._worktrees.create(caller, NewWorktree(repo.id, name, path, start.head), SCOPE)
+        start = start or await self._state(source, room)
+        start = msgspec.structs.replace(start, asked=(room.branch, room.path, room.task_id, room.ignored))
+        name = room.branch or f"{_slug(room.title)}-{_suffix(caller, source)}"
+        scope = f"{SCOPE}:{source.id}"
+        worktree, new = await self._worktrees.begin(caller, NewWorktree(repo.id, name, room.path), scope, start)
         try:
-            await recovery.restore(worktree.path, start.sha)
             yield Place(worktree.id, worktree.path)
         except BaseException:
-            # What is in it is a copy of what is elsewhere.
-            await self._worktrees.remove(worktree.id, force=True, branch="delete" if worktree.branch_made else "keep")
-            await self._store.forget_answer(caller, SCOPE)
+            await asyncio.shield(self._worktrees.withdraw(caller, scope, worktree, new=new))
             raise
 
     @contextlib.asynccontextmanager
@@ -84,11 +108,9 @@ class BranchPlaces:
         # One key would stand for several worktrees.
         caller = msgspec.structs.replace(caller, idempotency_key=None)
         await self._repo(source)
-        start = await self._state(source, None)
+        start = await self._state(source, Room(""))
         async with contextlib.AsyncExitStack() as stack:
-            making = [
-                stack.enter_async_context(self.made(caller, source, None, None, title, None, start)) for title in titles
-            ]
+            making = [stack.enter_async_context(self.made(caller, source, Room(one), start)) for one in titles]
             places: list[Place] = []
             # All are waited for before any is taken away again.
             for one in await asyncio.gather(*making, return_exceptions=True):
@@ -104,8 +126,8 @@ class BranchPlaces:
             raise Invalid("not_a_repository", f"{repo.path} is no git repository: a worktree cannot be made of it.")
         return repo
 
-    async def _state(self, source: Session, task_id: str | None) -> Start:
-        if task_id is not None:
+    async def _state(self, source: Session, room: Room) -> Start:
+        if (task_id := room.task_id) is not None:
             moment = await self._store.read(lambda tx: checkpoints.moments(tx, task_id))
             kept = moment.after
             if kept is None or kept.sha is None or kept.head is None:
@@ -113,12 +135,29 @@ class BranchPlaces:
                 raise Conflict("no_checkpoint", f"The files after task {task_id} are not kept: {why}.")
             return Start(kept.sha, kept.head)
         try:
-            shot = await self._files.snapshot(source.cwd)
+            shot = await self._files.snapshot(source.cwd, ignored=room.ignored)
         except TooMuch as error:
-            raise Conflict("no_checkpoint", f"The files at {source.cwd} cannot be copied: {error}") from error
+            told = f"The files at {source.cwd} cannot be copied: {error}"
+            if room.ignored:
+                told += (
+                    " Ignored ones were counted: leave out `ignored`, or have some copied by the repository's setup."
+                )
+            raise Conflict("no_checkpoint", told) from error
         if shot.head is None:
             raise Conflict("no_commit", f"{source.cwd} has no commit yet, which a worktree needs. Make one first.")
         return Start(shot.sha, shot.head)
+
+
+def _whose(caller: Caller, source: Session) -> tuple[str, str, str]:
+    """Keys are their callers' own, and about one session."""
+    return f"{caller.kind}:{caller.id or ''}", source.id, caller.idempotency_key or ""
+
+
+def _suffix(caller: Caller, source: Session) -> str:
+    """What makes a name one of its own; the same when the same is asked for again."""
+    if caller.idempotency_key is None:
+        return new_id()[-8:]
+    return hashlib.sha256("\0".join(_whose(caller, source)).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def _slug(title: str) -> str:

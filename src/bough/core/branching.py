@@ -11,10 +11,10 @@ import structlog
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.finding import startable
 from bough.core import rows
-from bough.core.branch_places import BranchPlaces, Place
+from bough.core.branch_places import BranchPlaces, Place, Room
 from bough.core.callbacks import TREES
 from bough.core.env import checked_env
-from bough.core.lookup import find_id
+from bough.core.lookup import find_id, whole_id
 from bough.core.queueing import checked_prompt, enqueue
 from bough.core.rows import SESSIONS
 from bough.core.sessions import check_choice, check_texts
@@ -37,10 +37,11 @@ SCOPE = "sessions.branch"
 
 
 class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A worktree to be made for a branch: its git branch, and where."""
+    """A worktree to be made for a branch: its git branch, where, and whether files that git ignores come along."""
 
-    branch: str
+    branch: str | None = None
     path: str | None = None
+    ignored: bool = False
 
 
 class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -112,21 +113,36 @@ class Branching:
         source = await self._store.read(lambda tx: rows.session(tx, session_id))
         if wanted.agent is not None:
             startable(self._catalog.get(wanted.agent), self._settings.data_path)
+        if (task_id := wanted.task_id) is not None:
+            whole = await self._store.read(lambda tx: whole_id(tx, "tasks", task_id))
+            wanted = msgspec.structs.replace(wanted, task_id=whole)
         request = [kind, msgspec.structs.replace(wanted, idempotency_key=None)]
         if wanted.worktree == "same":
             return await self._write(
                 caller, source, wanted, kind, prompt, Place(source.worktree_id, source.cwd), request
             )
-        kept = await self._store.kept(caller, f"{SCOPE}:{source.id}", request, Branched)
-        if kept is not None:
-            return kept
-        # What would be refused afterwards is refused before anything is made.
-        await self._store.write(lambda change: self._admissible(change, caller, session_id, wanted, kind))
-        asked = wanted.worktree
-        branch, path = (None, None) if isinstance(asked, str) else (asked.branch, asked.path)
-        title = wanted.title or wanted.prompt or source.title
-        async with self._places.made(caller, source, branch, path, title[:80], wanted.task_id) as place:
-            return await self._write(caller, source, wanted, kind, prompt, place, request)
+        # Whoever stops waiting does not stop it half-way.
+        return await self._places.through(self._apart(caller, source, wanted, kind, prompt, request))
+
+    async def _apart(
+        self, caller: Caller, source: Session, wanted: Branch, kind: BranchKind, prompt: str | None, request: Any
+    ) -> Branched:
+        """Makes a branch in a worktree of its own."""
+        async with self._places.turn(caller, source):
+            kept = await self._store.kept(caller, f"{SCOPE}:{source.id}", request, Branched)
+            if kept is not None:
+                return kept
+            # What would be refused afterwards is refused before anything is made.
+            await self._store.write(lambda change: self._admissible(change, caller, source.id, wanted, kind))
+            asked = NewWorktree() if isinstance(wanted.worktree, str) else wanted.worktree
+            title = (wanted.title or wanted.prompt or source.title)[:80]
+            room = Room(title, asked.branch, asked.path, wanted.task_id, asked.ignored)
+            async with self._places.made(caller, source, room) as place:
+                return await self._write(caller, source, wanted, kind, prompt, place, request)
+
+    async def close(self) -> None:
+        """Waits for branches that are being made."""
+        await self._places.close()
 
     async def _write(
         self,
@@ -196,6 +212,8 @@ class Branching:
             raise Invalid("empty_prompt", "Say what the new session should do: `prompt` is missing.")
         if wanted.task_id is not None and kind != "fork":
             raise Invalid("bad_branch", "Only a fork begins at a task (taskId).")
+        if wanted.task_id is not None and isinstance(wanted.worktree, NewWorktree) and wanted.worktree.ignored:
+            raise Invalid("bad_branch", "Checkpoints hold no ignored files: leave out `taskId`, or `ignored`.")
         if kind == "btw" and (wanted.permission_mode not in (None, "plan") or wanted.worktree != "same"):
             raise Invalid("bad_branch", "A question aside reads only (plan), and where the session works.")
 

@@ -136,9 +136,11 @@ class Checkpoints:
         async with self._locks.setdefault(cwd, asyncio.Lock()):
             yield
 
-    async def snapshot(self, cwd: str) -> Snapshot:
-        """The files as they are now, kept by nothing."""
+    async def snapshot(self, cwd: str, *, ignored: bool = False) -> Snapshot:
+        """The files as they are now, kept by nothing; those that git ignores too if they are wanted."""
         async with self.alone(cwd):
+            if ignored:
+                return await take(cwd, ignored=True, limits=self._limits)
             return await self._look(cwd)
 
     # Reading
@@ -182,11 +184,13 @@ class Checkpoints:
             return Taken(await state(cwd))
         made = _unmade(session, task.id, moment)
         made.note = TOO_SLOW.format(patience=patience)
+        if self._is_slow(cwd):
+            return Taken(await state(cwd), made)
         try:
-            # Waiting for others who look says nothing about the folder.
+            # Waiting for others who look says nothing about the folder, but what they found does.
             async with self.alone(cwd):
-                if time.monotonic() < self._slow.get(cwd, 0.0):
-                    return Taken(await state(cwd), made)
+                if self._is_slow(cwd):
+                    return Taken(None, made)
                 async with asyncio.timeout(patience):
                     shot = await self._look(cwd)
         except TimeoutError:
@@ -205,6 +209,9 @@ class Checkpoints:
             fill(made, shot)
             return Taken(GitState(shot.branch, shot.head, shot.dirty), made)
         return Taken(await state(cwd), made)
+
+    def _is_slow(self, cwd: str) -> bool:
+        return time.monotonic() < self._slow.get(cwd, 0.0)
 
     async def _look(self, cwd: str) -> Snapshot:
         return await take(cwd, limits=self._limits, memory=self._memories.setdefault(cwd, Memory()))

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 
 import structlog
 
 from bough.core import judging, rows
-from bough.core.approvals import SWITCH, conclude, once, options_of
+from bough.core.approvals import SWITCH, conclude, once, options_of, why_not_once
 from bough.core.asking import tell
 from bough.core.deadlines import deadline
 from bough.core.rows import APPROVALS
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
-from bough.errors import BoughError
+from bough.errors import Busy
 from bough.model.approval import Approval, Decision
 from bough.model.session import Session
 from bough.model.times import now, seconds_until
@@ -45,8 +46,9 @@ class Expiry:
                 woken.clear()
                 try:
                     pause = await self.look()
-                except BoughError as error:
-                    log.warning("expiry_failed", error=error.message)
+                except Exception as error:
+                    # Whatever it is, other questions have their times too.
+                    log.warning("expiry_failed", error=str(error) or repr(error))
                     pause = RETRY_PAUSE
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(pause):
@@ -56,25 +58,37 @@ class Expiry:
 
     async def look(self) -> float:
         """Answers all that is due; gives back how long nothing more will be."""
-
-        async def work(change: Change) -> list[Approval]:
-            due = await change.tx.all(APPROVALS.due, Approval, now=change.now, limit=BATCH)
-            return [await expire(change, approval) for approval in due]
-
-        if await self._store.read(_due):
-            for approval in await self._store.write(work):
-                log.info("approval_expired", approval=approval.id, decision=approval.decision)
+        soonest = 0.0
+        for one in await self._store.read(_due):
+            try:
+                decided = await self._store.write(partial(_expire_due, approval_id=one.id))
+            except Busy:
+                raise
+            except Exception:
+                # One that cannot be answered keeps none of the others waiting.
+                log.exception("approval_not_expired", approval=one.id)
+                soonest = RETRY_PAUSE
+            else:
+                if decided is not None:
+                    log.info("approval_expired", approval=decided.id, decision=decided.decision)
         following = await self._store.read(_next)
-        return LONGEST_SLEEP if following is None else min(max(seconds_until(following), 0.0), LONGEST_SLEEP)
+        return LONGEST_SLEEP if following is None else min(max(seconds_until(following), soonest), LONGEST_SLEEP)
 
 
 async def _next(tx: Tx) -> str | None:
     return await tx.value(APPROVALS.next_expiry)
 
 
-async def _due(tx: Tx) -> bool:
-    following = await _next(tx)
-    return following is not None and following <= now()
+async def _due(tx: Tx) -> list[Approval]:
+    return await tx.all(APPROVALS.due, Approval, now=now(), limit=BATCH)
+
+
+async def _expire_due(change: Change, approval_id: str) -> Approval | None:
+    """Answers a question, unless somebody did in the meantime, or its time is another one now."""
+    approval = await change.tx.one(APPROVALS.get, Approval, id=approval_id)
+    if approval is None or approval.status != "pending" or not approval.expires_at or approval.expires_at > change.now:
+        return None
+    return await expire(change, approval)
 
 
 async def reschedule(change: Change, session: Session, settings: Settings) -> None:
@@ -100,14 +114,13 @@ async def expire(change: Change, approval: Approval) -> Approval:
     decision: Decision = "deny"
     why = "Nobody answered in time, and the session is set to deny then."
     if approval.on_expiry == "allow":
-        use = await judging.use_of(change.tx, session, judging.folded(approval.tool_call))
-        verdict = await judging.judge(change.tx, session, use)
+        verdict = await judging.judge(change.tx, session, await judging.use_again(change.tx, session, approval))
         if approval.tool_kind == SWITCH:
             why = "Nobody answered in time, and a change of the agent's mode is for people to allow."
         elif verdict.effect == "deny":
             why = f"Nobody answered in time. {verdict.reason}"
-        elif once(options_of(approval), "allow_once") is None:
-            why = "Nobody answered in time, and the agent offers no way to allow this once."
+        elif once(options_of(approval), "allow") is None:
+            why = f"Nobody answered in time, and {why_not_once(options_of(approval))}."
         else:
             decision, why = "allow", "Nobody answered in time, and the session is set to allow then."
     by = {"kind": "policy", "id": None}

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.core import policy, rows, tool_use
+from bough.core import judging, policy, rows, tool_use
 from bough.core.choices import reaching
 from bough.core.paths import LONGEST_PATH
 from bough.core.rules import RULES
@@ -79,7 +79,8 @@ class Explanations:
             rules = await tx.all(RULES.all, Rule)
             choices = await reaching(tx, use.agent, use.cwd, session.id if session else None)
             use = _remembered(use, choices)
-            verdict = policy.decide(mode, use, rules, choices)
+            verdict = judging.aside(session, use) if session is not None else None
+            verdict = verdict or policy.decide(mode, use, rules, choices)
             return Explanation(
                 effect=verdict.effect,
                 by=verdict.by,
@@ -108,7 +109,7 @@ class Explanations:
         mode = asked.permission_mode or (session.permission_mode if session else default_mode(agent))
         kind = asked.kind or _kind(asked)
         args = {"command": asked.command, "paths": asked.paths}
-        body = {"kind": kind, "tool": asked.tool, "title": asked.command, "args": args}
+        body = {"kind": kind, "name": asked.tool, "title": asked.command, "args": args}
         use = tool_use.read(agent, os.path.expanduser(cwd), body)
         # An MCP server is known by what an agent's program says; a person says it plainly.
         return mode, msgspec.structs.replace(use, kind=kind, name=asked.tool or use.name, server=asked.server)

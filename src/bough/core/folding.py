@@ -192,8 +192,7 @@ class Fold:
         """
         call_id = str(update.get("toolCallId", ""))
         entry = self._tools.get(call_id)
-        again = update.get("sessionUpdate") != "tool_call_update" and update.get("status") not in ENDED_TOOL
-        if entry is None or (again and entry.body["result"].get("status") in ENDED_TOOL):
+        if entry is None or (entry.body["result"].get("status") in ENDED_TOOL and not _is_last_word(update)):
             self.close_text()
             entry = self._tools[call_id] = Entry("tool", "system")
             self.tool_count += 1
@@ -245,22 +244,17 @@ class Fold:
                 self._touch(entry)
 
 
+def _is_last_word(update: dict[str, Any]) -> bool:
+    """Whether this is about a call that is over, and not the beginning of another one."""
+    kind = update.get("sessionUpdate")
+    return kind == "tool_call_update" or (kind == "tool_call" and update.get("status") in ENDED_TOOL)
+
+
 def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
     meta = _object(update.get("_meta"))
-    name = update.get("name") or _object(meta.get("claudeCode")).get("toolName")
-    for field in ("title", "kind"):
-        if isinstance(update.get(field), str):
-            # What a call was called first, before the agent had better words for it, may say whose tool it is.
-            if field == "title" and body.get(field, update[field]) != update[field]:
-                body.setdefault("firstTitle", body[field])
-            body[field] = update[field]
+    _merge_names(body, update, meta)
     if update.get("locations") is not None:
         body["locations"] = update["locations"]
-    if isinstance(name, str) and name:
-        # The name of its own that the agent's program gives a tool is kept apart from words for people.
-        body["tool"] = body["name"] = name
-    elif not body["tool"]:
-        body["tool"] = body.get("kind") or body.get("title") or "tool"
     if update.get("rawInput") is not None:
         given = update["rawInput"]
         body["args"] = given if isinstance(given, dict) else {"input": given}
@@ -276,6 +270,21 @@ def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
     _merge_terminal(result, meta)
     if meta:
         body["meta"] = {**body.get("meta", {}), **meta}
+
+
+def _merge_names(body: dict[str, Any], update: dict[str, Any], meta: dict[str, Any]) -> None:
+    name = update.get("name") or _object(meta.get("claudeCode")).get("toolName")
+    for field in ("title", "kind"):
+        if isinstance(update.get(field), str):
+            # What a call was called first, before the agent had better words for it, may say whose tool it is.
+            if field == "title" and body.get(field, update[field]) != update[field]:
+                body.setdefault("firstTitle", body[field])
+            body[field] = update[field]
+    if isinstance(name, str) and name:
+        # The name of its own that the agent's program gives a tool is kept apart from words for people.
+        body["tool"] = body["name"] = name
+    elif not body["tool"]:
+        body["tool"] = body.get("kind") or body.get("title") or "tool"
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from bough.core import policy, tool_use
 from bough.core.folding import Fold
 from bough.core.mcp_servers import MCP
 from bough.core.policy import Verdict
+from bough.model.approval import Approval
 from bough.model.repo import McpServer
 from bough.model.rule import Choice, Rule
 from bough.model.session import Session
@@ -22,24 +23,36 @@ RULES = queries.load("rules")
 CHOICES = queries.load("choices")
 
 
-async def use_of(tx: Tx, session: Session, body: dict[str, Any]) -> ToolUse:
-    """What a session's agent wants to do, from a tool call as it is folded."""
+async def servers_of(tx: Tx, session: Session) -> list[str]:
+    """The names of the MCP servers that a session was given."""
     ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
-    servers = await tx.all(MCP.some, McpServer, ids=ids)
-    return tool_use.read(session.agent, session.cwd, body, [server.name for server in servers])
+    return [server.name for server in await tx.all(MCP.some, McpServer, ids=ids)]
 
 
-def folded(tool_call: msgspec.Raw) -> dict[str, Any]:
-    """A stored tool call as it is folded."""
-    return Fold().tool(msgspec.json.decode(tool_call)).body
+async def use_again(tx: Tx, session: Session, approval: Approval) -> ToolUse:
+    """What a question that is written down was about."""
+    told: dict[str, Any] = msgspec.json.decode(approval.tool_call)
+    body = Fold().tool(told).body
+    if "firstTitle" in told:
+        body["firstTitle"] = told["firstTitle"]
+    use = tool_use.read(session.agent, session.cwd, body, await servers_of(tx, session))
+    # Which names of tools change its mode, the agent's entry said then.
+    return msgspec.structs.replace(use, kind="switch_mode") if approval.tool_kind == "switch_mode" else use
 
 
 async def judge(tx: Tx, session: Session, use: ToolUse) -> Verdict:
     """What becomes of a use in a session now."""
-    if session.kind == "btw" and use.kind == "switch_mode":
-        return Verdict("deny", "mode", None, "A question aside reads only: it does not leave mode plan.")
+    if (verdict := aside(session, use)) is not None:
+        return verdict
     rules = await tx.all(RULES.all, Rule)
     choices = await tx.all(
         CHOICES.matching, Choice, key=use.key, agent=use.agent, session_id=session.id, cwd=session.cwd
     )
     return policy.decide(session.permission_mode, use, rules, choices)
+
+
+def aside(session: Session, use: ToolUse) -> Verdict | None:
+    """What holds for questions aside, before anything that rules and choices say."""
+    if session.kind == "btw" and use.kind == "switch_mode":
+        return Verdict("deny", "mode", None, "A question aside reads only: it does not leave mode plan.")
+    return None

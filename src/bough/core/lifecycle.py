@@ -99,16 +99,18 @@ async def end(change: Change, session: Session, status: Status, why: str, text: 
     return ended
 
 
-async def cancel_queue(change: Change, session: Session, why: str) -> list[Task]:
+async def cancel_queue(change: Change, session: Session, why: str) -> None:
     """Cancels every prompt that still waits; it stays readable where it would have stood."""
     tasks = await change.tx.all(TASKS.cancel_queued, Task, session_id=session.id, stop_reason=why, now=change.now)
-    for task in tasks:
-        # A turn that was cut off may have cost something before.
-        task = await rows.update_task(change, task.id, cost=grown_cost(session, task))
+    for waiting in tasks:
+        # One that was cut off may have cost something before.
+        cost = grown_cost(session, waiting)
+        task = await rows.update_task(change, waiting.id, cost=cost) if cost is not None else waiting
+        if cost is None:
+            change.task("task.patched", task)
         await rows.enter_transcript(change, task)
         await withdraw_approvals(change, task.id)
         await reports.ended(change, task)
-    return tasks
 
 
 async def withdraw_approvals(change: Change, task_id: str) -> None:

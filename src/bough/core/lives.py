@@ -18,7 +18,7 @@ from bough.agents.catalog.entry import Entry, Mode
 from bough.agents.catalog.start import prepare
 from bough.agents.launcher import Launcher
 from bough.agents.outlast import outlast
-from bough.core import mcp_servers, modes, trust
+from bough.core import mcp_servers, modes, rows, trust
 from bough.core.hub import Hub
 from bough.core.live import Desk, Live, Opened
 from bough.core.past import SessionPast
@@ -95,6 +95,21 @@ class Lives:
         live.want(mode)
         live.busy = True
         return live
+
+    async def wanted_anew(self, live: Live) -> Session | None:
+        """The session of an agent as it is now, whose settings it is to have; nothing if the agent was started with
+        what has changed since, and must be started anew for it."""
+
+        async def work(tx: Tx) -> tuple[Session, Mode, str]:
+            session = await rows.session(tx, live.session_id)
+            _, mode, made_of = await _wanted(tx, live.entry, session)
+            return session, mode, made_of
+
+        session, mode, made_of = await self._store.read(work)
+        if made_of != live.made_of:
+            return None
+        live.want(mode)
+        return session
 
     async def _wake(
         self, session: Session, entry: Entry, private: Private, mode: Mode, made_of: str, desk: Desk

@@ -21,6 +21,8 @@ PROTECTED_FOLDERS = frozenset({".git", ".claude", ".codex", ".copilot", ".gemini
 PROTECTED_FILES = frozenset({"opencode.json", "opencode.jsonc", ".mcp.json"})
 # Kinds that work on files: one that does not say on which may be what a rule about paths is about.
 OF_FILES = frozenset({"read", "search", "edit", "delete", "move"})
+# Kinds that do to all that is in a folder what they do to it.
+TAKES_ALONG = frozenset({"delete", "move"})
 # Agents that keep to a sandbox also in the mode that asks nobody: what they ask then is to leave it.
 SANDBOXED = frozenset({"codex"})
 REACH = {"session": "in this session", "worktree": "in this folder", "everywhere": "everywhere"}
@@ -63,7 +65,8 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
     if rule is not None:
         reason = f"{_named(rule)} has a person asked."
         if not sure:
-            unsaid = "command" if rule.command is not None else "files"
+            of_server = use.unsure_server and (rule.kind == "mcp" or "/" in (rule.tool or ""))
+            unsaid = "server" if of_server else "command" if rule.command is not None else "files"
             reason = f"{_named(rule)} may be about this: the agent does not say which {unsaid} it means."
         return Verdict("ask", "rule", rule.id, reason)
     return _by_mode(mode, use)
@@ -79,23 +82,26 @@ def short(id: str) -> str:
 
 def _first(rules: Sequence[Rule], use: ToolUse) -> tuple[Rule | None, bool]:
     """The first rule that matches, and whether it surely does. One that asks or denies about commands or paths that
-    the agent does not tell is taken to ask."""
+    the agent does not tell is taken to ask, unless what would count without it surely denies."""
+    unsure = None
     for rule in rules:
         matched = matches(rule, use)
-        if matched is not False:
-            return rule, matched is True
-    return None, True
+        if matched is True and (unsure is None or rule.effect == "deny"):
+            return rule, True
+        if matched is True:
+            break
+        if matched is None:
+            unsure = unsure or rule
+    return unsure, unsure is None
 
 
 def matches(rule: Rule, use: ToolUse) -> bool | None:
     """Whether a rule is about a use; None if that cannot be known. What would allow must match in every part."""
     if rule.agent is not None and rule.agent != use.agent:
         return False
-    if rule.kind is not None and rule.kind != use.kind:
-        return False
-    if rule.tool is not None and not _tool(rule.tool, use, allows=rule.effect == "allow"):
-        return False
     found = [
+        _kind(rule, use) if rule.kind is not None else True,
+        _tool(rule, use) if rule.tool is not None else True,
         _command(rule, use) if rule.command is not None else True,
         _path(rule, use) if rule.path is not None else True,
     ]
@@ -104,30 +110,48 @@ def matches(rule: Rule, use: ToolUse) -> bool | None:
     return None if None in found else True
 
 
-def _tool(pattern: str, use: ToolUse, *, allows: bool) -> bool:
+def _kind(rule: Rule, use: ToolUse) -> bool | None:
+    if rule.kind == "mcp" and use.unsure_server and rule.effect != "allow":
+        return None
+    return rule.kind == use.kind
+
+
+def _tool(rule: Rule, use: ToolUse) -> bool | None:
     """Tools of MCP servers are called SERVER/TOOL: nobody is tricked by a server whose tool is named like another."""
+    pattern, allows = rule.tool or "", rule.effect == "allow"
     if use.server is not None and globs.matches(pattern, f"{use.server}/{use.name}"):
         return True
-    return (use.server is None or not allows) and globs.matches(pattern, use.name)
+    if (use.server is None or not allows) and globs.matches(pattern, use.name):
+        return True
+    return None if use.unsure_server and "/" in pattern and not allows else False
 
 
 def _command(rule: Rule, use: ToolUse) -> bool | None:
+    """What allows is about commands that are run: any other tool may have an argument that looks like one."""
     pattern = rule.command or ""
-    if use.command is None:
-        return None if use.kind == "execute" and rule.effect != "allow" else False
     if rule.effect == "allow":
-        return patterns.command_allowed(pattern, use.command)
+        runs = use.kind == "execute" and use.command is not None
+        return runs and patterns.command_allowed(pattern, use.command or "")
+    if use.command is None:
+        return None if use.kind == "execute" else False
     return patterns.command_touched(pattern, use.command)
 
 
 def _path(rule: Rule, use: ToolUse) -> bool | None:
-    """What allows must cover every path, as it really is; what asks or denies meets any, also as it was named."""
+    """What allows is about tools that work on files, and must cover every path, as it really is; what asks or denies
+    meets any, also as it was named, and what is deleted or moved along with a folder."""
     pattern = rule.path or ""
     if rule.effect == "allow":
-        return bool(use.paths) and all(patterns.path_matches(pattern, path, use.cwd) for path in use.paths)
-    if not use.paths:
-        return None if use.kind in OF_FILES else False
-    return any(patterns.path_matches(pattern, path, use.cwd) for path in (*use.paths, *use.named))
+        named = use.kind in OF_FILES and bool(use.paths)
+        return named and all(patterns.path_matches(pattern, path, use.cwd) for path in use.paths)
+    named = (*use.paths, *use.named)
+    if any(patterns.path_matches(pattern, path, use.cwd) for path in named):
+        return True
+    if use.kind in TAKES_ALONG and any(
+        patterns.path_holds(pattern, path, use.cwd, folder=path in use.folders) for path in named
+    ):
+        return True
+    return None if use.many or (use.kind in OF_FILES and not use.paths) else False
 
 
 def _named(rule: Rule) -> str:

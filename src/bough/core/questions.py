@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from bough.core import asking, judging, modes, rows
-from bough.core.approvals import Question, once
+from bough.core import asking, judging, modes, rows, tool_use
+from bough.core.approvals import Question, once, why_not_once
 from bough.core.asking import Asked
 from bough.core.live import Live
 from bough.core.lives import Lives
 from bough.core.policy import Verdict
 from bough.core.rows import APPROVALS, TASKS
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
-from bough.errors import BoughError, Busy
+from bough.errors import AgentFailed, BoughError, Busy
 from bough.model.approval import Approval
 from bough.model.message import notice
 from bough.model.session import Session
@@ -39,7 +39,6 @@ class Judged(msgspec.Struct):
 
     session: Session
     task: Task
-    asked: Asked
     verdict: Verdict
 
 
@@ -57,6 +56,7 @@ class Questions:
         self._store = store
         self._settings = settings
         self._lives = lives
+        self._ends: set[asyncio.Task[None]] = set()
 
     async def ask(self, live: Live, question: Question) -> None:
         """An agent asks; when this returns, the question is answered, or stored with the number of its line.
@@ -65,21 +65,22 @@ class Questions:
         asked again. All else is a row first, so that its answer finds the agent after a restart too.
         """
         entry = live.recorder.tool(question.tool_call)
-        found = await _patiently(lambda: self._store.read(lambda tx: _judged(tx, live, question, entry.body, None)))
+        asked = await self._read(live, question, entry.body)
+        found = await _patiently(lambda: self._store.read(lambda tx: _judged(tx, live, asked)))
         if found is not None:
             live.recorder.permit(entry, _told(found.verdict))
-            if found.verdict.effect == "allow":
-                await live.allow(question)
+            option = once(question.options, "allow")
+            if found.verdict.effect == "allow" and option is not None:
+                await live.allow(question, option)
                 return
-        body = entry.body
 
         async def work(change: Change) -> Settled | None:
             # Rules, choices, mode and turn may have changed since.
-            judged = await _judged(change.tx, live, question, body, found.asked if found else None)
+            judged = await _judged(change.tx, live, asked)
             if judged is None:
                 return None
             session, task, verdict = judged.session, judged.task, judged.verdict
-            approval = await asking.ask(change, session, task, judged.asked, verdict, self._settings)
+            approval = await asking.ask(change, session, task, asked, verdict, self._settings)
             return Settled(approval, verdict)
 
         settled = await _patiently(lambda: live.recorder.settle(question.number, work))
@@ -92,6 +93,18 @@ class Questions:
         # Policy, or somebody, may have been quicker with the answer than we with remembering whose it is.
         await _patiently(lambda: self.answer(settled.approval.id))
 
+    async def _read(self, live: Live, question: Question, body: dict[str, Any]) -> Asked:
+        """What a question is about. Files are looked at for that, which may take its time: not in a transaction."""
+
+        async def work(tx: Tx) -> tuple[Session, list[str]]:
+            session = await rows.session(tx, live.session_id)
+            return session, await judging.servers_of(tx, session)
+
+        session, servers = await _patiently(lambda: self._store.read(work))
+        leaving = live.entry.quirks.mode_tools
+        use = await asyncio.to_thread(tool_use.read, session.agent, session.cwd, body, servers, leaving)
+        return Asked(question, use, body)
+
     async def moved(self, live: Live, mode: str) -> None:
         """An agent has changed its mode by itself: what would widen its rights is taken back (P2)."""
 
@@ -102,13 +115,31 @@ class Questions:
         if await _patiently(lambda: self._store.read(work)):
             return
         log.warning("mode_taken_back", session=live.session_id, agent=live.entry.name, mode=mode)
-        await live.recall()
         text = f"{live.entry.title} went into its mode {mode!r} by itself and was brought back: nobody had allowed it."
+        failed = None
+        try:
+            await live.recall()
+        except AgentFailed as error:
+            failed = error
+            text = (
+                f"{live.entry.title} went into its mode {mode!r} by itself, which nobody had allowed, and could not be "
+                f"brought back: it is ended. {error.message}"
+            )
 
         async def tell(change: Change) -> None:
             await rows.add_message(change, live.session_id, live.task_id, "system", notice(text))
 
         await _patiently(lambda: self._store.write(tell))
+        if failed is not None:
+            # Not by this task, which is one of those that end with the agent.
+            end = asyncio.create_task(live.rest(), name=f"end {live.session_id}")
+            self._ends.add(end)
+            end.add_done_callback(self._ended)
+
+    def _ended(self, end: asyncio.Task[None]) -> None:
+        self._ends.discard(end)
+        if not end.cancelled() and (error := end.exception()) is not None:
+            log.warning("agent_not_ended", error=str(error))
 
     async def follow(self) -> None:
         """Carries decisions to agents until cancelled."""
@@ -124,6 +155,9 @@ class Questions:
                         log.warning("answer_not_carried", approval=approval_id, error=error.message)
                         await asyncio.sleep(RETRY_PAUSE)
                         heard.put_nowait(approval_id)
+                    except Exception:
+                        # One answer that cannot be carried keeps no other agent waiting.
+                        log.exception("answer_not_carried", approval=approval_id)
         finally:
             forget()
 
@@ -139,19 +173,20 @@ class Questions:
         await live.answer(approval)
 
 
-async def _judged(tx: Tx, live: Live, question: Question, body: dict[str, Any], known: Asked | None) -> Judged | None:
+async def _judged(tx: Tx, live: Live, asked: Asked) -> Judged | None:
     """What policy says to a question; nothing if no turn of its session runs."""
     session = await rows.session(tx, live.session_id)
     open_tasks = await tx.all(TASKS.open, Task, session_id=session.id)
     task = next((one for one in open_tasks if one.status in ("running", "waiting_permission")), None)
     if task is None:
         return None
-    asked = known or Asked(question, await judging.use_of(tx, session, body), body)
     verdict = await judging.judge(tx, session, asked.use)
-    if verdict.effect == "allow" and once(question.options, "allow_once") is None:
-        reason = f"{verdict.reason} But the agent offers no way to allow it just once: it can only be denied."
-        verdict = msgspec.structs.replace(verdict, effect="ask", reason=reason)
-    return Judged(session, task, asked, verdict)
+    options = asked.question.options
+    if verdict.effect == "allow" and once(options, "allow") is None:
+        verdict = msgspec.structs.replace(
+            verdict, effect="ask", reason=f"{verdict.reason} But {why_not_once(options)}."
+        )
+    return Judged(session, task, verdict)
 
 
 def _told(verdict: Verdict) -> dict[str, Any] | None:

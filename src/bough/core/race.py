@@ -16,7 +16,7 @@ from bough.core.lookup import find
 from bough.core.queueing import checked_prompt
 from bough.core.rows import MESSAGES, SESSIONS
 from bough.core.store import Change, Store
-from bough.errors import NotFound
+from bough.errors import BoughError, NotFound
 from bough.git import checkpoints as refs
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
@@ -86,7 +86,7 @@ class Races:
 
     async def start(self, caller: Caller, session_id: str, new: NewRace) -> RaceBegun:
         """Makes all branches at once, or none; whoever stops waiting does not stop it half-way."""
-        return await asyncio.shield(asyncio.create_task(self._start(caller, session_id, new)))
+        return await self._places.through(self._start(caller, session_id, new))
 
     async def _start(self, caller: Caller, session_id: str, new: NewRace) -> RaceBegun:
         kind: BranchKind = "fork" if new.kind == "fork" else "subsession"
@@ -114,7 +114,10 @@ class Races:
                     if begun.race_id != race_id:
                         raise _Known(begun)
                 except BaseException:
-                    await refs.drop(source.cwd, [ref_name(race_id)])
+                    try:
+                        await refs.drop(source.cwd, [ref_name(race_id)])
+                    except (BoughError, OSError) as error:
+                        log.warning("race_ref_kept", race=race_id, error=str(error))
                     raise
         except _Known as known:
             return known.begun

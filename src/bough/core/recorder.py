@@ -122,7 +122,7 @@ class Recorder:
 
     def tool(self, update: dict[str, Any]) -> Entry:
         """A tool call that came in another way than as an update."""
-        return self._fold.tool(update)
+        return self._fold.tool({**update, "sessionUpdate": None})
 
     def last_text(self) -> str:
         """What the agent said last in this turn."""
@@ -293,7 +293,7 @@ async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str
     if usage is not None:
         columns["context"] = raw({"used": usage.get("used"), "size": usage.get("size"), "source": "usage_update"})
         cost = usage.get("cost")
-        if cost and isinstance(cost, dict):
+        if isinstance(cost, dict) and type(cast("dict[str, Any]", cost).get("amount")) in (int, float):
             columns["cost"] = raw({**cast("dict[str, Any]", cost), "source": "usage_update"})
     info = state.get("session_info_update")
     if info is not None and isinstance(info.get("title"), str):

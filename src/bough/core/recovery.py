@@ -16,8 +16,8 @@ from bough.core.rows import KEEPERS, TASKS
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
 from bough.core.store import Change, Store
-from bough.core.turns import Claimed
-from bough.errors import AgentFailed, BoughError
+from bough.core.turns import Claimed, Outcome, finish
+from bough.errors import AgentFailed, BoughError, Busy
 from bough.model.task import Task
 from bough.settings import OnInterrupt, Settings
 from bough.storage.backend import Tx
@@ -60,7 +60,9 @@ class Recovery:
         await asyncio.gather(*(find(keeper) for keeper in keepers))
         taken_up = {session_id for session_id, _ in self._turns}
         cut_off = [task for task in under_way if task.session_id not in taken_up]
-        await self._store.write(lambda change: self._repair(change, cut_off))
+        for task in cut_off:
+            await self._mend(task)
+        await self._store.write(_wake)
         await self._drop_unknown({keeper.id for keeper in keepers})
         for session_id, turn in self._turns:
             self._scheduler.adopt(session_id, turn)
@@ -99,13 +101,30 @@ class Recovery:
                 log.warning("unknown_keeper_ended", keeper=name)
                 await self._drop(name)
 
-    async def _repair(self, change: Change, tasks: list[Task]) -> None:
-        """Turns without an agent: what was being stopped has stopped, the others wait for their next attempt."""
-        for task in tasks:
-            if task.status == "dispatching":
-                # Its prompt never left, so there is nothing to tell.
-                await rows.move_task(change, task.id, "interrupted")
-                await rows.update_session(change, task.session_id, activity="idle")
-            else:
-                await interrupt(change, task, GONE, self._policy)
-        change.wake()
+    async def _mend(self, task: Task) -> None:
+        """Repairs one turn; what is odd in it keeps neither the others nor the server from coming up."""
+        try:
+            await self._store.write(lambda change: self._repair(change, task))
+        except Busy:
+            raise
+        except Exception:
+            log.exception("turn_not_repaired", session=task.session_id, task=task.id)
+            # Without what may be odd: its transcript.
+            failed = Outcome("failed", error=GONE)
+            try:
+                await self._store.write(lambda change: finish(change, task, failed, 0, None))
+            except Exception:
+                log.exception("turn_not_ended", session=task.session_id, task=task.id)
+
+    async def _repair(self, change: Change, task: Task) -> None:
+        """A turn without an agent: what was being stopped has stopped, any other waits for its next attempt."""
+        if task.status == "dispatching":
+            # Its prompt never left, so there is nothing to tell.
+            await rows.move_task(change, task.id, "interrupted")
+            await rows.update_session(change, task.session_id, activity="idle")
+        else:
+            await interrupt(change, task, GONE, self._policy)
+
+
+async def _wake(change: Change) -> None:
+    change.wake()

@@ -149,8 +149,8 @@ class Rules:
                     "bad_rule",
                     f"{name} has between 1 and {LONGEST_PATTERN} characters; leave it out (or null) to match any.",
                 )
-        if fields["path"] is not None:
-            _check_glob(fields["path"])
+            if value is not None:
+                _check_glob(name, value)
         if len(fields["note"]) > LONGEST_NOTE:
             raise Invalid("bad_rule", f"A note has at most {LONGEST_NOTE} characters.")
         if fields["effect"] == "allow" and not any(_narrows(fields[name]) for name in MATCHERS):
@@ -171,10 +171,10 @@ def _narrows(value: str | None) -> bool:
     return value is not None and bool(value.strip(WILD))
 
 
-def _check_glob(path: str) -> None:
+def _check_glob(name: str, pattern: str) -> None:
     """A glob that can match nothing is refused here, not found out when an agent asks."""
-    if (odd := globs.nothing(path)) is not None:
-        raise Invalid("bad_rule", f"The path {path!r} is a pattern that matches nothing: {odd} is an empty set.")
+    if (odd := globs.nothing(pattern)) is not None:
+        raise Invalid("bad_rule", f"The {name} {pattern!r} is a pattern that matches nothing: {odd} is an empty set.")
 
 
 def _check_position(position: int | None) -> None:

@@ -16,7 +16,7 @@ from bough.agents.acp.types import Block, TextBlock
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
 from bough.core import asides, asking, budgets, callbacks, rows, trust, turns
-from bough.core.checkpoints import Checkpoints
+from bough.core.checkpoints import Checkpoints, Taken
 from bough.core.interruption import interrupt
 from bough.core.live import Live
 from bough.core.lives import Lives
@@ -28,6 +28,7 @@ from bough.core.turns import Claimed, Outcome
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import Approval
 from bough.model.message import Message
+from bough.model.session import Session
 from bough.model.task import Task
 from bough.settings import OnInterrupt, Settings
 from bough.storage.backend import Tx
@@ -36,6 +37,8 @@ log = structlog.get_logger("bough.runner")
 
 # An agent that dies `max_deaths` times within this time is given up.
 DEATHS_WITHIN = 300.0
+# An agent is started so often for one attempt, if what it is started with changes meanwhile.
+MOST_STARTS = 5
 # The end of a turn is tried to be stored, with such pauses, until the database is there again.
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
@@ -116,7 +119,7 @@ class Runner:
         await self._store.read(lambda tx: budgets.check(tx, session, task, self._settings))
         files = asyncio.create_task(self.checkpoints.before(task, session))
         try:
-            live = await self.lives.awake(session, self.questions)
+            live, session, taken = await self._ready(session, files)
             await turns.tell(self._store, task, live.notices)
             if not live.preface:
                 live.preface = turns.new_links(session)
@@ -125,7 +128,6 @@ class Runner:
             await live.recorder.flush()
             live.recorder.begin(task.id)
             await live.configure(session)
-            taken = await files
             if not await turns.sent(self._store, task, taken):
                 await self._end(claimed, Outcome("cancelled"))
                 return
@@ -133,6 +135,19 @@ class Runner:
         finally:
             files.cancel()
         await self._run(live, claimed, await self._blocks(task))
+
+    async def _ready(self, session: Session, files: asyncio.Task[Taken]) -> tuple[Live, Session, Taken]:
+        """An agent that is up, as its session wants it when all is ready and not when it began to start: people may
+        have lowered its rights since."""
+        session_id = session.id
+        for _ in range(MOST_STARTS):
+            live = await self.lives.awake(session, self.questions)
+            taken = await files
+            fresh = await self.lives.wanted_anew(live)
+            if fresh is not None:
+                return live, fresh, taken
+            session = await self._store.read(lambda tx: rows.session(tx, session_id))
+        raise Busy("settings_changing", f"What the agent starts with has changed {MOST_STARTS} times while it started.")
 
     async def _blocks(self, task: Task) -> list[Block]:
         """What the agent is sent for a task: what it must know first, then what to do."""

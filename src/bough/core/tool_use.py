@@ -7,14 +7,14 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, cast, get_args
 from urllib.parse import unquote
 
 import msgspec
 
 from bough.core.patterns import SHELLS
-from bough.core.policy import OWN_SERVER
+from bough.core.policy import OF_FILES, OWN_SERVER, TAKES_ALONG
 from bough.model.tool import ToolKind, ToolUse
 
 Json = dict[str, Any]
@@ -26,6 +26,10 @@ BY_PATH = ("read", "edit", "search")
 MODE_TOOLS = frozenset(
     {"ExitPlanMode", "EnterPlanMode", "exit_plan_mode", "enter_plan_mode", "plan_exit", "plan_enter"}
 )
+# Agents of which one knows how they tell that a tool is one of an MCP server.
+TELL_SERVERS = frozenset({"claude-code", "codex", "gemini", "opencode", "qwen"})
+# A use that names more files is of kind `other`: each is looked up.
+MOST_PATHS = 200
 COMMAND_KEYS = ("command", "cmd", "fullCommandText")
 PATH_KEYS = frozenset(
     {"file_path", "filePath", "filepath", "path", "fileName", "filename", "file", "notebook_path", "absolute_path"}
@@ -42,10 +46,11 @@ _MCP_TITLE = re.compile(r"(.+) \(([^()]+) MCP Server\)")
 _PARTED = re.compile(r"mcp__([^_]+(?:_[^_]+)*)__([^_]+(?:_[^_]+)*)")
 
 
-def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = ()) -> ToolUse:
+def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = (), mode_tools: Collection[str] = ()) -> ToolUse:
     """A use of a tool, from a tool call as it is folded: all that was said of it before and with the question.
 
-    `servers` are the names of the MCP servers that the session was given.
+    `servers` are the names of the MCP servers that the session was given, `mode_tools` those tools by which the agent
+    changes its mode, beside the ones that are known of any.
     """
     home = os.path.realpath(cwd)
     title = str(body.get("title") or "")
@@ -60,12 +65,19 @@ def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = ()) -> ToolU
     elif doubt:
         kind = "other"
     else:
-        if name in MODE_TOOLS:
+        if name in MODE_TOOLS or name in mode_tools:
             kind = "switch_mode"
-        command = _command(agent, kind, title, args)
-        given = list(_paths(agent, body, args))
-    named = tuple(dict.fromkeys(_absolute(home, path) for path in given))
+        # What a tool of another kind has among its arguments is not what it runs, or works on.
+        if kind in ("execute", "other"):
+            command = _command(agent, kind, title, args)
+        if kind == "other" or kind in OF_FILES:
+            given = list(dict.fromkeys(_paths(agent, body, args)))
+    many = len(given) > MOST_PATHS
+    if many:
+        kind = "other"
+    named = tuple(dict.fromkeys(_absolute(home, path) for path in given[:MOST_PATHS]))
     paths = tuple(dict.fromkeys(_resolved(path) for path in named))
+    known = frozenset(paths)
     return ToolUse(
         agent=agent,
         cwd=home,
@@ -74,7 +86,10 @@ def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = ()) -> ToolU
         server=server,
         command=command,
         paths=paths,
-        named=tuple(path for path in named if path not in paths),
+        named=tuple(path for path in named if path not in known),
+        folders=tuple(path for path in paths if kind in TAKES_ALONG and _is_folder(path)),
+        many=many,
+        unsure_server=server is None and (doubt or (kind == "other" and not _tells(agent, body))),
         title=describe(f"{server}/{name}" if server else title or name or kind),
         key=_key(kind, f"{server}/{name}" if server else title, args, body, paths),
     )
@@ -87,12 +102,13 @@ def call(body: Json) -> Json:
         "toolCallId": body.get("toolCallId"),
         "title": body.get("title"),
         "kind": body.get("kind"),
-        "name": body.get("tool"),
+        "name": body.get("name"),
         "status": result.get("status"),
         "content": result.get("content"),
         "locations": body.get("locations"),
         "rawInput": body.get("args"),
         "_meta": body.get("meta"),
+        "firstTitle": body.get("firstTitle"),
     }
     return {name: value for name, value in told.items() if value}
 
@@ -105,15 +121,18 @@ def describe(title: str) -> str:
 def _name(agent: str, body: Json, kind: str) -> str:
     """The tool's own name; an agent that tells none has its kind for one."""
     meta = _dict(body.get("meta"))
-    name = _dict(meta.get("claudeCode")).get("toolName") or meta.get("toolName") or ""
-    if not name and body.get("tool") not in (body.get("title"), body.get("kind"), "tool"):
-        name = body.get("tool")
+    name = _dict(meta.get("claudeCode")).get("toolName") or meta.get("toolName") or body.get("name") or ""
     if not name and agent == "gemini":
         name = str(body.get("toolCallId") or "").partition("__")[0]
     return str(name or kind)
 
 
 # MCP servers
+
+
+def _tells(agent: str, body: Json) -> bool:
+    """Whether one would know it if the tool were one of an MCP server: by the agent, or by the tool's own name."""
+    return agent in TELL_SERVERS or bool(body.get("name") or _dict(body.get("meta")).get("toolName"))
 
 
 def _server(agent: str, body: Json, name: str, title: str, servers: Sequence[str]) -> tuple[str | None, str, bool]:
@@ -159,9 +178,16 @@ def _titled(agent: str, body: Json, title: str, servers: Sequence[str]) -> tuple
         shown = _MCP_TITLE.fullmatch(title)
         return (shown[2], shown[1]) if shown and shown[2] in (*servers, OWN_SERVER) else None
     if agent == "opencode":
-        known = [one for one in (*servers, OWN_SERVER) if title.startswith(f"{one}_")]
-        return (known[0], title.removeprefix(f"{known[0]}_")) if len(known) == 1 else None
+        return _prefixed(title, "_", servers)
+    if agent == "copilot":
+        # It has more than the tool's name in the title only at first.
+        return _prefixed(str(body.get("firstTitle") or title), "-", servers)
     return None
+
+
+def _prefixed(title: str, mark: str, servers: Sequence[str]) -> tuple[str, str] | None:
+    known = [one for one in (*servers, OWN_SERVER) if title.startswith(one + mark)]
+    return (known[0], title.removeprefix(known[0] + mark)) if len(known) == 1 else None
 
 
 # Commands and paths
@@ -239,7 +265,7 @@ def _texts(value: Any) -> list[str]:
 def _absolute(cwd: str, path: str) -> str:
     if path.startswith("file://"):
         path = unquote(path.removeprefix("file://"))
-    if path.startswith("~"):
+    if path.startswith("~") and "\0" not in path:
         path = os.path.expanduser(path)
     return os.path.normpath(os.path.join(cwd, path)) if ".." not in path.split("/") else os.path.join(cwd, path)
 
@@ -249,6 +275,13 @@ def _resolved(path: str) -> str:
         return os.path.realpath(path)
     except (OSError, ValueError):
         return path
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return os.path.isdir(path)
+    except (OSError, ValueError):
+        return False
 
 
 def _key(kind: str, title: str, args: Json, body: Json, paths: tuple[str, ...]) -> str:

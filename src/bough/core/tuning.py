@@ -107,7 +107,7 @@ class Tuning:
         mode = self.mode
         if not wanted or mode in (wanted, ""):
             return
-        state = "knows no modes" if mode is None else f"is in {mode!r}"
+        state = "knows no modes" if mode is None else f"stays in {mode!r}"
         raise AgentFailed(
             "mode_not_taken",
             f"{self._entry.title} was told to work in its mode {wanted!r} and {state}: it would have other rights than "

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -16,8 +17,9 @@ from bough.core.lookup import find
 from bough.core.paths import free_inside, resolve_inside
 from bough.core.repos import REPOS, WORKTREES, checked_name
 from bough.core.store import Change, Store
-from bough.core.worktree_rows import NewWorktree, checked_notes
+from bough.core.worktree_rows import NewWorktree, Start, checked_notes
 from bough.errors import BoughError, Conflict, Invalid
+from bough.git import recovery
 from bough.git import worktrees as git
 from bough.git.locks import alone
 from bough.git.places import below, real
@@ -45,16 +47,19 @@ class Making:
         self._store = store
         self._settings = settings
         self._jobs: dict[str, asyncio.Task[Worktree]] = {}
-        self._making: set[asyncio.Task[Worktree]] = set()
+        self._making: set[asyncio.Task[tuple[Worktree, bool]]] = set()
 
-    async def create(self, caller: Caller, new: NewWorktree, scope: str = SCOPE) -> Worktree:
-        """Makes a worktree, or gives the one that this key has made; whoever stops waiting does not stop it."""
-        making = asyncio.create_task(self._create(caller, new, scope))
+    async def create(
+        self, caller: Caller, new: NewWorktree, scope: str = SCOPE, start: Start | None = None
+    ) -> tuple[Worktree, bool]:
+        """Makes a worktree, with the files of `start` if they are given, or gives the one that this key has made; and
+        whether it is new. Whoever stops waiting does not stop it."""
+        making = asyncio.create_task(self._create(caller, new, scope, start))
         self._making.add(making)
         making.add_done_callback(self._making.discard)
         return await asyncio.shield(making)
 
-    async def _create(self, caller: Caller, new: NewWorktree, scope: str) -> Worktree:
+    async def _create(self, caller: Caller, new: NewWorktree, scope: str, start: Start | None) -> tuple[Worktree, bool]:
         repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
         resolve_inside(self._settings.root_path, repo.path, what="folder", data=self._settings.data_path)
         common = await git.common_folder(repo.path)
@@ -63,37 +68,58 @@ class Making:
         title = checked_name(new.name if new.name is not None else new.branch)
         checked_notes(new.notes)
         async with alone(common) as lock:
-            known = await self._known(caller, scope, new, repo)
-            made = known or await self._add(caller, new, scope, repo, common, title, lock)
+            known = await self._known(caller, scope, new, repo, start)
+            made = known or await self._add(caller, new, scope, repo, common, title, lock, start)
             if known is None and setup.wanted(repo, made.path):
                 self.start(repo, made)
-        return await self.settled(caller, scope, made, wait=new.wait)
+        return await self.settled(caller, scope, made, wait=new.wait), known is None
 
-    async def _known(self, caller: Caller, scope: str, new: NewWorktree, repo: Repo) -> Worktree | None:
+    async def _known(
+        self, caller: Caller, scope: str, new: NewWorktree, repo: Repo, start: Start | None
+    ) -> Worktree | None:
         """What this key has made; one that was never finished is undone, and the key let go of."""
-        kept = await self._store.kept(caller, scope, _said(new), Worktree)
+        kept = await self._store.kept(caller, scope, _said(new, start), Worktree)
         if kept is None:
             return None
         row = await self._store.read(lambda tx: tx.one(WORKTREES.get, Worktree, id=kept.id))
-        if row is not None and row.status != "making":
+        # One that is only a part of something has to be there.
+        gone = row is not None and row.removed_at is not None and start is not None
+        if row is not None and row.status != "making" and not gone:
             return kept if kept.status == "ready" else row
-        if row is not None:
+        if row is not None and not gone:
             await self.undo(repo, row)
         await self._store.forget_answer(caller, scope)
         return None
 
     async def _add(
-        self, caller: Caller, new: NewWorktree, scope: str, repo: Repo, common: str, title: str, lock: int
+        self,
+        caller: Caller,
+        new: NewWorktree,
+        scope: str,
+        repo: Repo,
+        common: str,
+        title: str,
+        lock: int,
+        start: Start | None,
     ) -> Worktree:
         """Row, git, row. Under the lock, so that a row found `making` by whoever has the lock next was left behind."""
         assert new.branch is not None
-        branch = await git.find_branch(repo.path, new.branch, new.base, repo.default_branch)
+        base = start.head if start is not None else new.base
+        branch = await git.find_branch(repo.path, new.branch, base, repo.default_branch)
         if (taken := await git.checked_out_at(repo.path, branch.name)) is not None:
             raise Conflict(
                 "branch_in_use",
                 f"Branch {branch.name} is checked out at {taken}, and a branch can be in one place only. Work there, "
                 "or choose another name.",
                 path=taken,
+            )
+        if start is not None and branch.sha != start.head:
+            raise Conflict(
+                "branch_exists",
+                f"Branch {branch.name} is there already and stands on another commit than the files to begin with, "
+                "which would undo what it holds. Choose another name.",
+                branch=branch.name,
+                sha=branch.sha,
             )
         path = await self._place(repo, common, new.path or os.path.join(FOLDER, new.branch))
         worktree_id = new_id()
@@ -123,18 +149,22 @@ class Making:
                 raise Conflict("path_exists", f"A worktree of Bough's is registered at {path} already.", path=str(path))
             return row
 
-        row = await self._store.write_once(caller, scope, _said(new), Worktree, insert)
+        row = await self._store.write_once(caller, scope, _said(new, start), Worktree, insert)
         try:
-            told = await self._checkout(repo, common, path, branch, lock)
+            told = await self._checkout(repo, common, path, branch, lock, start)
             return await self._finish(caller, scope, repo, row, told)
         except BaseException:
             await asyncio.shield(self._undo_all(caller, scope, repo, row))
             raise
 
-    async def _checkout(self, repo: Repo, common: str, path: Path, branch: git.Branch, lock: int) -> str | None:
-        """Has git make it; gives what a hook complained of."""
+    async def _checkout(
+        self, repo: Repo, common: str, path: Path, branch: git.Branch, lock: int, start: Start | None
+    ) -> str | None:
+        """Has git make it, and brings in the files that it begins with; gives what a hook complained of."""
         told = await add_keeping_hooks(repo.path, str(path), branch, None, lock)
         await git.exclude(common, repo.path, str(path))
+        if start is not None:
+            await recovery.restore(str(path), start.sha)
         if (path / ".gitmodules").exists():
             # Writes to the configuration that all worktrees share; cloning can be left for later.
             try:
@@ -251,8 +281,10 @@ async def add_keeping_hooks(
     return None
 
 
-def _said(new: NewWorktree) -> NewWorktree:
-    """What of a request makes it the same one."""
+def _said(new: NewWorktree, start: Start | None) -> Any:
+    """What of a request makes it the same one; names that were thought up and files that move on do not."""
+    if start is not None:
+        return [new.repo_id, start.asked]
     return NewWorktree(new.repo_id, new.branch, new.path, new.base, new.name, new.notes, new.board_id, new.x, new.y)
 
 

@@ -35,6 +35,15 @@ class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     idempotency_key: str | None = None
 
 
+class Start(msgspec.Struct, frozen=True):
+    """Files that a worktree begins with, as a commit, the commit that they are on top of, and what was asked for, which
+    is the same when it is asked for again."""
+
+    sha: str
+    head: str
+    asked: tuple[str | bool | None, ...] = ()
+
+
 class SessionWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A worktree to make for a new session."""
 

@@ -19,8 +19,9 @@ from bough.core.repos import REPOS, WORKTREES, checked_name
 from bough.core.store import Change, Store
 from bough.core.worktree_making import INTERRUPTED, SCOPE, Making, unfinished
 from bough.core.worktree_removal import BranchFate, Removal, Removed
-from bough.core.worktree_rows import NewWorktree, Use, WorktreePatch, checked_notes
+from bough.core.worktree_rows import NewWorktree, Start, Use, WorktreePatch, checked_notes
 from bough.errors import BoughError, Conflict, Invalid
+from bough.git import recovery
 from bough.git import worktrees as git
 from bough.git.diffs import Diff, diff
 from bough.git.locks import alone
@@ -64,10 +65,15 @@ class Worktrees:
         """Makes a worktree of a branch, or adopts the one at a path if no branch is named; answered when its setup has
         ended unless told not to wait."""
         if new.branch is not None:
-            return await self._making.create(caller, new, scope)
+            return (await self._making.create(caller, new, scope))[0]
         if new.path is None:
             raise Invalid("branch_missing", "Name a branch to make a worktree of, or the path of one to adopt.")
         return await self._adopt(caller, new, new.path, scope)
+
+    async def begin(self, caller: Caller, new: NewWorktree, scope: str, start: Start) -> tuple[Worktree, bool]:
+        """Makes a worktree that begins with the files of `start`, brought in before its setup; or gives the one that
+        this key has made, as it is. Says whether it is new."""
+        return await self._making.create(caller, new, scope, start)
 
     async def _adopt(self, caller: Caller, new: NewWorktree, path: str, scope: str) -> Worktree:
         repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
@@ -216,6 +222,22 @@ class Worktrees:
             log.warning("worktree_kept", worktree=made.id, error=error.message)
         else:
             await self._store.forget_answer(caller, scope)
+
+    async def withdraw(self, caller: Caller, scope: str, made: Worktree, *, new: bool) -> None:
+        """Takes away, with its key, what `begin` gave for something that came to nothing. If it is new it held a copy
+        of what is elsewhere, and nothing of it is kept; never raises, since something else went wrong before."""
+        try:
+            removed = await self.remove(made.id, force=True, branch="delete" if made.branch_made else "keep")
+            if new:
+                repo = await self._store.read(lambda tx: rows.repo_of(tx, removed.worktree))
+                await recovery.drop(repo.path, made.id)
+                await self._store.write(lambda change: rows.quietly(change, made.id, recovery_ref=None))
+        except Exception as error:
+            log.warning("worktree_kept", worktree=made.id, path=made.path, error=str(error))
+        try:
+            await self._store.forget_answer(caller, scope)
+        except Exception as error:
+            log.warning("key_kept", worktree=made.id, error=str(error))
 
     async def repair(self) -> None:
         """What a server does first with worktrees that the last one was making, setting up, removing or recovering."""

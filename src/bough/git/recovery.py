@@ -64,6 +64,14 @@ async def kept(repo: str, worktree_id: str) -> str | None:
     return ref if await resolve(repo, ref) is not None else None
 
 
+async def drop(repo: str, worktree_id: str) -> None:
+    """Forgets all that was kept of a worktree."""
+    named = ("for-each-ref", "--format=%(refname)", f"{PREFIX}/{worktree_id}", f"{INNER}/{worktree_id}")
+    stdin = "".join(f"delete {one}\n" for one in (await git(repo, *named)).splitlines())
+    if stdin:
+        await git(repo, *QUIET, "update-ref", "--no-deref", "--stdin", stdin=stdin.encode())
+
+
 async def keep_commit(repo: str, worktree_id: str, sha: str, message: str) -> str:
     """The same for a worktree whose files are gone: the commit that it stood on."""
     ref = f"{PREFIX}/{worktree_id}"

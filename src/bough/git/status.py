@@ -92,8 +92,8 @@ async def distance(path: str, other: str) -> tuple[int, int] | None:
 
 
 async def own_commits(path: str, branch: str | None, *, remotes_only: bool = False) -> Commits:
-    """The commits of HEAD that only this branch has, or nobody if HEAD is detached. With `remotes_only`, for one that goes
-    as a whole, those of its other branches and of its stash count as well."""
+    """The commits of HEAD that only this branch has, or nobody if HEAD is detached. With `remotes_only`, for one that
+    goes as a whole, those of its other branches and of its stash count as well."""
     if remotes_only:
         # Not its tags: those that came with a clone are often on no branch.
         ours, held_by = ["HEAD", "refs/stash", "--branches"], list[str]()

@@ -29,6 +29,12 @@ class ToolUse(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     paths: tuple[str, ...] = ()
     # The same files as the agent named them, where that leads through symbolic links.
     named: tuple[str, ...] = ()
+    # Those of the paths that are folders, where the use is to delete or to move: all that is in them goes along.
+    folders: tuple[str, ...] = ()
+    # Whether it names more files than are looked at.
+    many: bool = False
+    # Whether it may belong to an MCP server that the agent does not tell.
+    unsure_server: bool = False
     title: str = ""
     # By what exactly this use is known again when a person says *always*.
     key: str = ""

@@ -177,6 +177,37 @@ async def test_without_a_way_to_allow_once_people_can_only_deny(tmp_path: Path) 
         assert answers(one.heard) == ["no"]
 
 
+async def test_of_several_ways_to_allow_a_person_chooses(tmp_path: Path) -> None:
+    """P4: a question with choices is never answered with the first of them, and the one that was chosen is sent."""
+    options = [{"optionId": one, "name": one, "kind": "allow_once"} for one in ("red", "blue")]
+    options.append({"optionId": "no", "name": "no", "kind": "reject_once"})
+    async with wanting(tmp_path, "allow-all") as one:
+        task = await one.wants({"title": "Which?"}, options=options)
+        asked = await one.client.approval(one.session)
+        assert "several ways" in asked["reason"]
+        path = f"/api/approvals/{asked['id']}"
+        for answer in ({"decision": "allow"}, {"decision": "allow_always"}):
+            assert (await one.client.post(path, answer, expect=409))["error"]["code"] == "no_once_option"
+        assert (await one.client.post(path, {"optionId": "blue"}))["optionId"] == "blue"
+        await one.client.wait_task(task)
+        assert answers(one.heard) == ["blue"]
+
+
+async def test_an_odd_agent_stops_nobody_elses_answers(tmp_path: Path) -> None:
+    """R4, P4: what one agent says of its call and its cost, however odd, leaves its own turn and others as they are."""
+    async with wanting(tmp_path) as one:
+        repo = (await one.get())["repoId"]
+        beside = Wanting(one.server, (await one.client.session(repo, agent="wants"))["id"], one.heard)
+        usage = {"sessionUpdate": "usage_update", "cost": 5, "used": 1, "size": 2}
+        odd = {"title": "x", "status": [], "_meta": [1]}
+        tasks = [await one.wants(odd, before=[usage]), await beside.wants(RUN)]
+        for session, decision in ((one, "deny"), (beside, "allow")):
+            asked = await one.client.approval(session.session)
+            await one.client.post(f"/api/approvals/{asked['id']}", {"decision": decision})
+        assert [(await one.client.wait_task(task))["status"] for task in tasks] == ["completed", "completed"]
+        assert sorted(answers(one.heard)) == ["no", "yes"]
+
+
 async def test_leaving_plan_is_a_persons_word(tmp_path: Path) -> None:
     """P2, P3: an agent that asks to leave plan is let out by a person only, once, and the session's mode follows."""
     async with wanting(tmp_path, "plan") as one:

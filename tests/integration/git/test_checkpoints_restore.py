@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from bough.errors import Conflict, Invalid
 from bough.git.checkpoints import drop, held, keep, ref_name, sweep
 from bough.git.restore import Plan, apply, checked_path, plan
 from bough.git.snapshot import take
+from bough.git.threads import in_thread
 from bough.testing.repos import git, make_repo
 
 
@@ -63,6 +65,49 @@ def test_take_mess_up_restore(
     restore(repo, sha)
     assert files(repo) == before
     assert restore(repo, sha).paths == []
+
+
+def test_what_no_snapshot_could_take_is_not_written_over(repo: Path) -> None:
+    """W4: nothing could bring it back, so it is refused and named; other paths still come back."""
+    for name in ("one", "two"):
+        (repo / name).write_text("then")
+    sha = shot(repo)
+    for name in ("one", "two"):
+        (repo / name).write_text("now")
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "--message", "More.")
+    (repo / "one").unlink()
+    os.mkfifo(repo / "one")
+    assert asyncio.run(take(str(repo))).left_out == ("one",)
+    with pytest.raises(Conflict, match="one") as caught:
+        restore(repo, sha)
+    assert (caught.value.code, caught.value.details["paths"]) == ("files_not_kept", ["one"])
+    assert (repo / "one").is_fifo() and (repo / "two").read_text() == "now"
+    assert restore(repo, sha, ["two"]).writes == ["two"]
+    assert (repo / "one").is_fifo() and (repo / "two").read_text() == "then"
+
+
+def test_whoever_is_cancelled_waits_for_the_thread() -> None:
+    """W4: nobody goes on with files while a thread is still at them."""
+    begun, may_end, done = threading.Event(), threading.Event(), threading.Event()
+
+    def at_work() -> None:
+        begun.set()
+        may_end.wait(10)
+        done.set()
+
+    async def work() -> None:
+        job = asyncio.create_task(in_thread(at_work))
+        assert await asyncio.to_thread(begun.wait, 10)
+        job.cancel()
+        await asyncio.sleep(0.01)
+        assert not job.done()
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        assert done.is_set()
+
+    asyncio.run(work())
 
 
 def test_only_some_paths(repo: Path) -> None:

@@ -314,12 +314,18 @@ def test_a_change_of_a_moment_ago_is_not_trusted(repo: Path) -> None:
 
 def test_an_index_of_ones_own(repo: Path) -> None:
     """W4: each has a name of its own, so that processes never wait for each other, and goes when it was used."""
-    where = asyncio.run(place(str(repo)))
-    with scratch_index(where, seeded=True) as env, scratch_index(where, seeded=False) as others:
-        one, other = Path(env["GIT_INDEX_FILE"]), Path(others["GIT_INDEX_FILE"])
+
+    def look(one: Path, other: Path) -> Path:
         assert one != other and not other.exists()
         assert one.stat().st_mtime_ns == (repo / ".git/index").stat().st_mtime_ns
-    assert not one.exists()
+        return one
+
+    async def work() -> Path:
+        where = await place(str(repo))
+        async with scratch_index(where, seeded=True) as env, scratch_index(where, seeded=False) as others:
+            return look(Path(env["GIT_INDEX_FILE"]), Path(others["GIT_INDEX_FILE"]))
+
+    assert not asyncio.run(work()).exists()
 
 
 def test_many_at_once(repo: Path) -> None:

@@ -11,6 +11,7 @@ from bough.core import budgets, rows, trust
 from bough.core.budgets import BudgetBody
 from bough.core.store import Change
 from bough.errors import Denied, Invalid
+from bough.model.message import raw
 from bough.model.session import Caller
 from bough.testing.client import Json
 
@@ -119,6 +120,61 @@ async def test_a_budget_is_of_one_tree(tmp_path: Path) -> None:
         await service.set(Caller(), one, BudgetBody())
         assert (await trees.client.wait_task(held))["status"] == "completed"
         assert (await trees.client.get("/api/approvals?status=pending"))["total"] == 0
+
+
+async def test_what_runs_counts_as_a_turn(tmp_path: Path, database_url: str) -> None:
+    """B5: turns that have begun will be turns; of two that start at the same moment, just one may."""
+    async with grove(tmp_path, database=database_url) as trees:
+        client = trees.client
+        root = await trees.root()
+        both = [(await trees.fork(root))[0] for _ in range(2)]
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=2))
+        running = await client.prompt(root, "[[hang]]")
+        await client.wait_task(running, "running")
+        tasks = await asyncio.gather(*(client.prompt(one, "[[hang]]") for one in both))
+        found = await asyncio.gather(*(client.wait_task(one, "running", "interrupted") for one in tasks))
+        assert sorted(one["status"] for one in found) == ["interrupted", "running"]
+        for one in (root, *both):
+            await client.post(f"/api/sessions/{one}/stop")
+
+
+async def test_what_was_removed_stays_used(tmp_path: Path, database_url: str) -> None:
+    """B5: removing a session for good gives nothing of the budget back."""
+    async with grove(tmp_path, database=database_url) as trees:
+        service = trees.server.services.budgets
+        root = await trees.root()
+        await service.set(Caller(), root, BudgetBody(max_turns=1))
+        child, _ = await branch_quietly(trees, root)
+        await trees.rested(child, 1)
+        before, used = await service.get(root)
+        await trees.client.call("DELETE", f"/api/sessions/{child}?purge=true")
+        after, left = await service.get(root)
+        assert before is not None and after is not None
+        assert left.tokens - after.base_tokens == used.tokens - before.base_tokens > 0
+        assert left.cost - after.base_cost == pytest.approx(used.cost - before.base_cost)
+        assert left.seconds - after.base_seconds == pytest.approx(used.seconds - before.base_seconds)
+        await trees.client.prompt(root, "[[say x]]")
+        assert "1 turns" in (await limited(trees, root))["title"]
+
+
+@pytest.mark.parametrize("how", ["stop", "cancel"])
+async def test_what_a_dropped_turn_cost_counts(tmp_path: Path, how: str) -> None:
+    """B5: a turn that was cut off has cost what its agent said until then, also if it is never tried again."""
+    async with grove(tmp_path, on_interrupt="hold") as trees:
+        client, store = trees.client, trees.server.services.store
+        root = await trees.root()
+        task = await client.prompt(root, "[[crash]]")
+        await client.wait_task(task, "interrupted")
+        cost = raw({"amount": 0.5, "currency": "USD"})
+        await store.write(lambda change: rows.update_session(change, root, cost=cost))
+        if how == "stop":
+            await client.post(f"/api/sessions/{root}/stop")
+        else:
+            await client.call("DELETE", f"/api/sessions/{root}")
+        ended = await client.wait_task(task)
+        assert (ended["status"], ended["cost"]["amount"]) == ("cancelled", 0.5)
+        _, used = await trees.server.services.budgets.get(root)
+        assert (used.cost, used.turns) == (0.5, 1)
 
 
 async def test_a_held_turn_can_be_stopped(tmp_path: Path) -> None:

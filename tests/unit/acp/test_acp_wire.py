@@ -10,6 +10,7 @@ from bough.agents.acp.wire import (
     AgentRequest,
     Junk,
     Notification,
+    OddRequest,
     Response,
     RpcError,
     Update,
@@ -167,3 +168,40 @@ def test_junk(line: bytes) -> None:
     """C1: what is no message is told apart, and never breaks the reader."""
     with pytest.raises(Junk):
         decode(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "id"),
+    [
+        (b'{"id":7,"method":"session/request_permission","params":{"x":"\xff"}}', 7),
+        (b'{"id":"a","method":"session/request_permission","params":{"x":"\xff"}}', "a"),
+        (b'{"id":{},"method":"session/request_permission","params":{}}', None),
+        (b'{"id":7,"method":"session/request_permission","params":{', None),
+    ],
+)
+def test_a_request_for_a_permission_is_not_overlooked(line: bytes, id: object) -> None:
+    """C1: an agent waits for its answer, so what cannot be read is known for what it is, by its id if possible."""
+    with pytest.raises(OddRequest) as odd:
+        decode(line)
+    assert odd.value.id == id
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"sent session/request_permission {",
+        b'{"level":"debug","about":"session/request_permission"}',
+        b'{"level":"debug","about":"session/request_permission"',
+    ],
+)
+def test_a_log_that_speaks_of_a_permission_is_junk(line: bytes) -> None:
+    """C1: lines that agents log are no requests."""
+    with pytest.raises(Junk) as junk:
+        decode(line)
+    assert not isinstance(junk.value, OddRequest)
+
+
+def test_the_id_of_a_request_may_be_any_number() -> None:
+    """C1: what an agent calls its request is its own matter."""
+    asked = decode(b'{"id":1.5,"method":"session/request_permission","params":{}}')
+    assert isinstance(asked, AgentRequest) and asked.id == 1.5

@@ -17,7 +17,7 @@ def test_a_diff_outlives_a_word_of_success() -> None:
     fold.tool({"toolCallId": "1", "status": "completed", "content": [WORD]})
     assert entry.body["result"]["content"] == [WORD, DIFF]
     newer = DIFF | {"newText": "beta"}
-    fold.tool({"toolCallId": "1", "content": [newer]})
+    fold.tool({"sessionUpdate": "tool_call_update", "toolCallId": "1", "content": [newer]})
     assert entry.body["result"]["content"] == [newer]
 
 
@@ -36,7 +36,7 @@ def test_the_agent_has_the_last_word_about_a_denied_call() -> None:
     fold = Fold()
     result = _call(fold, "in_progress")
     fold.deny("1")
-    fold.tool({"toolCallId": "1", "status": "completed"})
+    fold.tool({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"})
     fold.deny("1")
     assert result == {"status": "completed"}
 

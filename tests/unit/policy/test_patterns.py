@@ -128,6 +128,16 @@ def test_what_is_covered_is_one_command(line: str, pattern: str) -> None:
         "timeout 5 rm -rf x",
         "if true; then rm -rf x; fi",
         "while ! rm -rf x; do :; done",
+        "cd y && rm \\\n -rf x",
+        "r\\\nm -rf x",
+        "echo y\\\\\nrm -rf x",
+        ">out rm -rf x",
+        "2>/dev/null rm -rf x",
+        "2>&1 rm -rf x",
+        "<'a b' rm -rf x",
+        "A='b c' rm -rf x",
+        "A=b\\ c rm -rf x",
+        'A="b;c" D=e rm -rf x',
     ],
 )
 def test_a_deny_pattern_finds_its_command(command: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policies import CWD, choice, rule, use
 
-from bough.core.policy import PROTECTED_FOLDERS, decide, protected
+from bough.core.policy import OF_FILES, PROTECTED_FOLDERS, decide, protected
 from bough.core.tool_use import KINDS
 from bough.model.session import MODES, RANK, PermissionMode
 
@@ -223,3 +223,21 @@ def test_what_is_accepted_lies_inside(parts: list[str]) -> None:
     path = f"{CWD}/{'/'.join(parts)}"
     if decide("acceptEdits", use("edit", path), [], []).effect == "allow":
         assert ".." not in parts and not PROTECTED_FOLDERS.intersection(parts)
+
+
+def test_what_allows_is_about_its_own_kind() -> None:
+    """P3: a rule that allows a command allows running it, one that allows a path working on that file."""
+    for kind in KINDS:
+        wanted = use(kind, INSIDE, command="make it")
+        run = decide("default", wanted, [rule("allow", command="make *")], []).by == "rule"
+        work = decide("default", wanted, [rule("allow", path="src/**")], []).by == "rule"
+        assert (run, work) == (kind == "execute", kind in OF_FILES)
+
+
+def test_an_unsure_rule_does_not_hide_a_sure_one() -> None:
+    """P3: what surely denies denies, whatever may have been about the use before; what allows does not."""
+    unsure, deny, allow = rule("ask", command="git *"), rule("deny", kind="execute"), rule("allow", kind="execute")
+    assert decide("allow-all", use("execute"), [unsure, deny], []).id == deny.id
+    assert decide("allow-all", use("execute"), [unsure, unsure, deny], []).effect == "deny"
+    assert decide("allow-all", use("execute"), [unsure, allow, deny], []).id == unsure.id
+    assert decide("allow-all", use("execute"), [allow, unsure, deny], []).id == allow.id

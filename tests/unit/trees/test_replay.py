@@ -77,7 +77,11 @@ def test_then_the_oldest_entries() -> None:
 def test_outputs_and_entries_are_counted_apart() -> None:
     """B1: words stay while there is output to leave out, and what was not even read is counted too."""
     telling = Telling(300)
-    for messages in ([text(5, "s" * 200)], [tool(4, "a" * 300), text(3, "near")], [text(2, "f" * 200), text(1, "distant")]):
+    for messages in (
+        [text(5, "s" * 200)],
+        [tool(4, "a" * 300), text(3, "near")],
+        [text(2, "f" * 200), text(1, "distant")],
+    ):
         assert not telling.full
         telling.add(messages)
     assert telling.full

@@ -13,6 +13,7 @@ from bough.agents.acp.wire import (
     AgentRequest,
     Junk,
     Notification,
+    OddRequest,
     RequestId,
     Response,
     RpcError,
@@ -29,6 +30,8 @@ from bough.errors import AgentFailed, Internal
 
 JUNK_LIMIT = 1000
 """Lines of junk in a row after which a program is no ACP agent; agents do print a banner or a stray log."""
+PARSE_ERROR = -32700
+"""What JSON-RPC calls a line that cannot be read."""
 EXCERPT = 200
 """Bytes of a junk line that are logged."""
 CANCEL_WAIT = 2.0
@@ -174,6 +177,9 @@ class Connection:
         for number, line in enumerate(batch.lines, batch.last - len(batch.lines) + 1):
             try:
                 message = decode(line)
+            except OddRequest as error:
+                await self._refuse_odd(error, number)
+                continue
             except Junk as error:
                 self._count_junk(line, error)
                 continue
@@ -212,6 +218,15 @@ class Connection:
         else:
             future.set_result(response.result)
         return True
+
+    async def _refuse_odd(self, error: OddRequest, number: int) -> None:
+        """An agent that asks in a way that nobody understands would wait for an answer for ever."""
+        if error.id is None:
+            raise AgentFailed(
+                "agent_protocol", f"{self.name} asks for a permission in a way that cannot be read: {error}"
+            )
+        log.warning("agent asks in a way that cannot be read", agent=self.name, error=str(error))
+        await self.reply_error(error.id, PARSE_ERROR, str(error), key=f"refused:{number}")
 
     def _count_junk(self, line: bytes, error: Junk) -> None:
         if not line.strip():

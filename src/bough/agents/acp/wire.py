@@ -11,13 +11,16 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct
 
-RequestId = int | str | None
+RequestId = int | float | str | None
 """What may stand as the id of a request: null counts as one, a missing id makes a notification."""
+PERMISSION = "session/request_permission"
+"""The request that an agent stops for: nobody may overlook one."""
 
 # Whole pairs and escaped backslashes are matched only to be stepped over; the group is half a character.
 _SURROGATES = re.compile(
     rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
+_METHOD = re.compile(rb'"method"\s*:\s*"session/request_permission"')
 _SPOKEN = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 
 
@@ -74,6 +77,14 @@ class Junk(ValueError):
     """A line that is no message."""
 
 
+class OddRequest(Junk):
+    """A request for a permission that cannot be read. `id` is set if at least that could be."""
+
+    def __init__(self, why: str, id: RequestId = None) -> None:
+        super().__init__(why)
+        self.id = id
+
+
 class _Content(Struct, gc=False):
     type: str = ""
     text: str | None = None
@@ -128,6 +139,7 @@ _decode_odd_params = msgspec.json.Decoder(_OddParams).decode
 _decode_raw = msgspec.json.Decoder(_RawLine).decode
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_id = msgspec.json.Decoder(RequestId).decode
+_decode_own_id = msgspec.json.Decoder(int | str | None).decode
 _decode_error = msgspec.json.Decoder(RpcError).decode
 
 
@@ -156,7 +168,24 @@ def _decode_other(line: bytes) -> Message:
         line.decode()
         return _message(line)
     except (ValueError, RecursionError) as error:
-        raise Junk(str(error)) from None
+        raise _odd_request(line, str(error)) or Junk(str(error)) from None
+
+
+def _odd_request(line: bytes, why: str) -> OddRequest | None:
+    """What is wrong with a line that seems to ask for a permission; a log that only speaks of one does not."""
+    if PERMISSION.encode() not in line or not line.lstrip().startswith(b"{"):
+        return None
+    try:
+        envelope = _decode_envelope(line.decode(errors="replace").encode())
+    except (ValueError, RecursionError):
+        # Not JSON: whoever writes a log in that way does not call what it is about the method.
+        return OddRequest(why) if _METHOD.search(line) else None
+    if envelope.method != PERMISSION:
+        return None
+    try:
+        return OddRequest(why, _decode_id(envelope.id) if bytes(envelope.id) else None)
+    except ValueError:
+        return OddRequest(why)
 
 
 def _message(line: bytes) -> Message:
@@ -177,7 +206,7 @@ def _message(line: bytes) -> Message:
 def _response(envelope: _Envelope) -> Response:
     if not bytes(envelope.id):
         raise Junk("neither a method nor an id")
-    request_id = _decode_id(envelope.id)
+    request_id = _decode_own_id(envelope.id)
     error = bytes(envelope.error)
     if error and error != b"null":
         return Response(request_id, Raw(), _error(error))

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 from shapes import Json, refused
-from trees import at, commit, fails, head, made, registered, works
+from worktree_kit import at, commit, fails, head, made, registered, works
 
 from bough.git import recovery, worktrees
 from bough.testing.repos import git, make_repo

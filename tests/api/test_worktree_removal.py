@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from shapes import Json, refused
-from trees import at, branches, commit, head, hook, known_to_git, made, registered
+from worktree_kit import at, branches, commit, head, hook, known_to_git, made, registered
 
 from bough.git import diffs
 from bough.testing.repos import git, make_repo

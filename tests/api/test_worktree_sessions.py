@@ -7,7 +7,7 @@ import asyncio
 from pathlib import Path
 
 from shapes import NOBODY, Json, refused
-from trees import at, branches, commit, known_to_git, made, registered
+from worktree_kit import at, branches, commit, known_to_git, made, registered
 
 from bough.testing.server import Running, serving
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from shapes import Json, refused
-from trees import at, branches, commit, head, hook, known_to_git, made, registered
+from worktree_kit import at, branches, commit, head, hook, known_to_git, made, registered
 
 from bough.core import worktree_setup
 from bough.core.repos import RepoPatch

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from shapes import NOBODY, refused
 from structlog.testing import capture_logs
-from trees import at, bare, branches, commit, fails, head, hook, known_to_git, made, registered, works
+from worktree_kit import at, bare, branches, commit, fails, head, hook, known_to_git, made, registered, works
 
 from bough.testing.repos import git, make_repo
 from bough.testing.server import Running, serving

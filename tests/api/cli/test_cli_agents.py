@@ -120,7 +120,7 @@ def test_what_the_catalog_knows_better(folder: Path, tmp_path: Path) -> None:
     assert code == 0
     assert (trial["capabilities"]["load"], trial["capabilities"]["stdio"]) == (False, False)
     assert trial["capabilities"]["resume"] is True
-    assert (trial["mode"], trial["modeTaken"]) == ("", None)
+    assert (trial["mode"], trial["modeTaken"]) == ("plan", True)
     assert ".env" in trial["notices"][0]
 
 

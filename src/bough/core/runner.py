@@ -206,12 +206,16 @@ class Runner:
 
     async def _end(self, claimed: Claimed, outcome: Outcome) -> None:
         live = self.lives.get(claimed.session.id)
-        if live is not None:
-            # The last words are on their way while git looks.
-            words = asyncio.create_task(live.recorder.flush())
-            await asyncio.wait((words,))
-            words.exception()
-        taken = await self.checkpoints.after(claimed.task, claimed.session)
+        # The last words are on their way while git looks.
+        files = asyncio.create_task(self.checkpoints.after(claimed.task, claimed.session))
+        try:
+            if live is not None:
+                words = asyncio.create_task(live.recorder.flush())
+                await asyncio.wait((words,))
+                words.exception()
+            taken = await files
+        finally:
+            files.cancel()
 
         async def work(change: Change) -> Task | None:
             tools = live.recorder.tool_count if live is not None else 0

@@ -112,7 +112,8 @@ def http_tools(bare_environment: None) -> Generator[str]:
 @pytest.fixture
 def place() -> Generator[Path]:
     """A folder of one's own, not below the temporary folder, which sandboxes of agents leave open to them."""
-    homes = CACHE / "homes"
+    temporary = Path("/tmp").resolve()
+    homes = CACHE / "homes" if temporary not in CACHE.resolve().parents else Path("/var/tmp/bough-homes")
     homes.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=homes)).resolve()
     yield folder

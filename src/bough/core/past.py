@@ -81,7 +81,9 @@ class SessionPast:
         own = self._session.id
 
         async def work(tx: Tx) -> tuple[list[Span], set[str], set[str | None]]:
-            unsent = {one.id for one in await tx.all(TASKS.open, Task, session_id=own) if not one.sent_attempt}
+            tasks = await tx.all(TASKS.open, Task, session_id=own)
+            # Also one that is written down as sent: the line may never have left.
+            unsent = {one.id for one in tasks if one.sent_attempt in (0, one.attempt)}
             untold = await tx.all(TREES.untold, Aside, session_id=own)
             return await lineage.spans(tx, self._session), unsent, {one.from_session_id for one in untold}
 

@@ -18,6 +18,7 @@ from bough.testing.repos import git
 
 from .kit import Grove, grove
 
+COMMIT = "git add . && git -c user.name=A -c user.email=a@b.c commit -qm mine"
 MODE = "bypassPermissions"
 Sessions = list[str]
 # A contender like the session itself.
@@ -104,7 +105,7 @@ async def test_standings(tmp_path: Path) -> None:
         root = await trees.root(permissionMode=MODE)
         (repo(trees) / "mine").write_text("mine\n")
         race_id, [first, second] = await race(trees, root, kind="spawn", contenders=[SAME, {"model": "demo-large"}])
-        await trees.say(first, "[[write a.txt one]] [[run git add . && git commit -qm mine]] [[run rm README.md]]")
+        await trees.say(first, f"[[write a.txt one]] [[run {COMMIT}]] [[run rm README.md]]")
         found = await trees.client.get(f"/api/races/{race_id}")
         one, two = found["contenders"]
         assert (found["sessionId"], found["kind"], found["prompt"]) == (root, "spawn", "[[say go]]")
@@ -164,7 +165,7 @@ async def test_the_others_are_put_away_and_can_be_had_back(tmp_path: Path) -> No
     async with grove(tmp_path) as trees:
         root = await trees.root(permissionMode=MODE)
         race_id, [idle, running, winner] = await race(trees, root, count=3)
-        await trees.say(idle, "[[write a.txt one]] [[run git add . && git commit -qm mine]] [[write b.txt two]]")
+        await trees.say(idle, f"[[write a.txt one]] [[run {COMMIT}]] [[write b.txt two]]")
         hanging = await trees.client.prompt(running, "[[write c.txt three]] [[hang]]")
         await trees.client.wait_task(hanging, "running")
         await trees.client.prompt(running, "[[say never]]")

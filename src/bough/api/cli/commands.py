@@ -77,18 +77,8 @@ def build(arguments: list[str] | None = None) -> Any:
     tree: Any = get_command(app)
     order = [name for names in MODULES.values() for name in names if name in tree.commands]
     tree.commands = {name: tree.commands[name] for name in order}
-    for group in tree.commands.values():
-        # Groups grow by whatever was imported first; people are shown them in one order.
-        if hasattr(group, "commands"):
-            group.commands = dict(sorted(group.commands.items(), key=lambda item: _rank(item[1])))
     _polish(tree)
     return tree
-
-
-def _rank(command: Any) -> int:
-    """Where the module of a command stands."""
-    module = str(getattr(command.callback, "__module__", "")).rpartition(".")[2]
-    return list(MODULES).index(module) if module in MODULES else len(MODULES)
 
 
 def _polish(command: Any) -> None:

@@ -96,7 +96,7 @@ class Telling:
 
 
 def quoted(prompt: str) -> str:
-    return "The task that you were cut off from:\n" + "\n".join(f"> {line}" for line in prompt.splitlines())
+    return "The task that you were cut off from:\n" + "\n".join(f"> {line}" for line in prompt.split("\n"))
 
 
 def _entry(message: Message) -> tuple[str, str | None]:

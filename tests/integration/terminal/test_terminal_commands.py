@@ -156,12 +156,23 @@ async def test_only_the_last_text_block_is_run(terminal: Terminal, cwd: Path) ->
     assert not (cwd / "made").exists()
 
 
-async def test_being_told_to_go_on_is_no_command(terminal: Terminal, cwd: Path) -> None:
-    """O2: what Bough says to an agent that was cut off is not run, and nor is the command a second time."""
+async def test_a_command_that_was_cut_off_is_not_run_twice(terminal: Terminal, cwd: Path) -> None:
+    """O2: what Bough says to an agent that was cut off is no command, and the one it quotes runs no second time."""
     session = await terminal.open(cwd)
-    await terminal.prompt(session, replay.quoted("echo no > made"), replay.CONTINUE)
-    assert terminal.tools(session) == []
-    assert "not run again" in terminal.said(session)
+    await terminal.run(session, "echo x >> made")
+    for _ in range(2):
+        await terminal.prompt(session, replay.quoted("echo x >> made"), replay.CONTINUE)
+        assert "not run again" in terminal.said(session)
+    assert (cwd / "made").read_text() == "x\n"
+
+
+async def test_a_command_that_never_came_is_run(terminal: Terminal, cwd: Path) -> None:
+    """O2: a command whose prompt went to a process that was dead already has not begun: it runs, once."""
+    session = await terminal.open(cwd)
+    await terminal.run(session, "echo before")
+    for _ in range(2):
+        await terminal.prompt(session, replay.quoted("echo x >> made\necho '> y' >> made"), replay.CONTINUE)
+    assert (cwd / "made").read_text() == "x\n> y\n"
 
 
 @pytest.mark.parametrize("command", ["echo a\0b", "echo " + "x" * 200_000])

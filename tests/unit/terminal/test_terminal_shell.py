@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bough.agents.serving.files import now
+from bough.agents.terminal.prompts import CUT_OFF
 from bough.agents.terminal.records import SettingRecord, ShellRecord
 from bough.agents.terminal.shell import MARK, STATE_LIMIT, Left, environment, read_left
 from bough.agents.terminal.store import Home
-from bough.agents.terminal.turn import CUT_OFF
 from bough.core import replay
 
 BASE = {"PATH": "/bin", "HOME": "/root", "BOUGH_TOKEN": "secret"}

@@ -2,7 +2,7 @@
 It leaves checks against sessions, files and capabilities to the server.
 """
 
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -141,5 +141,8 @@ def check_blocks(blocks: list[Json]) -> set[str]:
 
 def last_text(blocks: list[Json]) -> str:
     """Returns the only text of a prompt that is obeyed."""
-    texts: list[Any] = [block["text"] for block in blocks if block["type"] == "text"]
-    return texts[-1] if texts else ""
+    return ["", *texts(blocks)][-1]
+
+
+def texts(blocks: list[Json]) -> list[str]:
+    return [block["text"] for block in blocks if block["type"] == "text"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bough.agents.serving.files import RecordFile, Shelf, now
 from bough.agents.terminal.modes import INITIAL_MODE
+from bough.agents.terminal.prompts import asked
 from bough.agents.terminal.records import (
     PermissionRecord,
     PromptRecord,
@@ -29,6 +30,8 @@ class State:
         self.cwd = ""
         self.mode = INITIAL_MODE
         self.turns = 0
+        # The command that was asked for last, whether it ran or not.
+        self.last: str | None = None
         # What the shell has exported, and what it has taken away from the environment.
         self.set: dict[str, str] = {}
         self.unset: list[str] = []
@@ -45,6 +48,7 @@ class State:
                     self._move(record.cwd)
             case PromptRecord():
                 self.turns += 1
+                self.last = asked(record.content).text
             case PermissionRecord():
                 if record.answer == "allow_always":
                     self.always.add((record.command, record.cwd))

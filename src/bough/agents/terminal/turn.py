@@ -14,10 +14,10 @@ from bough.agents.serving.asking import options, read_answer
 from bough.agents.serving.files import now
 from bough.agents.serving.rpc import CANCELLED, INTERNAL_ERROR, Json, RpcError
 from bough.agents.serving.turns import CancelledBy
-from bough.agents.serving.wire import last_text
 from bough.agents.terminal.command import Command
 from bough.agents.terminal.modes import REFUSED, judge
 from bough.agents.terminal.output import Screen
+from bough.agents.terminal.prompts import asked
 from bough.agents.terminal.records import EndRecord, PermissionRecord, PromptRecord, ShellRecord
 from bough.agents.terminal.shell import environment, find_shell
 from bough.agents.terminal.tool import ToolCall, Voice, new_id, summary
@@ -25,9 +25,6 @@ from bough.agents.terminal.tool import ToolCall, Voice, new_id, summary
 # Growing output is shown this often at most, and more rarely the longer it goes on: each time is stored by others.
 SHOW_EVERY = 0.05
 SHOW_LEAST = 1.0
-# How Bough tells an agent whose process died that it shall go on. To us that is no command, and a command that may
-# have done half of its work is not run a second time by itself.
-CUT_OFF = "You were cut off while you worked on the task quoted above"
 NOT_AGAIN = (
     "The terminal's process ended while this command ran. What it did up to then stands; it is not run again by itself."
 )
@@ -59,10 +56,15 @@ class Turn:
 
     async def run(self) -> Json:
         """Returns the answer to the prompt, or raises the RpcError that is the answer."""
-        self._number = self._file.state().turns + 1
+        state = self._file.state()
+        self._number = state.turns + 1
+        command = asked(self._content)
+        # A command that may have done half of its work is not run a second time by itself; one that this terminal has
+        # never heard of is: its process was gone before the prompt came.
+        again = command.again and command.text == state.last
         prompt = PromptRecord(at=now(), turn=self._number, message_id=new_id("user"), content=self._content)
         self._file.append(prompt)
-        self._task = asyncio.create_task(self._act(last_text(self._content)))
+        self._task = asyncio.create_task(self._refuse() if again else self._act(command.text))
         await asyncio.wait({self._task})
         error: RpcError | None = None
         stop_reason = "end_turn"
@@ -81,12 +83,12 @@ class Turn:
             raise error
         return {"stopReason": stop_reason}
 
+    async def _refuse(self) -> None:
+        self._voice.say(NOT_AGAIN)
+
     async def _act(self, command: str) -> None:
         if not command.strip():
             self._voice.say("There is no command in this prompt: its last text block is what is run.")
-            return
-        if command.startswith(CUT_OFF):
-            self._voice.say(NOT_AGAIN)
             return
         state = self._file.state()
         cwd = self._file.place()

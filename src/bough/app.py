@@ -19,6 +19,7 @@ from bough.core.branch_places import BranchPlaces
 from bough.core.branching import Branching
 from bough.core.budgets import Budgets
 from bough.core.callbacks import Callbacks
+from bough.core.calls import Calls
 from bough.core.cascades import Cascades
 from bough.core.changes import Changes
 from bough.core.choices import Choices
@@ -27,6 +28,7 @@ from bough.core.explanations import Explanations
 from bough.core.hub import Hub
 from bough.core.keeping import Keeping
 from bough.core.lives import Lives
+from bough.core.marking import Marking
 from bough.core.mcp_servers import McpServers
 from bough.core.pruning import Pruning
 from bough.core.race import Races
@@ -62,8 +64,11 @@ OWN_PAUSE = 0.05
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings, launcher: Launcher | None = None) -> AsyncGenerator[Services]:
-    """A whole Bough without its doors: database open and up to date, leftovers repaired, queues draining."""
+async def running(
+    settings: Settings, launcher: Launcher | None = None, address: str | None = None
+) -> AsyncGenerator[Services]:
+    """A whole Bough without its doors: database open and up to date, leftovers repaired, queues draining. `address` is
+    where agents will reach it."""
     data = settings.data_path
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     with only_one(data):
@@ -74,7 +79,9 @@ async def running(settings: Settings, launcher: Launcher | None = None) -> Async
                 done = await migrate.upgrade(db)
                 if done and done[0] > 1:
                     log.info("database_upgraded", to=done[-1])
-                async with _working(build(settings, db, launcher or Keepers(data / "keepers"))) as services:
+                built = build(settings, db, launcher or Keepers(data / "keepers"))
+                built.runner.lives.address = address
+                async with _working(built) as services:
                     yield services
         finally:
             await db.close()
@@ -122,6 +129,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control),
         boards=Boards(store),
         mcp_servers=McpServers(store),
+        marking=Marking(store, settings),
         sessions=sessions,
         tasks=tasks,
         transcript=Transcript(store),
@@ -140,6 +148,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         keeping=Keeping(store, runner.checkpoints, worktrees, cascades),
         budgets=Budgets(store),
         callbacks=Callbacks(store),
+        calls=Calls(store, settings, catalog),
         trees=Trees(store),
         waiting=Waiting(store),
         cascades=cascades,
@@ -167,7 +176,9 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await started.wait()
         await services.boards.ensure_default()
         await services.worktrees.repair()
+        await services.branching.repair()
         await services.recovery.run()
+        start(services.calls.follow())
         start(services.scheduler.run())
         start(services.upkeep.run())
         start(services.pruning.run())
@@ -178,6 +189,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         for job in jobs:
             job.cancel()
         await asyncio.wait(jobs)
+        await services.calls.close()
         await services.worktrees.close()
         await services.branching.close()
         await services.runner.lives.close()

@@ -22,8 +22,8 @@ def main() -> None:
     sys.exit(run(_running))
 
 
-def _running(settings: Settings) -> AbstractAsyncContextManager[Services]:
+def _running(settings: Settings, address: str | None = None) -> AbstractAsyncContextManager[Services]:
     """A whole server; loaded only now, since most commands only ask one."""
     from bough.app import running
 
-    return running(settings)
+    return running(settings, address=address)

@@ -189,6 +189,27 @@ async def test_a_repeated_stop_does_not_stop_the_next_turn(server: Running) -> N
     refused(await client.http.post(f"{mine}/stop", json={"expectedTaskId": task}, **header("k")), 409)
 
 
+async def test_a_repeated_cancel_of_a_task(server: Running) -> None:
+    """A4, Q5: the retry gives the answer of the first, of a prompt that waited and of a turn that ran; the turn that
+    runs by then goes on. Without the key it is refused, since nothing is left to cancel."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = await client.session(repo["id"], initialPrompt="[[slow 100 30]]")
+    running = session["taskId"]
+    await client.wait_task(running, "running")
+    waiting = await client.prompt(session["id"], "[[say never]]")
+    for task in (waiting, running):
+        first = await client.http.delete(f"/api/tasks/{task}", **header("k"))
+        assert (first.status_code, first.json()["status"]) == (200, "cancelled")
+        after = await client.prompt(session["id"], "[[slow 4 0.4]]") if task == running else None
+        if after is not None:
+            await client.wait_task(after, "running")
+        again = await client.http.delete(f"/api/tasks/{task[-12:]}", **header("k"))
+        assert (again.status_code, again.content) == (200, first.content)
+        refused(await client.http.delete(f"/api/tasks/{task}"), 409, "task_not_queued")
+        assert after is None or (await client.wait_task(after))["status"] == "completed"
+
+
 async def test_a_repeated_complete_does_not_end_a_resumed_session(server: Running) -> None:
     """A4, T2: the retry of a complete gives the answer of the first; a session resumed since then works on."""
     client = server.client

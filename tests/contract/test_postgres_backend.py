@@ -139,7 +139,8 @@ async def test_an_owner_that_lost_its_name_to_another_is_stopped(
             await eventually(rival_waits)
             await admin.execute("SELECT pg_terminate_backend($1)", holder)
             await taking
-            await asyncio.sleep(10)
+            async with asyncio.timeout(10):
+                await asyncio.Event().wait()
     assert caught.value.code == "database_in_use"
     current = asyncio.current_task()
     assert current is not None and current.cancelling() == 0

@@ -28,8 +28,8 @@ async def storm(tmp_path: Path, database_url: str) -> AsyncGenerator[Storm]:
 
 @pytest.mark.timeout(120 + 15 * ROUNDS)
 async def test_nothing_is_lost_and_nothing_is_done_twice(storm: Storm) -> None:
-    """Q3, Q4, B1, B3–B5, T3, O2: prompts, approvals, transcripts, branches, reports and answers aside survive kills of
-    server, keepers and agents."""
+    """Q3, Q4, B1–B6, T3, O2: prompts, approvals, transcripts, branches and their worktrees, reports, answers aside and
+    cascades survive kills of server, keepers and agents."""
     await storm.blow()
     async with storm.server.client() as client:
         await check(storm, client)

@@ -21,7 +21,8 @@ PROMPTS = 3
 # Agents that know the past in each of the ways there are: by a copy of their own, told it once, told it at every start.
 AGENTS = {"demo": "", "told": "fork", "forgetful": "fork,load,resume"}
 # What befalls each tree after it has grown.
-TROUBLES = 3
+TROUBLES = 4
+APART: Json = {"worktree": "new"}
 
 
 @dataclass
@@ -36,13 +37,14 @@ class Sent:
 
 @dataclass
 class Branch:
-    """A fork, a child or a question aside that was acknowledged."""
+    """A fork, a child or a question aside that was acknowledged; `apart` if it has a worktree of its own."""
 
     session_id: str
     task_id: str
     kind: str
     source: str
     reports: bool = False
+    apart: bool = False
 
 
 @dataclass
@@ -53,6 +55,14 @@ class Ledger:
     roots: list[str] = field(default_factory=list[str])
     branches: list[Branch] = field(default_factory=list[Branch])
     disturbed: set[str] = field(default_factory=set[str])
+
+    def below(self, session_id: str) -> list[str]:
+        """A session and all that was made out of it, as it was acknowledged."""
+        found = [session_id]
+        for branch in self.branches:
+            if branch.source in found:
+                found.append(branch.session_id)
+        return found
 
 
 def add_agents(data: Path) -> None:
@@ -80,8 +90,9 @@ class Script:
         self._ledger = ledger
         self._number = 0
         self._flood = 3000
-        # Children that take prompts.
+        # Children that take prompts, and sessions that were ended.
         self._children: list[str] = []
+        self._ended: set[str] = set()
 
     async def talk(self) -> None:
         """One session, and prompts to it."""
@@ -103,19 +114,22 @@ class Script:
                 await self._rest(root)
 
     async def _grow(self, root: str) -> None:
-        """Three levels, one child that keeps to itself, questions beside the work, a fork; then trouble."""
+        """Three levels, some of it in worktrees of their own, one child that keeps to itself, questions beside the
+        work, a fork; then trouble."""
         await self._prompt(root)
         child = await self._spawn(root)
-        await self._spawn(child)
+        await self._spawn(child, **APART)
         await self._aside(root)
         await self._spawn(root, callback={"enabled": False})
         await self._pause(0.3)
         await self._prompt(root)
         await self._fork(root)
         await self._aside(child)
+        await self._race(root)
+        troubles = (self._stop, self._call_off, self._cancel, self._fork, self._aside, self._stop_all, self._cancel_all)
         for _ in range(TROUBLES):
             await self._pause(0.6)
-            trouble = self._random.choice((self._stop, self._call_off, self._cancel, self._fork, self._aside))
+            trouble = self._random.choice(troubles)
             await trouble(self._random.choice(self._children or [root]))
 
     # Single steps; every call is repeated with its key until it is acknowledged.
@@ -137,7 +151,15 @@ class Script:
         return branch
 
     async def _fork(self, source: str) -> None:
-        await self._branch("fork", source, False, {})
+        await self._branch("fork", source, False, APART if self._random.random() < 0.5 else {})
+
+    async def _race(self, source: str) -> None:
+        text, expected = self._invent()
+        body = {"prompt": text, "contenders": [{}, {"agent": self._random.choice(list(AGENTS))}]}
+        begun = await self._call("POST", f"/api/sessions/{source}/race", body, self._key())
+        for made in begun["sessions"]:
+            self._ledger.branches.append(Branch(made["sessionId"], made["taskId"], "fork", source, apart=True))
+            self._ledger.sent.append(Sent(made["sessionId"], made["taskId"], text, expected))
 
     async def _aside(self, source: str) -> None:
         await self._branch("btw", source, False, {})
@@ -148,7 +170,8 @@ class Script:
         if self._random.random() < 0.3:
             body["agent"] = self._random.choice(list(AGENTS))
         made = await self._call("POST", f"/api/sessions/{source}/{kind}", body, self._key())
-        self._ledger.branches.append(Branch(made["sessionId"], made["taskId"], kind, source, reports))
+        apart = "worktree" in fields
+        self._ledger.branches.append(Branch(made["sessionId"], made["taskId"], kind, source, reports, apart))
         self._ledger.sent.append(Sent(made["sessionId"], made["taskId"], text, expected))
         return made["sessionId"]
 
@@ -173,7 +196,31 @@ class Script:
         if session_id in self._children:
             self._ledger.disturbed.add(session_id)
             self._children.remove(session_id)
+            self._ended.add(session_id)
             await self._call("DELETE", f"/api/sessions/{session_id}")
+
+    async def _stop_all(self, session_id: str) -> None:
+        """Stops a child and all below it, then lets all of it go on."""
+        if session_id not in self._children:
+            return
+        below = self._ledger.below(session_id)
+        self._ledger.disturbed.update(below)
+        await self._call("POST", f"/api/sessions/{session_id}/stop", {"cascade": True}, self._key())
+        for one in below:
+            # A question aside is asked once.
+            if one not in self._ended:
+                await self._call("POST", f"/api/sessions/{one}/resume", {}, self._key(), may_refuse=True)
+        await self._prompt(session_id)
+
+    async def _cancel_all(self, session_id: str) -> None:
+        """Ends a child and all below it."""
+        if session_id not in self._children:
+            return
+        below = self._ledger.below(session_id)
+        self._ledger.disturbed.update(below)
+        self._children = [one for one in self._children if one not in below]
+        self._ended.update(below)
+        await self._call("DELETE", f"/api/sessions/{session_id}?cascade=true", None, self._key())
 
     async def _rest(self, root: str) -> None:
         """Waits until a tree has nothing more to do."""

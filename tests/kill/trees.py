@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bough.model.task import TERMINAL
 from bough.testing.client import Client
+from bough.testing.repos import git
 
 from .records import Turn, read_turns
 from .storm import Storm
@@ -45,10 +47,28 @@ async def check_trees(storm: Storm, client: Client) -> None:
         rows = await read_callbacks(client, members)
         branches = {branch.session_id: branch for branch in ledger.branches if branch.session_id in members}
         check_reports(members, branches, rows)
-        turns = read_turns(storm.folder / "data" / "demo", members[root].session["cwd"])
-        check_asides(members, branches, turns)
-        await check_memory(client, members, branches, rows)
+        folders = {one.session["cwd"] for one in members.values()}
+        turns = [turn for cwd in sorted(folders) for turn in read_turns(storm.folder / "data" / "demo", cwd)]
+        check_asides(members, branches, turns, ledger.disturbed)
+        await check_memory(client, members, branches, rows, ledger.disturbed)
         await check_totals(client, root)
+    await check_worktrees(storm, client)
+
+
+async def check_worktrees(storm: Storm, client: Client) -> None:
+    """Each worktree has the session that it was made for, and each such session its worktree; git has no others (B2,
+    B6)."""
+    wanted = {branch.session_id for branch in storm.ledger.branches if branch.apart}
+    rows = (await client.get("/api/worktrees?limit=500"))["worktrees"]
+    sessions = [await client.get(f"/api/sessions/{session_id}") for session_id in wanted]
+    used = {session["worktreeId"]: session["cwd"] for session in sessions}
+    assert {row["id"]: row["path"] for row in rows} == used, "a worktree is without a session, or the reverse"
+    assert len(used) == len(wanted) and all(row["status"] == "ready" for row in rows)
+    for repo in (await client.get("/api/repos?limit=500"))["repos"]:
+        path = Path(repo["path"])
+        listed = git(path, "worktree", "list", "--porcelain").splitlines()
+        found = {line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")}
+        assert found - {str(path)} == {row["path"] for row in rows if row["repoId"] == repo["id"]}
 
 
 async def read_tree(client: Client, root: str, ledger: Ledger) -> dict[str, Member]:
@@ -99,7 +119,9 @@ def check_reports(members: dict[str, Member], branches: dict[str, Branch], rows:
         assert member.shown("callback") == told, "a transcript does not show each report once"
 
 
-def check_asides(members: dict[str, Member], branches: dict[str, Branch], turns: list[Turn]) -> None:
+def check_asides(
+    members: dict[str, Member], branches: dict[str, Branch], turns: list[Turn], disturbed: set[str]
+) -> None:
     """Each answer is in the transcript of the session that was asked about, once, and its agent is told it with one
     prompt: once in each attempt (B4)."""
     asides = [one for one in branches.values() if one.kind == "btw"]
@@ -119,7 +141,9 @@ def check_asides(members: dict[str, Member], branches: dict[str, Branch], turns:
             for message in member.session["messages"]
             if message["role"] == "agent" and message["content"]["type"] == "text"
         ]
-        assert entry["text"] == said[-1] and member.session["archived"]
+        called_off = task["status"] == "cancelled" and aside.session_id in disturbed
+        assert called_off or entry["text"] == said[-1]
+        assert member.session["archived"]
         assert all(turn.aside(task["prompt"]) <= 1 for turn in turns), "one prompt tells of an aside twice"
         told = [turn for turn in turns if any(block.startswith("Aside, ") for block in turn.blocks)]
         told = [turn for turn in told if turn.aside(task["prompt"]) and not turn.past.count(task["prompt"])]
@@ -129,7 +153,7 @@ def check_asides(members: dict[str, Member], branches: dict[str, Branch], turns:
 
 
 async def check_memory(
-    client: Client, members: dict[str, Member], branches: dict[str, Branch], rows: list[Json]
+    client: Client, members: dict[str, Member], branches: dict[str, Branch], rows: list[Json], disturbed: set[str]
 ) -> None:
     """A parent recalls each report and each answer aside, a fork the turn that it began after (B1)."""
     root = next(one for one in members.values() if one.session["kind"] == "root")
@@ -143,6 +167,9 @@ async def check_memory(
         if branch.kind == "btw" and branch.source == root.id:
             question = members[branch.session_id].tasks[0]["prompt"]
             assert question in known, f"{question!r} was never told"
+        elif branch.session_id in disturbed:
+            # It may have ended, or have been stopped before it was told anything.
+            continue
         elif branch.kind == "fork" and (after := members[branch.session_id].session["branchTaskId"]):
             task = next(task for task in members[branch.source].tasks if task["id"] == after)
             before = task["prompt"].splitlines()[2 if task["source"] == "callback" else 0]

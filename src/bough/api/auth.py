@@ -73,6 +73,10 @@ class Gate:
             "unauthenticated", "This needs the server's token: send `Authorization: Bearer TOKEN`, or open its link."
         )
 
+    def check_place(self, scope: Scope) -> None:
+        """Denied if a request comes under another name, or from the page of another site."""
+        self._check_host(_headers(scope), _scheme(scope))
+
     def wants_json(self, scope: Scope) -> bool:
         """Whether a request lacks the content type that pages of other sites cannot send: only our page needs it."""
         headers = _headers(scope)

@@ -43,15 +43,15 @@ class JsonRequest(Request[Any, Any, Any]):
         return decoded(await self.body(), field.annotation if field else Any)
 
 
-def build(services: Services, gate: Gate) -> ASGIApp:
-    """The application as a server runs it."""
+def build(services: Services, gate: Gate, tools: ASGIApp | None = None) -> ASGIApp:
+    """The application as a server runs it; `tools` is the door for agents."""
     app = application(services, gate)
     methods: dict[str, frozenset[str]] = {}
     for route in app.routes:
         if isinstance(route, HTTPRoute):
             found = frozenset(map(str, route.methods))
             methods[route.path_format] = methods.get(route.path_format, frozenset[str]()) | found
-    return GateMiddleware(app, gate, methods)
+    return GateMiddleware(app, gate, methods, tools)
 
 
 def application(services: Services, gate: Gate) -> Litestar:

@@ -28,6 +28,7 @@ LONGEST_LOGGED = 200
 BODY_WITHIN = 30.0
 # What is secret stays out of caches, and nobody guesses that an answer is a page.
 ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+TOOLS = frozenset({"/mcp", "/mcp/"})
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -35,10 +36,13 @@ class GateMiddleware:
     """The gate in front of the whole application, WebSockets and mounted parts included. `methods` are those of each
     route, by its template."""
 
-    def __init__(self, app: ASGIApp, gate: Gate, methods: Mapping[str, frozenset[str]]) -> None:
+    def __init__(
+        self, app: ASGIApp, gate: Gate, methods: Mapping[str, frozenset[str]], tools: ASGIApp | None = None
+    ) -> None:
         self._app = app
         self._gate = gate
         self._methods = methods
+        self._tools = tools
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -55,6 +59,15 @@ class GateMiddleware:
             await self._app(scope, receive, send)
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._tools is not None and scope["type"] == "http" and scope["path"] in TOOLS:
+            # Agents have tokens of their own, which open nothing else.
+            try:
+                self._gate.check_place(scope)
+            except BoughError as error:
+                await _refuse(error, scope, receive, send)
+                return
+            await self._tools(scope, receive, send)
+            return
         try:
             caller = self._gate.caller(scope)
         except BoughError as error:

@@ -18,8 +18,10 @@ import uvicorn
 
 from bough.api import http
 from bough.api.auth import Gate, load_token
+from bough.api.mcp import door
 from bough.api.protocol import BoundedProtocol
 from bough.core.services import Services
+from bough.datafolder import only_one
 from bough.errors import Conflict, Invalid
 from bough.settings import Settings
 
@@ -64,20 +66,23 @@ class Server(uvicorn.Server):
 
 async def serve(
     settings: Settings,
-    running: Callable[[Settings], AbstractAsyncContextManager[Services]],
+    running: Callable[[Settings, str | None], AbstractAsyncContextManager[Services]],
     announce: Callable[[str, str], None],
     stop: asyncio.Event | None = None,
 ) -> None:
     """Runs a server until a signal or `stop`; `announce` is given its address and its link once it is ready."""
     data = settings.data_path
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    async with running(settings) as services:
-        with _bound(settings, data) as sock:
+    with _bound(settings, data) as sock:
+        port = sock.getsockname()[1]
+        url = f"http://{_shown(settings.host)}:{port}"
+        async with running(settings, f"{url}{door.PATH}/") as services:
+            sock.listen(BACKLOG)
             token = load_token(data)
-            port = sock.getsockname()[1]
-            url = f"http://{_shown(settings.host)}:{port}"
+            gate = Gate(token, settings)
+            tools = door.Door(services, gate.right_token)
             config = uvicorn.Config(
-                http.build(services, Gate(token, settings)),
+                http.build(services, gate, tools),
                 loop="none",
                 lifespan="off",
                 http=BoundedProtocol,
@@ -97,7 +102,8 @@ async def serve(
             server = Server(config, ready, services.waiting.close)
             stopping = asyncio.create_task(_stop_on(server, stop)) if stop is not None else None
             try:
-                await server.serve([sock])
+                async with tools.running():
+                    await server.serve([sock])
             finally:
                 (data / "server.json").unlink(missing_ok=True)
                 if stopping is not None:
@@ -124,6 +130,9 @@ def _bound(settings: Settings, data: Path) -> Generator[socket.socket]:
         try:
             sock.bind((settings.host, port))
         except OSError as error:
+            # A server that works on this folder already has it, most likely; that is the better answer then.
+            with only_one(data):
+                pass
             if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
                 raise Invalid("bad_host", f"{settings.host!r} is not an address of this machine.") from error
             raise Conflict(
@@ -132,7 +141,6 @@ def _bound(settings: Settings, data: Path) -> Generator[socket.socket]:
             ) from error
         if settings.port == 0:
             remembered.write_text(f"{sock.getsockname()[1]}\n", "ascii")
-        sock.listen(BACKLOG)
         sock.setblocking(False)
         yield sock
     finally:

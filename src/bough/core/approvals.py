@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp.wire import AgentRequest
-from bough.core import budgets, interruption, judging, remembering, rows
+from bough.core import budgets, call_rows, interruption, judging, remembering, rows
+from bough.core.call_rows import CALL
 from bough.core.callbacks import TREES
 from bough.core.lookup import find, find_id
 from bough.core.page import Page
@@ -17,7 +18,7 @@ from bough.core.store import CHANNEL_APPROVALS, Change, Store
 from bough.errors import Conflict, Denied, Invalid
 from bough.model.approval import Approval, ApprovalStatus, Decision, Option
 from bough.model.message import raw
-from bough.model.rule import Scope
+from bough.model.rule import Choice, Scope
 from bough.model.session import Caller
 from bough.storage.backend import Tx
 
@@ -41,6 +42,8 @@ class AnswerBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     option_id: str | None = None
     decision: Decision | None = None
     scope: Scope | None = None
+    # What a call of one of Bough's tools is carried out with instead of what its agent said.
+    arguments: dict[str, Any] | None = None
     idempotency_key: str | None = None
 
 
@@ -78,7 +81,7 @@ class Approvals:
                 raise _too_late(approval)
             decision, option = _chosen(approval, answer)
             by = {"kind": caller.kind, "id": caller.id}
-            decided = await conclude(change, approval, decision, by, option=option)
+            decided = await conclude(change, approval, decision, by, option=option, arguments=answer.arguments)
             session = await rows.session(change.tx, decided.session_id)
             if decided.tool_kind == interruption.LIMIT and decision != "deny":
                 await budgets.let_go_on(change, session)
@@ -93,7 +96,9 @@ class Approvals:
             return decided
 
         scope = f"approvals.decide:{approval_id}"
-        request = [answer.option_id, answer.decision, *([answer.scope] if answer.scope else [])]
+        request: list[Any] = [answer.option_id, answer.decision, *([answer.scope] if answer.scope else [])]
+        if answer.arguments is not None:
+            request.append(answer.arguments)
         return await self._store.write_once(caller, scope, request, Approval, work)
 
 
@@ -120,6 +125,7 @@ async def conclude(
     option: Option | None = None,
     status: ApprovalStatus | None = None,
     reason: str | None = None,
+    arguments: dict[str, Any] | None = None,
 ) -> Approval:
     """Writes the answer to an open question down, with all that it means; its agent hears of it after commit. `option`
     is the agent's that was chosen, if one was."""
@@ -137,6 +143,9 @@ async def conclude(
     )
     assert decided is not None
     change.approval("approval.patched", decided)
+    if decided.tool_kind == CALL:
+        await call_rows.decided(change, decided, by_person=by["kind"] == "person", arguments=arguments)
+        return decided
     if decided.tool_kind in interruption.HOLDS_TURN:
         await interruption.decided(change, decided)
         return decided
@@ -165,10 +174,23 @@ async def _go_on(change: Change, approval: Approval) -> None:
 async def _answer_alike(change: Change, approval: Approval, by: dict[str, Any]) -> None:
     """*Always* answers what is asked at this moment too, as far as it reaches."""
     for other in await change.tx.all(APPROVALS.alike, Approval, key=approval.key):
+        if other.tool_kind == CALL:
+            await _allow_call_alike(change, approval, other, by)
+            continue
         session = await rows.session(change.tx, other.session_id)
         verdict = await judging.judge(change.tx, session, await judging.use_again(change.tx, session, other))
         if verdict.effect == "allow" and verdict.by == "choice" and once(options_of(other), "allow"):
             await conclude(change, other, "allow", by, reason=verdict.reason)
+
+
+async def _allow_call_alike(change: Change, approval: Approval, other: Approval, by: dict[str, Any]) -> None:
+    """A call that waits is allowed with another by the same word; what raises rights has no key."""
+    session = await rows.session(change.tx, other.session_id)
+    known = await change.tx.all(
+        judging.CHOICES.matching, Choice, key=other.key, agent=session.agent, session_id=session.id, cwd=session.cwd
+    )
+    if known:
+        await conclude(change, other, "allow", by, reason=f"Allowed with {approval.title!r}.")
 
 
 def options_of(approval: Approval) -> list[Option]:
@@ -193,6 +215,10 @@ def _chosen(approval: Approval, answer: AnswerBody) -> tuple[Decision, Option | 
         raise Invalid("bad_answer", "scope says how far allow_always reaches; any other decision is for this once.")
     if decision == "allow_always" and approval.tool_kind == SWITCH:
         raise Conflict("never_always", "A change of the agent's mode is asked about every time; allow it once.")
+    if answer.arguments is not None and (approval.tool_kind != CALL or decision == "deny"):
+        raise Invalid("bad_answer", "arguments change what a call of one of Bough's tools does when it is allowed.")
+    if decision == "allow_always" and approval.tool_kind == CALL and approval.key is None:
+        raise Conflict("never_always", "What goes beyond a session's own rights is asked every time; allow it once.")
     if chosen is None or chosen.kind not in ("allow_once", "reject_once"):
         chosen = once(options, decision)
     if chosen is None and decision != "deny":

@@ -1,5 +1,6 @@
 """Questions that are asked aside (B4): the answer of an ephemeral fork goes into the transcript of the session that it
-was asked about, to that session's agent with its next prompt, and to whoever asked. Then the fork is put away."""
+was asked about, to that session's agent with its next prompt, and to whoever asked. Then the fork is put away. What
+else an agent is told with its next prompt is noted here too, and sent by `runner`."""
 
 from __future__ import annotations
 
@@ -48,9 +49,7 @@ async def _tell(change: Change, about: Session, aside: Session, task: Task, said
     await rows.add_message(change, about.id, None, "system", raw(body))
     asked = callbacks.quoted(task.prompt)
     text = f"Aside, while you worked, somebody asked:\n{asked}\nand was answered:\n{callbacks.quoted(said)}"
-    await change.tx.run(
-        TREES.add_aside, id=new_id(), session_id=about.id, from_session_id=aside.id, text=text, now=change.now
-    )
+    await note(change, about.id, text, aside.id)
     if task.source_session_id is not None and task.source_session_id != about.id:
         caller = await change.tx.one(SESSIONS.get, Session, id=task.source_session_id)
         heading = f"What you asked session {about.title or about.id} aside:\n{asked}\nThe answer:\n"
@@ -64,6 +63,19 @@ async def _put_away(change: Change, aside: Session, reason: str) -> None:
         metadata = raw(rows.with_metadata(aside, reason=reason))
         columns |= {"status": "completed", "ended_at": change.now, "metadata": metadata}
     await rows.update_session(change, aside.id, **columns)
+
+
+async def note(change: Change, session_id: str, text: str, from_session_id: str | None = None) -> None:
+    """Has a session's agent told something with its next prompt, once; of the answer of another session it is not told
+    before that as part of the past."""
+    await change.tx.run(
+        TREES.add_aside,
+        id=new_id(),
+        session_id=session_id,
+        from_session_id=from_session_id,
+        text=text,
+        now=change.now,
+    )
 
 
 async def told_with(tx: Tx, task: Task) -> list[str]:

@@ -12,31 +12,39 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
+import structlog
 
 from bough.core import checkpoints
 from bough.core.checkpoints import Checkpoints
-from bough.core.repos import REPOS
-from bough.core.store import Store
-from bough.core.worktree_rows import NewWorktree, Start
-from bough.core.worktrees import Worktrees
-from bough.errors import Conflict, Invalid
+from bough.core.repos import REPOS, WORKTREES
+from bough.core.store import Change, Store, forget_in
+from bough.core.worktree_rows import NewWorktree, Start, Use
+from bough.core.worktrees import REPAIR_WITHIN, Worktrees
+from bough.errors import BoughError, Conflict, Invalid
 from bough.git.snapshot import TooMuch
 from bough.model.ids import new_id
-from bough.model.repo import Repo
+from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller, Session
+from bough.storage.backend import Tx
 
 T = TypeVar("T")
 
+log = structlog.get_logger("bough.worktrees")
+
 SCOPE = "sessions.branch.worktree"
+# A worktree that nobody can ask for again, having no key, has one of ours until its session is there: a mark by which
+# the next server finds it.
+MARKS = "sessions.branch.mark"
 # What of a title becomes part of a branch's name.
 LONGEST_SLUG = 40
 
 
 class Place(msgspec.Struct):
-    """Where a branch works."""
+    """Where a branch works; `mark` says until then that nobody does yet."""
 
     worktree_id: str | None
     cwd: str
+    mark: Caller | None = None
 
 
 class Room(msgspec.Struct, frozen=True):
@@ -92,12 +100,13 @@ class BranchPlaces:
         start = start or await self._state(source, room)
         start = msgspec.structs.replace(start, asked=(room.branch, room.path, room.task_id, room.ignored))
         name = room.branch or f"{_slug(room.title)}-{_suffix(caller, source)}"
-        scope = f"{SCOPE}:{source.id}"
-        worktree, new = await self._worktrees.begin(caller, NewWorktree(repo.id, name, room.path), scope, start)
+        mark = _marked(new_id()) if caller.idempotency_key is None else None
+        maker, scope = (caller, f"{SCOPE}:{source.id}") if mark is None else (mark, MARKS)
+        worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, room.path), scope, start)
         try:
-            yield Place(worktree.id, worktree.path)
+            yield Place(worktree.id, worktree.path, mark)
         except BaseException:
-            await asyncio.shield(self._worktrees.withdraw(caller, scope, worktree, new=new))
+            await asyncio.shield(self._worktrees.withdraw(maker, scope, worktree, new=new))
             raise
 
     @contextlib.asynccontextmanager
@@ -118,6 +127,23 @@ class BranchPlaces:
                     raise one
                 places.append(one)
             yield start, places
+
+    async def repair(self) -> None:
+        """Takes away what the last server made for branches that it did not come to open. Somebody may have found it
+        since, so that all that is in it is kept."""
+        left = await self._store.all_kept(_marked(""), MARKS, Worktree)
+        await asyncio.gather(*(self._repair(_marked(key), made) for key, made in left.items()))
+
+    async def _repair(self, mark: Caller, made: Worktree) -> None:
+        try:
+            if await self._store.read(lambda tx: _left(tx, made)):
+                # What takes longer goes on behind the start.
+                async with asyncio.timeout(REPAIR_WITHIN):
+                    await self._worktrees.remove(made.id, force=True, branch="delete" if made.branch_made else "keep")
+                log.info("worktree_repaired", worktree=made.id, path=made.path, was="without a session")
+            await self._store.forget_answer(mark, MARKS)
+        except (BoughError, OSError, TimeoutError) as error:
+            log.warning("worktree_not_repaired", worktree=made.id, path=made.path, error=str(error))
 
     async def _repo(self, source: Session) -> Repo:
         repo = await self._store.read(lambda tx: tx.one(REPOS.get, Repo, id=source.repo_id))
@@ -146,6 +172,24 @@ class BranchPlaces:
         if shot.head is None:
             raise Conflict("no_commit", f"{source.cwd} has no commit yet, which a worktree needs. Make one first.")
         return Start(shot.sha, shot.head)
+
+
+async def filled(change: Change, place: Place) -> None:
+    """A session works in a place, in the transaction that opens it."""
+    if place.mark is not None:
+        await forget_in(change, place.mark, MARKS)
+
+
+def _marked(key: str) -> Caller:
+    return Caller("system", None, key)
+
+
+async def _left(tx: Tx, made: Worktree) -> bool:
+    """Whether a worktree is there and nobody has ever worked in it."""
+    row = await tx.one(WORKTREES.get, Worktree, id=made.id)
+    if row is None or row.removed_at is not None:
+        return False
+    return not await tx.all(WORKTREES.sessions, Use, id=made.id, limit=1)
 
 
 def _whose(caller: Caller, source: Session) -> tuple[str, str, str]:

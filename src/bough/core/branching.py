@@ -11,7 +11,8 @@ import structlog
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.finding import startable
 from bough.core import rows
-from bough.core.branch_places import BranchPlaces, Place, Room
+from bough.core.branch_limits import BranchKind, check_room, refuse_from_aside
+from bough.core.branch_places import BranchPlaces, Place, Room, filled
 from bough.core.callbacks import TREES
 from bough.core.env import checked_env
 from bough.core.lookup import find_id, whole_id
@@ -19,7 +20,7 @@ from bough.core.queueing import checked_prompt, enqueue
 from bough.core.rows import SESSIONS
 from bough.core.sessions import check_choice, check_texts
 from bough.core.store import Change, Store
-from bough.core.worktree_rows import usable
+from bough.core.worktree_rows import usable, worktree
 from bough.errors import Conflict, Denied, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
@@ -32,7 +33,6 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.sessions")
 
-BranchKind = Literal["fork", "subsession", "btw"]
 SCOPE = "sessions.branch"
 
 
@@ -57,6 +57,8 @@ class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     # A fork begins after this task; the last finished one if it is left out.
     task_id: str | None = None
     worktree: Literal["same", "new"] | NewWorktree = "same"
+    # A child works in this worktree of the repository instead.
+    worktree_id: str | None = None
     mcp_server_ids: list[str] | None = None
     env: dict[str, str] | None = None
     callback: CallbackConfig | None = None
@@ -118,11 +120,19 @@ class Branching:
             wanted = msgspec.structs.replace(wanted, task_id=whole)
         request = [kind, msgspec.structs.replace(wanted, idempotency_key=None)]
         if wanted.worktree == "same":
-            return await self._write(
-                caller, source, wanted, kind, prompt, Place(source.worktree_id, source.cwd), request
-            )
+            place = await self._store.read(lambda tx: self._elsewhere(tx, source, wanted))
+            return await self._write(caller, source, wanted, kind, prompt, place, request)
         # Whoever stops waiting does not stop it half-way.
         return await self._places.through(self._apart(caller, source, wanted, kind, prompt, request))
+
+    async def _elsewhere(self, tx: Tx, source: Session, wanted: Branch) -> Place:
+        """Where a branch works that gets no worktree of its own: with its source, or where it is told."""
+        if wanted.worktree_id is None:
+            return Place(source.worktree_id, source.cwd)
+        found = await worktree(tx, wanted.worktree_id)
+        if found.repo_id != source.repo_id:
+            raise Invalid("worktree_of_other_repo", f"Worktree {found.id} is of another repository than the session.")
+        return Place(found.id, found.path)
 
     async def _apart(
         self, caller: Caller, source: Session, wanted: Branch, kind: BranchKind, prompt: str | None, request: Any
@@ -139,6 +149,10 @@ class Branching:
             room = Room(title, asked.branch, asked.path, wanted.task_id, asked.ignored)
             async with self._places.made(caller, source, room) as place:
                 return await self._write(caller, source, wanted, kind, prompt, place, request)
+
+    async def repair(self) -> None:
+        """What a server does first with branches that the last one was making."""
+        await self._places.repair()
 
     async def close(self) -> None:
         """Waits for branches that are being made."""
@@ -180,6 +194,7 @@ class Branching:
     ) -> Branched:
         """Makes the session of a branch, with its first prompt queued, in a transaction that may do more."""
         session = await self._add(change, caller, source, wanted, kind, place, raw(git), raw(metadata or {}))
+        await filled(change, place)
         task = None
         if prompt is not None:
             said: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
@@ -190,13 +205,17 @@ class Branching:
         self, change: Change, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind, count: int = 1
     ) -> None:
         source = await rows.session(change.tx, session_id)
-        await self._check_room(change.tx, source, kind, source.depth + (1 if kind == "subsession" else 0), count)
+        depth = source.depth + (1 if kind == "subsession" else 0)
+        await refuse_from_aside(change.tx, caller, source, kind)
+        await check_room(change.tx, self._settings, source, kind, depth, count)
         await self._check_rights(change.tx, caller, source, wanted.permission_mode or source.permission_mode, kind)
         await self._branch_point(change.tx, source, wanted, kind)
 
     async def _check_rights(
         self, tx: Tx, caller: Caller, source: Session, mode: PermissionMode, kind: BranchKind
     ) -> None:
+        if caller.granted:
+            return
         if kind == "subsession":
             check_rights(source, mode)
         if caller.kind == "session" and caller.id is not None:
@@ -214,6 +233,8 @@ class Branching:
             raise Invalid("bad_branch", "Only a fork begins at a task (taskId).")
         if wanted.task_id is not None and isinstance(wanted.worktree, NewWorktree) and wanted.worktree.ignored:
             raise Invalid("bad_branch", "Checkpoints hold no ignored files: leave out `taskId`, or `ignored`.")
+        if wanted.worktree_id is not None and (kind != "subsession" or wanted.worktree != "same"):
+            raise Invalid("bad_branch", "worktreeId names the worktree that a child works in; a fork makes its own.")
         if kind == "btw" and (wanted.permission_mode not in (None, "plan") or wanted.worktree != "same"):
             raise Invalid("bad_branch", "A question aside reads only (plan), and where the session works.")
 
@@ -230,7 +251,8 @@ class Branching:
     ) -> Session:
         await change.tx.run(TREES.lock, root=source.root_session_id)
         depth = source.depth + (1 if kind == "subsession" else 0)
-        await self._check_room(change.tx, source, kind, depth)
+        await refuse_from_aside(change.tx, caller, source, kind)
+        await check_room(change.tx, self._settings, source, kind, depth)
         agent = wanted.agent or source.agent
         same = agent == source.agent
         mode: PermissionMode = "plan" if kind == "btw" else wanted.permission_mode or source.permission_mode
@@ -297,37 +319,6 @@ class Branching:
         if task.ended_at is None or not task.sent_attempt:
             raise Conflict("task_not_ended", f"Task {task.id} is {task.status}; a fork begins after a turn.")
         return task
-
-    async def _check_room(self, tx: Tx, source: Session, kind: BranchKind, depth: int, count: int = 1) -> None:
-        """Trees are bounded (B5), each way with a sentence that says which setting it is; `count` are to be made."""
-        here = self._settings
-        if kind == "subsession":
-            if depth > here.max_depth:
-                raise Conflict(
-                    "tree_too_deep",
-                    f"Session {source.id} stands {source.depth} levels deep and the limit is {here.max_depth}. Do the "
-                    "work here, or raise BOUGH_MAX_DEPTH.",
-                    limit=here.max_depth,
-                )
-            children = await tx.value(TREES.live_children, id=source.id) or 0
-            if children + count > here.max_children:
-                raise Conflict(
-                    "too_many_children",
-                    f"Session {source.id} has {children} active children{_room(count, here.max_children)}. Complete or "
-                    "archive some, or raise BOUGH_MAX_CHILDREN.",
-                    limit=here.max_children,
-                )
-        size = await tx.value(TREES.size, root=source.root_session_id) or 0
-        if kind != "btw" and size + count > here.max_tree:
-            raise Conflict(
-                "tree_too_large",
-                f"This tree has {size} sessions{_room(count, here.max_tree)}. Archive some, or raise BOUGH_MAX_TREE.",
-                limit=here.max_tree,
-            )
-
-
-def _room(count: int, limit: int) -> str:
-    return ", which is the limit" if count == 1 else f", {count} more are wanted, and the limit is {limit}"
 
 
 def check_rights(bound: Session, mode: PermissionMode) -> None:

@@ -24,6 +24,7 @@ from bough.storage import queries
 from bough.storage.backend import Tx
 
 TREES = queries.load("trees")
+CALLS = queries.load("calls")
 STATES = ("queued", "delivered", "held")
 
 # What is quoted of a child's last message, of its prompt, and how much of them is a summary.
@@ -35,6 +36,7 @@ LAST_ENTRIES = 50
 
 # The last block that the parent's agent is sent; the report itself, quoted, goes before it.
 GO_ON = "A session that you had started has reported, as quoted above. Take it into account and go on."
+DECIDED = "A call of yours that a person had to decide about has come to its end, as quoted above. Go on from there."
 
 
 class Callbacks:
@@ -67,9 +69,14 @@ class Callbacks:
 async def report(change: Change, child: Session, task: Task) -> Callback | None:
     """Tells the parent that a task of its child has ended; nothing if the child has none or was told not to."""
     config = msgspec.json.decode(child.callback, type=CallbackConfig)
-    if child.kind != "subsession" or child.parent_session_id is None or not config.enabled:
+    if not config.enabled:
         return None
-    parent = await change.tx.one(SESSIONS.get, Session, id=child.parent_session_id)
+    if child.kind == "root":
+        # A tree that a session has opened reports to that one.
+        above = await change.tx.value(CALLS.maker, root=child.id)
+    else:
+        above = child.parent_session_id if child.kind == "subsession" else None
+    parent = await change.tx.one(SESSIONS.get, Session, id=above) if above is not None else None
     if parent is None:
         return None
     text = await _text(change.tx, child, task, config)
@@ -78,7 +85,7 @@ async def report(change: Change, child: Session, task: Task) -> Callback | None:
 
 async def deliver(change: Change, parent: Session, child: Session, task: Task, text: str) -> Callback | None:
     """Queues a report at a session that takes it, waking or resuming that; else keeps and shows it."""
-    refused = await _refuses(change, parent)
+    refused = await refuses(change, parent)
     shown = raw(
         {
             "type": "callback",
@@ -125,7 +132,7 @@ async def carried(change: Change, task: Task, state: CallbackState, reason: str 
         change.emit("callback.patched", callback, callback.parent_session_id)
 
 
-async def _refuses(change: Change, parent: Session) -> str | None:
+async def refuses(change: Change, parent: Session) -> str | None:
     """Why a session takes no report: a person has put it away or ended it, or its agent could not make sense of it."""
     if parent.archived:
         return "The parent was archived."

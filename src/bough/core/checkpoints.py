@@ -270,6 +270,13 @@ def of_restore(session: Session, task_id: str | None, checkpoint_id: str, shot: 
     return made
 
 
+def of_race(session: Session, race_id: str, ref: str, sha: str, head: str) -> Checkpoint:
+    """The files that all contenders of a race begin with."""
+    made = _unmade(session, "", "fork")
+    made.id, made.task_id, made.ref, made.sha, made.head = race_id, None, ref, sha, head
+    return made
+
+
 # In a transaction
 
 

@@ -7,7 +7,7 @@ import asyncio
 
 import msgspec
 
-from bough.core import budgets, interruption, lifecycle, rows
+from bough.core import budgets, call_rows, interruption, lifecycle, rows
 from bough.core.rows import APPROVALS, MESSAGES, SESSIONS, TASKS
 from bough.core.runner import Runner
 from bough.core.store import EVENTS, Change, Store
@@ -39,30 +39,10 @@ class Control:
 
     async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
         """Stops the running turn; what is queued waits for the next prompt or for resume (T6)."""
-
-        async def work(change: Change) -> Stopped:
-            session = await rows.session(change.tx, session_id)
-            task = await self._under_way(change, session.id)
-            if expected_task is not None:
-                expected = await rows.task(change.tx, expected_task)
-                if task is None or expected.id != task.id:
-                    raise Conflict(
-                        "task_not_running",
-                        f"Task {expected.id} is {expected.status}.",
-                        status=expected.status,
-                    )
-            if task is not None and task.status == "interrupted":
-                task = await interruption.drop(change, task)
-            elif task is not None:
-                await rows.move_task(change, task.id, "stopping")
-                await lifecycle.withdraw_approvals(change, task.id)
-            waiting = await change.tx.value(TASKS.waiting, session_id=session.id)
-            if session.status == "active" and (task is not None or waiting) and not session.queue_paused:
-                session = await rows.update_session(change, session.id, queue_paused=True)
-            return Stopped(session, task)
-
         scope = f"sessions.stop:{session_id}"
-        stopped = await self._store.write_once(caller, scope, expected_task, Stopped, work)
+        stopped = await self._store.write_once(
+            caller, scope, expected_task, Stopped, lambda change: self._stop(change, session_id, expected_task)
+        )
         if stopped.task is None or stopped.task.ended_at is not None:
             return stopped
         await self._settle(stopped.session.id, stopped.task)
@@ -70,14 +50,47 @@ class Control:
         await self._store.keep_answer(caller, scope, stopped)
         return stopped
 
+    async def _stop(self, change: Change, session_id: str, expected_task: str | None) -> Stopped:
+        session = await rows.session(change.tx, session_id)
+        task = await self._under_way(change, session.id)
+        if expected_task is not None:
+            expected = await rows.task(change.tx, expected_task)
+            if task is None or expected.id != task.id:
+                raise Conflict(
+                    "task_not_running",
+                    f"Task {expected.id} is {expected.status}.",
+                    status=expected.status,
+                )
+        if task is not None and task.status == "interrupted":
+            task = await interruption.drop(change, task)
+        elif task is not None:
+            await rows.move_task(change, task.id, "stopping")
+            await lifecycle.withdraw_approvals(change, task.id)
+            await call_rows.withdraw(change, session.id, "The turn in which this was wanted was stopped.")
+        waiting = await change.tx.value(TASKS.waiting, session_id=session.id)
+        if session.status == "active" and (task is not None or waiting) and not session.queue_paused:
+            session = await rows.update_session(change, session.id, queue_paused=True)
+        return Stopped(session, task)
+
     async def cancel_task(self, caller: Caller, task_id: str) -> Task:
         """Takes a waiting prompt out of the queue, or stops the turn that runs."""
-        task = await self._tasks.get(task_id)
-        if task.status in UNDER_WAY:
-            stopped = await self.stop(caller, task.session_id, task.id)
-            assert stopped.task is not None
-            return stopped.task
-        return await self._tasks.cancel(caller, task.id)
+        known = await self._tasks.get(task_id)
+        scope = f"tasks.cancel:{known.id}"
+
+        async def work(change: Change) -> Task:
+            if (await rows.task(change.tx, known.id)).status not in UNDER_WAY:
+                return await self._tasks.cancel(change, known.id)
+            stopped = (await self._stop(change, known.session_id, known.id)).task
+            assert stopped is not None
+            return stopped
+
+        task = await self._store.write_once(caller, scope, None, Task, work)
+        if task.ended_at is not None:
+            return task
+        await self._settle(task.session_id, task)
+        task = await self._tasks.get(task.id)
+        await self._store.keep_answer(caller, scope, task)
+        return task
 
     async def cancel(self, caller: Caller, session_id: str) -> Session:
         """Ends a session as cancelled (T3); one that has ended already stays as it is."""

@@ -12,6 +12,7 @@ import structlog
 from bough.core import judging, rows
 from bough.core.approvals import SWITCH, conclude, once, options_of, why_not_once
 from bough.core.asking import tell
+from bough.core.call_rows import CALL
 from bough.core.deadlines import deadline
 from bough.core.rows import APPROVALS
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
@@ -113,7 +114,10 @@ async def expire(change: Change, approval: Approval) -> Approval:
     session = await rows.session(change.tx, approval.session_id)
     decision: Decision = "deny"
     why = "Nobody answered in time, and the session is set to deny then."
-    if approval.on_expiry == "allow":
+    if approval.tool_kind == CALL:
+        if approval.on_expiry == "allow" and approval.key is not None:
+            decision, why = "allow", "Nobody answered in time, and the session is set to allow then."
+    elif approval.on_expiry == "allow":
         verdict = await judging.judge(change.tx, session, await judging.use_again(change.tx, session, approval))
         if approval.tool_kind == SWITCH:
             why = "Nobody answered in time, and a change of the agent's mode is for people to allow."
@@ -125,6 +129,6 @@ async def expire(change: Change, approval: Approval) -> Approval:
             decision, why = "allow", "Nobody answered in time, and the session is set to allow then."
     by = {"kind": "policy", "id": None}
     decided = await conclude(change, approval, decision, by, status="expired", reason=why)
-    if decision == "deny":
+    if decision == "deny" and decided.tool_kind != CALL:
         await tell(change, decided)
     return decided

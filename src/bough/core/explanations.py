@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from bough.agents.catalog import Catalog
+from bough.agents.catalog.entry import Quirks
 from bough.core import judging, policy, rows, tool_use
 from bough.core.choices import reaching
 from bough.core.paths import LONGEST_PATH
@@ -110,9 +111,16 @@ class Explanations:
         kind = asked.kind or _kind(asked)
         args = {"command": asked.command, "paths": asked.paths}
         body = {"kind": kind, "name": asked.tool, "title": asked.command, "args": args}
-        use = tool_use.read(agent, os.path.expanduser(cwd), body)
+        use = tool_use.read(agent, os.path.expanduser(cwd), body, (), self._quirks(agent))
+        # A kind that nobody names is the catalog's to know, if the tool changes the agent's mode.
+        if asked.kind is None and asked.server is None and use.kind == "switch_mode":
+            kind = use.kind
         # An MCP server is known by what an agent's program says; a person says it plainly.
         return mode, msgspec.structs.replace(use, kind=kind, name=asked.tool or use.name, server=asked.server)
+
+    def _quirks(self, agent: str) -> Quirks:
+        """What is known of an agent; one whose file is gone since its session began has none."""
+        return self._catalog.get(agent).quirks if agent in self._catalog.names() else Quirks()
 
 
 def _check(asked: ExplainBody) -> None:

@@ -36,8 +36,10 @@ async def use_again(tx: Tx, session: Session, approval: Approval) -> ToolUse:
     if "firstTitle" in told:
         body["firstTitle"] = told["firstTitle"]
     use = tool_use.read(session.agent, session.cwd, body, await servers_of(tx, session))
-    # Which names of tools change its mode, the agent's entry said then.
-    return msgspec.structs.replace(use, kind="switch_mode") if approval.tool_kind == "switch_mode" else use
+    # What the catalog knows of the agent is not looked up again: whether this changes its mode was written down then,
+    # and what was asked about is not taken to stay in a sandbox.
+    kind = "switch_mode" if approval.tool_kind == "switch_mode" else use.kind
+    return msgspec.structs.replace(use, kind=kind, sandboxed=True)
 
 
 async def judge(tx: Tx, session: Session, use: ToolUse) -> Verdict:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import structlog
 
-from bough.core import reports, rows
+from bough.core import call_rows, reports, rows
 from bough.core.endings import MARKED_FAILED, reason
 from bough.core.lookup import COMMON
 from bough.core.rows import APPROVALS, SESSIONS, TASKS
@@ -19,6 +21,9 @@ from bough.model.task import Task
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.sessions")
+
+# Under this a session keeps as what it is to end when its work is over.
+ENDING = "ending"
 
 
 async def admit(change: Change, settings: Settings) -> None:
@@ -84,6 +89,7 @@ async def end(change: Change, session: Session, status: Status, why: str, text: 
     for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
         await rows.move_task(change, task.id, "stopping")
         await withdraw_approvals(change, task.id)
+    await call_rows.withdraw(change, session.id, f"The session that wanted this has ended ({status}).")
     if text is not None:
         await rows.add_message(change, session.id, None, "system", cancelled(text, why))
     ended = await rows.update_session(
@@ -97,6 +103,22 @@ async def end(change: Change, session: Session, status: Status, why: str, text: 
     left = await change.tx.value(SESSIONS.active_total)
     log.info("session_ended", session=session.id, status=status, reason=why, active_sessions=left)
     return ended
+
+
+async def end_as(change: Change, session: Session, mark: Literal["completed", "failed"]) -> Session:
+    """Ends a session by hand, as what its work has come to; one that is marked as failed can be resumed (T2)."""
+    cleared = raw(rows.with_metadata(session, **{ENDING: None}))
+    session = await rows.update_session(change, session.id, metadata=cleared)
+    if mark == "completed":
+        return await end(change, session, "completed", "completed")
+    return await end(change, session, "error", MARKED_FAILED)
+
+
+async def turn_over(change: Change, session: Session) -> None:
+    """A turn has ended: a session that was marked meanwhile ends too, once nothing waits in it."""
+    mark = rows.metadata(session).get(ENDING)
+    if mark is not None and not await change.tx.value(TASKS.waiting, session_id=session.id):
+        await end_as(change, session, mark)
 
 
 async def cancel_queue(change: Change, session: Session, why: str) -> None:

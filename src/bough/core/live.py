@@ -27,7 +27,7 @@ from bough.core.complaints import Complaints
 from bough.core.opening import open_conversation
 from bough.core.past import SessionPast, led
 from bough.core.recorder import Recorder
-from bough.core.tuning import CONFIGURED, Known, Tuning
+from bough.core.tuning import CONFIGURED, Known, Move, Tuning
 from bough.errors import AgentFailed
 from bough.model.approval import Approval, Option
 from bough.model.ids import new_id
@@ -50,8 +50,8 @@ class Desk(Protocol):
         """The agent asks for a permission."""
         ...
 
-    async def moved(self, live: Live, mode: str) -> None:
-        """The agent has gone into another mode of its own."""
+    async def moved(self, live: Live, move: Move) -> None:
+        """The agent has changed by itself what it may do."""
         ...
 
 
@@ -191,24 +191,29 @@ class Live:
         """From the next prompt on the agent is to have these settings."""
         self._wanted = mode
 
-    async def configure(self, session: Session) -> None:
-        """Brings mode, model and effort to what the session says; nothing is sent that stands already (P2)."""
+    async def configure(self, session: Session) -> list[str]:
+        """Brings mode, model and effort to what the session says; nothing is sent that stands already (P2). Gives back
+        what people should know about what could not be set."""
         await self._tuning.set_mode(self._client, self._agent_session_id, self._wanted.mode)
-        await self._tuning.set_choices(self._client, self._agent_session_id, session)
+        await self._tuning.pin(self._client, self._agent_session_id)
+        return await self._tuning.set_choices(self._client, self._agent_session_id, session)
 
     @property
     def task_id(self) -> str | None:
         """The task whose turn runs."""
         return self._turn.partition(":")[0] if self._turn is not None else None
 
-    async def recall(self) -> None:
-        """Brings an agent back into its mode that left it by itself."""
-        await self._tuning.set_mode(self._client, self._agent_session_id, self._wanted.mode)
+    async def recall(self, move: Move) -> None:
+        """Takes back what an agent has changed by itself."""
+        if move.option is None:
+            await self._tuning.set_mode(self._client, self._agent_session_id, self._wanted.mode)
+        else:
+            await self._tuning.pin(self._client, self._agent_session_id)
 
     async def prompt(self, blocks: Sequence[Block], turn: str) -> PromptResult:
         """Runs one turn, named TASK:ATTEMPT; what the agent must still be told goes first."""
         # It may have left its mode since it was told: from here on `moved` sees to that.
-        self._tuning.check_mode(self._wanted.mode)
+        self._tuning.check(self._wanted.mode)
         self._turn, self._stopped = turn, False
         self._complaints.begin()
         try:
@@ -287,9 +292,9 @@ class Live:
     def on_updates(self, updates: list[Update], last: int) -> None:
         for update in updates:
             if update.kind in CONFIGURED:
-                mode = self._tuning.told(update)
-                if mode is not None and mode != self._wanted.mode and self._turn is not None:
-                    self._own(self._desk.moved(self, mode))
+                for move in self._tuning.told(update):
+                    if self._turn is not None and (move.option is not None or move.value != self._wanted.mode):
+                        self._own(self._desk.moved(self, move))
             else:
                 self._complaints.heard(update)
         if self._muted:

@@ -13,12 +13,13 @@ from typing import Any
 import msgspec
 import structlog
 
+from bough.agents.acp.types import HttpServer, NameValue
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import Entry, Mode
 from bough.agents.catalog.start import prepare
 from bough.agents.launcher import Launcher
 from bough.agents.outlast import outlast
-from bough.core import mcp_servers, modes, rows, trust
+from bough.core import mcp_servers, modes, rows, session_tokens, trust
 from bough.core.hub import Hub
 from bough.core.live import Desk, Live, Opened
 from bough.core.past import SessionPast
@@ -54,6 +55,7 @@ class Keeper(msgspec.Struct):
     needs_history: bool
     made_of: str
     created_at: str
+    token_hash: str | None
 
 
 class Lives:
@@ -68,6 +70,8 @@ class Lives:
         self._lives: dict[str, Live] = {}
         self._rests: dict[Live, asyncio.Task[None]] = {}
         self._starting: dict[str, asyncio.Lock] = {}
+        # Where agents reach Bough's own tools, once there is a door.
+        self.address: str | None = None
 
     def get(self, session_id: str) -> Live | None:
         return self._lives.get(session_id)
@@ -85,7 +89,7 @@ class Lives:
         """The agent of a session, as the session wants it now; whoever was started otherwise is started anew."""
         live = self._lives.get(session.id)
         entry = self._catalog.get(session.agent)
-        private, mode, made_of = await self._store.read(lambda tx: _wanted(tx, entry, session))
+        private, mode, made_of = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
         if live is not None and (live.down or live.resting or live.made_of != made_of):
             await self.rest(live)
             live = None
@@ -102,7 +106,7 @@ class Lives:
 
         async def work(tx: Tx) -> tuple[Session, Mode, str]:
             session = await rows.session(tx, live.session_id)
-            _, mode, made_of = await _wanted(tx, live.entry, session)
+            _, mode, made_of = await _wanted(tx, live.entry, session, self.address)
             return session, mode, made_of
 
         session, mode, made_of = await self._store.read(work)
@@ -118,9 +122,17 @@ class Lives:
         prepared = await asyncio.to_thread(prepare, entry, self._settings.data_path, session.cwd, mode, env)
         await self._clear(session)
         keeper_id = new_id()
+        token = session_tokens.mint(session.id)
 
         async def announce(change: Change) -> None:
-            await change.tx.run(KEEPERS.add, id=keeper_id, session_id=session.id, made_of=made_of, now=change.now)
+            await change.tx.run(
+                KEEPERS.add,
+                id=keeper_id,
+                session_id=session.id,
+                made_of=made_of,
+                token_hash=session_tokens.hashed(token),
+                now=change.now,
+            )
 
         await self._store.write(announce)
         async with self._alone(entry):
@@ -134,13 +146,20 @@ class Lives:
             live.busy = True
             self._lives[session.id] = live
             try:
-                past = SessionPast(self._store, session)
+                past = SessionPast(self._store, session, self._own_server(token))
                 opened = await live.wake(session, prepared, self._settings, private.agent_session_id, past)
                 await self._store.write(lambda change: _ready(change, live, opened))
             except BaseException:
                 await self.rest(live)
                 raise
         return live
+
+    def _own_server(self, token: str) -> HttpServer | None:
+        """Bough itself, as the MCP server of an agent that it starts."""
+        if self.address is None:
+            return None
+        headers = [NameValue(name="Authorization", value=f"Bearer {token}")]
+        return HttpServer(name=mcp_servers.RESERVED, url=self.address, headers=headers)
 
     def _alone(self, entry: Entry) -> AbstractAsyncContextManager[Any]:
         """Some agents fail when two of them start at once."""
@@ -158,7 +177,7 @@ class Lives:
         """Takes over an agent that an earlier server has woken; what it said since then comes with `listen`."""
         entry = self._catalog.get(session.agent)
         link = await self._launcher.attach(keeper.id, keeper.stored)
-        private, mode, _ = await self._store.read(lambda tx: _wanted(tx, entry, session))
+        private, mode, _ = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
         recorder = Recorder(self._store, self._hub, session.id, keeper.id)
         recorder.heard(keeper.stored)
         live = Live(session.id, keeper.id, keeper.made_of, entry, recorder, link, desk)
@@ -214,7 +233,7 @@ def _options(told: msgspec.Raw) -> dict[str, Value]:
         return dict.fromkeys(msgspec.json.decode(told, type=list[str]))
 
 
-async def _wanted(tx: Tx, entry: Entry, session: Session) -> tuple[Private, Mode, str]:
+async def _wanted(tx: Tx, entry: Entry, session: Session, address: str | None) -> tuple[Private, Mode, str]:
     """The private part of a session, the settings of its mode, and a fingerprint of all that an agent takes in only
     when it starts."""
     private = await tx.one(SESSIONS.private, Private, id=session.id)
@@ -223,6 +242,8 @@ async def _wanted(tx: Tx, entry: Entry, session: Session) -> tuple[Private, Mode
     servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
     mode = await modes.wanted(tx, entry, session)
     wanted = [msgspec.json.decode(private.env), servers]
+    if address is not None:
+        wanted.append(address)
     if mode.start:
         wanted.append(entry.start[mode.start])
     return private, mode, hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).hexdigest()

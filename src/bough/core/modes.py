@@ -6,6 +6,7 @@ from __future__ import annotations
 from bough.agents.catalog import Entry
 from bough.agents.catalog.entry import Mode
 from bough.core.judging import RULES
+from bough.core.tuning import Move
 from bough.model.rule import Rule
 from bough.model.session import Session
 from bough.storage.backend import Tx
@@ -22,6 +23,8 @@ async def wanted(tx: Tx, entry: Entry, session: Session) -> Mode:
     return entry.mode(session.permission_mode, await is_strict(tx, entry.name))
 
 
-async def may_be_in(tx: Tx, entry: Entry, session: Session, mode: str) -> bool:
-    """Whether an agent may be in a mode that it went into by itself."""
-    return entry.may_be_in(mode, session.permission_mode, await is_strict(tx, entry.name))
+async def may_move(tx: Tx, entry: Entry, session: Session, move: Move) -> bool:
+    """Whether an agent may keep what it has set by itself: a mode that grants no more, and never what is pinned."""
+    if move.option is not None:
+        return False
+    return entry.may_be_in(str(move.value), session.permission_mode, await is_strict(tx, entry.name))

@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from bough.agents.acp.answers import Capabilities
-from bough.agents.acp.types import Block, McpServer, NameValue, ResourceLinkBlock, StdioServer, TextBlock
+from bough.agents.acp.types import Block, HttpServer, McpServer, NameValue, ResourceLinkBlock, StdioServer, TextBlock
 from bough.agents.catalog import Entry
 from bough.core import lineage, mcp_servers, replay, rows
 from bough.core.callbacks import TREES
@@ -44,9 +44,11 @@ class Preface(msgspec.Struct):
 class SessionPast:
     """The past of one session."""
 
-    def __init__(self, store: Store, session: Session) -> None:
+    def __init__(self, store: Store, session: Session, own: HttpServer | None = None) -> None:
         self._store = store
         self._session = session
+        # Bough's own tools, for agents that can reach them.
+        self._own = own
 
     async def servers(self, can: Capabilities, stdio: bool) -> tuple[list[McpServer], list[str]]:
         """The MCP servers that the agent can reach, and a sentence about those that it cannot (C1)."""
@@ -55,6 +57,8 @@ class SessionPast:
         found, left_out = await self._store.read(
             lambda tx: mcp_servers.for_agent(tx, ids, stdio=stdio, http=can.http, sse=can.sse)
         )
+        if self._own is not None and can.http:
+            found = [*found, self._own]
         if not left_out:
             return found, []
         log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)

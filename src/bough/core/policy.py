@@ -23,8 +23,6 @@ PROTECTED_FILES = frozenset({"opencode.json", "opencode.jsonc", ".mcp.json"})
 OF_FILES = frozenset({"read", "search", "edit", "delete", "move"})
 # Kinds that do to all that is in a folder what they do to it.
 TAKES_ALONG = frozenset({"delete", "move"})
-# Agents that keep to a sandbox also in the mode that asks nobody: what they ask then is to leave it.
-SANDBOXED = frozenset({"codex"})
 REACH = {"session": "in this session", "worktree": "in this folder", "everywhere": "everywhere"}
 
 
@@ -44,9 +42,9 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
     Bough's own tools; leaving the mode is asked of a person. Otherwise a rule that allows allows; one that asks, or
     none, gives way to a remembered choice; what is left is the mode's.
     """
-    rule, sure = _first(rules, use)
+    rule, sure = first(rules, use)
     if rule is not None and sure and rule.effect == "deny":
-        return Verdict("deny", "rule", rule.id, f"{_named(rule)} denies this.")
+        return Verdict("deny", "rule", rule.id, f"{named(rule)} denies this.")
     if use.server == OWN_SERVER:
         return Verdict("allow", "mode", None, "Bough's own tools ask by themselves where it matters.")
     if mode == "plan":
@@ -57,17 +55,17 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
     if use.kind == "switch_mode":
         return _switch(mode, rule)
     if rule is not None and rule.effect == "allow":
-        return Verdict("allow", "rule", rule.id, f"{_named(rule)} allows this.")
+        return Verdict("allow", "rule", rule.id, f"{named(rule)} allows this.")
     choice = next((one for one in choices if use.key and one.key == use.key and one.agent == use.agent), None)
     if choice is not None:
         reason = f"A person has said always to exactly this, {REACH[choice.scope]} (choice {short(choice.id)})."
         return Verdict("allow", "choice", choice.id, reason)
     if rule is not None:
-        reason = f"{_named(rule)} has a person asked."
+        reason = f"{named(rule)} has a person asked."
         if not sure:
             of_server = use.unsure_server and (rule.kind == "mcp" or "/" in (rule.tool or ""))
             unsaid = "server" if of_server else "command" if rule.command is not None else "files"
-            reason = f"{_named(rule)} may be about this: the agent does not say which {unsaid} it means."
+            reason = f"{named(rule)} may be about this: the agent does not say which {unsaid} it means."
         return Verdict("ask", "rule", rule.id, reason)
     return _by_mode(mode, use)
 
@@ -80,7 +78,7 @@ def short(id: str) -> str:
 # Rules
 
 
-def _first(rules: Sequence[Rule], use: ToolUse) -> tuple[Rule | None, bool]:
+def first(rules: Sequence[Rule], use: ToolUse) -> tuple[Rule | None, bool]:
     """The first rule that matches, and whether it surely does. One that asks or denies about commands or paths that
     the agent does not tell is taken to ask, unless what would count without it surely denies."""
     unsure = None
@@ -154,7 +152,7 @@ def _path(rule: Rule, use: ToolUse) -> bool | None:
     return None if use.many or (use.kind in OF_FILES and not use.paths) else False
 
 
-def _named(rule: Rule) -> str:
+def named(rule: Rule) -> str:
     """A rule for people: its note, or what it is about."""
     parts = [rule.effect, *(part for part in (rule.agent, rule.kind, rule.tool, rule.command, rule.path) if part)]
     return f"Rule {rule.note.strip() or ' '.join(parts)!r} ({short(rule.id)})"
@@ -172,7 +170,7 @@ def _switch(mode: PermissionMode, rule: Rule | None) -> Verdict:
 
 def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
     if RANK[mode] == RANK["allow-all"]:
-        if use.agent in SANDBOXED and _leaves_sandbox(use):
+        if use.sandboxed and _leaves_sandbox(use):
             return Verdict("ask", "mode", None, f"Mode {mode} keeps this agent in its sandbox; this would leave it.")
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything.")
     if use.kind != "edit" or RANK[mode] < RANK["acceptEdits"]:

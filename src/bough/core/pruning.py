@@ -1,5 +1,5 @@
-"""Forgetting checkpoints: those that are old and those whose session is gone lose their ref, then their row. What git
-does with files that nothing holds any more is its own affair."""
+"""Forgetting checkpoints: those that are old, those whose session is gone and those of races that are over lose their
+ref, then their row. What git does with files that nothing holds any more is its own affair."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 import msgspec
 import structlog
 
+from bough.core import race
 from bough.core.checkpoints import CHECKPOINTS
 from bough.core.store import Change, Store
 from bough.errors import BoughError
@@ -17,8 +18,9 @@ from bough.git.checkpoints import drop, sweep
 from bough.git.snapshot import place
 from bough.model.checkpoint import Checkpoint
 from bough.model.session import Caller
-from bough.model.times import before
+from bough.model.times import before, now
 from bough.settings import Settings
+from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.pruning")
 
@@ -27,6 +29,8 @@ PAUSE = 600.0
 BATCH = 100
 DAY = 24 * 3600
 SCOPE = "checkpoints.prune"
+# By then a race that is being made is there, or has come to nothing.
+RACE_WITHIN = 3600
 
 
 class Pruned(msgspec.Struct, rename="camel"):
@@ -47,6 +51,8 @@ class Pruning:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
+        # What an earlier server was making is not made any more.
+        self._since = now()
 
     async def run(self) -> None:
         """Prunes until cancelled; one failure is logged, and the next time tries again."""
@@ -76,16 +82,25 @@ class Pruning:
         # A repository that fails is left for another time, so that it does not stand before the others.
         skipped = [""]
         while found := await self._outdated(deadline, skipped):
-            by_repo: dict[str, list[Outdated]] = {}
-            for one in found:
-                by_repo.setdefault(one.repo_id, []).append(one)
-            for repo_id, some in by_repo.items():
-                if await self._forget(some):
-                    pruned += len(some)
-                else:
-                    skipped.append(repo_id)
+            pruned += await self._forget_all(found, skipped)
+        pruned += await self._forget_all(
+            await self._store.read(lambda tx: self._of_races(tx, deadline), long=True), skipped
+        )
         if pruned:
             log.info("checkpoints_pruned", count=pruned)
+        return pruned
+
+    async def _forget_all(self, found: list[Outdated], skipped: list[str]) -> int:
+        """Forgets checkpoints, repository by repository; gives how many, and names the repositories that failed."""
+        pruned = 0
+        by_repo: dict[str, list[Outdated]] = {}
+        for one in found:
+            by_repo.setdefault(one.repo_id, []).append(one)
+        for repo_id, some in by_repo.items():
+            if repo_id not in skipped and await self._forget(some):
+                pruned += len(some)
+            else:
+                skipped.append(repo_id)
         return pruned
 
     async def _outdated(self, deadline: str, skipped: list[str]) -> list[Outdated]:
@@ -124,3 +139,9 @@ class Pruning:
             lambda tx: tx.all(CHECKPOINTS.still_named, tuple[str], refs=refs, ids=ids), long=True
         )
         return [ref for ref in refs if (ref,) not in named]
+
+    async def _of_races(self, tx: Tx, deadline: str) -> list[Outdated]:
+        """What races began with that nobody compares with any more: checkpoints have the ids of their races."""
+        made = max(before(RACE_WITHIN), self._since)
+        found = await tx.all(CHECKPOINTS.of_races, Outdated)
+        return [one for one in found if not await race.needed(tx, one, deadline, made)]

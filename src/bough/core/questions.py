@@ -18,6 +18,7 @@ from bough.core.lives import Lives
 from bough.core.policy import Verdict
 from bough.core.rows import APPROVALS, TASKS
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
+from bough.core.tuning import Move
 from bough.errors import AgentFailed, BoughError, Busy
 from bough.model.approval import Approval
 from bough.model.message import notice
@@ -101,29 +102,29 @@ class Questions:
             return session, await judging.servers_of(tx, session)
 
         session, servers = await _patiently(lambda: self._store.read(work))
-        leaving = live.entry.quirks.mode_tools
-        use = await asyncio.to_thread(tool_use.read, session.agent, session.cwd, body, servers, leaving)
+        quirks = live.entry.quirks
+        use = await asyncio.to_thread(tool_use.read, session.agent, session.cwd, body, servers, quirks)
         return Asked(question, use, body)
 
-    async def moved(self, live: Live, mode: str) -> None:
-        """An agent has changed its mode by itself: what would widen its rights is taken back (P2)."""
+    async def moved(self, live: Live, move: Move) -> None:
+        """An agent has changed its mode or an option by itself: what would widen its rights is taken back (P2)."""
 
         async def work(tx: Tx) -> bool:
             session = await rows.session(tx, live.session_id)
-            return await modes.may_be_in(tx, live.entry, session, mode)
+            return await modes.may_move(tx, live.entry, session, move)
 
         if await _patiently(lambda: self._store.read(work)):
             return
-        log.warning("mode_taken_back", session=live.session_id, agent=live.entry.name, mode=mode)
-        text = f"{live.entry.title} went into its mode {mode!r} by itself and was brought back: nobody had allowed it."
+        log.warning("mode_taken_back", session=live.session_id, agent=live.entry.name, mode=move.value)
+        text = f"{live.entry.title} {move} by itself and was brought back: nobody had allowed it."
         failed = None
         try:
-            await live.recall()
+            await live.recall(move)
         except AgentFailed as error:
             failed = error
             text = (
-                f"{live.entry.title} went into its mode {mode!r} by itself, which nobody had allowed, and could not be "
-                f"brought back: it is ended. {error.message}"
+                f"{live.entry.title} {move} by itself, which nobody had allowed, and could not be brought back: it is "
+                f"ended. {error.message}"
             )
 
         async def tell(change: Change) -> None:

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Literal
 
 import msgspec
 import structlog
 
 from bough.core import rows
+from bough.core.branch_limits import BranchKind
 from bough.core.branch_places import BranchPlaces, Place, Start
-from bough.core.branching import Branch, Branched, Branching, BranchKind
+from bough.core.branching import Branch, Branched, Branching
+from bough.core.checkpoints import CHECKPOINTS, Taken, of_race, record
 from bough.core.lookup import find
 from bough.core.queueing import checked_prompt
 from bough.core.rows import MESSAGES, SESSIONS
@@ -19,6 +23,7 @@ from bough.core.store import Change, Store
 from bough.errors import BoughError, NotFound
 from bough.git import checkpoints as refs
 from bough.git.inspect import state as git_state
+from bough.model.checkpoint import Checkpoint
 from bough.model.ids import new_id
 from bough.model.message import Message, raw
 from bough.model.repo import GitState
@@ -108,21 +113,32 @@ class Races:
                     planted = list(zip(branches, places, states, strict=True))
                     return await self._write(change, caller, source.id, race_id, new, kind, prompt, start, planted)
 
-                await refs.keep(source.cwd, {ref_name(race_id): start.sha})
-                try:
+                async with self._held(source, race_id, start):
                     begun = await self._store.write_once(caller, scope, request, RaceBegun, work)
                     if begun.race_id != race_id:
                         raise _Known(begun)
-                except BaseException:
-                    try:
-                        await refs.drop(source.cwd, [ref_name(race_id)])
-                    except (BoughError, OSError) as error:
-                        log.warning("race_ref_kept", race=race_id, error=str(error))
-                    raise
         except _Known as known:
             return known.begun
         log.info("race_begun", race=race_id, session=source.id, contenders=len(begun.sessions))
         return begun
+
+    @contextlib.asynccontextmanager
+    async def _held(self, source: Session, race_id: str, start: Start) -> AsyncGenerator[None]:
+        """Holds the files that a race begins with, by a checkpoint; lets go of them if it comes to nothing."""
+        ref = ref_name(race_id)
+        kept = of_race(source, race_id, ref, start.sha, start.head)
+        # The row first, so that no ref is left that nobody knows of.
+        await self._store.write(lambda change: record(change, Taken(None, kept)))
+        try:
+            await refs.keep(source.cwd, {ref: start.sha})
+            yield
+        except BaseException:
+            try:
+                await refs.drop(source.cwd, [ref])
+                await self._store.write(lambda change: change.tx.run(CHECKPOINTS.drop, ids=[race_id]))
+            except (BoughError, OSError) as error:
+                log.warning("race_ref_kept", race=race_id, error=str(error))
+            raise
 
     async def _write(
         self,
@@ -206,6 +222,18 @@ async def found(tx: Tx, race_id: str) -> tuple[Message, RaceRecord]:
 
 def _missing(race_id: str) -> NotFound:
     return NotFound("race_not_found", f"There is no race {race_id!r}.")
+
+
+async def needed(tx: Tx, start: Checkpoint, deadline: str, made: str) -> bool:
+    """Whether the files that a race began with are still compared with: until all who ran were removed for good, or
+    until it is decided and was begun before `deadline`. One that is not there `made` later came to nothing."""
+    try:
+        message, record = await found(tx, start.id)
+    except NotFound:
+        return start.session_id is not None and start.created_at >= made
+    left = await contenders(tx, record)
+    decided = any("kept" in rows.metadata(one).get("race", {}) for one in left)
+    return bool(left) and not (decided and message.created_at < deadline)
 
 
 async def contenders(tx: Tx, record: RaceRecord) -> list[Session]:

@@ -114,8 +114,9 @@ def _entry(message: Message) -> tuple[str, str | None]:
     if kind == "btw":
         question = _indent(str(content.get("question", "")))
         return f"[asked aside]\n{question}\n[answer]\n{_indent(_said(content))}", None
-    if kind == "callback":
-        return f"[report of a child session]\n{_indent(_said(content))}", None
+    if kind in ("callback", "outcome"):
+        what = "report of a child session" if kind == "callback" else "outcome of a call that a person decided about"
+        return f"[{what}]\n{_indent(_said(content))}", None
     if kind in ("error", "cancelled", "notice"):
         return f"[{kind}] {_said(content)}", None
     return "", None

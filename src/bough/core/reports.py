@@ -25,13 +25,24 @@ async def ended(change: Change, task: Task) -> None:
             id=session.id,
             tokens=_tokens(usage),
             cost=float(cost.get("amount") or 0),
-            seconds=seconds_between(task.started_at or change.now, change.now),
+            seconds=await _working_time(change, task),
         )
     await callbacks.carried(change, task, "held", "The task that carried it ended before it was sent.")
     if session.kind == "btw":
         await asides.answer(change, session, task)
     else:
         await callbacks.report(change, session, task)
+
+
+async def _working_time(change: Change, task: Task) -> float:
+    """How long a turn took, in seconds, without the time in which it waited for people's answers."""
+    began = task.started_at or change.now
+    worked, since = 0.0, began
+    for asked, answered in await change.tx.all(TREES.waits, tuple[str, str], task_id=task.id):
+        # Several questions may be open at a time; one from before the turn began does not count.
+        worked += seconds_between(since, max(asked, began))
+        since = max(since, answered)
+    return worked + seconds_between(since, change.now)
 
 
 def _tokens(usage: dict[str, Any]) -> int:

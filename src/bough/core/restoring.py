@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import structlog
 
-from bough.core import rows
+from bough.core import asides, rows
 from bough.core.changes import kept, there
 from bough.core.checkpoints import AT_WORK, CHECKPOINTS, Checkpoints, Taken, busy, moments, of_restore, record
 from bough.core.store import Change, Store
@@ -27,6 +27,8 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.restoring")
 
 MOST_NAMED = 1000
+# So many names are enough for an agent to know where to look.
+MOST_TOLD = 50
 UNDER_WAY = "The files are being brought back."
 
 
@@ -189,6 +191,7 @@ class Restoring:
             )
             assert target.session_id is not None
             await rows.add_message(change, target.session_id, None, "system", message.notice(text))
+            await asides.note(change, target.session_id, _news(made))
 
         await self._store.write(tell)
 
@@ -245,6 +248,18 @@ def _whose(work: Work) -> str:
 
 def _named(paths: list[str]) -> list[str]:
     return [shown(one) for one in sorted(paths)[:MOST_NAMED]]
+
+
+def _news(made: Plan) -> str:
+    """What the agent must know: what it remembers of these files is not so any more."""
+    said = [
+        "Since your last turn somebody has put files back to an earlier state. Read them again before you use them."
+    ]
+    for what, paths in (("written", made.writes), ("removed", made.removes)):
+        if paths:
+            more = f" and {len(paths) - MOST_TOLD} more" if len(paths) > MOST_TOLD else ""
+            said.append(f"{what}: {', '.join(shown(one) for one in sorted(paths)[:MOST_TOLD])}{more}")
+    return "\n- ".join(said)
 
 
 def _note(made: Plan) -> str | None:

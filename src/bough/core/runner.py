@@ -127,7 +127,7 @@ class Runner:
             live.recorder.close()
             await live.recorder.flush()
             live.recorder.begin(task.id)
-            await live.configure(session)
+            await turns.tell(self._store, task, await live.configure(session))
             if not await turns.sent(self._store, task, taken):
                 await self._end(claimed, Outcome("cancelled"))
                 return
@@ -160,7 +160,11 @@ class Runner:
         if task.sent_attempt not in (0, task.attempt):
             return [*told, *continuation(task.prompt)]
         if task.source == "callback":
-            return [*told, TextBlock(text=task.prompt), TextBlock(text=callbacks.GO_ON)]
+            return [
+                *told,
+                TextBlock(text=task.prompt),
+                TextBlock(text=callbacks.GO_ON if task.source_session_id else callbacks.DECIDED),
+            ]
         return [*told, TextBlock(text=task.prompt)]
 
     async def _run(self, live: Live, claimed: Claimed, blocks: list[Block]) -> None:
@@ -219,7 +223,8 @@ class Runner:
 
         async def work(change: Change) -> Task | None:
             tools = live.recorder.tool_count if live is not None else 0
-            if live is not None and outcome.status == "completed":
+            # Also a turn that was stopped: the agent answered, so it had taken in what went before the prompt.
+            if live is not None and not live.preface:
                 await change.tx.run(KEEPERS.told, id=live.keeper_id)
             return await turns.finish(change, claimed.task, outcome, tools, taken)
 

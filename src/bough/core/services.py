@@ -10,6 +10,7 @@ from bough.core.boards import Boards
 from bough.core.branching import Branching
 from bough.core.budgets import Budgets
 from bough.core.callbacks import Callbacks
+from bough.core.calls import Calls
 from bough.core.cascades import Cascades
 from bough.core.changes import Changes
 from bough.core.checkpoints import Checkpoints
@@ -18,6 +19,7 @@ from bough.core.control import Control
 from bough.core.explanations import Explanations
 from bough.core.hub import Hub
 from bough.core.keeping import Keeping
+from bough.core.marking import Marking
 from bough.core.mcp_servers import McpServers
 from bough.core.pruning import Pruning
 from bough.core.race import Races
@@ -53,6 +55,7 @@ class Services:
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers
+    marking: Marking
     sessions: Sessions
     tasks: Tasks
     transcript: Transcript
@@ -71,6 +74,7 @@ class Services:
     keeping: Keeping
     budgets: Budgets
     callbacks: Callbacks
+    calls: Calls
     trees: Trees
     waiting: Waiting
     cascades: Cascades

@@ -12,6 +12,7 @@ import structlog
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.finding import startable
 from bough.core import expiry, interruption, lifecycle, rows
+from bough.core.call_rights import CALLS
 from bough.core.encoded import Encoded
 from bough.core.env import checked_env
 from bough.core.lookup import find_id
@@ -96,6 +97,9 @@ class SessionFilter(msgspec.Struct):
     archived: bool | None = None
     root_id: str | None = None
     parent_id: str | None = None
+    # Only sessions of these trees.
+    roots: tuple[str, ...] | None = None
+    activity: str | None = None
 
 
 class Sessions:
@@ -181,6 +185,9 @@ class Sessions:
             )
             assert session is not None
             await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(new.env))
+            if caller.kind == "session" and caller.id is not None:
+                maker = await rows.session(change.tx, caller.id)
+                await change.tx.run(CALLS.made, root=session.id, maker=maker.id, maker_root=maker.root_session_id)
             change.session("session.created", session)
             task_id = None
             if prompt is not None:
@@ -217,6 +224,12 @@ class Sessions:
             if wanted.parent_id is not None:
                 where.append("parent_session_id = :parent_id")
                 params["parent_id"] = await find_id(tx, "sessions", wanted.parent_id)
+            if wanted.roots is not None:
+                where.append("root_session_id IN :roots")
+                params["roots"] = wanted.roots
+            if wanted.activity is not None:
+                where.append("activity IN :activities")
+                params["activities"] = ("idle", "not_started") if wanted.activity == "idle" else (wanted.activity,)
             if statuses is not None:
                 where.append("status IN :statuses")
                 params["statuses"] = statuses

@@ -87,6 +87,11 @@ class KeptAnswer(msgspec.Struct):
     answer: msgspec.Raw | None
 
 
+class KeyAnswer(msgspec.Struct):
+    key: str
+    answer: msgspec.Raw | None
+
+
 class Store:
     """The database as the services use it."""
 
@@ -178,11 +183,15 @@ class Store:
             return None
         return _answer(found, hashlib.sha256(msgspec.json.encode(request)).hexdigest(), key, kind)
 
+    async def all_kept(self, caller: Caller, scope: str, kind: type[T]) -> dict[str, T]:
+        """What was kept for each key of a scope of this caller."""
+        found = await self.read(lambda tx: tx.all(KEYS.in_scope, KeyAnswer, scope=_scope(caller, scope)))
+        return {one.key: decoded(bytes(one.answer), kind) for one in found if one.answer is not None}
+
     async def forget_answer(self, caller: Caller, scope: str) -> None:
         """Lets go of a key whose request came to nothing after its transaction: refusals are not kept."""
-        key = caller.idempotency_key
-        if key is not None:
-            await self.write(lambda change: change.tx.run(KEYS.forget, scope=_scope(caller, scope), key=key))
+        if caller.idempotency_key is not None:
+            await self.write(lambda change: forget_in(change, caller, scope))
 
     async def keep_answer(self, caller: Caller, scope: str, answer: Any) -> None:
         """Replaces the answer that `write_once` kept, for what is only known some time after its transaction."""
@@ -195,6 +204,11 @@ class Store:
         if key is not None:
             kept = msgspec.json.encode(answer)
             await change.tx.run(KEYS.answer, scope=_scope(caller, scope), key=key, answer=kept)
+
+
+async def forget_in(change: Change, caller: Caller, scope: str) -> None:
+    """Lets go of a key in a transaction that does more."""
+    await change.tx.run(KEYS.forget, scope=_scope(caller, scope), key=caller.idempotency_key)
 
 
 def _scope(caller: Caller, scope: str) -> str:
@@ -210,10 +224,10 @@ def _answer(kept: KeptAnswer | None, fingerprint: str, key: str, kind: type[T]) 
             "idempotency_key_reused",
             f"The idempotency key {key!r} was used for another request. Use a new key for a new request.",
         )
-    return _decoded(bytes(kept.answer), kind)
+    return decoded(bytes(kept.answer), kind)
 
 
-def _decoded(data: bytes, kind: Any) -> Any:
+def decoded(data: bytes, kind: Any) -> Any:
     """Reads an answer back. Structs are read field by field, since msgspec itself cannot read a `Raw | None`."""
     either = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     kinds = [one for one in either if one is not NoneType]
@@ -227,7 +241,7 @@ def _decoded(data: bytes, kind: Any) -> Any:
     fields = msgspec.structs.fields(kinds[0])
     return kinds[0](
         **{
-            field.name: _decoded(bytes(given[field.encode_name]), field.type)
+            field.name: decoded(bytes(given[field.encode_name]), field.type)
             for field in fields
             if field.encode_name in given
         }

@@ -98,18 +98,14 @@ class Tasks:
 
         return await self._store.write(work)
 
-    async def cancel(self, caller: Caller, task_id: str) -> Task:
-        """Takes a prompt that waits out of the queue; one that runs is stopped by `control`."""
-
-        async def work(change: Change) -> Task:
-            task = await self._waiting(change.tx, task_id)
-            fresh = await rows.end_task(change, task.id, "cancelled", stop_reason="cancelled")
-            assert fresh is not None
-            await rows.enter_transcript(change, fresh)
-            await reports.ended(change, fresh)
-            return fresh
-
-        return await self._store.write(work)
+    async def cancel(self, change: Change, task_id: str) -> Task:
+        """Takes a prompt that waits out of the queue, in a transaction; one that runs is stopped by `control`."""
+        task = await self._waiting(change.tx, task_id)
+        fresh = await rows.end_task(change, task.id, "cancelled", stop_reason="cancelled")
+        assert fresh is not None
+        await rows.enter_transcript(change, fresh)
+        await reports.ended(change, fresh)
+        return fresh
 
     async def _waiting(self, tx: Tx, task_id: str) -> Task:
         task = await rows.task(tx, task_id)

@@ -7,12 +7,13 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast, get_args
 from urllib.parse import unquote
 
 import msgspec
 
+from bough.agents.catalog.entry import Quirks
 from bough.core.patterns import SHELLS
 from bough.core.policy import OF_FILES, OWN_SERVER, TAKES_ALONG
 from bough.model.tool import ToolKind, ToolUse
@@ -22,10 +23,8 @@ Json = dict[str, Any]
 KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
 # Kinds for which *always* is said to the files, whatever is read or written there.
 BY_PATH = ("read", "edit", "search")
-# Names under which agents' own tools change their mode, whatever kind they say.
-MODE_TOOLS = frozenset(
-    {"ExitPlanMode", "EnterPlanMode", "exit_plan_mode", "enter_plan_mode", "plan_exit", "plan_enter"}
-)
+# Of an agent about which nothing is known.
+NO_QUIRKS = Quirks()
 # Agents of which one knows how they tell that a tool is one of an MCP server.
 TELL_SERVERS = frozenset({"claude-code", "codex", "gemini", "opencode", "qwen"})
 # A use that names more files is of kind `other`: each is looked up.
@@ -46,11 +45,11 @@ _MCP_TITLE = re.compile(r"(.+) \(([^()]+) MCP Server\)")
 _PARTED = re.compile(r"mcp__([^_]+(?:_[^_]+)*)__([^_]+(?:_[^_]+)*)")
 
 
-def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = (), mode_tools: Collection[str] = ()) -> ToolUse:
+def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = (), quirks: Quirks = NO_QUIRKS) -> ToolUse:
     """A use of a tool, from a tool call as it is folded: all that was said of it before and with the question.
 
-    `servers` are the names of the MCP servers that the session was given, `mode_tools` those tools by which the agent
-    changes its mode, beside the ones that are known of any.
+    `servers` are the names of the MCP servers that the session was given; which tools change the agent's mode, and
+    whether it keeps to a sandbox, the catalog says.
     """
     home = os.path.realpath(cwd)
     title = str(body.get("title") or "")
@@ -65,7 +64,7 @@ def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = (), mode_too
     elif doubt:
         kind = "other"
     else:
-        if name in MODE_TOOLS or name in mode_tools:
+        if name in quirks.mode_tools:
             kind = "switch_mode"
         # What a tool of another kind has among its arguments is not what it runs, or works on.
         if kind in ("execute", "other"):
@@ -89,6 +88,7 @@ def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = (), mode_too
         named=tuple(path for path in named if path not in known),
         folders=tuple(path for path in paths if kind in TAKES_ALONG and _is_folder(path)),
         many=many,
+        sandboxed=quirks.sandboxed,
         unsure_server=server is None and (doubt or (kind == "other" and not _tells(agent, body))),
         title=describe(f"{server}/{name}" if server else title or name or kind),
         key=_key(kind, f"{server}/{name}" if server else title, args, body, paths),

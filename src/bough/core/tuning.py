@@ -1,5 +1,5 @@
-"""How an agent is set in one conversation: its mode, its model, its effort; brought to what the session wants and held
-there. Which mode of the agent's stands for which of ours says the catalog."""
+"""How an agent is set in one conversation: its mode, the options that are pinned, its model, its effort; brought to
+what the session wants and held there. Which settings of the agent's stand for which of our modes says the catalog."""
 
 from __future__ import annotations
 
@@ -26,6 +26,16 @@ class Known(msgspec.Struct):
 
     has_modes: bool
     options: dict[str, Value]
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A setting about rights that an agent has changed by itself: its mode, or an option that is pinned."""
+
+    value: Value
+    option: str | None = None
+
+    def __str__(self) -> str:
+        return f"went into its mode {self.value!r}" if self.option is None else f"set {self.option} to {self.value!r}"
 
 
 class Tuning:
@@ -63,20 +73,27 @@ class Tuning:
         self._model = "" if "models" in known.options else None
         self._options = dict.fromkeys(name for name in known.options if name != "models")
 
-    def told(self, update: Update) -> str | None:
-        """The agent says how it is set; gives back the mode, if it is another one now."""
+    def told(self, update: Update) -> list[Move]:
+        """The agent says how it is set; gives back its mode, if it is another one now, and what was as it is pinned
+        and is not any more."""
         body: dict[str, Any] = msgspec.json.decode(update.raw)
-        before = self.mode
+        before, loose = self.mode, self._loose()
         if update.kind == "current_mode_update":
             mode = body.get("currentModeId")
             if not isinstance(mode, str):
-                return None
+                return []
             self._mode, self._has_told = mode, True
             if self._entry.mode_option in self._options:
                 self._options[str(self._entry.mode_option)] = mode
         else:
             self._options |= {option.id: option.current for option in read_config_options(body.get("configOptions"))}
-        return self.mode if self.mode != before else None
+        moves = [Move(self.mode)] if self.mode != before else []
+        return [*moves, *(Move(now, option) for option, now in self._loose().items() if loose.get(option) != now)]
+
+    def _loose(self) -> dict[str, Value]:
+        """Options that are not as they are pinned, by the agent's own word."""
+        told = {option: self._options.get(option) for option in self._entry.pinned_options}
+        return {option: now for option, now in told.items() if now not in (None, self._entry.pinned_options[option])}
 
     @property
     def mode(self) -> str | None:
@@ -100,10 +117,28 @@ class Tuning:
             # What the agent says itself counts more than that it did not refuse.
             if not self._has_told:
                 self._mode = wanted
-        self.check_mode(wanted)
+        self._check_mode(wanted)
 
-    def check_mode(self, wanted: str) -> None:
-        """AgentFailed if the agent is in another mode than it is to be in; one that has not said is not doubted."""
+    async def pin(self, client: AgentClient, agent_session: str) -> None:
+        """Sets the options that are pinned; AgentFailed if one is not so then, or is not there (P2)."""
+        for option, value in self._entry.pinned_options.items():
+            if self._options.get(option) == value:
+                continue
+            # Also if it did not tell of it: not every agent tells its options when it loads a conversation.
+            try:
+                await self._set(client, agent_session, option, value)
+            except AgentRefused as error:
+                raise self._not_taken(option, f"refuses that: {error.message}") from error
+            if option not in self._options:
+                raise self._not_taken(option, "has no such option")
+        self._check_pinned()
+
+    def check(self, wanted: str) -> None:
+        """AgentFailed if the agent's rights are not as they are to be; one that has not said is not doubted."""
+        self._check_mode(wanted)
+        self._check_pinned()
+
+    def _check_mode(self, wanted: str) -> None:
         mode = self.mode
         if not wanted or mode in (wanted, ""):
             return
@@ -116,13 +151,31 @@ class Tuning:
             mode=mode,
         )
 
-    async def set_choices(self, client: AgentClient, agent_session: str, session: Session) -> None:
-        """Brings model and effort to what the session says; what it leaves to the agent is as it was at first."""
+    def _check_pinned(self) -> None:
+        for option, now in self._loose().items():
+            raise self._not_taken(option, f"has it at {now!r}")
+
+    def _not_taken(self, option: str, state: str) -> AgentFailed:
+        value = self._entry.pinned_options[option]
+        return AgentFailed(
+            "mode_not_taken",
+            f"{self._entry.title} was told to have its option {option} at {value!r} and {state}: it could have other "
+            "rights than the session gives it.",
+            wanted=value,
+            option=option,
+        )
+
+    async def set_choices(self, client: AgentClient, agent_session: str, session: Session) -> list[str]:
+        """Brings model and effort to what the session says; what it leaves to the agent is as it was at first. Gives
+        back what people should know: what they chose and the agent has no setting for."""
+        missing: list[str] = []
         for what, option, value in (
             ("model", self._entry.model_option, session.model),
             ("effort", self._entry.effort_option, session.effort),
         ):
             if option not in self._options:
+                if value is not None and (what == "effort" or option is not None or self._model is None):
+                    missing.append(self._no_setting(what, option))
                 continue
             wanted = self._initial.get(option) if value is None else value
             if wanted is not None and self._options[option] != wanted:
@@ -132,6 +185,7 @@ class Tuning:
                     raise self._not_offered(what, str(wanted), option) from error
         if self._entry.model_option is None and self._model is not None:
             await self._set_model(client, agent_session, session.model or str(self._initial.get("models") or ""))
+        return missing
 
     async def _set_model(self, client: AgentClient, agent_session: str, wanted: str) -> None:
         """The older way to choose a model, in which an agent takes any name and fails with it later."""
@@ -142,6 +196,10 @@ class Tuning:
             raise self._not_offered("model", wanted, "models")
         await client.set_model(agent_session, wanted)
         self._model = wanted
+
+    def _no_setting(self, what: str, option: str | None) -> str:
+        when = " with this model" if option is not None and what == "effort" else ""
+        return f"{self._entry.title} has no setting for {what}{when}; the one that the session names is not used."
 
     def _not_offered(self, what: str, wanted: str, option: str) -> AgentFailed:
         offered = ", ".join(self._choices.get(option, []))

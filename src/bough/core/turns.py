@@ -178,6 +178,8 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
     )
     if outcome.hopeless and error is not None and session.status == "active":
         await lifecycle.end(change, session, "error", error.code)
+    elif session.status == "active":
+        await lifecycle.turn_over(change, session)
     change.wake()
     return ended
 

@@ -9,6 +9,7 @@ import time
 import structlog
 
 from bough.core import lifecycle, rows
+from bough.core.call_rights import CALLS
 from bough.core.endings import IDLE
 from bough.core.expiry import Expiry
 from bough.core.live import Live
@@ -102,6 +103,7 @@ class Upkeep:
         async def work(change: Change) -> None:
             await change.tx.run(EVENTS.prune, cursor=newest - self._settings.keep_events)
             await change.tx.run(KEYS.prune, before=deadline)
+            await change.tx.run(CALLS.prune, before=deadline)
 
         await self._store.write(work)
 

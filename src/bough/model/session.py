@@ -119,3 +119,5 @@ class Caller(msgspec.Struct, frozen=True):
     kind: Literal["person", "session", "system"] = "person"
     id: str | None = None
     idempotency_key: str | None = None
+    # Whether a person has allowed exactly this, though it is above the caller's own rights.
+    granted: bool = False

@@ -33,6 +33,8 @@ class ToolUse(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     folders: tuple[str, ...] = ()
     # Whether it names more files than are looked at.
     many: bool = False
+    # Whether the agent keeps to a sandbox in every mode, so that what it asks about may be to leave it.
+    sandboxed: bool = False
     # Whether it may belong to an MCP server that the agent does not tell.
     unsure_server: bool = False
     title: str = ""

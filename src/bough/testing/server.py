@@ -59,8 +59,8 @@ async def serving(folder: Path, **changes: Any) -> AsyncGenerator[Running]:
     built: list[Services] = []
 
     @contextlib.asynccontextmanager
-    async def keeping(settings: Settings) -> AsyncGenerator[Services]:
-        async with running(settings) as services:
+    async def keeping(settings: Settings, address: str | None) -> AsyncGenerator[Services]:
+        async with running(settings, address=address) as services:
             built.append(services)
             yield services
 

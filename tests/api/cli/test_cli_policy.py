@@ -74,6 +74,11 @@ async def test_a_verdict_is_explained(server: Running, cli: Cli, session: Json) 
     assert json.loads((await cli("policy", "explain", *flags, "--mode", "ask")).out)["effect"] == "ask"
     other = await cli("policy", "explain", "--server", "files", "--tool", "read", "--mode", "ask")
     assert other.out.startswith("ask\n")
+    sandbox = await cli("policy", "explain", "--agent", "codex", "--mode", "allow-all", "--command", "ls")
+    assert sandbox.out.startswith("ask\n") and "its sandbox" in sandbox.out
+    leaving = ("--agent", "claude-code", "--tool", "ExitPlanMode")
+    assert "change its own mode" in (await cli("policy", "explain", *leaving, "--mode", "acceptEdits")).out
+    assert "change its own mode" not in (await cli("policy", "explain", *leaving, "--server", "files")).out
 
 
 async def test_always_reaches_as_far_as_it_is_told(server: Running, cli: Cli, session: Json) -> None:

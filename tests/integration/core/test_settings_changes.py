@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bough.testing.server import Running, serving
 
-from .helpers import MARK, add_agent, agents_with, messages, open_session
+from .helpers import MARK, add_agent, agents_with, messages, misbehaving, open_session
 
 
 async def test_an_agent_that_leaves_its_mode_is_set_back(tmp_path: Path) -> None:
@@ -55,3 +55,23 @@ async def test_changed_mcp_servers_reach_the_agent(server: Running) -> None:
     *states, recalled = await client.texts(session)
     assert [state.rpartition("MCP servers: ")[2] for state in states] == ["none", "birds", "none"]
     assert "remember the word crane" in recalled
+
+
+async def test_what_an_agent_cannot_be_set_to_is_said(tmp_path: Path) -> None:
+    """R2, P2: a model or an effort for which the agent has no setting is said in the transcript, once, and the prompt
+    is sent; it is said also if it was chosen later."""
+    misbehaving(tmp_path, "strays")
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, agent="strays", effort="high")
+        for _ in range(2):
+            assert (await client.ask(session, "default"))["status"] == "completed"
+        told = "strays has no setting for {}; the one that the session names is not used."
+        assert [one["text"] for one in await messages(client, session, "notice")] == [told.format("effort")]
+        await client.call("PATCH", f"/api/sessions/{session}", json={"model": "large"})
+        await client.ask(session, "default")
+        assert [one["text"] for one in await messages(client, session, "notice")][1:] == [told.format("model")]
+        other = await open_session(server, agent="demo", effort="high", model="demo-large")
+        await client.ask(other, "[[status]]")
+        assert "model: demo-large\neffort: high" in (await client.texts(other))[-1]
+        assert await messages(client, other, "notice") == []

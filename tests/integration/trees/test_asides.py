@@ -11,6 +11,7 @@ import pytest
 from bough.core import judging, rows
 from bough.core.branching import Branch
 from bough.core.callbacks import TREES
+from bough.errors import Conflict
 from bough.model.tool import ToolUse
 from bough.model.tree import Aside
 from bough.testing.client import PATIENCE, Json
@@ -103,6 +104,30 @@ async def test_it_reads_only_and_is_asked_once(tmp_path: Path) -> None:
         # But it can be forked, like everything in a tree.
         _, again = await trees.fork(aside, "[[say on]]")
         assert await answer(trees.client, again) == "on"
+
+
+async def test_nothing_grows_out_of_it(tmp_path: Path) -> None:
+    """B4: it spawns nothing and nothing is asked about it; neither does its agent open sessions elsewhere. A person may
+    fork it."""
+    async with grove(tmp_path) as trees:
+        parent = await trees.root()
+        aside, task = await trees.btw(parent, "[[say grey]]")
+        await answer(trees.client, task)
+        race: Json = {"contenders": [{}, {}], "kind": "spawn"}
+        for path, more in (("spawn", {}), ("btw", {}), ("race", race)):
+            error = await trees.refused(f"{aside}/{path}", {"prompt": "x", **more})
+            assert error["code"] == "aside_has_no_children" and parent in error["message"]
+        branching, own = trees.server.services.branching, session_caller(aside)
+        for make in (branching.fork, branching.spawn, branching.aside):
+            with pytest.raises(Conflict, match="opens no sessions"):
+                await make(own, parent, Branch(prompt="x", permission_mode="plan"))
+        with pytest.raises(Conflict, match="opens no sessions"):
+            await branching.fork(own, aside, Branch(worktree="new"))
+        fork, _ = await trees.fork(aside)
+        _, again = await trees.btw(fork, "[[say on]]")
+        assert await answer(trees.client, again) == "on"
+        tree = await trees.client.get(f"/api/sessions/{parent}/tree")
+        assert [one["kind"] for one in tree["sessions"]] == ["root", "btw", "fork", "btw"]
 
 
 @pytest.mark.parametrize(

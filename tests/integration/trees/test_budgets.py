@@ -13,6 +13,8 @@ from bough.core.store import Change
 from bough.errors import Denied, Invalid
 from bough.model.message import raw
 from bough.model.session import Caller
+from bough.model.times import before
+from bough.storage.queries import Query
 from bough.testing.client import Json
 
 from .kit import Grove, eventually, grove, session_caller
@@ -65,6 +67,27 @@ async def test_each_kind_of_budget_pauses_the_tree(tmp_path: Path, body: BudgetB
         dropped = await client.wait_task(held)
         assert (dropped["status"], dropped["stopReason"]) == ("cancelled", "denied")
         assert "never" not in await client.texts(root)
+
+
+async def test_minutes_are_those_of_work(tmp_path: Path, database_url: str) -> None:
+    """B5: the time in which a turn waits for people does not count, and where questions overlap it is left out once."""
+    ago = Query("ago", "UPDATE approvals SET created_at = :at WHERE id = :id", "Makes a question older.")
+    began = Query("began", "UPDATE tasks SET started_at = :at WHERE id = :id", "Makes a turn longer.")
+    async with grove(tmp_path, database=database_url) as trees:
+        store, service = trees.server.services.store, trees.server.services.budgets
+        root = await trees.root(permissionMode="ask")
+        task = await trees.client.prompt(root, "[[run echo one]] [[run echo two]]")
+        # Two minutes of work, an hour of waiting, and a question that is asked meanwhile.
+        for seconds in (3600, 3000):
+            question = await trees.client.approval(root)
+            at = before(seconds)
+            await store.write(lambda change, at=at, id=question["id"]: change.tx.run(ago, at=at, id=id))
+            await store.write(lambda change: change.tx.run(began, at=before(3720), id=task))
+            await decide(trees, question, "allow")
+        await trees.client.wait_task(task)
+        _, used = await service.get(root)
+        assert 119 < used.seconds < 180
+        assert (await trees.get(root))["seconds"] == used.seconds
 
 
 async def branch_quietly(trees: Grove, root: str) -> tuple[str, str]:

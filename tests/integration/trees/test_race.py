@@ -13,6 +13,7 @@ from bough.core.keeping import KeepBody
 from bough.core.race import Contender, NewRace
 from bough.errors import Conflict
 from bough.model.session import Caller
+from bough.storage.queries import Query
 from bough.testing.client import Json
 from bough.testing.repos import git
 
@@ -343,6 +344,34 @@ async def test_limits_count_all_of_them(tmp_path: Path, kind: str, code: str) ->
         assert left(top) == before and not (top / ".worktrees").exists()
         if kind == "fork":
             await race(trees, root, count=2)
+
+
+def starts(where: Path) -> list[str]:
+    """What holds the files that races began with."""
+    return git(where, "for-each-ref", "--format=%(refname)", "refs/bough/races").split()
+
+
+async def test_what_a_race_began_with_is_held_as_long_as_it_is_needed(tmp_path: Path, database_url: str) -> None:
+    """B6, W4: however old, until the race is decided; then as long as any checkpoint, or until all who ran are gone."""
+    old = Query("old", "UPDATE messages SET created_at = '2000' WHERE id = :id", "Makes a race old.")
+    async with grove(tmp_path, database=database_url) as trees:
+        pruning, store, top = trees.server.services.pruning, trees.server.services.store, repo(trees)
+        root = await trees.root(permissionMode=MODE)
+        (open_race, _), (decided, [first, _]), (gone, left) = [await race(trees, root) for _ in range(3)]
+        await keep(trees, decided, first, how="branch")
+        await pruning.prune()
+        assert len(starts(top)) == 3
+        for one in (open_race, decided):
+            await store.write(lambda change, one=one: change.tx.run(old, id=one))
+        for session in left:
+            await trees.client.call("DELETE", f"/api/sessions/{session}?purge=true")
+        await pruning.prune()
+        assert starts(top) == [f"refs/bough/races/{open_race}"]
+        found = await trees.client.get(f"/api/races/{open_race}")
+        assert [one["files"] for one in found["contenders"]] == [0, 0]
+        kept = (await trees.client.get("/api/checkpoints?limit=100"))["checkpoints"]
+        assert [one["id"] for one in kept if one["moment"] == "fork"] == [open_race]
+        assert (await trees.client.get(f"/api/races/{gone}"))["contenders"] == []
 
 
 async def test_a_folder_without_git_has_no_races(tmp_path: Path) -> None:

@@ -125,6 +125,14 @@ def test_single_fields_of_an_agent_are_changed(tmp_path: Path) -> None:
     assert entry.origin == str(tmp_path / "agents" / "claude-code.toml")
 
 
+def test_rights_go_with_the_entry(tmp_path: Path) -> None:
+    """P1: a second agent beside a described one is pinned, sandboxed and asked about like that one."""
+    catalog = own(tmp_path, "second", 'extends = "codex"\n')
+    catalog = own(tmp_path, "third", 'extends = "copilot"\n[pinned-options]\nother = true\n')
+    assert catalog.get("second").quirks.sandboxed
+    assert catalog.get("third").pinned_options == {"allow_all": "off", "other": True}
+
+
 def test_an_extended_agent_can_have_another_name(tmp_path: Path) -> None:
     """O1: the same under another name stands beside the one that it extends."""
     catalog = own(tmp_path, "second", 'extends = "demo"\ntitle = "Second"')

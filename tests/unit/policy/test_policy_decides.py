@@ -68,14 +68,14 @@ def test_edits_that_are_asked_about(mode: PermissionMode, paths: tuple[str, ...]
 
 @pytest.mark.parametrize("mode", ALLOWING)
 def test_a_sandbox_is_left_only_if_a_person_says_so(mode: PermissionMode) -> None:
-    """P1: Codex keeps to its sandbox in every mode; kept asking by a rule, it does not get out of it unasked."""
+    """P1: an agent that keeps to its sandbox in every mode, and is kept asking by a rule, leaves it only if allowed."""
     for wanted in (use("execute", command="ls"), use("edit", "/etc/passwd"), use("edit", f"{CWD}/.git/config"), use()):
-        assert decide(mode, msgspec.structs.replace(wanted, agent="codex"), [], []).effect == "ask"
+        assert decide(mode, msgspec.structs.replace(wanted, sandboxed=True), [], []).effect == "ask"
         assert decide(mode, wanted, [], []).effect == "allow"
-    for wanted in (use("edit", INSIDE, agent="codex"), use("mcp", agent="codex", server="far", name="shout")):
+    for wanted in (use("edit", INSIDE, sandboxed=True), use("mcp", sandboxed=True, server="far", name="shout")):
         assert decide(mode, wanted, [], []).effect == "allow"
     allowed = rule("allow", command="ls*")
-    assert decide(mode, use("execute", agent="codex", command="ls"), [allowed], []).effect == "allow"
+    assert decide(mode, use("execute", sandboxed=True, command="ls"), [allowed], []).effect == "allow"
 
 
 @pytest.mark.parametrize(

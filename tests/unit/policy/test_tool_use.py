@@ -11,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policies import rule
 
+from bough.agents.catalog import load_catalog
+from bough.agents.catalog.entry import Quirks
 from bough.core.folding import Fold
 from bough.core.policy import decide
 from bough.core.tool_use import MOST_PATHS, call, read
 from bough.model.tool import ToolUse
 
 CWD = "/repo/x"
+CATALOG = load_catalog(Path("/nowhere"))
 
 
 def told(agent: str, *updates: dict[str, Any], servers: tuple[str, ...] = ("other",), cwd: str = CWD) -> ToolUse:
@@ -24,7 +27,8 @@ def told(agent: str, *updates: dict[str, Any], servers: tuple[str, ...] = ("othe
     fold = Fold()
     for update in updates:
         entry = fold.tool({"toolCallId": "c", **update})
-    return read(agent, cwd, entry.body, servers)  # pyright: ignore[reportPossiblyUnboundVariable]
+    quirks = CATALOG.get(agent).quirks if agent in CATALOG.names() else Quirks()
+    return read(agent, cwd, entry.body, servers, quirks)  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def diff(path: str) -> dict[str, Any]:
@@ -42,7 +46,7 @@ def test_claude() -> None:
     write = {"kind": "edit", "title": "Write n", "content": [diff("/repo/x/n")], "rawInput": {"file_path": "/repo/x/m"}}
     assert told("claude-code", write).paths == ("/repo/x/n", "/repo/x/m")
     leave = told("claude-code", {"kind": "other", "_meta": {"claudeCode": {"toolName": "ExitPlanMode"}}})
-    assert leave.kind == "switch_mode"
+    assert (leave.kind, leave.sandboxed) == ("switch_mode", False)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +241,28 @@ def test_an_entry_names_tools_that_change_the_mode() -> None:
     fold = Fold()
     body = fold.tool({"toolCallId": "c", "name": "leave", "kind": "other"}).body
     assert read("mine", CWD, body).kind == "other"
-    assert read("mine", CWD, body, (), ["leave"]).kind == "switch_mode"
+    assert read("mine", CWD, body, (), Quirks(mode_tools=["leave"])).kind == "switch_mode"
+
+
+@pytest.mark.parametrize(
+    ("agent", "update"),
+    [
+        ("claude-code", {"_meta": {"claudeCode": {"toolName": "EnterPlanMode"}}}),
+        ("gemini", {"toolCallId": "exit_plan_mode__1"}),
+        ("opencode", {"name": "plan_exit"}),
+        ("qwen", {"_meta": {"toolName": "exit_plan_mode"}}),
+    ],
+)
+def test_the_catalog_knows_tools_that_change_the_mode(agent: str, update: dict[str, Any]) -> None:
+    """P2: each agent's own tools are known as that, and not by another agent's names for them."""
+    assert told(agent, update).kind == "switch_mode"
+    assert told("mine", update).kind == "other"
+
+
+def test_the_catalog_knows_who_is_in_a_sandbox() -> None:
+    """P1: it is read with what the agent wants, so that policy does not let it out unasked."""
+    assert [name for name in CATALOG.names() if CATALOG.get(name).quirks.sandboxed] == ["codex"]
+    assert told("codex", {"kind": "execute"}).sandboxed and not told("demo", {"kind": "execute"}).sandboxed
 
 
 @pytest.mark.parametrize(

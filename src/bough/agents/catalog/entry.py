@@ -125,8 +125,10 @@ class Quirks(_Table):
     unauthorized: list[str] = []
     # What it says as an agent that is not meant for people: a chunk of text that is all of this is left out.
     noise: list[str] = []
-    # Permission requests about modes that the agent wants to leave for (tool names).
+    # Names of its tools that change its mode, whatever kind it says that they are of.
     mode_tools: list[str] = []
+    # Whether it keeps to a sandbox also in the mode that asks nobody: what it asks then is to leave it.
+    sandboxed: bool = False
 
 
 class Entry(_Table):
@@ -157,6 +159,8 @@ class Entry(_Table):
     mode_option: str | None = None
     model_option: str | None = None
     effort_option: str | None = None
+    # Config options that would grant rights beside the mode, each with the value that it has in every mode.
+    pinned_options: dict[str, str | bool] = {}
     origin: str = ""
 
     def mode(self, wanted: PermissionMode, strict: bool = False) -> Mode:

@@ -63,7 +63,8 @@ def starts_table() -> str:
         command = f"`{' '.join(_plain(part) for part in entry.command)}`"
         always = _codes(f"{name}={_plain(value)}" for name, value in entry.env.items())
         for at, (name, start) in enumerate((entry.start or {"": Start()}).items()):
-            said = "; ".join([*_set_for(start), *(_home(entry.home) if entry.home is not None else ())])
+            home = _home(entry.home) if entry.home is not None else ()
+            said = "; ".join([*_set_for(start), *home, *_pinned(entry)])
             first = (f"`{entry.name}`", command, always) if at == 0 else ("", "", "")
             rows.append(f"| {' | '.join(first)} | {f'`{name}`' if name else ''} | {said or 'nothing'} |")
     return "\n".join(rows)
@@ -91,6 +92,12 @@ def _home(home: Home) -> Iterator[str]:
     made = [*home.files, *home.programs]
     if made:
         yield f"files of Bough's own: {_codes(made)}"
+
+
+def _pinned(entry: Entry) -> Iterator[str]:
+    if entry.pinned_options:
+        options = _codes(f"{name}={value}" for name, value in entry.pinned_options.items())
+        yield f"held before each prompt: option {options}"
 
 
 def repository_table() -> str:
@@ -137,10 +144,18 @@ def _quirks(entry: Entry) -> Iterator[str]:
         yield f"Left out of what it says is {_codes(quirks.noise)}."
     if quirks.fork_elsewhere:
         yield "It can fork a conversation into another folder."
-    if quirks.mode_tools:
-        yield f"It asks to leave its mode through {_codes(quirks.mode_tools)}."
     if USAGE[quirks.usage]:
         yield USAGE[quirks.usage]
+    yield from _settings(entry)
+
+
+def _settings(entry: Entry) -> Iterator[str]:
+    if entry.quirks.mode_tools:
+        yield f"It asks to change its mode through {_codes(entry.quirks.mode_tools)}."
+    if entry.quirks.sandboxed:
+        yield "It keeps to its sandbox in every mode, and asks to leave it."
+    if entry.effort_option is None:
+        yield "It has no setting for effort."
 
 
 def _keys(table: dict[str, Any], above: str = "") -> Iterator[str]:

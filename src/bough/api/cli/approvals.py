@@ -10,7 +10,7 @@ import typer
 
 from bough.api.cli import asked, out
 from bough.api.cli.base import Here, command
-from bough.api.cli.client import Answer, Json, part, path
+from bough.api.cli.client import Answer, Json, part, parts, path
 from bough.api.cli.completing import ids
 from bough.api.cli.prompting import OfSession
 from bough.api.cli.repos import PAGE, Limit, Offset
@@ -97,6 +97,7 @@ def show(here: Here, approval: ApprovalId) -> None:
                 ("decided by", " ".join(str(part) for part in (by.get("kind"), by.get("id")) if part)),
                 ("asked", f"{moment(found['createdAt'])} ({ago(found['createdAt'])})"),
                 ("expires", _expires(found)),
+                ("ways", _ways(found)),
             ]
         )
         out.line("")
@@ -118,13 +119,20 @@ def allow(
             help="How far --always reaches: this session (if not said), every session in this folder, or all.",
         ),
     ] = None,
+    option: Annotated[
+        str | None,
+        typer.Option(
+            "--option", metavar="ID", help="In which of the agent's ways; approval show lists them if several."
+        ),
+    ] = None,
 ) -> None:
     """Allow what was asked for."""
     if scope is not None and not always:
         raise typer.BadParameter("--scope says how far --always reaches; give both.")
-    body = (
-        {"decision": "allow_always", "scope": scope} if scope else {"decision": "allow_always" if always else "allow"}
-    )
+    if option is not None and always:
+        raise typer.BadParameter("--option is for this once; give either that or --always.")
+    decision = {"optionId": option} if option is not None else {"decision": "allow_always" if always else "allow"}
+    body = decision | ({"scope": scope} if scope else {})
     reach = REACH[scope] if scope else ""
     here.show(here.client.post(path("approvals", approval), body), lambda found: say_decided(found, reach))
 
@@ -169,6 +177,13 @@ def _agent(approval: Json, sessions: dict[str, Json]) -> str:
 
 def _title(approval: Json, sessions: dict[str, Json], most: int = 16) -> str:
     return brief(str(sessions.get(approval["sessionId"], {}).get("title", "")), most)
+
+
+def _ways(approval: Json) -> str:
+    """The agent's ways to allow it, if a person has to choose one."""
+    ways = [one for one in parts(approval, "options") if one["kind"] == "allow_once"]
+    told = ", ".join(f"{clean(one['optionId'])} ({brief(one['name'], 100)})" for one in ways)
+    return f"{told}; choose with --option" if len(ways) > 1 and approval["status"] == "pending" else ""
 
 
 def _expires(approval: Json) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bough.core.services import Services
     from bough.settings import Settings
 
-Running = Callable[["Settings"], AbstractAsyncContextManager["Services"]]
+Running = Callable[["Settings", str | None], AbstractAsyncContextManager["Services"]]
 P = ParamSpec("P")
 
 DONE, FAILED = 0, 1

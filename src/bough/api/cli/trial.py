@@ -147,6 +147,7 @@ class _Trying:
         trial = self._trial
         with self._steps.take("mode"):
             await self._tuning.set_mode(shake.client, opened.session_id, trial.mode)
+            await self._tuning.pin(shake.client, opened.session_id)
         if trial.mode and self._tuning.mode is not None:
             trial.mode_taken = self._tuning.mode == trial.mode
 

@@ -27,16 +27,17 @@ WHERE id = :id AND status = 'pending' RETURNING *
 
 -- name: of_attempt
 -- All questions of one attempt at a task, in the order in which they were asked: no other agent ever asked them.
-SELECT * FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND tool_kind NOT IN ('interrupted', 'trust', 'limit')
+SELECT * FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND tool_kind NOT IN ('interrupted', 'trust', 'limit', 'call')
 ORDER BY created_at, id
 
 -- name: pending_of_task
--- How many questions of a turn are open.
-SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending'
+-- How many questions of a turn are open; its calls of Bough's tools may outlive it.
+SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending' AND tool_kind <> 'call'
 
 -- name: denied
 -- How many questions of one attempt were not allowed.
 SELECT count(*) FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND COALESCE(decision, 'deny') = 'deny'
+    AND tool_kind <> 'call'
 
 -- name: alike
 -- Open questions about exactly the same use of a tool, oldest first.
@@ -63,9 +64,9 @@ SELECT * FROM tasks WHERE session_id = :session_id AND id <> :task_id AND sent_a
 ORDER BY started_at DESC, position DESC LIMIT 1
 
 -- name: withdraw
--- Questions of a turn that ended are no longer asked.
+-- Questions of a turn that ended are no longer asked; its calls of Bough's tools are.
 UPDATE approvals SET status = 'cancelled', decided_by = :decided_by, decided_at = :now, updated_at = :now
-WHERE task_id = :task_id AND status = 'pending' RETURNING *
+WHERE task_id = :task_id AND status = 'pending' AND tool_kind <> 'call' RETURNING *
 
 -- name: remove_of_session
 -- Removes the approvals of a session.

@@ -60,10 +60,15 @@ SELECT t.* FROM task_overlaps o JOIN tasks t ON t.id = o.other_task_id WHERE o.t
 ORDER BY t.created_at, t.id
 
 -- name: outdated
--- Checkpoints that are older than a moment or whose session is gone, oldest first.
+-- Checkpoints that are older than a moment or whose session is gone, oldest first; not those that races began with.
 SELECT c.*, r.path AS repo_path FROM checkpoints c JOIN repos r ON r.id = c.repo_id
-WHERE (c.created_at < :before OR c.session_id IS NULL) AND c.repo_id NOT IN :skipped
+WHERE (c.created_at < :before OR c.session_id IS NULL) AND c.moment <> 'fork' AND c.repo_id NOT IN :skipped
 ORDER BY c.created_at, c.id LIMIT :limit
+
+-- name: of_races
+-- What races began with, oldest first.
+SELECT c.*, r.path AS repo_path FROM checkpoints c JOIN repos r ON r.id = c.repo_id WHERE c.moment = 'fork'
+ORDER BY c.created_at, c.id
 
 -- name: refs_of_repo
 -- The refs that hold the checkpoints of a repository; each is of one session, and so of one repository.

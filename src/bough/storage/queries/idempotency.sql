@@ -18,3 +18,7 @@ DELETE FROM idempotency WHERE created_at < :before
 -- name: forget
 -- Lets go of a key whose request came to nothing after all.
 DELETE FROM idempotency WHERE scope = :scope AND key = :key
+
+-- name: in_scope
+-- All keys of one scope, oldest first.
+SELECT key, answer FROM idempotency WHERE scope = :scope ORDER BY created_at, key

@@ -1,7 +1,8 @@
 -- name: add
 -- A keeper is about to be started for a session.
-INSERT INTO keepers (id, session_id, ready, stored, has_modes, options, needs_history, made_of, created_at)
-VALUES (:id, :session_id, FALSE, 0, FALSE, '[]', FALSE, :made_of, :now)
+INSERT INTO keepers (id, session_id, ready, stored, has_modes, options, needs_history, made_of, token_hash,
+                     created_at)
+VALUES (:id, :session_id, FALSE, 0, FALSE, '[]', FALSE, :made_of, :token_hash, :now)
 
 -- name: ready
 -- Its agent has opened the conversation: from now on it can be found again.
@@ -23,6 +24,11 @@ SELECT * FROM keepers ORDER BY id
 -- name: of_session
 -- The keeper of a session, if one is or was there.
 SELECT id FROM keepers WHERE session_id = :session_id
+
+-- name: token_hash
+-- By what the agent of an active session is known when it calls.
+SELECT k.token_hash FROM keepers k JOIN sessions s ON s.id = k.session_id
+WHERE k.session_id = :session_id AND s.status = 'active'
 
 -- name: remove
 -- A keeper is gone.

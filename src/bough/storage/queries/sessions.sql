@@ -41,6 +41,11 @@ SELECT count(*) FROM sessions WHERE status = 'active'
 -- How many sessions hang below one.
 SELECT count(*) FROM sessions WHERE parent_session_id = :id OR forked_from_session_id = :id
 
+-- name: offspring
+-- The sessions that hang directly below some, in the order in which they were made.
+SELECT id, COALESCE(parent_session_id, forked_from_session_id) AS source FROM sessions
+WHERE parent_session_id IN :ids OR (parent_session_id IS NULL AND forked_from_session_id IN :ids) ORDER BY id
+
 -- name: ids_of_tree
 -- All sessions of a tree, by their ids.
 SELECT id FROM sessions WHERE root_session_id = :root

@@ -115,6 +115,12 @@ SELECT count(*) AS sessions, CAST(coalesce(sum(turns), 0) AS BIGINT) AS turns,
        coalesce(sum(spent), 0) AS cost, coalesce(sum(seconds), 0) AS seconds
 FROM sessions WHERE root_session_id = :root
 
+-- name: waits
+-- When people were asked something that a task waited for, and when that was over, in the order in which it was asked.
+-- A call of one of Bough's own tools is waited for by the call, and not for long.
+SELECT created_at, coalesce(decided_at, updated_at) FROM approvals WHERE task_id = :task_id AND tool_kind <> 'call'
+ORDER BY created_at, id
+
 -- name: count_turn
 -- A turn has ended: what it used counts.
 UPDATE sessions SET turns = turns + 1, tokens = tokens + :tokens, seconds = seconds + :seconds, spent = spent + :cost

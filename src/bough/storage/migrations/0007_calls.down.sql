@@ -1,0 +1,3 @@
+DROP TABLE tree_makers;
+ALTER TABLE keepers DROP COLUMN token_hash;
+DROP TABLE calls;

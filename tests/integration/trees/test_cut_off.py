@@ -1,0 +1,163 @@
+"""B2, B6, Q4: a server that dies between a worktree and its session leaves nothing half-made. The next one takes away
+what has no session, unless a key asks for it again."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bough.core.branch_places import MARKS
+from bough.core.replay import HEADING
+from bough.core.store import KEYS, KeyAnswer
+from bough.testing.client import PATIENCE, Client, Json
+from bough.testing.repos import git, make_repo
+from bough.testing.server import ServerProcess
+
+from .kit import Grove, add_demo, answer, branch, grove
+
+RACE: Json = {"prompt": "[[say go]]", "contenders": [{}, {}]}
+NEW: Json = {"prompt": "[[say go]]", "worktree": "new"}
+
+
+async def died(server: ServerProcess) -> None:
+    assert server.process is not None
+    async with asyncio.timeout(PATIENCE):
+        assert await server.process.wait() == -signal.SIGKILL
+
+
+def refs(repo: Path) -> list[str]:
+    return git(repo, "for-each-ref", "--format=%(refname)").split()
+
+
+def folders(repo: Path) -> int:
+    return git(repo, "worktree", "list", "--porcelain").count("worktree ")
+
+
+async def cut_off(server: ServerProcess, path: str, body: Json) -> tuple[str, Path]:
+    """Has a server die over a request about a new session; gives that session and its repository."""
+    repo = make_repo(server.root / "repo")
+    async with server.client() as client:
+        root = (await client.session((await client.repo(repo))["id"]))["id"]
+        with pytest.raises(httpx.TransportError):
+            await client.post(f"/api/sessions/{root}/{path}", body)
+    await died(server)
+    return root, repo
+
+
+async def settled(client: Client, root: str, expected: int) -> None:
+    """So many worktrees, and a session in each."""
+    found = (await client.get("/api/worktrees"))["worktrees"]
+    tree = await client.get(f"/api/sessions/{root}/tree")
+    used = {one["worktreeId"] for one in tree["sessions"]} - {None}
+    assert {one["id"] for one in found} == used and len(used) == expected
+
+
+@pytest.mark.parametrize(("path", "body", "count"), [("race", RACE, 2), ("fork", NEW, 1), ("spawn", NEW, 1)])
+@pytest.mark.parametrize("where", ["inside", "after"])
+async def test_worktrees_have_their_session_or_are_gone(
+    tmp_path: Path, where: str, path: str, body: Json, count: int
+) -> None:
+    """B2, B6, Q4: killed in the transaction that opens the sessions, or right after it. Asked again, it works."""
+    # Only there a mark is let go of.
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="bough.testing.crashing")
+    server.env = {"CRASH": f"{where}:forget"}
+    async with server:
+        root, repo = await cut_off(server, path, body)
+        assert folders(repo) == 1 + count
+        server.env = {}
+        await server.start()
+        async with server.client() as client:
+            made = count if where == "after" else 0
+            await settled(client, root, made)
+            assert folders(repo) == 1 + made
+            await client.post("/api/checkpoints/prune", {"days": 30})
+            left = [one for one in refs(repo) if one.startswith(("refs/heads/", "refs/bough/races/"))]
+            assert len(left) == 1 + made + (1 if made and path == "race" else 0)
+            again = await client.post(f"/api/sessions/{root}/{path}", body)
+            for one in again.get("sessions", [again]):
+                await answer(client, one["taskId"])
+            await settled(client, root, made + count)
+
+
+async def test_a_key_goes_on_in_its_worktree(tmp_path: Path) -> None:
+    """B2, A4: whoever has a key asks again: what was made for it is not taken away."""
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="bough.testing.crashing")
+    body = NEW | {"idempotencyKey": "once"}
+    async with server:
+        repo = make_repo(server.root / "repo")
+        async with server.client() as client:
+            root = (await client.session((await client.repo(repo))["id"]))["id"]
+        await server.stop(signal.SIGKILL)
+        server.env = {"CRASH": "inside:add_private"}
+        await server.start()
+        async with server.client() as client:
+            with pytest.raises(httpx.TransportError):
+                await client.post(f"/api/sessions/{root}/fork", body)
+        await died(server)
+        server.env = {}
+        await server.start()
+        async with server.client() as client:
+            [made] = (await client.get("/api/worktrees"))["worktrees"]
+            fork = await client.post(f"/api/sessions/{root}/fork", body)
+            assert (await client.get(f"/api/sessions/{fork['sessionId']}"))["worktreeId"] == made["id"]
+            await settled(client, root, 1)
+
+
+async def test_what_somebody_put_there_is_kept(tmp_path: Path) -> None:
+    """B2, W2: a worktree that was left may have been found since: its files stay on a recovery ref."""
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="bough.testing.crashing")
+    server.env = {"CRASH": "inside:forget"}
+    async with server:
+        _, repo = await cut_off(server, "fork", NEW)
+        [made] = (repo / ".worktrees").iterdir()
+        (made / "found").write_text("mine")
+        server.env = {}
+        await server.start()
+        async with server.client() as client:
+            [gone] = (await client.get("/api/worktrees?removed=true"))["worktrees"]
+            assert not made.exists() and git(repo, "show", f"{gone['recoveryRef']}:found") == "mine"
+            await client.post(f"/api/worktrees/{gone['id']}/recover")
+            assert (made / "found").read_text() == "mine"
+
+
+async def test_nothing_is_marked_when_all_is_well(tmp_path: Path, database_url: str) -> None:
+    """B2: a mark goes with the session's coming, and with what comes to nothing; a restart takes nothing away."""
+    root = ""
+
+    async def marks(trees: Grove) -> list[KeyAnswer]:
+        scope = f"system::{MARKS}"
+        return await trees.server.services.store.read(lambda tx: tx.all(KEYS.in_scope, KeyAnswer, scope=scope))
+
+    async with grove(tmp_path, database=database_url) as trees:
+        root = await trees.root()
+        await trees.client.post(f"/api/sessions/{root}/race", RACE)
+        await trees.fork(root, worktree="new")
+        error = await trees.refused(f"{root}/fork", {"worktree": {"branch": "main"}})
+        assert error["code"] == "branch_in_use" and await marks(trees) == []
+    async with grove(tmp_path, database=database_url) as trees:
+        await settled(trees.client, root, 3)
+
+
+async def test_the_past_is_told_once_though_the_first_turn_was_stopped(tmp_path: Path) -> None:
+    """B1, Q4: the agent has taken it in; a server that finds it again does not tell it once more."""
+    add_demo(tmp_path, "told", ["fork"])
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            root = (await client.session(repo["id"], agent="told"))["id"]
+            await client.ask(root, "one heron")
+            fork, task = await branch(client, "fork", root, "[[say begun]] [[hang]]")
+            async with client.events(fork) as events:
+                while await client.texts(fork) != ["begun"]:
+                    await events.next()
+            await client.post(f"/api/sessions/{fork}/stop")
+            assert (await client.wait_task(task))["status"] == "cancelled"
+        await server.stop(signal.SIGKILL)
+        await server.start()
+        async with server.client() as client:
+            known = await answer(client, await client.prompt(fork, "[[recall]]"))
+            assert known.count(HEADING) == 1 and "one heron" in known

@@ -7,7 +7,7 @@ SCHEMA := .cache/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json
 ACP_SDK := @agentclientprotocol/sdk@2.4.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test test-kill test-agents check bench clean
+.PHONY: help setup serve test test-kill test-agents test-mcp check bench clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -40,6 +40,10 @@ test-kill: $(READY) ## Kill server, keepers and agents at random (ROUNDS=500 SEE
 test-agents: $(READY) ## Run the tests with real agents (AGENTS="codex gemini" for some, FULL=1 for more)
 	@$(BIN)/python -m bough.testing.real.packages $(AGENTS)
 	@AGENTS="$(AGENTS)" FULL=$(FULL) $(BIN)/python -m pytest -n 2 tests/agents $(ARGS)
+
+test-mcp: $(READY) ## Run the published conformance suite of MCP against the tools (WRITE=1 keeps the table)
+	@$(BIN)/python -m tests.conformance.suite
+	@WRITE=$(WRITE) $(BIN)/python -m pytest -n 2 tests/conformance $(ARGS)
 
 check: $(READY) ## Lint, check types and the direction of imports
 	@mkdir -p .cache

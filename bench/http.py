@@ -40,13 +40,13 @@ class Http:
         self.send("GET", path)
         return self.receive()
 
-    def post(self, path: str, body: dict[str, Any]) -> Answer:
-        self.send("POST", path, body)
+    def post(self, path: str, body: dict[str, Any], headers: str = "") -> Answer:
+        self.send("POST", path, body, headers)
         return self.receive()
 
-    def send(self, method: str, path: str, body: dict[str, Any] | None = None) -> None:
-        """Sends a request, whose answer is then to be received."""
-        self._socket.sendall(spelled(self._host, self._token, method, path, body))
+    def send(self, method: str, path: str, body: dict[str, Any] | None = None, headers: str = "") -> None:
+        """Sends a request, whose answer is then to be received; `headers` are further lines of its head."""
+        self._socket.sendall(spelled(self._host, self._token, method, path, body, headers))
 
     def receive(self) -> Answer:
         data = b""
@@ -87,9 +87,9 @@ async def at_once(url: str, token: str, requests: Sequence[tuple[str, dict[str, 
             writer.close()
 
 
-def spelled(host: str, token: str, method: str, path: str, body: dict[str, Any] | None) -> bytes:
+def spelled(host: str, token: str, method: str, path: str, body: dict[str, Any] | None, headers: str = "") -> bytes:
     data = b"" if body is None else msgspec.json.encode(body)
-    head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
+    head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n{headers}"
     if body is not None:
         head += f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n"
     return head.encode() + b"\r\n" + data

@@ -19,7 +19,7 @@ from bench.report import Result, Row, slower
 from bough.app import build
 from bough.core.rows import MESSAGES, SESSIONS
 from bough.core.services import Services
-from bough.core.sessions import SessionFilter
+from bough.core.session_requests import SessionFilter
 from bough.core.transcript import END
 from bough.settings import Settings
 from bough.storage.open import open_backend

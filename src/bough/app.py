@@ -119,6 +119,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     places = BranchPlaces(store, worktrees, runner.checkpoints)
     branching = Branching(store, settings, catalog, places)
     cascades = Cascades(store, control, sessions, lives)
+    calls = Calls(store, settings, catalog)
     return Services(
         settings=settings,
         store=store,
@@ -133,7 +134,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         sessions=sessions,
         tasks=tasks,
         transcript=Transcript(store),
-        approvals=Approvals(store),
+        approvals=Approvals(store, calls),
         rules=Rules(store, catalog),
         choices=Choices(store),
         explanations=Explanations(store, settings, catalog),
@@ -148,7 +149,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         keeping=Keeping(store, runner.checkpoints, worktrees, cascades),
         budgets=Budgets(store),
         callbacks=Callbacks(store),
-        calls=Calls(store, settings, catalog),
+        calls=calls,
         trees=Trees(store),
         waiting=Waiting(store),
         cascades=cascades,

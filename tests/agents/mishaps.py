@@ -35,9 +35,10 @@ async def behind_server(
     *,
     env: Mapping[str, str] | None = None,
     flags: tuple[str, ...] = (),
+    module: str = "bough",
 ) -> AsyncGenerator[Real]:
     """As the fixture `real`, with a server that is started otherwise."""
-    server = ServerProcess(place / "data", place / "work", flags, env=home.env | dict(env or {}))
+    server = ServerProcess(place / "data", place / "work", flags, env=home.env | dict(env or {}), module=module)
     async with server, server.client() as person:
         repo_id = (await person.repo(repo))["id"]
         yield Real(agent, home, model, server, person, repo, repo_id)

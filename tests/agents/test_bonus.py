@@ -16,9 +16,6 @@ from .watching import watch
 
 pytestmark = pytest.mark.only("copilot", "qwen")
 
-# Copilot tells the tool of an MCP server, and not which server: no rule by SERVER/TOOL meets it, people are asked.
-CALLED = {"copilot": ("other", "shout"), "qwen": ("mcp", "far/shout")}
-
 
 async def test_turns(real: Real, record: Record) -> None:
     """P1, P2: words come, edits are asked about, denied and allowed; in `acceptEdits` those in the folder run unasked,
@@ -81,8 +78,8 @@ async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: 
     seen = await watch(real, session, real.deeds.mcp("far"), "allow")
     [asked] = seen.asked
     assert "SHOUTED[http]: QUIET WORDS" in seen.said
-    assert (asked["toolKind"], asked["title"]) == CALLED[real.agent]
-    record("MCP on http", f"works, asks as {CALLED[real.agent][1]}")
+    assert (asked["toolKind"], asked["title"]) == ("mcp", "far/shout")
+    record("MCP on http", "works, asks as far/shout")
     seen = await watch(real, session, real.deeds.shell_write("asked.txt"), "deny")
     assert (len(seen.asked), (real.repo / "asked.txt").exists()) == (1, False)
     record("mode after a kill", "kept")

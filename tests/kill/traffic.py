@@ -21,7 +21,7 @@ PROMPTS = 3
 # Agents that know the past in each of the ways there are: by a copy of their own, told it once, told it at every start.
 AGENTS = {"demo": "", "told": "fork", "forgetful": "fork,load,resume"}
 # What befalls each tree after it has grown.
-TROUBLES = 4
+TROUBLES = 3
 APART: Json = {"worktree": "new"}
 
 
@@ -115,7 +115,7 @@ class Script:
 
     async def _grow(self, root: str) -> None:
         """Three levels, some of it in worktrees of their own, one child that keeps to itself, questions beside the
-        work, a fork; then trouble."""
+        work, a fork, a race; then trouble, in the end for a whole part of it."""
         await self._prompt(root)
         child = await self._spawn(root)
         await self._spawn(child, **APART)
@@ -126,11 +126,13 @@ class Script:
         await self._fork(root)
         await self._aside(child)
         await self._race(root)
-        troubles = (self._stop, self._call_off, self._cancel, self._fork, self._aside, self._stop_all, self._cancel_all)
         for _ in range(TROUBLES):
             await self._pause(0.6)
-            trouble = self._random.choice(troubles)
+            trouble = self._random.choice((self._stop, self._call_off, self._cancel, self._fork, self._aside))
             await trouble(self._random.choice(self._children or [root]))
+        # The child with most below it, if it is there still.
+        cascade = self._random.choice((self._stop_all, self._cancel_all))
+        await cascade(child if child in self._children else self._random.choice(self._children or [root]))
 
     # Single steps; every call is repeated with its key until it is acknowledged.
 

@@ -18,6 +18,7 @@ from litestar.types import ASGIApp
 
 from bough import __version__
 from bough.api import page
+from bough.api.acp import door
 from bough.api.auth import Gate
 from bough.api.errors import ErrorAnswer, ErrorBody, answer, meaning
 from bough.api.middleware import GateMiddleware, log_refusal
@@ -76,6 +77,7 @@ def application(services: Services, gate: Gate) -> Litestar:
             repos.mcp_servers,
             system.router,
             events.router,
+            door.acp_socket,
             page.router(gate),
         ],
         dependencies={

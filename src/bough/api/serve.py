@@ -99,7 +99,11 @@ async def serve(
                 _write_private(data / "server.json", json.dumps({"url": url, "pid": os.getpid(), "token": token}))
                 announce(url, f"{url}/?token={token}")
 
-            server = Server(config, ready, services.waiting.close)
+            def ending() -> None:
+                services.waiting.close()
+                services.calls.let_go()
+
+            server = Server(config, ready, ending)
             stopping = asyncio.create_task(_stop_on(server, stop)) if stop is not None else None
             try:
                 async with tools.running():

@@ -11,6 +11,7 @@ from bough.agents.acp.wire import AgentRequest
 from bough.core import budgets, call_rows, interruption, judging, remembering, rows
 from bough.core.call_rows import CALL
 from bough.core.callbacks import TREES
+from bough.core.calls import Calls
 from bough.core.lookup import find, find_id
 from bough.core.page import Page
 from bough.core.rows import APPROVALS
@@ -50,8 +51,9 @@ class AnswerBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 class Approvals:
     """Lists and decides."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, calls: Calls) -> None:
         self._store = store
+        self._calls = calls
 
     async def get(self, approval_id: str) -> Approval:
         return await self._store.read(lambda tx: find(tx, "approvals", approval_id, APPROVALS.get, Approval))
@@ -74,6 +76,8 @@ class Approvals:
         """Takes the first answer; a later one is told who was first."""
         if caller.kind == "session":
             raise Denied("approval_for_people", "Approvals are for people to answer, not for sessions.")
+        if answer.arguments is not None:
+            await self._calls.check((await self.get(approval_id)).id, answer.arguments)
 
         async def work(change: Change) -> Approval:
             approval = await find(change.tx, "approvals", approval_id, APPROVALS.get, Approval)
@@ -168,14 +172,14 @@ async def _go_on(change: Change, approval: Approval) -> None:
     if await change.tx.value(APPROVALS.pending_of_task, task_id=approval.task_id):
         return
     if await rows.move_task(change, approval.task_id, "running") is not None:
-        await rows.update_session(change, approval.session_id, activity="running")
+        await call_rows.show_going_on(change, approval.session_id, approval.task_id)
 
 
 async def _answer_alike(change: Change, approval: Approval, by: dict[str, Any]) -> None:
     """*Always* answers what is asked at this moment too, as far as it reaches."""
     for other in await change.tx.all(APPROVALS.alike, Approval, key=approval.key):
         if other.tool_kind == CALL:
-            await _allow_call_alike(change, approval, other, by)
+            await _allow_call_alike(change, approval, other)
             continue
         session = await rows.session(change.tx, other.session_id)
         verdict = await judging.judge(change.tx, session, await judging.use_again(change.tx, session, other))
@@ -183,13 +187,15 @@ async def _answer_alike(change: Change, approval: Approval, by: dict[str, Any]) 
             await conclude(change, other, "allow", by, reason=verdict.reason)
 
 
-async def _allow_call_alike(change: Change, approval: Approval, other: Approval, by: dict[str, Any]) -> None:
+async def _allow_call_alike(change: Change, approval: Approval, other: Approval) -> None:
     """A call that waits is allowed with another by the same word; what raises rights has no key."""
     session = await rows.session(change.tx, other.session_id)
     known = await change.tx.all(
         judging.CHOICES.matching, Choice, key=other.key, agent=session.agent, session_id=session.id, cwd=session.cwd
     )
     if known:
+        # Nobody has looked at this one: it is judged again before it is carried out.
+        by = {"kind": "policy", "id": known[0].id}
         await conclude(change, other, "allow", by, reason=f"Allowed with {approval.title!r}.")
 
 

@@ -100,7 +100,7 @@ class BranchPlaces:
         start = start or await self._state(source, room)
         start = msgspec.structs.replace(start, asked=(room.branch, room.path, room.task_id, room.ignored))
         name = room.branch or f"{_slug(room.title)}-{_suffix(caller, source)}"
-        mark = _marked(new_id()) if caller.idempotency_key is None else None
+        mark = marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, f"{SCOPE}:{source.id}") if mark is None else (mark, MARKS)
         worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, room.path), scope, start)
         try:
@@ -131,8 +131,8 @@ class BranchPlaces:
     async def repair(self) -> None:
         """Takes away what the last server made for branches that it did not come to open. Somebody may have found it
         since, so that all that is in it is kept."""
-        left = await self._store.all_kept(_marked(""), MARKS, Worktree)
-        await asyncio.gather(*(self._repair(_marked(key), made) for key, made in left.items()))
+        left = await self._store.all_kept(marked(""), MARKS, Worktree)
+        await asyncio.gather(*(self._repair(marked(key), made) for key, made in left.items()))
 
     async def _repair(self, mark: Caller, made: Worktree) -> None:
         try:
@@ -180,7 +180,8 @@ async def filled(change: Change, place: Place) -> None:
         await forget_in(change, place.mark, MARKS)
 
 
-def _marked(key: str) -> Caller:
+def marked(key: str) -> Caller:
+    """Whose the mark of a worktree is."""
     return Caller("system", None, key)
 
 

@@ -18,7 +18,7 @@ from bough.core.env import checked_env
 from bough.core.lookup import find_id, whole_id
 from bough.core.queueing import checked_prompt, enqueue
 from bough.core.rows import SESSIONS
-from bough.core.sessions import check_choice, check_texts
+from bough.core.session_requests import check_choice, check_texts
 from bough.core.store import Change, Store
 from bough.core.worktree_rows import usable, worktree
 from bough.errors import Conflict, Denied, Invalid

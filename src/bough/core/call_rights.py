@@ -14,7 +14,7 @@ from bough.core.policy import OWN_SERVER, Verdict
 from bough.core.rows import SESSIONS
 from bough.errors import Denied
 from bough.model.call import Claim
-from bough.model.repo import McpServer
+from bough.model.repo import McpServer, Repo
 from bough.model.rule import Choice, Rule
 from bough.model.session import RANK, PermissionMode, Session
 from bough.model.tool import ToolUse
@@ -22,6 +22,7 @@ from bough.storage import queries
 from bough.storage.backend import Tx
 
 CALLS = queries.load("calls")
+REPOS = queries.load("repos")
 
 
 class Weighed(msgspec.Struct, frozen=True):
@@ -41,6 +42,8 @@ async def reach(tx: Tx, session: Session) -> tuple[str, ...]:
 
 
 async def reaches(tx: Tx, session: Session, target: Session) -> bool:
+    if target.root_session_id == session.root_session_id:
+        return True
     return target.root_session_id in await reach(tx, session)
 
 
@@ -54,6 +57,16 @@ async def readable(tx: Tx, session: Session, tool: str, target: Session) -> None
         )
 
 
+async def check_read(tx: Tx, session_id: str, tool: str) -> None:
+    """Reading asks nobody, but a rule that denies is final."""
+    rules = await tx.all(RULES.all, Rule)
+    if not any(rule.effect == "deny" for rule in rules):
+        return
+    rule, sure = policy.first(rules, _use(await rows.session(tx, session_id), tool, ""))
+    if rule is not None and sure and rule.effect == "deny":
+        raise Denied("call_denied", f"{policy.named(rule)} denies this.")
+
+
 async def opened(tx: Tx, session: Session, tool: str) -> bool:
     """Whether a rule lets a session use a tool beyond its own reach."""
     rule, sure = policy.first(await tx.all(RULES.all, Rule), _use(session, tool, ""))
@@ -62,6 +75,9 @@ async def opened(tx: Tx, session: Session, tool: str) -> bool:
 
 async def weigh(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> Weighed:
     """Holds what is wanted against what the caller may itself."""
+    if claim.agent is not None:
+        # Nobody is asked about an agent that does not exist.
+        catalog.get(claim.agent)
     target = await rows.session(tx, claim.target) if claim.target is not None else None
     foreign = target is not None and not await reaches(tx, session, target)
     if claim.repo is not None and await find_id(tx, "repos", claim.repo) != session.repo_id:
@@ -72,21 +88,27 @@ async def weigh(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> Wei
 async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
     """Why a claim goes beyond the rights of its caller; nothing if it does not."""
     own = _rank(catalog, session.agent, session.permission_mode)
-    who = f"your own mode, {session.permission_mode}"
+    who = f"{session.permission_mode}, the mode of the session that wants this"
     if claim.mode is not None:
         agent = claim.agent or (target.agent if target else session.agent)
         if _rank(catalog, agent, claim.mode) > own:
             return f"Mode {claim.mode} of {agent} grants more than {who}."
-    if target is None or target.id == session.id:
-        return await _servers(tx, session, own, claim.servers)
-    if claim.commands and _rank(catalog, target.agent, target.permission_mode) > own:
-        return f"Session {target.id} works in mode {target.permission_mode}, which grants more than {who}."
+    if claim.sets_up and own < TOP and await _sets_up(tx, claim.repo or session.repo_id):
+        return "A new worktree runs the repository's own command, on files that the session may have written."
     given = claim.servers
-    if claim.inherits:
-        if own < TOP and await _env(tx, target) != await _env(tx, session):
-            return f"What is made would have the environment of session {target.id}, which is not yours."
-        given = (*given, *msgspec.json.decode(target.mcp_server_ids, type=tuple[str, ...]))
+    if target is not None and target.id != session.id:
+        if not claim.inherits and _rank(catalog, target.agent, target.permission_mode) > own:
+            return f"Session {target.id} works in mode {target.permission_mode}, which grants more than {who}."
+        if claim.inherits or claim.commands:
+            if own < TOP and await _env(tx, target) != await _env(tx, session):
+                return f"It would work in the environment of session {target.id}, which this session was not given."
+            given = (*given, *msgspec.json.decode(target.mcp_server_ids, type=tuple[str, ...]))
     return await _servers(tx, session, own, given)
+
+
+async def _sets_up(tx: Tx, repo_id: str) -> bool:
+    repo = await tx.one(REPOS.get, Repo, id=await find_id(tx, "repos", repo_id))
+    return repo is not None and bool(msgspec.json.decode(repo.setup, type=list[str]))
 
 
 async def _servers(tx: Tx, session: Session, own: float, wanted: tuple[str, ...]) -> str | None:
@@ -96,7 +118,7 @@ async def _servers(tx: Tx, session: Session, own: float, wanted: tuple[str, ...]
     if not beyond or own >= TOP:
         return None
     named = ", ".join(one.name for one in await tx.all(MCP.some, McpServer, ids=beyond))
-    return f"MCP servers that you were not given yourself: {named}."
+    return f"It would have MCP servers that this session was not given itself: {named}."
 
 
 async def _env(tx: Tx, session: Session) -> dict[str, str]:

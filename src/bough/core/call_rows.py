@@ -28,6 +28,7 @@ OPTIONS = [
 ]
 ONCE = [option for option in OPTIONS if option.kind != "allow_always"]
 LONGEST_TOLD = 20_000
+ENDED = ("done", "failed", "denied")
 
 
 async def turn(tx: Tx, session: Session) -> Task | None:
@@ -44,11 +45,29 @@ async def show_waiting(change: Change, session: Session) -> None:
 
 
 async def show_going_on(change: Change, session_id: str, task_id: str | None) -> None:
-    """The session goes on, unless its agent asks something else."""
+    """The session goes on, unless its agent asks something else, or waits for another call."""
     session = await rows.session(change.tx, session_id)
     task = await change.tx.one(TASKS.get, Task, id=task_id) if task_id else None
-    if session.activity == "waiting_permission" and task is not None and task.status == "running":
+    if session.activity != "waiting_permission" or task is None or task.status != "running":
+        return
+    if not await change.tx.value(CALLS.held, session_id=session.id):
         await rows.update_session(change, session.id, activity="running")
+
+
+async def hand(change: Change, call: Call) -> Call:
+    """The caller is given a handle, and its turn goes on; a call that has ended meanwhile is given back as it is."""
+    handed = await change.tx.one(CALLS.hand, Call, id=call.id, now=change.now)
+    if handed is not None and handed.state == "asked" and handed.session_id is not None:
+        await show_going_on(change, handed.session_id, handed.task_id)
+    return handed or await change.tx.one(CALLS.get, Call, id=call.id) or call
+
+
+async def take_up(change: Change, call: Call) -> Call:
+    """Somebody waits again for a call that came to no end before."""
+    taken = await change.tx.one(CALLS.take_up, Call, id=call.id, now=change.now)
+    if taken is not None and taken.state == "asked" and taken.session_id is not None:
+        await show_waiting(change, await rows.session(change.tx, taken.session_id))
+    return taken or call
 
 
 async def decided(
@@ -131,7 +150,7 @@ async def tell(change: Change, call: Call) -> None:
         task = await enqueue(change, session, text, source="callback", from_session=None, content=shown)
     else:
         await rows.add_message(change, session.id, None, "system", shown)
-    await change.tx.one(CALLS.tell, Call, id=fresh.id, task_id=task.id if task else "")
+    await change.tx.one(CALLS.tell, Call, id=fresh.id, task_id=task.id if task else "", now=change.now)
 
 
 def told(call: Call) -> str:

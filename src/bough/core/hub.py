@@ -47,8 +47,9 @@ class Dropped(Exception):
 class Subscription:
     """What one subscriber has still to be sent."""
 
-    def __init__(self, session_id: str | None) -> None:
+    def __init__(self, session_id: str | None, kinds: frozenset[str] | None = None) -> None:
         self.session_id = session_id
+        self._kinds = kinds
         self.cursor = 0
         self._frames: deque[Frame] = deque()
         self._bytes = 0
@@ -57,6 +58,8 @@ class Subscription:
 
     def offer(self, frame: Frame) -> None:
         if self._overrun or (self.session_id is not None and frame.session_id != self.session_id):
+            return
+        if self._kinds is not None and frame.kind not in self._kinds:
             return
         self._bytes += len(frame.data)
         if self._bytes > MOST_BYTES_BEHIND:
@@ -196,9 +199,11 @@ class Hub:
     # What subscribers do
 
     @contextlib.asynccontextmanager
-    async def subscribe(self, session_id: str | None, cursor: int | None) -> AsyncGenerator[Stream]:
-        """A stream of everything after `cursor`, or from now on."""
-        subscription = Subscription(session_id)
+    async def subscribe(
+        self, session_id: str | None, cursor: int | None, kinds: frozenset[str] | None = None
+    ) -> AsyncGenerator[Stream]:
+        """A stream of everything after `cursor`, or from now on; of what happens from now on only some `kinds`."""
+        subscription = Subscription(session_id, kinds)
         subscription.cursor = self._cursor if cursor is None else cursor
         start = self._cursor
         texts = [

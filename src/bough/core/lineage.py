@@ -73,6 +73,20 @@ async def backwards(store: Store, known: list[Span]) -> AsyncGenerator[tuple[lis
         yield page, left
 
 
+async def forwards(store: Store, known: list[Span]) -> AsyncGenerator[list[Message]]:
+    """Pages of what was said, oldest first."""
+    for span in reversed(known):
+        left: Span | None = span
+        while left is not None:
+            page = await store.read(_oldest(left), long=True)
+            yield page
+            left = replace(left, low=page[-1].position) if len(page) == PAGE else None
+
+
+def _oldest(span: Span) -> Callable[[Tx], Awaitable[list[Message]]]:
+    return lambda tx: tx.all(TREES.known_first, Message, limit=PAGE, **asdict(span))
+
+
 def _newest(span: Span) -> Callable[[Tx], Awaitable[list[Message]]]:
     return lambda tx: tx.all(TREES.known_last, Message, limit=PAGE, **asdict(span))
 

@@ -88,6 +88,8 @@ class Live:
         self.recorder = recorder
         self.idle_since = time.monotonic()
         self.busy = False
+        # How many calls of its turn only wait for others.
+        self.waits = 0
         self.resting = False
         # What goes before the next prompt, and stays until one has ended well.
         self.preface: list[Block] = []
@@ -154,7 +156,7 @@ class Live:
     @property
     def lent(self) -> bool:
         """Whether its turn only waits, and lends its place to others (T5)."""
-        return self.busy and bool(self._questions)
+        return self.busy and (bool(self._questions) or self.waits > 0)
 
     async def rest(self) -> None:
         """Ends the process and everything that it started; what the agent said so far is kept."""

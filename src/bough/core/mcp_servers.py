@@ -85,6 +85,29 @@ class McpServers:
     async def get(self, server_id: str) -> McpServer:
         return await self._store.read(lambda tx: find(tx, "mcp_servers", server_id, MCP.get, McpServer))
 
+    async def alike(self, new: NewMcpServer) -> McpServer | None:
+        """The server that is known by the same name and reached in just the same way."""
+
+        async def work(tx: Tx) -> McpServer | None:
+            shown = await tx.one(MCP.named, McpServer, name=new.name)
+            if shown is None or shown.transport != new.transport:
+                return None
+            (known,) = await tx.all(MCP.private, McpServer, ids=[shown.id])
+            return shown if _opened(known) == msgspec.structs.replace(new, idempotency_key=None) else None
+
+        return await self._store.read(work)
+
+    async def unused(self, new: NewMcpServer) -> McpServer | None:
+        """The server that is known by the same name and reached in the same way, if no session has it."""
+
+        async def work(tx: Tx) -> McpServer | None:
+            found = await tx.one(MCP.named, McpServer, name=new.name)
+            if found is None or found.transport != new.transport:
+                return None
+            return None if await tx.all(MCP.users, Session, pattern=f"%{found.id}%") else found
+
+        return await self._store.read(work)
+
     async def list(self, limit: int, offset: int) -> Page[McpServer]:
         async def work(tx: Tx) -> Page[McpServer]:
             rows = await tx.all(MCP.page, McpServer, limit=limit, offset=offset)

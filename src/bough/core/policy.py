@@ -19,6 +19,10 @@ OWN_SERVER = "bough"
 # Writing here would grant rights later: hooks and configuration of git, and what agents read their rights from.
 PROTECTED_FOLDERS = frozenset({".git", ".claude", ".codex", ".copilot", ".gemini", ".opencode", ".qwen"})
 PROTECTED_FILES = frozenset({"opencode.json", "opencode.jsonc", ".mcp.json"})
+# Files, and folders with all below, that are such only in their own folder.
+PROTECTED_PAIRS = frozenset(
+    {(".github", "agents"), (".github", "hooks"), (".github", "mcp.json"), (".vscode", "mcp.json")}
+)
 # Kinds that work on files: one that does not say on which may be what a rule about paths is about.
 OF_FILES = frozenset({"read", "search", "edit", "delete", "move"})
 # Kinds that do to all that is in a folder what they do to it.
@@ -206,4 +210,6 @@ def protected(path: str, cwd: str) -> bool:
     parts = path[len(cwd.rstrip("/")) + 1 :].casefold().split("/")
     if PROTECTED_FOLDERS.intersection(parts) or parts[-1] in PROTECTED_FILES:
         return True
-    return any(one == ".github" and two.startswith("copilot") for one, two in itertools.pairwise(parts))
+    pairs = list(itertools.pairwise(parts))
+    copilot = any(one == ".github" and two.startswith("copilot") for one, two in pairs)
+    return copilot or not PROTECTED_PAIRS.isdisjoint(pairs)

@@ -4,8 +4,9 @@ process; running it is `runner`."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
 from typing import Any
 
 import msgspec
@@ -107,6 +108,20 @@ class Scheduler:
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:
         return await tx.all(TASKS.runnable, Runnable)
+
+    @contextlib.contextmanager
+    def lending(self, session_id: str) -> Generator[None]:
+        """Meanwhile the turn of a session only waits, and others have its place (T5)."""
+        live = self._runner.lives.get(session_id)
+        if live is None:
+            yield
+            return
+        live.waits += 1
+        self._wake.set()
+        try:
+            yield
+        finally:
+            live.waits -= 1
 
     def _taken(self) -> int:
         """Places in use: processes that have not lent theirs or are just ending, and turns whose process is not up."""

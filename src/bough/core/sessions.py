@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,23 @@ from bough.core.page import Page
 from bough.core.paths import file_inside, resolve_inside
 from bough.core.queueing import checked_prompt, enqueue
 from bough.core.rows import SESSIONS, TASKS
+from bough.core.session_requests import (
+    NewSession,
+    Opened,
+    SessionFilter,
+    SessionPatch,
+    check_choice,
+    check_texts,
+)
 from bough.core.store import EVENTS, Change, Store
 from bough.core.tasks import Tasks
-from bough.core.worktree_rows import SessionWorktree, session_place, usable
+from bough.core.worktree_rows import session_place, usable
 from bough.errors import Conflict, Internal, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Worktree
-from bough.model.session import CallbackConfig, Caller, Headless, PermissionMode, Session, default_mode, parse_statuses
+from bough.model.session import Caller, Session, default_mode, parse_statuses
 from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -37,69 +46,8 @@ from bough.storage.queries import Query
 log = structlog.get_logger("bough.sessions")
 
 CREATE = "sessions.create"
-LONGEST_TITLE = 500
-LONGEST_DESCRIPTION = 20_000
-LONGEST_CHOICE = 200
 # Totals that are kept for lists: as many filters as pages and clients use at once.
 TOTALS_KEPT = 64
-
-
-class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What a caller says about the session to open (L3)."""
-
-    repo_id: str | None = None
-    worktree_id: str | None = None
-    worktree: SessionWorktree | None = None
-    agent: str | None = None
-    title: str = ""
-    description: str = ""
-    permission_mode: PermissionMode | None = None
-    model: str | None = None
-    effort: str | None = None
-    env: dict[str, str] = {}
-    mcp_server_ids: list[str] = []
-    context_files: list[str] = []
-    callback: CallbackConfig = msgspec.field(default_factory=CallbackConfig)
-    headless: Headless | None = None
-    initial_prompt: str | None = None
-    idempotency_key: str | None = None
-
-
-class SessionPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Changes to a session; what is left out stays, settings take effect at the next prompt."""
-
-    title: str | msgspec.UnsetType = msgspec.UNSET
-    description: str | msgspec.UnsetType = msgspec.UNSET
-    permission_mode: PermissionMode | msgspec.UnsetType = msgspec.UNSET
-    model: str | msgspec.UnsetType | None = msgspec.UNSET
-    effort: str | msgspec.UnsetType | None = msgspec.UNSET
-    env: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
-    mcp_server_ids: list[str] | msgspec.UnsetType = msgspec.UNSET
-    context_files: list[str] | msgspec.UnsetType = msgspec.UNSET
-    callback: CallbackConfig | msgspec.UnsetType = msgspec.UNSET
-    queue_paused: bool | msgspec.UnsetType = msgspec.UNSET
-    headless: Headless | msgspec.UnsetType | None = msgspec.UNSET
-
-
-class Opened(msgspec.Struct):
-    """A new session, and the task of its initial prompt if it had one."""
-
-    session: Session
-    task_id: str | None
-
-
-class SessionFilter(msgspec.Struct):
-    """Which sessions a list shows."""
-
-    repo_id: str | None = None
-    worktree_id: str | None = None
-    status: str | None = None
-    archived: bool | None = None
-    root_id: str | None = None
-    parent_id: str | None = None
-    # Only sessions of these trees.
-    roots: tuple[str, ...] | None = None
-    activity: str | None = None
 
 
 class Sessions:
@@ -131,9 +79,15 @@ class Sessions:
         """What the same request with the same key has opened already."""
         return await self._store.kept(caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), Opened)
 
-    async def create(self, caller: Caller, new: NewSession, made: Worktree | None = None) -> Opened:
+    async def create(
+        self,
+        caller: Caller,
+        new: NewSession,
+        made: Worktree | None = None,
+        also: Callable[[Change], Awaitable[None]] | None = None,
+    ) -> Opened:
         """Opens a root session; a first prompt is queued in the same transaction (Q2). A new worktree that it asks for
-        is `made` before, by `worktree_sessions`."""
+        is `made` before, by `worktree_sessions`, which may have more to do in that transaction."""
         if new.worktree is not None and made is None:
             raise Internal("worktree_not_made", "The worktree of a new session must be made before it.")
         agent, prompt = self.check(new)
@@ -143,6 +97,8 @@ class Sessions:
         data = self._settings.data_path
         folder = worktree.path if worktree else repo.path
         cwd = resolve_inside(self._settings.root_path, folder, what="folder", data=data)
+        if new.folder is not None:
+            cwd = resolve_inside(cwd, str(cwd / new.folder), what="folder", data=data)
         context_files = [str(file_inside(cwd, one, data=data)) for one in new.context_files]
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
@@ -188,6 +144,8 @@ class Sessions:
             if caller.kind == "session" and caller.id is not None:
                 maker = await rows.session(change.tx, caller.id)
                 await change.tx.run(CALLS.made, root=session.id, maker=maker.id, maker_root=maker.root_session_id)
+            if also is not None:
+                await also(change)
             change.session("session.created", session)
             task_id = None
             if prompt is not None:
@@ -227,6 +185,9 @@ class Sessions:
             if wanted.roots is not None:
                 where.append("root_session_id IN :roots")
                 params["roots"] = wanted.roots
+            if wanted.cwd is not None:
+                where.append("cwd = :cwd")
+                params["cwd"] = wanted.cwd
             if wanted.activity is not None:
                 where.append("activity IN :activities")
                 params["activities"] = ("idle", "not_started") if wanted.activity == "idle" else (wanted.activity,)
@@ -298,6 +259,24 @@ class Sessions:
 
         return await self._store.write(work)
 
+    async def change_agent(self, session_id: str, agent: str) -> Session:
+        """Gives a session another agent, as long as none has begun to work in it."""
+        entry = self._catalog.get(agent)
+        startable(entry, self._settings.data_path)
+
+        async def work(change: Change) -> Session:
+            session = await rows.session(change.tx, session_id)
+            if session.agent == entry.name:
+                return session
+            if session.activity != "not_started" or session.kind != "root":
+                raise Conflict(
+                    "agent_at_work",
+                    f"Session {session.id} has begun with {session.agent}. Fork it to go on with another agent.",
+                )
+            return await rows.update_session(change, session.id, agent=entry.name, model=None, effort=None)
+
+        return await self._store.write(work)
+
     async def resume(self, caller: Caller, session_id: str) -> Session:
         """Lets a paused queue go on; an ended session becomes active again (T2, T6)."""
 
@@ -337,20 +316,3 @@ class Sessions:
 
         about = ("sessions", session_id)
         return await self._store.write_once(caller, "sessions.archive", archived, Session, work, about=about)
-
-
-def check_texts(title: str, description: str) -> None:
-    """Texts that people read are not endless."""
-    if len(title) > LONGEST_TITLE:
-        raise Invalid("title_too_long", f"A title has at most {LONGEST_TITLE} characters.")
-    if len(description) > LONGEST_DESCRIPTION:
-        raise Invalid("description_too_long", f"A description has at most {LONGEST_DESCRIPTION} characters.")
-
-
-def check_choice(name: str, value: str | msgspec.UnsetType | None) -> None:
-    """A model or an effort is named as the agent names it; leaving it to the agent is null, not an empty text."""
-    if isinstance(value, str) and not (value.strip() and len(value) <= LONGEST_CHOICE):
-        raise Invalid(
-            "bad_choice",
-            f"{name} has between 1 and {LONGEST_CHOICE} characters; leave it out (or null) to have the agent's own.",
-        )

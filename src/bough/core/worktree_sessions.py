@@ -8,15 +8,18 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
+from bough.core import branch_places as places
 from bough.core import lifecycle
 from bough.core.control import Control
 from bough.core.lookup import find_id
-from bough.core.sessions import NewSession, Opened, Sessions
+from bough.core.session_requests import NewSession, Opened
+from bough.core.sessions import Sessions
 from bough.core.store import Change, Store
 from bough.core.worktree_removal import Removed
 from bough.core.worktree_rows import NewWorktree
 from bough.core.worktrees import Worktrees
 from bough.errors import Invalid
+from bough.model.ids import new_id
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session
 from bough.settings import Settings
@@ -54,8 +57,12 @@ class WorktreeSessions:
             raise Invalid("repo_missing", "A new worktree needs the repository (repoId) that it is of, and no other.")
         self._sessions.check(new)
         await self._store.write(lambda change: self._admissible(change, new))
-        async with self._made(caller, new) as worktree:
-            return await self._sessions.create(caller, new, worktree)
+        # Without a key nobody can ask for the worktree again: it carries a mark until its session is there.
+        mark = places.marked(new_id()) if caller.idempotency_key is None else None
+        maker, scope = (caller, SCOPE) if mark is None else (mark, places.MARKS)
+        async with self._made(maker, scope, new) as worktree:
+            place = places.Place(worktree.id, worktree.path, mark)
+            return await self._sessions.create(caller, new, worktree, lambda change: places.filled(change, place))
 
     async def _admissible(self, change: Change, new: NewSession) -> None:
         """What would be refused afterwards is refused before anything is made."""
@@ -64,16 +71,16 @@ class WorktreeSessions:
             await find_id(change.tx, "mcp_servers", one)
 
     @contextlib.asynccontextmanager
-    async def _made(self, caller: Caller, new: NewSession) -> AsyncGenerator[Worktree]:
+    async def _made(self, caller: Caller, scope: str, new: NewSession) -> AsyncGenerator[Worktree]:
         """A new worktree, taken away again if the session is not opened."""
         assert new.worktree is not None
         assert new.repo_id is not None
         wanted = NewWorktree(new.repo_id, new.worktree.branch, new.worktree.path, new.worktree.base)
-        made = await self._worktrees.create(caller, wanted, SCOPE)
+        made = await self._worktrees.create(caller, wanted, scope)
         try:
             yield made
         except BaseException:
-            await self._worktrees.discard(caller, SCOPE, made)
+            await self._worktrees.discard(caller, scope, made)
             raise
 
     async def end(

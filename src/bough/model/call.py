@@ -51,5 +51,7 @@ class Claim(msgspec.Struct, kw_only=True, frozen=True):
     agent: str | None = None
     # MCP servers that what is made is given.
     servers: tuple[str, ...] = ()
+    # Whether a worktree is made, in which the repository's own command is run.
+    sets_up: bool = False
     # The repository in which something is made or changed.
     repo: str | None = None

@@ -10,6 +10,7 @@ import pytest
 from cli_program import Cli, run_here
 
 from bough import __version__
+from bough.agents.catalog import load_catalog
 from bough.storage import migrate
 from bough.testing.server import Running
 
@@ -76,8 +77,12 @@ def _checks(*arguments: str) -> tuple[int, dict[str, dict[str, str]]]:
     return ran.code, {check["name"]: check for check in json.loads(ran.out)["checks"]}
 
 
-def test_doctor_before_the_first_start(tmp_path: Path) -> None:
+def test_doctor_before_the_first_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """O5: on a new machine nothing is a problem, the missing server is a warning, and nothing is made by looking."""
+    # Agents that whoever runs this has logged in to are not those of a new machine.
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in {name for entry in load_catalog(tmp_path).entries() for name in entry.login.env}:
+        monkeypatch.delenv(name, raising=False)
     code, checks = _checks()
     assert (code, checks["server"]["state"]) == (0, "warning")
     fine = ("python", "git", "data folder", "database", "workspace root")

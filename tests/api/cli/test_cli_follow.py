@@ -67,7 +67,7 @@ async def test_a_question_is_printed_with_its_command(server: Running, cli: Cli,
     assert command[:2] == ["approval", "allow"]
     assert (await cli(*command)).code == 0
     ended = await program.end()
-    assert (ended.code, ended.out.splitlines()[-1]) == (0, "✓ echo x")
+    assert (ended.code, ended.out.splitlines()[-4:]) == (0, ["✓ echo x", "  x", "", "  exit code: 0"])
 
 
 async def test_a_person_is_asked_on_the_spot(server: Running, session: dict[str, Any]) -> None:

@@ -74,6 +74,8 @@ async def test_a_verdict_is_explained(server: Running, cli: Cli, session: Json) 
     assert json.loads((await cli("policy", "explain", *flags, "--mode", "ask")).out)["effect"] == "ask"
     other = await cli("policy", "explain", "--server", "files", "--tool", "read", "--mode", "ask")
     assert other.out.startswith("ask\n")
+    nothing = await cli("policy", "explain", "--session", session["id"])
+    assert nothing.code == 2 and "--command" in nothing.err
     sandbox = await cli("policy", "explain", "--agent", "codex", "--mode", "allow-all", "--command", "ls")
     assert sandbox.out.startswith("ask\n") and "its sandbox" in sandbox.out
     leaving = ("--agent", "claude-code", "--tool", "ExitPlanMode")

@@ -74,6 +74,18 @@ def test_a_tool_call_is_one_line() -> None:
         assert file.getvalue() == wanted
 
 
+def test_what_a_command_printed_is_shown() -> None:
+    """O5, T4: the end of it, below its line; of other calls only why they failed."""
+    lines = "\n".join(f"{number}\x1b[2J" for number in range(22))
+    result = {"status": "completed", "content": [{"type": "content", "content": {"type": "text", "text": lines}}]}
+    for kind, status, shown in (("execute", "completed", 21), ("read", "completed", 0), ("read", "failed", 21)):
+        talk, file = _talk()
+        talk.message(_message({"type": "tool", "title": "t", "kind": kind, "result": {**result, "status": status}}))
+        _, *printed = file.getvalue().splitlines()
+        assert len(printed) == shown and "\x1b" not in "".join(printed)
+        assert not shown or (printed[0], printed[-1][:4]) == ("  … 2 more lines", "  21")
+
+
 def test_nothing_steers_the_terminal() -> None:
     """O5: control characters in what an agent writes do not reach the terminal, and markup is only text."""
     talk, file = _talk(terminal=True)

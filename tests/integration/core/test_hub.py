@@ -10,7 +10,7 @@ import pytest
 
 from bough.core import rows
 from bough.core.hub import Hub
-from bough.core.sessions import SessionPatch
+from bough.core.session_requests import SessionPatch
 from bough.core.store import Change, Store
 from bough.errors import Conflict
 from bough.model.message import user_text

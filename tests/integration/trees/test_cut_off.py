@@ -56,55 +56,48 @@ async def settled(client: Client, root: str, expected: int) -> None:
     assert {one["id"] for one in found} == used and len(used) == expected
 
 
-@pytest.mark.parametrize(("path", "body", "count"), [("race", RACE, 2), ("fork", NEW, 1), ("spawn", NEW, 1)])
-@pytest.mark.parametrize("where", ["inside", "after"])
-async def test_worktrees_have_their_session_or_are_gone(
-    tmp_path: Path, where: str, path: str, body: Json, count: int
-) -> None:
-    """B2, B6, Q4: killed in the transaction that opens the sessions, or right after it. Asked again, it works."""
+@pytest.mark.parametrize(("where", "made"), [("inside", 0), ("after", 2)])
+async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: str, made: int) -> None:
+    """B6, Q4: killed in the transaction that opens the sessions of a race, or right after it. Asked again, it works."""
     # Only there a mark is let go of.
     server = ServerProcess(tmp_path / "data", tmp_path / "work", module="bough.testing.crashing")
     server.env = {"CRASH": f"{where}:forget"}
     async with server:
-        root, repo = await cut_off(server, path, body)
-        assert folders(repo) == 1 + count
+        root, repo = await cut_off(server, "race", RACE)
+        assert folders(repo) == 3
         server.env = {}
         await server.start()
         async with server.client() as client:
-            made = count if where == "after" else 0
             await settled(client, root, made)
             assert folders(repo) == 1 + made
             await client.post("/api/checkpoints/prune", {"days": 30})
             left = [one for one in refs(repo) if one.startswith(("refs/heads/", "refs/bough/races/"))]
-            assert len(left) == 1 + made + (1 if made and path == "race" else 0)
-            again = await client.post(f"/api/sessions/{root}/{path}", body)
-            for one in again.get("sessions", [again]):
+            assert len(left) == 1 + made + (1 if made else 0)
+            for one in (await client.post(f"/api/sessions/{root}/race", RACE))["sessions"]:
                 await answer(client, one["taskId"])
-            await settled(client, root, made + count)
+            await settled(client, root, made + 2)
 
 
-async def test_a_key_goes_on_in_its_worktree(tmp_path: Path) -> None:
-    """B2, A4: whoever has a key asks again: what was made for it is not taken away."""
+@pytest.mark.parametrize(("where", "made"), [("inside", 0), ("after", 1)])
+async def test_a_session_that_brings_its_worktree(tmp_path: Path, where: str, made: int) -> None:
+    """W2, Q4: killed in the transaction that opens the session, or right after it, there are both or neither."""
     server = ServerProcess(tmp_path / "data", tmp_path / "work", module="bough.testing.crashing")
-    body = NEW | {"idempotencyKey": "once"}
+    server.env = {"CRASH": f"{where}:forget"}
     async with server:
         repo = make_repo(server.root / "repo")
         async with server.client() as client:
-            root = (await client.session((await client.repo(repo))["id"]))["id"]
-        await server.stop(signal.SIGKILL)
-        server.env = {"CRASH": "inside:add_private"}
-        await server.start()
-        async with server.client() as client:
+            body = {"repoId": (await client.repo(repo))["id"], "agent": "demo", "worktree": {"branch": "apart"}}
             with pytest.raises(httpx.TransportError):
-                await client.post(f"/api/sessions/{root}/fork", body)
+                await client.post("/api/sessions", body)
         await died(server)
+        assert folders(repo) == 2
         server.env = {}
         await server.start()
         async with server.client() as client:
-            [made] = (await client.get("/api/worktrees"))["worktrees"]
-            fork = await client.post(f"/api/sessions/{root}/fork", body)
-            assert (await client.get(f"/api/sessions/{fork['sessionId']}"))["worktreeId"] == made["id"]
-            await settled(client, root, 1)
+            assert folders(repo) == 1 + made
+            sessions = (await client.get("/api/sessions"))["sessions"]
+            found = (await client.get("/api/worktrees"))["worktrees"]
+            assert [one["worktreeId"] for one in sessions] == [one["id"] for one in found]
 
 
 async def test_what_somebody_put_there_is_kept(tmp_path: Path) -> None:

@@ -351,10 +351,10 @@ def starts(where: Path) -> list[str]:
     return git(where, "for-each-ref", "--format=%(refname)", "refs/bough/races").split()
 
 
-async def test_what_a_race_began_with_is_held_as_long_as_it_is_needed(tmp_path: Path, database_url: str) -> None:
+async def test_what_a_race_began_with_is_held_as_long_as_it_is_needed(tmp_path: Path) -> None:
     """B6, W4: however old, until the race is decided; then as long as any checkpoint, or until all who ran are gone."""
     old = Query("old", "UPDATE messages SET created_at = '2000' WHERE id = :id", "Makes a race old.")
-    async with grove(tmp_path, database=database_url) as trees:
+    async with grove(tmp_path) as trees:
         pruning, store, top = trees.server.services.pruning, trees.server.services.store, repo(trees)
         root = await trees.root(permissionMode=MODE)
         (open_race, _), (decided, [first, _]), (gone, left) = [await race(trees, root) for _ in range(3)]

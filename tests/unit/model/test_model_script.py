@@ -129,6 +129,32 @@ def test_the_last_block_is_the_script_and_wrapping_does_not_count() -> None:
     assert own_words("a <b> c") == "a <b> c"
 
 
+def test_what_tools_returned_fills_later_calls() -> None:
+    made = [
+        Turn("tool", '{"taskId":"t1","sessionId": "s1"}'),
+        Turn("tool", r'[{"text":"{\"taskId\":\"t2\",\"parent_taskId\":\"no\"}"}]'),
+        Turn("assistant", '{"taskId":"said"}'),
+    ]
+    wanted = {"ids": "{{taskId*}}", "one": ["of {{sessionId}}: {{taskId}}"], "none": "{{other}}", "most": 5}
+    after = (Turn("assistant", calls=["Read"]), *made)
+    [step] = plan(conversation(f"[[tool Read]] [[tool Write {json.dumps(wanted)}]]", *after, tools=(Tool("Write"),)))
+    assert step.arguments == {"ids": ["t1", "t2"], "one": ["of s1: t2"], "none": "{{other}}", "most": 5}
+
+
+def test_a_report_may_say_what_to_do_about_it() -> None:
+    told = conversation("")
+    told.add_user(["> It said [[say no]]\n\n[[react]] [[say yes]]", "Go on."])
+    assert [step.text for step in plan(told)] == ["yes "]
+    told.add_user(["[[react]] [[say no]]", "[[say the script]]"])
+    assert [step.text for step in plan(told)] == ["the script "]
+
+
+def test_gates_hold_turns_only() -> None:
+    [step] = plan(conversation("[[gate back]]", tools=(Tool("Read"),)))
+    assert (step.kind, step.text) == ("gate", "back")
+    assert plan(conversation("[[gate back]]"))[0].text == "Done."
+
+
 def test_content_becomes_text() -> None:
     nested = [{"type": "text", "text": "a"}, {"content": [{"output": "b"}, "c"]}, {"type": "image"}, None, {"x": 1}, 5]
     assert as_text(nested) == 'a\nb\nc\n{"x":1}\n5'

@@ -56,6 +56,15 @@ def test_modes_alone(mode: PermissionMode, kind: Any) -> None:
         (f"{CWD}/opencode.json",),
         (f"{CWD}/.mcp.json",),
         (f"{CWD}/.github/copilot-instructions.md",),
+        (f"{CWD}/.github/hooks/pre-tool.json",),
+        (f"{CWD}/.github/hooks",),
+        (f"{CWD}/.GitHub/Hooks/pre-tool.json",),
+        (f"{CWD}/sub/.github/agents/helper.agent.md",),
+        (f"{CWD}/.github/Agents/helper.agent.md",),
+        (f"{CWD}/.github/mcp.json",),
+        (f"{CWD}/.github/MCP.json",),
+        (f"{CWD}/.vscode/mcp.json",),
+        (f"{CWD}/sub/.VSCode/mcp.json",),
         (INSIDE, f"{CWD}/.mcp.json"),
     ],
 )
@@ -64,6 +73,15 @@ def test_edits_that_are_asked_about(mode: PermissionMode, paths: tuple[str, ...]
     verdict = decide(mode, use("edit", *paths), [], [])
     assert verdict.effect == "ask"
     assert decide("allow-all", use("edit", *paths), [], []).effect == "allow"
+
+
+@pytest.mark.parametrize("mode", EDITING)
+@pytest.mark.parametrize(
+    "path", [".github/workflows/ci.yml", ".github/mcp.json.md", ".vscode/settings.json", "hooks/a.py", "src/mcp.json"]
+)
+def test_edits_beside_those_are_accepted(mode: PermissionMode, path: str) -> None:
+    """P3: what only looks like a place that grants rights is edited like any other file."""
+    assert decide(mode, use("edit", f"{CWD}/{path}"), [], []).effect == "allow"
 
 
 @pytest.mark.parametrize("mode", ALLOWING)

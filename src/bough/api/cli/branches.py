@@ -10,10 +10,12 @@ import typer
 from bough.api.cli import out, stream
 from bough.api.cli.base import DONE, Here, command
 from bough.api.cli.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
-from bough.api.cli.completing import agents, ids, mcp_servers
+from bough.api.cli.completing import agents, ids
+from bough.api.cli.mcp import Mcp, NoMcp, chosen
 from bough.api.cli.prompting import Follow, SessionId, listen, spoken
 from bough.api.cli.repos import Limit, Offset
-from bough.api.cli.sessions import Description, Effort, Env, Mode, Model, Title, Unanswered, app, variables
+from bough.api.cli.session_options import Description, Effort, Env, Mode, Model, Title, Unanswered, pairs
+from bough.api.cli.sessions import app
 from bough.api.cli.words import ago, amount, brief, short
 
 Prompt = Annotated[str, typer.Argument(metavar="PROMPT|-", help="What to say; - reads it from standard input.")]
@@ -25,11 +27,6 @@ Worktree = Annotated[
     str | None,
     typer.Option("--worktree", "-w", metavar="new|BRANCH", help="In a new worktree, with the files as they are."),
 ]
-Mcp = Annotated[
-    list[str] | None,
-    typer.Option("--mcp", metavar="NAME|ID", help="MCP server; repeat.", autocompletion=mcp_servers),
-]
-NoMcp = Annotated[bool, typer.Option("--no-mcp", help="No MCP server, also none of those inherited.")]
 
 
 def add_to(_root: typer.Typer) -> None:
@@ -210,8 +207,6 @@ def _body(
     env: list[str] | None,
 ) -> Json:
     """What all branches have in common; what is None is inherited."""
-    if mcp and no_mcp:
-        raise typer.BadParameter("--no-mcp goes with no --mcp.")
     return {
         "prompt": spoken(text) if text is not None else None,
         "title": title,
@@ -219,15 +214,9 @@ def _body(
         "agent": agent,
         "model": model,
         "effort": effort,
-        "mcpServerIds": [] if no_mcp else _servers(here, mcp) if mcp else None,
-        "env": variables(env),
+        "mcpServerIds": chosen(here.client, mcp, no_mcp),
+        "env": pairs(env),
     }
-
-
-def _servers(here: Here, wanted: list[str]) -> list[str]:
-    """Servers by their names; what is no name is an id."""
-    known = {one["name"]: one["id"] for one in here.client.get("/api/mcp-servers", limit=500).value["mcpServers"]}
-    return [known.get(one, one) for one in wanted]
 
 
 def _worktree(wanted: str | None) -> str | Json | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from bough import settings
 from bough.api.cli import agent_docs
+from bough.api.cli.base import COMMON
 from bough.api.cli.commands import PROGRAM, build
 from bough.api.cli.serve import default, flag, metavar
 
@@ -46,8 +47,8 @@ def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 def options(command: Any) -> list[Any]:
     """The options of a command, without those that all commands share."""
-    shared = {"--data", "--url", "--token", "--json", "--help"}
-    return [param for param in command.params if _is_option(param) and shared.isdisjoint(param.opts)]
+    shared = {*COMMON, "help"}
+    return [param for param in command.params if _is_option(param) and param.name not in shared]
 
 
 def arguments(command: Any) -> list[Any]:

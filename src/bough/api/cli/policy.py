@@ -177,6 +177,8 @@ def explain(
     ] = None,
 ) -> None:
     """Tell how a question would be answered now, why, and which rules were looked at. Nothing is asked or done."""
+    if not (kind or tool or server or line or files):
+        raise typer.BadParameter("Say what an agent would do: --command, --path, --tool, --server or --kind.")
     cwd = str(Path(folder).expanduser().absolute()) if folder else None
     given = {"sessionId": session, "agent": agent, "cwd": cwd, "permissionMode": mode, "kind": kind, "tool": tool}
     given |= {"server": server, "command": line, "paths": files or None}

@@ -3,7 +3,7 @@ ending one `steering`, making sessions out of it `branches`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -12,32 +12,28 @@ from bough.api.cli.approvals import question
 from bough.api.cli.base import DONE, Here, command
 from bough.api.cli.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
 from bough.api.cli.completing import agents, ids
+from bough.api.cli.mcp import Mcp, NoMcp, chosen, server_names
 from bough.api.cli.prompting import Follow, SessionId, listen, spoken
 from bough.api.cli.repos import Limit, Offset, find_repo, open_repo
+from bough.api.cli.session_options import (
+    Context,
+    Description,
+    Effort,
+    Env,
+    Mode,
+    Model,
+    Title,
+    Unanswered,
+    pairs,
+    reports,
+)
 from bough.api.cli.steering import say_state, state
 from bough.api.cli.words import ago, brief, clean, moment, short, short_forms
 from bough.api.cli.worktrees import find_worktree
-from bough.model.session import MODES, PermissionMode
 
 SHOWN_QUEUE = 100
 
 app = typer.Typer(no_args_is_help=True, help="Conversations with agents: open, prompt, watch, stop, end.")
-Mode = Annotated[
-    PermissionMode | None, typer.Option("--mode", "-m", help=f"What it may do without asking: {', '.join(MODES)}.")
-]
-Title = Annotated[str | None, typer.Option("--title", "-t", help="What it is about.")]
-Description = Annotated[str | None, typer.Option("--description", help="More about it.")]
-Model = Annotated[str | None, typer.Option("--model", help="Model, as the agent names it.")]
-Effort = Annotated[str | None, typer.Option("--effort", help="Effort, as the agent names it.")]
-Unanswered = Annotated[
-    Literal["wait", "deny", "allow", "server"] | None,
-    typer.Option(
-        "--headless",
-        metavar="wait|deny|allow|server",
-        help="What becomes of questions that nobody answers in time; server leaves it to the server's setting.",
-    ),
-]
-Env = Annotated[list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Variable for the agent; repeat.")]
 
 
 def add_to(root: typer.Typer) -> None:
@@ -63,6 +59,8 @@ def new(
     mode: Mode = None,
     model: Model = None,
     effort: Effort = None,
+    mcp: Mcp = None,
+    context: Context = None,
     env: Env = None,
     headless: Unanswered = None,
     prompt: Annotated[str | None, typer.Option("--prompt", "-p", help="What to do first; - reads it.")] = None,
@@ -73,7 +71,8 @@ def new(
         raise typer.BadParameter("There is nothing to follow without a --prompt.")
     said = spoken(prompt) if prompt is not None else None
     given = {"agent": agent, "title": title, "description": description, "permissionMode": mode, "model": model}
-    given |= {"effort": effort, "env": variables(env), "initialPrompt": said}
+    given |= {"effort": effort, "env": pairs(env), "initialPrompt": said}
+    given |= {"mcpServerIds": chosen(here.client, mcp), "contextFiles": context or None}
     given["headless"] = None if headless == "server" else headless
     body = {name: value for name, value in given.items() if value is not None}
     if place is not None and worktree is not None:
@@ -177,6 +176,8 @@ def _draw(here: Here, found: Json, limit: int | None) -> None:
             ("agent", f"{found['agent']} ({', '.join(clean(one) for one in settings if one)})"),
             ("headless", found["headless"] or ""),
             ("env", ", ".join(clean(name) for name in found["env"])),
+            ("mcp", ", ".join(server_names(here.client, found["mcpServerIds"]))),
+            ("context", ", ".join(clean(file.removeprefix(f"{found['cwd']}/")) for file in found["contextFiles"])),
             ("folder", clean(found["cwd"])),
             ("repo", f"{short(found['repoId'])}  {clean(found['repo']['name'])}"),
             ("opened", f"{moment(found['createdAt'])} ({ago(found['createdAt'])})"),
@@ -239,29 +240,38 @@ def change(
     mode: Mode = None,
     model: Model = None,
     effort: Effort = None,
+    mcp: Mcp = None,
+    no_mcp: NoMcp = False,
+    context: Context = None,
+    no_context: Annotated[bool, typer.Option("--no-context", help="Take all context files away.")] = False,
     env: Env = None,
-    headless: Unanswered = None,
     no_env: Annotated[bool, typer.Option("--no-env", help="Take all variables away.")] = False,
+    headless: Unanswered = None,
+    report: Annotated[bool | None, typer.Option("--callback/--no-callback", help="It reports back, or not.")] = None,
+    last: Annotated[
+        bool | None, typer.Option("--last-message/--no-last-message", help="Report with its last message, or without.")
+    ] = None,
+    with_prompt: Annotated[
+        bool | None, typer.Option("--with-prompt/--without-prompt", help="Report with what it was asked, or without.")
+    ] = None,
+    instructions: Annotated[
+        str | None, typer.Option("--instructions", help="What the parent is told with each report; '' for nothing.")
+    ] = None,
     pause: Annotated[bool | None, typer.Option("--pause/--no-pause", help="Let the queue wait, or go on.")] = None,
 ) -> None:
-    """Change a session; settings count from the next prompt on, variables replace all earlier ones."""
-    chosen = {} if no_env else variables(env)
-    given = {"title": title, "description": description, "permissionMode": mode, "env": chosen, "queuePaused": pause}
-    body = {name: value for name, value in given.items() if value is not None}
+    """Change a session; settings count from the next prompt on. Variables, MCP servers and context files replace all
+    earlier ones."""
+    given = {"title": title, "description": description, "permissionMode": mode, "queuePaused": pause}
+    given |= {"env": {} if no_env else pairs(env), "contextFiles": [] if no_context else context or None}
+    given["mcpServerIds"] = chosen(here.client, mcp, no_mcp)
+    body: Json = {name: value for name, value in given.items() if value is not None}
     # An empty text gives the choice back to the agent.
     body |= {name: value or None for name, value in (("model", model), ("effort", effort)) if value is not None}
     if headless is not None:
         body["headless"] = None if headless == "server" else headless
+    if (report, last, with_prompt, instructions) != (None, None, None, None):
+        known = here.client.get(path("sessions", session)).value["callback"]
+        body["callback"] = reports(known, report, last, with_prompt, instructions)
     if not body:
         raise typer.BadParameter("Say what to change; see: bough session set --help")
     here.show(here.client.patch(path("sessions", session), body), say_state)
-
-
-def variables(given: list[str] | None) -> dict[str, str] | None:
-    if not given:
-        return None
-    pairs = [one.partition("=") for one in given]
-    wrong = [name for name, sign, _ in pairs if not sign or not name]
-    if wrong:
-        raise typer.BadParameter(f"A variable is written NAME=VALUE, not {wrong[0]!r}.")
-    return {name: value for name, _, value in pairs}

@@ -18,6 +18,8 @@ SPOKEN = ("text", "thought")
 TOOL_MARKS = {"completed": ("✓", "green"), "failed": ("✗", "red")}
 AT_WORK = ("…", "yellow")
 STEP_MARKS = {"completed": "✓", "in_progress": "▸"}
+# Of what a command printed, or of why a tool call failed, so many lines are shown: the end is what people look for.
+LAST_LINES = 20
 NOTE_STYLES = {"error": "red", "cancelled": "yellow"}
 
 
@@ -137,10 +139,19 @@ class Talk:
         if status in TOOL_MARKS:
             self._console.print(text, soft_wrap=True)
             self._open = None
+            if status == "failed" or content.get("kind") == "execute":
+                self._output(content)
         else:
             self._console.print(text, soft_wrap=True, end="")
             self._console.file.flush()
             self._open = message_id
+
+    def _output(self, content: Json) -> None:
+        blocks = [part(one, "content") for one in parts(part(content, "result"), "content")]
+        lines = "\n".join(str(block["text"]) for block in blocks if "text" in block).strip("\n").splitlines()
+        left = len(lines) - LAST_LINES
+        for line in [*([f"… {left} more lines"] if left > 0 else []), *lines[-LAST_LINES:]]:
+            self._console.print(Text(f"  {clean(line)}".rstrip(), style="dim"), soft_wrap=True)
 
     def _plan(self, message_id: str, content: Json) -> None:
         rows = [

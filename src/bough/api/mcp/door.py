@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -34,7 +34,7 @@ class Door:
         self._person = person
         self._toolbox = Toolbox(services, TOOLS)
         self._manager: asyncio.Future[StreamableHTTPSessionManager] | None = None
-        services.calls.provide(self._toolbox.acts())
+        services.calls.provide(self._toolbox.deeds())
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -77,15 +77,28 @@ class Door:
             log.warning("mcp_caller_not_looked_up", error=error.message)
             await _bare(503, send)
             return
+        if scope["method"] != "POST":
+            # There is no stream to open and no session to end: a stream on which nothing comes would only be held.
+            await _bare(405, send, (b"allow", b"POST"))
+            return
         assert self._manager is not None
         manager = await asyncio.shield(self._manager)
-        calls: list[str] = []
-        inner: Any = {**scope, "state": {"caller": caller, "calls": calls}}
-        arrival = _Arrival(receive, send)
-        await manager.handle_request(inner, arrival.receive, arrival.send)
-        if arrival.arrived:
-            for call_id in calls:
-                await self._services.calls.answered(call_id)
+        calls = self._services.calls
+        waiter = calls.waiter()
+        # Blanks around a header's value are no part of it; the HTTP parser leaves them behind it.
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        inner: Any = {**scope, "headers": headers, "state": {"caller": caller, "waiter": waiter}}
+        client = _Client(receive, send)
+        try:
+            await client.while_there(manager.handle_request(inner, client.receive, client.send))
+            if client.answered:
+                for call_id in waiter.calls:
+                    await calls.answered(call_id)
+        finally:
+            waiter.close()
+            if not client.answered:
+                for call_id in waiter.calls:
+                    calls.missed(call_id)
 
     async def _caller(self, scope: Scope) -> Caller:
         header = next((value for name, value in scope["headers"] if name.lower() == b"authorization"), b"")
@@ -96,38 +109,55 @@ class Door:
         return Caller() if self._person(token) else await session_tokens.caller(self._services.store, token)
 
 
-class _Arrival:
-    """Watches whether the client was still there when the whole answer was sent."""
+class _Client:
+    """Whoever is at the other end of a request: what it is sent is worth nothing once it has left."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
-        self._gone = False
-        self.arrived = False
+        self._asked = asyncio.Event()
+        self._left = asyncio.Event()
+        self.answered = False
+
+    async def while_there(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does something until it is done, or the client has left: nobody would hear of it."""
+        watching = asyncio.create_task(self._watch())
+        working = asyncio.create_task(work)
+        try:
+            await asyncio.wait((watching, working), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (watching, working):
+                task.cancel()
+            await asyncio.wait((watching, working))
+        if not working.cancelled():
+            working.result()
+
+    async def _watch(self) -> None:
+        # The body is for whoever handles the request; after it only that the client has left is received.
+        await self._asked.wait()
+        while not self._left.is_set():
+            if (await self._receive())["type"] == "http.disconnect":
+                self._left.set()
 
     async def receive(self) -> Any:
+        if self._asked.is_set():
+            await self._left.wait()
+            return {"type": "http.disconnect"}
         message = await self._receive()
-        self._gone = self._gone or message["type"] == "http.disconnect"
+        if message["type"] == "http.disconnect":
+            self._left.set()
+        if self._left.is_set() or not message.get("more_body"):
+            self._asked.set()
         return message
 
     async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.body" and not message.get("more_body"):
-            self._gone = self._gone or await self._has_left()
-            await self._send(message)
-            self.arrived = not self._gone
-        else:
-            await self._send(message)
-
-    async def _has_left(self) -> bool:
-        """The body has been read by now, so the next that is received is that the client has left."""
-        asked = asyncio.ensure_future(self._receive())
-        await asyncio.wait([asked], timeout=0)
-        if asked.done():
-            return asked.result()["type"] == "http.disconnect"
-        asked.cancel()
-        return False
+        last = message["type"] == "http.response.body" and not message.get("more_body")
+        there = not self._left.is_set()
+        await self._send(message)
+        self.answered = self.answered or (last and there)
 
 
-async def _bare(status: int, send: Send) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
+async def _bare(status: int, send: Send, *headers: tuple[bytes, bytes]) -> None:
+    told = [(b"content-length", b"0"), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": told})
     await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from bough.api.mcp import results
-from bough.api.mcp.reading_tools import Id, Limit, Offset
+from bough.api.mcp.reading_tools import Limit, Offset
 from bough.api.mcp.results import Listed, RepoResult, WorktreeResult
 from bough.api.mcp.tool import Changing, Desk, Params, Tool
+from bough.api.mcp.words import Id
 from bough.core.worktree_rows import NewWorktree, WorktreePatch
 from bough.errors import Invalid
 from bough.model.call import Claim
@@ -57,7 +58,8 @@ async def _worktree(desk: Desk, wanted: OneWorktree) -> WorktreeResult:
 async def _make_claim(desk: Desk, wanted: MakeWorktree) -> Claim:
     repo = await desk.services.repos.get(wanted.repo_id)
     place = wanted.path or f".worktrees/{wanted.branch}"
-    return Claim(title=f"Create worktree {place} of {repo.name} on branch {wanted.branch!r}?", repo=repo.id)
+    title = f"Create worktree {place} of {repo.name} on branch {wanted.branch!r}?"
+    return Claim(title=title, repo=repo.id, sets_up=True)
 
 
 async def _make(desk: Desk, wanted: MakeWorktree) -> WorktreeResult:
@@ -99,8 +101,13 @@ async def _mcp_servers(desk: Desk, wanted: Page) -> Listed[Any]:
     return Listed(rows, page.total, page.limit, page.offset)
 
 
+WORKTREES = results.listing("worktree_id", "repo_id", "name", "path")
+REPOS = results.listing("repo_id", "name", "path")
+BOARDS = results.listing("board_id", "name")
+SERVERS = results.listing("mcp_server_id", "name")
+
 TOOLS: tuple[Tool[Any], ...] = (
-    Tool("agor_worktrees_list", "List worktrees.", Worktrees, results.LIST, _worktrees),
+    Tool("agor_worktrees_list", "List worktrees.", Worktrees, WORKTREES, _worktrees),
     Tool(
         "agor_worktrees_get",
         "Read a worktree: branch, changes, and the sessions that work in it.",
@@ -127,7 +134,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         "change",
         repeatable=True,
     ),
-    Tool("agor_repos_list", "List repositories.", Page, results.LIST, _repos),
-    Tool("agor_boards_list", "List boards.", Page, results.LIST, _boards),
-    Tool("agor_mcp_servers_list", "List MCP servers that sessions can be given.", Page, results.LIST, _mcp_servers),
+    Tool("agor_repos_list", "List repositories.", Page, REPOS, _repos),
+    Tool("agor_boards_list", "List boards.", Page, BOARDS, _boards),
+    Tool("agor_mcp_servers_list", "List MCP servers that sessions can be given.", Page, SERVERS, _mcp_servers),
 )

@@ -9,16 +9,15 @@ import msgspec
 from msgspec import Meta
 
 from bough.api.mcp import results
-from bough.api.mcp.results import Listed, MessageResult, SessionResult, TaskResult
+from bough.api.mcp.results import Current, Listed, MessageResult, SessionResult, TaskResult
 from bough.api.mcp.tool import Desk, Nothing, Params, Tool
-from bough.core.sessions import SessionFilter
-from bough.core.store import decoded
-from bough.core.waiting import Wait
+from bough.api.mcp.words import Id
+from bough.core.session_requests import SessionFilter
+from bough.core.waiting import MOST, Wait
 from bough.errors import Invalid
 from bough.model.message import Message
-from bough.model.session import Session
+from bough.model.task import TaskStatus
 
-Id = Annotated[str, Meta(description="Id or unique prefix.")]
 Limit = Annotated[int, Meta(ge=1, le=200)]
 Offset = Annotated[int, Meta(ge=0)]
 LONGEST_WAIT = 45
@@ -59,7 +58,7 @@ class OneTask(Params):
 
 class TasksOf(Params):
     session_id: Id
-    status: str | None = None
+    status: TaskStatus | None = None
     limit: Limit = 50
     offset: Offset = 0
 
@@ -67,7 +66,8 @@ class TasksOf(Params):
 class MessagesOf(Params):
     session_id: str | None = None
     task_id: str | None = None
-    limit: Annotated[Limit, Meta(description="The newest so many.")] = 50
+    limit: Annotated[Limit, Meta(description="The newest so many (default 50).")] = 50
+    offset: Annotated[Offset, Meta(description="Leave out the newest so many.")] = 0
     search: Annotated[str | None, Meta(description="Only those that contain this.")] = None
 
 
@@ -75,14 +75,16 @@ async def _get(desk: Desk, wanted: One) -> SessionResult:
     return await results.session(desk.services, await desk.see(wanted.session_id))
 
 
-async def _current(desk: Desk, _wanted: Nothing) -> dict[str, Any]:
-    me = await desk.me()
+async def _current(desk: Desk, _wanted: Nothing) -> Current:
+    me = await desk.me("Use agor_sessions_get with a sessionId; agor_sessions_list shows the sessions.")
     services = desk.services
-    found = msgspec.to_builtins(await results.session(services, me))
+    (found,) = await results.sessions(services, [me])
     worktree = await services.worktrees.get(me.worktree_id) if me.worktree_id else None
-    found["worktree"] = msgspec.to_builtins(results.worktree(worktree)) if worktree else None
-    found["repo"] = msgspec.to_builtins(results.repo(await services.repos.get(me.repo_id)))
-    return found
+    return Current(
+        **msgspec.structs.asdict(found),
+        worktree=results.worktree(worktree) if worktree else None,
+        repo=results.repo(await services.repos.get(me.repo_id)),
+    )
 
 
 async def _list(desk: Desk, wanted: Sessions) -> Listed[SessionResult]:
@@ -95,32 +97,36 @@ async def _list(desk: Desk, wanted: Sessions) -> Listed[SessionResult]:
         roots=await desk.roots(),
     )
     page = await services.sessions.list(within, wanted.limit, wanted.offset)
-    found = [decoded(msgspec.json.encode(one), Session) for one in page.rows]
-    return Listed(await results.sessions(services, found), page.total, page.limit, page.offset)
+    return Listed(await results.sessions(services, page.rows), page.total, page.limit, page.offset)
 
 
 async def _wait(desk: Desk, wanted: Waited) -> dict[str, Any]:
     services = desk.services
-    for task_id in wanted.task_ids:
-        await desk.see((await services.tasks.get(task_id)).session_id)
-    for session_id in wanted.session_ids:
+    if not 0 < len(wanted.task_ids) + len(wanted.session_ids) <= MOST:
+        raise Invalid("bad_arguments", f"Give between 1 and {MOST} taskIds or sessionIds to wait for.")
+    tasks = [await services.tasks.get(task_id) for task_id in wanted.task_ids]
+    for session_id in {task.session_id for task in tasks}:
         await desk.see(session_id)
-    waited = await services.waiting.wait(
-        desk.caller,
-        Wait(
-            task_ids=list(wanted.task_ids),
-            session_ids=list(wanted.session_ids),
-            mode=wanted.mode,
-            timeout_seconds=wanted.timeout_seconds,
-        ),
+    sessions = [(await desk.see(session_id)).id for session_id in wanted.session_ids]
+    if desk.caller.id in (*sessions, *(task.session_id for task in tasks if task.ended_at is None)):
+        raise Invalid("waits_for_itself", "You would wait for yourself: your turn goes on until you end it.")
+    asked = Wait(
+        task_ids=list(wanted.task_ids),
+        session_ids=list(wanted.session_ids),
+        mode=wanted.mode,
+        timeout_seconds=wanted.timeout_seconds,
     )
+    with services.scheduler.lending(desk.caller.id or ""):
+        waited = await services.waiting.wait(desk.caller, asked)
+    for one in waited.done:
+        one.status = {"error": "failed", "not_started": "idle"}.get(one.status, one.status)
     return msgspec.to_builtins(waited)
 
 
 async def _task(desk: Desk, wanted: OneTask) -> TaskResult:
     task = await desk.services.tasks.get(wanted.task_id)
     await desk.see(task.session_id)
-    return (await results.tasks(desk.services, [task]))[0]
+    return await results.task(desk.services, task)
 
 
 async def _tasks(desk: Desk, wanted: TasksOf) -> Listed[TaskResult]:
@@ -135,15 +141,18 @@ async def _messages(desk: Desk, wanted: MessagesOf) -> Listed[MessageResult]:
     services = desk.services
     task = await services.tasks.get(wanted.task_id) if wanted.task_id is not None else None
     session = await desk.see(task.session_id if task else wanted.session_id or "")
-    most = wanted.limit if task is None and wanted.search is None else MOST_SEARCHED
-    page = await services.transcript.page(session.id, limit=most)
-    found = [_message(one) for one in page]
+    whole = task is not None or bool(wanted.search)
+    most = MOST_SEARCHED if whole else wanted.limit + wanted.offset
+    found = [_message(one) for one in await services.transcript.page(session.id, limit=most)]
     if task is not None:
         found = [one for one in found if one.task_id == task.id]
-    if wanted.search is not None:
-        found = [one for one in found if wanted.search.casefold() in one.text.casefold()]
-    total = len(found) if most == MOST_SEARCHED else session.message_count
-    return Listed(found[-wanted.limit :], total, wanted.limit, 0)
+    if wanted.search:
+        sought = wanted.search.casefold()
+        found = [one for one in found if sought in one.text.casefold()]
+    total = len(found) if whole else session.message_count
+    end = max(0, len(found) - wanted.offset)
+    page = found[max(0, end - wanted.limit) : end]
+    return Listed([results.shortened(one) for one in page], total, wanted.limit, wanted.offset)
 
 
 def _message(one: Message | msgspec.Raw) -> MessageResult:
@@ -154,9 +163,16 @@ def _message(one: Message | msgspec.Raw) -> MessageResult:
 
 WAITED = {
     "type": "object",
-    "properties": {name: {"type": "array"} for name in ("done", "pending", "paused")},
+    "properties": {
+        "done": {"type": "array", "items": {"type": "object", "required": ["id", "sessionId", "status"]}},
+        "pending": {"type": "array", "items": {"type": "string"}},
+        "paused": {"type": "array", "items": {"type": "string"}},
+    },
     "required": ["done", "pending", "paused"],
 }
+SESSIONS = results.listing("session_id", "agentic_tool", "status")
+TASKS = results.listing("task_id", "session_id", "status")
+MESSAGES = results.listing("message_id", "role", "type", "text")
 
 TOOLS: tuple[Tool[Any], ...] = (
     Tool("agor_sessions_get", "Read a session.", One, results.SESSION, _get),
@@ -164,25 +180,26 @@ TOOLS: tuple[Tool[Any], ...] = (
         "agor_sessions_get_current",
         "Read your own session, with its worktree and repository.",
         Nothing,
-        results.SESSION,
+        results.CURRENT,
         _current,
     ),
     Tool(
         "agor_sessions_list",
         "List sessions of your tree and those you opened, newest first.",
         Sessions,
-        results.LIST,
+        SESSIONS,
         _list,
     ),
     Tool(
         "agor_sessions_wait",
-        "Wait until tasks have ended or sessions are at rest, at most 45 s; call again for what is pending. What is "
-        "paused waits for a person. Children report by themselves: you need not wait for them.",
+        "Wait until any or all (default) of some tasks have ended or sessions are at rest, at most 45 s; call again "
+        "for what is pending. What is paused waits for a person. Children report by themselves: you need not wait for "
+        "them.",
         Waited,
         WAITED,
         _wait,
     ),
     Tool("agor_tasks_get", "Read a task; result is the last thing its agent said.", OneTask, results.TASK, _task),
-    Tool("agor_tasks_list", "List the tasks of a session.", TasksOf, results.LIST, _tasks),
-    Tool("agor_messages_list", "Read the transcript of a session or of a task.", MessagesOf, results.LIST, _messages),
+    Tool("agor_tasks_list", "List the tasks of a session; long texts are cut off.", TasksOf, TASKS, _tasks),
+    Tool("agor_messages_list", "Read the transcript of a session or of a task.", MessagesOf, MESSAGES, _messages),
 )

@@ -14,7 +14,6 @@ Schema = dict[str, Any]
 # What a call that waits for a person gives instead of its result.
 PENDING: Schema = {"approvalId": {"type": "string"}, "message": {"type": "string"}}
 LEFT_OUT = frozenset({"title", "default", "discriminator"})
-KEY = "The same key makes the same call once."
 
 
 def input_schema(tool: Tool[Any]) -> Schema:
@@ -27,7 +26,8 @@ def input_schema(tool: Tool[Any]) -> Schema:
 
 def output_schema(tool: Tool[Any]) -> Schema:
     """An object. What changes something may give a handle instead, so nothing is required of it."""
-    schema = dict(cast("Schema", tool.gives)) if isinstance(tool.gives, dict) else _inlined(tool.gives)
+    gives: object = tool.gives
+    schema = dict(cast("Schema", gives)) if isinstance(gives, dict) else _inlined(gives)
     if tool.effect != "read":
         schema.pop("required", None)
         schema["properties"] = schema["properties"] | PENDING

@@ -44,13 +44,12 @@ class Desk:
     caller: Caller
     tool: str
 
-    async def me(self) -> Session:
-        """The session that calls."""
+    async def me(self, instead: str) -> Session:
+        """The session that calls; whoever is none is told what to use instead."""
         if self.caller.kind != "session" or self.caller.id is None:
             raise Invalid(
                 "not_a_session",
-                f"{self.tool} is about the session that calls it, and this token is no session's. Name a session with "
-                "a tool that takes a sessionId.",
+                f"{self.tool} is about the session that calls it, and this token is no session's. {instead}",
             )
         return await self.services.sessions.get(self.caller.id)
 
@@ -59,7 +58,7 @@ class Desk:
 
         async def work(tx: Tx) -> Session:
             session = await rows.session(tx, session_id)
-            if self.caller.kind == "session" and self.caller.id is not None:
+            if self.caller.kind == "session" and self.caller.id not in (None, session.id):
                 await call_rights.readable(tx, await rows.session(tx, self.caller.id), self.tool, session)
             return session
 
@@ -91,3 +90,5 @@ class Tool(Generic[P]):
     effect: Effect = "read"
     # Whether doing it twice is the same as doing it once.
     repeatable: bool = False
+    # An error in the shape of the result, for tools whose result has one.
+    refusal: Callable[[str], Any] | None = None

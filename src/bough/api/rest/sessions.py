@@ -24,7 +24,7 @@ from bough.api.rest.common import (
 from bough.api.rest.worktrees import WorktreeRemoved, gone
 from bough.core import export, inheritance
 from bough.core.cascades import Cascaded
-from bough.core.sessions import NewSession, SessionFilter, SessionPatch
+from bough.core.session_requests import NewSession, SessionFilter, SessionPatch
 from bough.errors import Invalid
 from bough.model.message import Message
 from bough.model.repo import Repo

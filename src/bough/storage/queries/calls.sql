@@ -48,6 +48,19 @@ UPDATE calls SET state = :state, outcome = :outcome, updated_at = :now WHERE id 
 -- The caller has a handle, and asks no more.
 UPDATE calls SET handed_at = :now, updated_at = :now WHERE id = :id AND state IN ('asked', 'acting') RETURNING *
 
+-- name: take_up
+-- Somebody waits for it again.
+UPDATE calls SET handed_at = NULL, updated_at = :now WHERE id = :id AND state IN ('asked', 'acting') RETURNING *
+
+-- name: held
+-- How many calls of a session wait for a person, with their callers.
+SELECT count(*) FROM calls WHERE session_id = :session_id AND state = 'asked' AND handed_at IS NULL
+
+-- name: unheld
+-- Calls for which somebody waited.
+SELECT * FROM calls WHERE state IN ('asked', 'acting') AND handed_at IS NULL AND approval_id IS NOT NULL
+ORDER BY created_at, id
+
 -- name: answered
 -- The caller has the outcome.
 UPDATE calls SET answered_at = :now, updated_at = :now

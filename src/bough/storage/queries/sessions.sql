@@ -42,9 +42,11 @@ SELECT count(*) FROM sessions WHERE status = 'active'
 SELECT count(*) FROM sessions WHERE parent_session_id = :id OR forked_from_session_id = :id
 
 -- name: offspring
--- The sessions that hang directly below some, in the order in which they were made.
+-- The sessions that hang directly below some, in the order in which they were made. Not IS NULL: all roots would be
+-- looked at by the index of parents.
 SELECT id, COALESCE(parent_session_id, forked_from_session_id) AS source FROM sessions
-WHERE parent_session_id IN :ids OR (parent_session_id IS NULL AND forked_from_session_id IN :ids) ORDER BY id
+WHERE parent_session_id IN :ids OR (forked_from_session_id IN :ids AND COALESCE(parent_session_id, '') = '')
+ORDER BY id
 
 -- name: ids_of_tree
 -- All sessions of a tree, by their ids.

@@ -17,6 +17,10 @@ script is the last text block of the last user message (agents merge an unanswer
     [[tools]]               list the names of the offered tools
     [[http STATUS]]         answer with that HTTP error
     [[hang SECONDS]]        send nothing for SECONDS
+    [[gate NAME]]           send nothing until `POST /_fake/open/NAME`
+
+In the arguments of a call, `{{name}}` is the last value of that name in what tools have returned, and `{{name*}}` are
+all of them. Of a message that has no script in its last block, what follows `[[react]]` is the script.
 
 Without a directive the answer is `You said "…". This is user turn N.`, which makes carried context and forks visible.
 What agents wrap around a prompt in <tag>…</tag> is neither counted nor a script. A request that wants JSON by a schema

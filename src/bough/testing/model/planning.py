@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from bough.testing.model.conversation import Conversation, Json, Tool, Turn, short
-from bough.testing.model.script import CALLS, Directive, parse_script
+from bough.testing.model.filling import filled
+from bough.testing.model.script import CALLS, Directive, parse_script, reaction
 
 # How much of a tool's result, of the prompt and of each remembered prompt is quoted.
 RESULT, ASKED, RECALLED = 400, 200, 80
@@ -20,7 +21,7 @@ _LEAVES: Json = {"string": "fake", "integer": 1, "number": 1, "boolean": False}
 class Step:
     """One thing to do."""
 
-    kind: Literal["say", "think", "call", "wait", "http"]
+    kind: Literal["say", "think", "call", "wait", "gate", "http"]
     text: str = ""
     tool: Tool | None = None
     arguments: Any = None
@@ -42,7 +43,7 @@ def plan(conversation: Conversation) -> list[Step]:
     steps = [
         Step("say", f"Tool {turn.name or '?'} returned: {short(turn.text, RESULT)} ") for turn in _fresh_results(after)
     ]
-    script = parse_script(asked.script)
+    script = parse_script(asked.script) or parse_script(reaction(asked.text))
     if not script:
         number = len(conversation.user_turns)
         return steps or [Step("say", f'You said "{short(asked.text, ASKED)}". This is user turn {number}.')]
@@ -112,7 +113,7 @@ def _call(conversation: Conversation, directive: Directive) -> Step:
     tool = conversation.find_tool(directive.name)
     if tool is None:
         return Step("say", f"There is no tool {directive.name}. Offered: {conversation.tool_names} ")
-    return Step("call", tool=tool, arguments=directive.arguments)
+    return Step("call", tool=tool, arguments=filled(conversation, directive.arguments))
 
 
 def _slow(_conversation: Conversation, text: str) -> Iterator[Step]:
@@ -136,6 +137,7 @@ _VERBS: dict[str, Callable[[Conversation, str], Iterator[Step]]] = {
     "say": lambda _, text: iter([Step("say", f"{text} ")]),
     "think": lambda _, text: iter([Step("think", text)]),
     "slow": _slow,
+    "gate": lambda conversation, text: iter([Step("gate", text)] if conversation.tools else []),
     "hang": lambda _, text: iter([Step("wait", seconds=float(text or 60))]),
     "recall": _recall,
     "tools": _tools,

@@ -44,6 +44,10 @@ class ScriptedModel:
     async def reset(self) -> None:
         await self._ask("POST", "reset")
 
+    async def open(self, gate: str) -> None:
+        """Lets pass whoever waits at a gate of the script, now or later."""
+        await self._ask("POST", f"open/{gate}")
+
     async def wait_for(self, matches: Callable[[Entry], bool]) -> Entry:
         """The first request that matches, as soon as there is one."""
         async with asyncio.timeout(PATIENCE):

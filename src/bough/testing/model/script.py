@@ -7,9 +7,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-_OPEN = re.compile(r"\[\[(say|think|tool|and|raw|slow|recall|tools|http|hang)\b[ \t]*")
+_OPEN = re.compile(r"\[\[(say|think|tool|and|raw|slow|recall|tools|http|gate|hang)\b[ \t]*")
 _NAME = re.compile(r"\S+?(?=\s|\]\]|\{)")
 _CLOSE = "]]"
+_REACT = "[[react]]"
 
 CALLS = ("tool", "and", "raw")
 """The directives that call a tool."""
@@ -40,6 +41,11 @@ def parse_script(text: str) -> list[Directive]:
             found.append(_read_raw(inner) if verb == "raw" else Directive(verb, inner))
         at = end + len(_CLOSE) if end >= 0 else len(text)
     return found
+
+
+def reaction(text: str) -> str:
+    """What to do about a message whose last block is no script, as with a report: all that follows `[[react]]`."""
+    return text.partition(_REACT)[2]
 
 
 def _read_call(verb: str, text: str, at: int, found: list[Directive]) -> int:

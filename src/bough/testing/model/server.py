@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ OVERLOADED = 529
 MODELS = ("fake-model", "fake-model-2")
 GEMINI_MODELS = ("models/fake-model", "models/gemini-2.5-pro", "models/gemini-2.5-flash")
 
+_OPEN = "/_fake/open/"
 _GEMINI_CALL = re.compile(r"/v1(?:beta1?)?/models/(?P<model>[^:/]+):(?P<method>\w+)")
 
 Message = MutableMapping[str, Any]
@@ -73,6 +75,7 @@ class ScriptedServer:
         self.book = book
         self._delay = delay
         self._streams: set[asyncio.Task[None]] = set()
+        self._gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     def close(self) -> None:
         """Cuts off whoever still listens."""
@@ -95,6 +98,11 @@ class ScriptedServer:
         path = exchange.path.removeprefix("/v1")
         if path == "/_fake/reset":
             self.book.reset()
+            self._gates.clear()
+            await exchange.answer({"ok": True})
+            return
+        if path.startswith(_OPEN):
+            self._gates[path.removeprefix(_OPEN)].set()
             await exchange.answer({"ok": True})
             return
         try:
@@ -191,6 +199,8 @@ class ScriptedServer:
             await exchange.write(frame(event))
         for step in steps:
             await asyncio.sleep(step.seconds)
+            if step.kind == "gate":
+                await self._gates[step.text].wait()
             for event in writer.step(step):
                 await exchange.write(frame(event))
                 await asyncio.sleep(self._delay)

@@ -65,6 +65,15 @@ class Deeds:
         given = arguments or ({"text": "quiet words"} if tool == "shout" else {})
         return _call(f"{offered}|!{deferred}", given)
 
+    def own(self, tool: str, **arguments: Any) -> str:
+        """Calls one of Bough's own tools."""
+        return self.mcp("bough", tool, **arguments)
+
+    def at_once(self, *calls: str) -> str:
+        """Makes several calls in one response of the model."""
+        assert all(call.startswith("[[tool ") for call in calls)
+        return " ".join([*calls[:1], *(call.replace("[[tool ", "[[and ", 1) for call in calls[1:])])
+
     def say(self, text: str) -> str:
         return f"[[say {text}]]"
 

@@ -1,0 +1,225 @@
+"""`bough mcp`, and the MCP servers, context files and reports of sessions as the command line says them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from cli_program import Cli, Result, run_here
+
+from bough.core.mcp_servers import MCP
+from bough.model.repo import McpServer
+from bough.testing.server import Running
+
+PROGRAM = str(Path(__file__).parents[2] / "integration" / "demo" / "mcp_server.py")
+ADDRESS = "https://ann:pass-1f@127.0.0.1:1/mcp?key=query-2e"
+SECRETS = ("pass-1f", "query-2e", "header-3d", "env-4c", "env-5b")
+REMOTE = ("--url", ADDRESS, "--header", "Authorization=Bearer header-3d==")
+
+
+def made(result: Result) -> dict[str, Any]:
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+async def test_servers_are_made_known_and_shown(server: Running, cli: Cli) -> None:
+    """L4, R1: a command or an address is made known, listed and shown by name or short id, and nothing secret told."""
+    assert "bough mcp add NAME" in (await cli("mcp", "list")).out
+    added = await cli("mcp", "add", "local", "--command", "/bin/cat", "-e", "KEY=env-4c", "--", "-u", "a b")
+    assert added.code == 0 and "local" in added.out and "/bin/cat -u 'a b'" in added.out
+    assert added.err == "Next: bough session new --mcp local\n"
+    far = await cli("mcp", "add", "far", *REMOTE, "--sse", "--disabled")
+    assert "far (disabled)  sse  https://ann:***@127.0.0.1:1/mcp?key=***" in far.out and far.err == ""
+    near = made(await cli("mcp", "add", "near", *REMOTE, "--json"))
+    assert (near["transport"], near["enabled"], near["headers"]) == ("http", True, {"Authorization": "***"})
+    listed = await cli("mcp", "list")
+    rows = {line.split()[1]: line.split() for line in listed.out.splitlines()[1:]}
+    assert {name: row[2:4] for name, row in rows.items()} == {
+        "local": ["stdio", "yes"],
+        "far": ["sse", "no"],
+        "near": ["http", "yes"],
+    }
+    assert "1 of 3; see the rest with --offset 1." in (await cli("mcp", "list", "-n", "1")).err
+    for known in (near["id"], near["id"][-8:], rows["near"][0], "near"):
+        assert made(await cli("mcp", "show", known, "--json"))["id"] == near["id"]
+    shown = await cli("mcp", "show", "local")
+    assert "KEY" in shown.out and "command" in shown.out and "url" not in shown.out
+    shown_far = await cli("mcp", "show", "near")
+    assert "Authorization" in shown_far.out and "key=***" in shown_far.out
+    said = [added, far, listed, shown, shown_far]
+    assert not any(secret in one.out + one.err for one in said for secret in SECRETS)
+    answer = await server.client.http.get("/api/mcp-servers?limit=20&offset=0")
+    assert (await cli("mcp", "list", "--json")).out == answer.text + "\n"
+    unknown = await cli("mcp", "show", "nobody", "--json")
+    assert unknown.code == 1 and json.loads(unknown.out)["error"]["code"] == "mcp_server_not_found"
+    taken = await cli("mcp", "add", "near", "--command", "/bin/cat")
+    assert taken.code == 1 and "(name_taken)" in taken.err
+
+
+async def test_a_program_is_found_where_the_server_is(
+    server: Running, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L4, R1: a program is looked up on this machine, unless the server is named by its address and may be elsewhere;
+    `--url` of Bough stands before the command there."""
+    monkeypatch.chdir(tmp_path)
+    assert made(await cli("mcp", "add", "plain", "--command", "sh", "--json"))["command"] == shutil.which("sh")
+    assert made(await cli("mcp", "add", "here", "--command", "./x", "--json"))["command"] == str(tmp_path / "x")
+    assert (await cli("mcp", "add", "gone", "--command", "no-such-program")).err.endswith("(bad_mcp_server)\n")
+    monkeypatch.delenv("BOUGH_DATA")
+    monkeypatch.setenv("BOUGH_TOKEN", server.token)
+    elsewhere = await cli("--url", server.url, "mcp", "add", "there", "--command", "sh")
+    assert elsewhere.code == 1 and elsewhere.err.endswith("(bad_mcp_server)\n")
+    assert made(await cli("--url", server.url, "mcp", "add", "far", *REMOTE, "--json"))["transport"] == "http"
+
+
+async def test_servers_are_changed_and_forgotten(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4, R1: what is said is changed and the rest stays, secrets too; one is forgotten only after a question."""
+    known = made(await cli("mcp", "add", "tool", "--command", "/bin/cat", "-e", "A=env-4c", "--json", "--", "-u"))["id"]
+    made(await cli("mcp", "add", "far", *REMOTE, "--json"))
+    values = ("-e", "A=***", "-e", "B=env-5b")
+    changed = made(await cli("mcp", "set", "tool", "--name", "other", "--disabled", *values, "--json"))
+    assert (changed["name"], changed["enabled"], changed["args"]) == ("other", False, ["-u"])
+    assert changed["env"] == {"A": "***", "B": "***"}
+    (private,) = await server.services.store.read(lambda tx: tx.all(MCP.private, McpServer, ids=[known]))
+    assert msgspec.json.decode(private.env) == {"A": "env-4c", "B": "env-5b"}
+    changed = made(await cli("mcp", "set", known[-8:], "--enabled", "--no-env", "--command", "/bin/echo", "--json"))
+    assert (changed["enabled"], changed["env"], changed["command"], changed["args"]) == (True, {}, "/bin/echo", [])
+    far = await cli("mcp", "set", "far", "--url", "http://127.0.0.1:2/x", "--header", "X-Key=header-3d")
+    assert far.code == 0 and "http://127.0.0.1:2/x" in far.out and "X-Key" in far.out and "header-3d" not in far.out
+    assert made(await cli("mcp", "set", "far", "--no-header", "--json"))["headers"] == {}
+    await cli("session", "set", session["id"], "--mcp", "other")
+    kept = await cli("mcp", "rm", "other", stdin="n\n")
+    assert kept.code == 1 and "Forget MCP server other" in kept.err and "Left as it was." in kept.err
+    assert (await cli("mcp", "show", "other")).code == 0
+    assert "is forgotten" in (await cli("mcp", "rm", "other", stdin="y\n")).out
+    assert (await server.client.get(f"/api/sessions/{session['id']}"))["mcpServerIds"] == []
+    assert made(await cli("mcp", "rm", "far", "--yes", "--json"))["name"] == "far"
+    assert (await server.client.get("/api/mcp-servers"))["total"] == 0
+
+
+async def test_wrong_use_tells_no_secret(server: Running, cli: Cli) -> None:
+    """L4, R1: what does not go together is wrong use, and a value that was written wrongly is not repeated."""
+    await cli("mcp", "add", "tool", "--command", "/bin/cat")
+    await cli("mcp", "add", "far", *REMOTE)
+    for wrong in (
+        ("add", "x"),
+        ("add", "x", "--command", "/bin/cat", "--url", ADDRESS),
+        ("add", "x", "--command", "/bin/cat", "--sse"),
+        ("add", "x", "--command", "/bin/cat", "--header", "A=header-3d"),
+        ("add", "x", "--command", "/bin/cat", "--env", "env-4c"),
+        ("add", "x", "--command", "/bin/cat", "--env", "=env-4c"),
+        ("add", "x", "--url", ADDRESS, "--env", "A=env-4c"),
+        ("add", "x", "--url", ADDRESS, "--header", "Authorization: Bearer header-3d"),
+        ("add", "x", "--url", ADDRESS, "--header", "Authorization: Bearer header-3d=="),
+        ("add", "x", *REMOTE, "--", "-u"),
+        ("add", "none", "--command", "/bin/cat"),
+        ("set", "tool"),
+        ("set", "tool", "--name", "none"),
+        ("set", "tool", "-u"),
+        ("set", "tool", "--", "-u"),
+        ("set", "tool", "--url", ADDRESS),
+        ("set", "tool", "--no-env", "--env", "A=env-4c"),
+        ("set", "far", "--command", "/bin/cat"),
+        ("set", "far", "--no-header", "--header", "A=header-3d"),
+    ):
+        said = await cli("mcp", *wrong)
+        assert (said.code, said.out) == (2, ""), wrong
+        assert said.err and not any(secret in said.err for secret in SECRETS), wrong
+    wrong = await cli("session", "new", "--repo", str(server.repo()), "--env", "env-5b")
+    assert wrong.code == 2 and "env-5b" not in wrong.err
+    assert (await server.client.get("/api/mcp-servers"))["total"] == 2
+
+
+async def test_a_session_is_given_servers_and_files(server: Running, cli: Cli) -> None:
+    """L4, C1: `session new --mcp --context` hands servers, secrets and all, and files to the agent."""
+    await cli("mcp", "add", "tools", "--command", sys.executable, "-e", "TEST_SECRET=env-4c", "--", PROGRAM, "stdio")
+    second = made(await cli("mcp", "add", "second", "--command", "/bin/false", "--disabled", "--json"))["id"]
+    folder = server.repo()
+    (folder / "notes.md").write_text("remember")
+    (folder / "more.md").write_text("and this")
+    given = ("--mcp", "tools", "--mcp", second[-8:], "--context", "notes.md", "--context", str(folder / "more.md"))
+    opened = made(await cli("session", "new", "--repo", str(folder), "--mode", "allow-all", *given, "--json"))
+    servers = {one["id"]: one["name"] for one in (await server.client.get("/api/mcp-servers"))["mcpServers"]}
+    assert [servers[one] for one in opened["mcpServerIds"]] == ["tools", "second"]
+    assert opened["contextFiles"] == [str(folder / "notes.md"), str(folder / "more.md")]
+    assert (await server.client.ask(opened["id"], "[[mcp secret]]"))["status"] == "completed"
+    assert "env-4c" in (await server.client.texts(opened["id"]))[-1]
+    lines = [line.split(maxsplit=1) for line in (await cli("session", "show", opened["id"])).out.splitlines()]
+    assert ["mcp", "tools, second"] in lines and ["context", "notes.md, more.md"] in lines
+    for option, value, code in (
+        ("--mcp", "01234567", "mcp_server_not_found"),
+        ("--context", "../x", "path_outside_root"),
+        ("--context", "gone", "path_missing"),
+    ):
+        refused = await cli("session", "new", "--repo", str(folder), option, value)
+        assert refused.code == 1 and refused.err.endswith(f"({code})\n")
+    refused = await cli("session", "new", "--repo", str(folder), "--mcp", "nobody")
+    assert (refused.code, refused.err) == (1, "No MCP server is called 'nobody'. See: bough mcp list\n")
+
+
+async def test_a_session_is_given_others(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4, R1: `session set` replaces servers and files or takes them away, and leaves what is not named."""
+    known, folder = session["id"], Path(session["cwd"])
+    (folder / "notes.md").write_text("remember")
+    one, two = [made(await cli("mcp", "add", name, "--command", "/bin/cat", "--json"))["id"] for name in ("one", "two")]
+
+    async def change(*arguments: str) -> tuple[list[str], list[str]]:
+        changed = made(await cli("session", "set", known, *arguments, "--json"))
+        return changed["mcpServerIds"], changed["contextFiles"]
+
+    notes = [str(folder / "notes.md")]
+    assert await change("--mcp", "one", "--mcp", two[-8:], "--context", "notes.md") == ([one, two], notes)
+    assert await change("--mcp", "two", "--mcp", "two") == ([two], notes)
+    assert await change("--title", "t") == ([two], notes)
+    assert await change("--mcp", "none") == ([], notes)
+    assert await change("--mcp", "one", "--no-context") == ([one], [])
+    fork = made(await cli("session", "fork", known, "--mcp", "none", "--json"))["sessionId"]
+    assert (await server.client.get(f"/api/sessions/{fork}"))["mcpServerIds"] == []
+    assert await change("--no-mcp") == ([], [])
+    for wrong in (("--mcp", "none", "--mcp", "one"), ("--no-mcp", "--mcp", "one"), ()):
+        assert (await cli("session", "set", known, *wrong)).code == 2
+
+
+async def test_what_a_child_reports_is_changed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4: `session set` changes of a child's reports what is named and leaves the rest as it was spawned."""
+    said = ("--instructions", "Be quick.", "--with-prompt", "--json")
+    child = made(await cli("session", "spawn", session["id"], "[[say hi]]", *said))["sessionId"]
+
+    async def change(*arguments: str) -> list[Any]:
+        config = made(await cli("session", "set", child, *arguments, "--json"))["callback"]
+        names = ("enabled", "includeLastMessage", "includeOriginalPrompt", "extraInstructions")
+        return [config[name] for name in names]
+
+    assert await change("--no-last-message") == [True, False, True, "Be quick."]
+    assert await change("--no-callback", "--without-prompt") == [False, False, False, "Be quick."]
+    assert await change("--callback", "--last-message", "--instructions", "Slowly.") == [True, True, False, "Slowly."]
+    assert await change("--instructions", "", "--with-prompt") == [True, True, True, None]
+
+
+async def test_names_are_completed(server: Running, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L4: a shell is offered the names of MCP servers; an address that is being typed is not asked for them."""
+    for name in ("tool", "other"):
+        await cli("mcp", "add", name, "--command", "/bin/cat")
+    monkeypatch.setenv("_BOUGH_COMPLETE", "complete_bash")
+    for words, position, offered in (
+        ("bough mcp show ", "3", ["other", "tool"]),
+        ("bough mcp rm to", "3", ["tool"]),
+        ("bough mcp set --url http://127.0.0.1:1/x to", "5", ["tool"]),
+        ("bough session new --mcp ot", "4", ["other"]),
+        ("bough session set x --mcp ot", "5", ["other"]),
+    ):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", position)
+        assert sorted((await cli()).out.split()) == offered
+
+
+def test_help_says_where_the_address_of_bough_stands() -> None:
+    """L4: where `--url` is not Bough's own, the help says so."""
+    for name in ("add", "set"):
+        told = " ".join(run_here(["mcp", name, "--help"]).out.replace("│", " ").split())
+        assert "bough --url URL mcp" in told

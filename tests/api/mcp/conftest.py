@@ -1,0 +1,14 @@
+"""What all suites of the tools begin with: a server, and somebody who calls its tools as a person."""
+
+from __future__ import annotations
+
+import pytest
+from mcp_kit import Mcp, person
+
+from bough.testing.server import Running
+
+
+@pytest.fixture
+def mcp(server: Running) -> Mcp:
+    """The tools, for a person."""
+    return person(server)

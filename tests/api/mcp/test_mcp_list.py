@@ -1,0 +1,166 @@
+"""5a, 5b, 5c: the list of tools: which there are, that it is the same at every start and short enough for a model's
+context, and that what is said of each tool is true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from mcp_kit import Json, Mcp, agent_of, opened, person
+
+from bough.core.store import EVENTS
+from bough.testing.server import Running, serving
+
+# As SPEC 5a has them, then 5b.
+CHANGING = (
+    "agor_sessions_prompt",
+    "agor_sessions_create",
+    "agor_sessions_spawn",
+    "agor_sessions_update",
+    "agor_sessions_stop",
+)
+READING = (
+    "agor_sessions_get",
+    "agor_sessions_get_current",
+    "agor_sessions_list",
+    "agor_sessions_wait",
+    "agor_tasks_get",
+    "agor_tasks_list",
+    "agor_messages_list",
+)
+PLACES = (
+    "agor_worktrees_list",
+    "agor_worktrees_get",
+    "agor_worktrees_create",
+    "agor_worktrees_update",
+    "agor_repos_list",
+    "agor_boards_list",
+    "agor_mcp_servers_list",
+)
+PLAIN = ("create_session", "send_to_session", "get_session_status", "list_sessions", "get_current_session_id")
+# Characters by four is a simple count of tokens.
+MOST_TOKENS = 6_000
+LONGEST_ABOUT = 260
+
+# What each tool takes, as SPEC 5a and seed 001 name it; ? may be left out.
+TAKES = {
+    "agor_sessions_prompt": "sessionId prompt mode agenticTool? permissionMode? title? taskId? callback?",
+    "agor_sessions_create": "worktreeId agenticTool title? description? permissionMode? contextFiles? mcpServerIds? "
+    "initialPrompt? enableCallback?",
+    "agor_sessions_spawn": "prompt title? agenticTool? permissionMode? modelConfig? mcpServerIds? taskId? "
+    "enableCallback? includeLastMessage? includeOriginalPrompt? extraInstructions? worktreeId?",
+    "agor_sessions_update": "sessionId title? description? status? permissionMode?",
+    "agor_sessions_get": "sessionId",
+    "agor_sessions_get_current": "",
+    "agor_sessions_list": "worktreeId? status? limit? offset?",
+    "agor_sessions_stop": "sessionId expectedTaskId?",
+    "agor_sessions_wait": "taskIds? sessionIds? mode? timeoutSeconds?",
+    "agor_tasks_get": "taskId",
+    "agor_tasks_list": "sessionId status? limit? offset?",
+    "agor_messages_list": "sessionId? taskId? limit? offset? search?",
+    "agor_worktrees_list": "repoId? limit? offset?",
+    "agor_worktrees_get": "worktreeId",
+    "agor_worktrees_create": "repoId branch path? base?",
+    "agor_worktrees_update": "worktreeId boardId? x? y? notes?",
+    "agor_repos_list": "limit? offset?",
+    "agor_boards_list": "limit? offset?",
+    "agor_mcp_servers_list": "limit? offset?",
+    "create_session": "name workingDir worktree? initialMessage? permissionMode? agent?",
+    "send_to_session": "sessionId message",
+    "get_session_status": "sessionId",
+    "list_sessions": "",
+    "get_current_session_id": "",
+}
+
+
+async def test_the_list_is_the_same_at_every_start(tmp_path: Path) -> None:
+    """5c: byte for byte the same on two servers, to a person and to a session."""
+    seen: set[bytes] = set()
+    for name in ("one", "two"):
+        async with serving(tmp_path / name) as server:
+            seen.add((await person(server).post("tools/list", {})).content)
+            seen.add((await person(server).post("tools/list", {})).content)
+            agent = await agent_of(server, await opened(server))
+            seen.add((await agent.post("tools/list", {})).content)
+    assert len(seen) == 1
+
+
+async def test_which_tools_there_are(mcp: Mcp) -> None:
+    """5a, 5b: every tool of both, in one order."""
+    assert tuple(await mcp.tools()) == (*CHANGING, *READING, *PLACES, *PLAIN)
+
+
+async def test_the_list_is_short(mcp: Mcp) -> None:
+    """5c: the whole list takes less than 6,000 tokens of a model's context, and no description goes on and on."""
+    answer = await mcp.post("tools/list", {})
+    assert len(answer.text) / 4 < MOST_TOKENS
+    for name, tool in (await mcp.tools()).items():
+        assert 10 < len(tool["description"]) <= LONGEST_ABOUT, name
+
+
+async def test_what_tools_take(mcp: Mcp) -> None:
+    """5a, 5b: the parameters of the contract, those that may be left out, and a key where something changes."""
+    tools = await mcp.tools()
+    for name, tool in tools.items():
+        schema = tool["inputSchema"]
+        Draft202012Validator.check_schema(schema)
+        assert schema["additionalProperties"] is False
+        required: list[str] = schema.get("required", [])
+        found = {f"{one}{'' if one in required else '?'}" for one in schema["properties"]}
+        keyed = set[str]() if tool["annotations"]["readOnlyHint"] else {"idempotencyKey?"}
+        assert found == set(TAKES[name].split()) | keyed, name
+
+
+async def test_what_tools_give_is_said(mcp: Mcp) -> None:
+    """5c: every tool has a schema of the object that it gives; lists are all of one shape."""
+    for name, tool in (await mcp.tools()).items():
+        schema: Json = tool["outputSchema"]
+        Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        if name.startswith("agor_") and name.endswith("_list"):
+            assert set(schema["required"]) == {"data", "total", "limit", "offset"}, name
+
+
+async def test_annotations(mcp: Mcp) -> None:
+    """5c, 5d: what changes nothing says so, what may take something away too, and what is the same twice."""
+    tools = await mcp.tools()
+
+    def having(hint: str) -> set[str]:
+        return {name for name, tool in tools.items() if tool["annotations"][hint]}
+
+    made = {*CHANGING, "agor_worktrees_create", "agor_worktrees_update", "create_session", "send_to_session"}
+    assert having("readOnlyHint") == set(tools) - made
+    assert having("destructiveHint") == {"agor_sessions_stop"}
+    twice = {"agor_sessions_update", "agor_sessions_stop", "agor_worktrees_update"}
+    assert having("idempotentHint") == having("readOnlyHint") | twice
+    assert having("openWorldHint") == set()
+
+
+async def test_reading_changes_nothing(server: Running) -> None:
+    """5d: no tool that says it only reads leaves a trace, and none asks anybody."""
+    session = await opened(server, mode="plan")
+    agent = await agent_of(server, session)
+    repo = (await server.client.get("/api/repos"))["repos"][0]
+    made = await server.client.post("/api/worktrees", {"repoId": repo["id"], "branch": "side"})
+    arguments: dict[str, Json] = {
+        "agor_sessions_get": {"sessionId": session["id"]},
+        "agor_sessions_wait": {"taskIds": [session["taskId"]]},
+        "agor_tasks_get": {"taskId": session["taskId"]},
+        "agor_tasks_list": {"sessionId": session["id"]},
+        "agor_messages_list": {"sessionId": session["id"], "search": "ready"},
+        "agor_worktrees_get": {"worktreeId": made["id"]},
+        "get_session_status": {"sessionId": session["id"]},
+    }
+    before = await traces(server)
+    tools = await agent.tools()
+    for name in (name for name, tool in tools.items() if tool["annotations"]["readOnlyHint"]):
+        assert await agent.call(name, **arguments.get(name, {}))
+    assert await traces(server) == before
+    assert (await server.client.get("/api/approvals"))["total"] == 0
+
+
+async def traces(server: Running) -> tuple[Any, Json]:
+    """The newest event, and the calls that are written down."""
+    cursor = await server.services.store.read(lambda tx: tx.value(EVENTS.newest))
+    return cursor, await server.client.get("/api/sessions")

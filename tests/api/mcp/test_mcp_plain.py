@@ -1,0 +1,166 @@
+"""5b: the five plain tools of seed 001, with that seed's shapes and edge cases."""
+
+from __future__ import annotations
+
+from mcp_kit import Mcp, agent_of, opened, person
+
+from bough.testing.repos import git
+from bough.testing.server import Running, serving
+
+NOBODY = "00000000-0000-7000-8000-000000000000"
+
+
+async def test_create_session(server: Running, mcp: Mcp) -> None:
+    """5b: a session in a folder, made known if need be; it answers with sessionId and workingDir, no more."""
+    path = server.repo()
+    made = await mcp.call("create_session", name="feature", workingDir=str(path))
+    assert made.keys() == {"sessionId", "workingDir"}
+    assert made["workingDir"] == str(path)
+    session = await server.client.get(f"/api/sessions/{made['sessionId']}")
+    assert (session["title"], session["permissionMode"], session["worktreeId"]) == ("feature", "default", None)
+    status = await mcp.call("get_session_status", sessionId=made["sessionId"])
+    assert status["exists"] is True
+    assert (status["status"], status["lifecycle"], status["pendingMessages"]) == ("not_started", "active", 0)
+    assert status["workingDir"] == str(path)
+    assert status["lastActivity"].endswith("Z")
+
+
+async def test_create_session_in_a_worktree(server: Running, mcp: Mcp) -> None:
+    """5b, W1, Q2: a worktree of a new branch at the default path, and a first message that starts by itself."""
+    path = server.repo()
+    wanted = {"name": "auth", "workingDir": str(path), "agent": "demo", "permissionMode": "acceptEdits"}
+    made = await mcp.call(
+        "create_session", **wanted, worktree={"branch": "feature-auth"}, initialMessage="[[say begun]]"
+    )
+    assert made["workingDir"] == f"{path}/.worktrees/feature-auth"
+    await mcp.call("agor_sessions_wait", sessionIds=[made["sessionId"]])
+    assert await server.client.texts(made["sessionId"]) == ["begun"]
+    session = await server.client.get(f"/api/sessions/{made['sessionId']}")
+    assert (session["permissionMode"], session["agent"]) == ("acceptEdits", "demo")
+
+
+async def test_what_is_there_already(server: Running, mcp: Mcp) -> None:
+    """5b, W1: a branch that exists is used; a path that exists is an error and is left alone."""
+    path = server.repo()
+    git(path, "branch", "known")
+    git(path, "commit", "--allow-empty", "-m", "later")
+    wanted = {"name": "auth", "workingDir": str(path), "agent": "demo"}
+    made = await mcp.call("create_session", **wanted, worktree={"branch": "known", "path": "two"})
+    assert made["workingDir"] == f"{path}/two"
+    assert git(path / "two", "rev-parse", "HEAD") == git(path, "rev-parse", "main~1")
+    before = sorted(one.name for one in (path / "two").iterdir())
+    text = await mcp.refused("create_session", "path_exists", **wanted, worktree={"branch": "other", "path": "two"})
+    assert f"{path}/two" in text
+    assert sorted(one.name for one in (path / "two").iterdir()) == before
+    assert (await mcp.call("list_sessions"))["sessions"][0]["id"] == made["sessionId"]
+
+
+async def test_a_folder_without_git(server: Running, mcp: Mcp) -> None:
+    """5b, W1: no worktree of what is no git repository; a plain session is fine."""
+    plain = server.root / "plain"
+    plain.mkdir()
+    wanted = {"name": "notes", "workingDir": str(plain), "agent": "demo"}
+    text = await mcp.refused("create_session", "repo_is_plain", **wanted, worktree={"branch": "b"})
+    assert "sessions can work in the folder itself" in text
+    made = await mcp.call("create_session", **wanted)
+    assert made["workingDir"] == str(plain)
+
+
+async def test_where_a_session_already_works(server: Running) -> None:
+    """5b: a folder deep inside a worktree stands for that worktree; a session's own folder is the natural example."""
+    session = await opened(server)
+    made = await server.client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "side"})
+    agent = await agent_of(server, session)
+    deep = f"{made['path']}/src"
+    (server.root / "repo" / ".worktrees" / "side" / "src").mkdir()
+    new = await agent.call("create_session", name="beside", workingDir=deep)
+    assert new["workingDir"] == made["path"]
+    opened_there = await server.client.get(f"/api/sessions/{new['sessionId']}")
+    # The caller's own agent if none is named.
+    assert (opened_there["worktreeId"], opened_there["agent"]) == (made["id"], "demo")
+    new = await agent.call("create_session", name="apart", workingDir=made["path"], worktree={"branch": "third"})
+    assert new["workingDir"] == f"{session['cwd']}/.worktrees/third"
+
+
+async def test_folders_beyond_reach(server: Running, mcp: Mcp) -> None:
+    """5b, W3: folders outside the root, missing, or unknown to a session are refused with what to do."""
+    wanted = {"name": "x", "agent": "demo"}
+    assert "absolute" in await mcp.refused("create_session", "path_not_absolute", **wanted, workingDir="here")
+    await mcp.refused("create_session", "path_missing", **wanted, workingDir=str(server.root / "nowhere"))
+    await mcp.refused("create_session", "path_outside_root", **wanted, workingDir="/usr")
+    session = await opened(server)
+    agent = await agent_of(server, session)
+    unknown = server.repo("unknown")
+    text = await agent.refused("create_session", "folder_unknown", **wanted, workingDir=str(unknown))
+    assert "agor_repos_list" in text
+
+
+async def test_send_to_session(server: Running, mcp: Mcp) -> None:
+    """5b, Q1, T2: a message is run at once or queued, and an ended session is resumed by it."""
+    session = await opened(server)
+    hangs = await server.client.prompt(session["id"], "[[hang]]")
+    await server.client.wait_task(hangs, "running")
+    assert await mcp.call("send_to_session", sessionId=session["id"][-12:], message="[[say two]]") == {"success": True}
+    status = await mcp.call("get_session_status", sessionId=session["id"][-12:])
+    assert (status["status"], status["pendingMessages"]) == ("thinking", 1)
+    await server.client.post(f"/api/sessions/{session['id']}/complete", {"force": True})
+    status = await mcp.call("get_session_status", sessionId=session["id"])
+    assert (status["exists"], status["status"], status["lifecycle"]) == (True, "idle", "completed")
+    assert await mcp.call("send_to_session", sessionId=session["id"], message="[[say three]]") == {"success": True}
+    await mcp.call("agor_sessions_wait", sessionIds=[session["id"]])
+    assert (await server.client.texts(session["id"]))[-1] == "three"
+
+
+async def test_what_cannot_be_sent(server: Running) -> None:
+    """5b, Q1: nobody there, a full queue, an empty message: success is false and the error says what to do."""
+    async with serving(server.root / "small", max_queue=1) as small:
+        mcp = person(small)
+        session = await opened(small)
+        await small.client.wait_task(await small.client.prompt(session["id"], "[[hang]]"), "running")
+        await mcp.call("send_to_session", sessionId=session["id"], message="one")
+        for arguments, hint in (
+            ({"sessionId": session["id"], "message": "two"}, "which is the limit"),
+            ({"sessionId": NOBODY, "message": "two"}, "agor_sessions_list"),
+            ({"sessionId": session["id"], "message": " "}, "Say what the agent should do"),
+        ):
+            result = await mcp.raw("send_to_session", arguments)
+            assert result["isError"] is True
+            assert result["structuredContent"].keys() == {"success", "error"}
+            assert result["structuredContent"]["success"] is False
+            assert hint in result["structuredContent"]["error"]
+
+
+async def test_status_words(server: Running, mcp: Mcp) -> None:
+    """5b, T1: not_started, idle, thinking, waiting_permission, error; and of nobody, that it does not exist."""
+    session = await opened(server, mode="default")
+
+    async def status() -> str:
+        return (await mcp.call("get_session_status", sessionId=session["id"]))["status"]
+
+    assert await status() == "idle"
+    task_id = await server.client.prompt(session["id"], "[[run echo hi]]")
+    approval = await server.client.approval(session["id"])
+    assert await status() == "waiting_permission"
+    await server.client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
+    await server.client.wait_task(task_id)
+    await mcp.call("agor_sessions_update", sessionId=session["id"], status="failed")
+    found = await mcp.call("get_session_status", sessionId=session["id"])
+    assert (found["status"], found["lifecycle"]) == ("error", "error")
+    for unknown in (NOBODY, "nonsense"):
+        found = await mcp.call("get_session_status", sessionId=unknown)
+        assert (found["exists"], found["status"], found["workingDir"]) == (False, "not_started", "")
+        assert "list_sessions" in found["error"]
+
+
+async def test_list_sessions(server: Running, mcp: Mcp) -> None:
+    """5b: id, name, workingDir, type and status of every session, newest first."""
+    first = await opened(server, title="one")
+    await server.client.wait_task(await server.client.prompt(first["id"], "[[hang]]"), "running")
+    repo = await server.client.repo(server.repo("other"))
+    second = await server.client.session(repo["id"], agent="terminal", title="shell")
+    assert await mcp.call("list_sessions") == {
+        "sessions": [
+            {"id": second["id"], "name": "shell", "workingDir": repo["path"], "type": "terminal", "status": "idle"},
+            {"id": first["id"], "name": "one", "workingDir": first["cwd"], "type": "demo", "status": "active"},
+        ]
+    }

@@ -1,0 +1,201 @@
+"""5a: the tools that read sessions, tasks and messages, and that wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mcp_kit import Json, Mcp, agent_of, opened
+
+from bough.testing.server import Running
+
+NOBODY = "00000000-0000-7000-8000-000000000000"
+HANG = "[[hang]]"
+
+
+async def hanging(server: Running, session: Json) -> str:
+    task_id = await server.client.prompt(session["id"], HANG)
+    await server.client.wait_task(task_id, "running")
+    return task_id
+
+
+async def test_get_by_any_form_of_an_id(server: Running, mcp: Mcp) -> None:
+    """R5: the whole id, a unique beginning or a unique end; one that fits several is an error that lists them."""
+    session = await opened(server)
+    whole = await mcp.call("agor_sessions_get", sessionId=session["id"])
+    for form in (session["id"][:13], session["id"][-8:], session["id"].upper()):
+        assert await mcp.call("agor_sessions_get", sessionId=form) == whole
+    # Born in one minute, they begin alike.
+    other = await opened(server)
+    text = await mcp.refused("agor_sessions_get", "ambiguous_id", sessionId=session["id"][:8])
+    assert session["id"] in text
+    assert other["id"] in text
+
+
+async def test_list(server: Running, mcp: Mcp) -> None:
+    """5a: lists have data, total, limit and offset; by worktree, by status, page by page, newest first."""
+    first = await opened(server, title="one")
+    made = await server.client.post("/api/worktrees", {"repoId": first["repoId"], "branch": "side"})
+    second = await mcp.call("agor_sessions_create", worktreeId=made["id"], agenticTool="demo", title="two")
+    found = await mcp.call("agor_sessions_list")
+    assert (found["total"], found["limit"], found["offset"]) == (2, 50, 0)
+    assert [one["title"] for one in found["data"]] == ["two", "one"]
+    assert found["data"][0] == {name: value for name, value in second.items() if name != "taskId"}
+    found = await mcp.call("agor_sessions_list", limit=1, offset=1)
+    assert ([one["title"] for one in found["data"]], found["total"]) == (["one"], 2)
+    found = await mcp.call("agor_sessions_list", worktreeId=made["id"][-12:])
+    assert [one["title"] for one in found["data"]] == ["two"]
+    await mcp.call("agor_sessions_update", sessionId=first["id"], status="failed")
+    for status, titles in (("failed", ["one"]), ("idle", ["two"]), ("running", []), ("completed", [])):
+        found = await mcp.call("agor_sessions_list", status=status)
+        assert [one["title"] for one in found["data"]] == titles
+        assert found["total"] == len(titles)
+
+
+async def test_a_session_lists_what_it_reaches(server: Running) -> None:
+    """5d: a session sees its own tree and those that it opened; what lies beyond is not what is not there."""
+    session = await opened(server)
+    other = await opened(server, title="other")
+    agent = await agent_of(server, session)
+    child = await agent.call("agor_sessions_spawn", prompt="[[say hi]]")
+    mine = await agent.call("agor_sessions_create", worktreeId=session["repoId"], agenticTool="demo")
+    found = await agent.call("agor_sessions_list")
+    assert {one["session_id"] for one in found["data"]} == {session["id"], child["sessionId"], mine["session_id"]}
+    listed = await agent.call("list_sessions")
+    assert {one["id"] for one in listed["sessions"]} == {one["session_id"] for one in found["data"]}
+    await agent.refused("agor_sessions_get", "session_out_of_reach", sessionId=other["id"])
+    await agent.refused("agor_tasks_list", "session_out_of_reach", sessionId=other["id"])
+    await agent.refused("agor_tasks_get", "session_out_of_reach", taskId=other["taskId"])
+    await agent.refused("agor_messages_list", "session_out_of_reach", taskId=other["taskId"])
+    await agent.refused("agor_sessions_wait", "session_out_of_reach", sessionIds=[other["id"]])
+    assert "agor_sessions_list" in await agent.refused("agor_sessions_get", "session_not_found", sessionId=NOBODY)
+
+
+async def test_current(server: Running) -> None:
+    """5a, 5d: a session reads itself without an argument, with its worktree and repository."""
+    plain = await opened(server)
+    agent = await agent_of(server, plain)
+    found = await agent.call("agor_sessions_get_current")
+    assert (found["session_id"], found["worktree"]) == (plain["id"], None)
+    assert (found["repo"]["repo_id"], found["repo"]["path"]) == (plain["repoId"], plain["cwd"])
+    made = await server.client.post("/api/worktrees", {"repoId": plain["repoId"], "branch": "side"})
+    session = await server.client.post("/api/sessions", {"worktreeId": made["id"], "agent": "demo"})
+    await server.client.ask(session["id"], "[[say hi]]")
+    agent = await agent_of(server, session)
+    found = await agent.call("agor_sessions_get_current")
+    assert (found["worktree"]["worktree_id"], found["worktree"]["branch"]) == (made["id"], "side")
+    assert await agent.call("get_current_session_id") == {"sessionId": session["id"]}
+
+
+async def test_tasks(server: Running, mcp: Mcp) -> None:
+    """5a, R3: tasks of a session in order, by status, and one with the last thing that was said in it."""
+    session = await opened(server)
+    hangs = await hanging(server, session)
+    waits = await server.client.prompt(session["id"], "[[say later]]")
+    found = await mcp.call("agor_tasks_list", sessionId=session["id"])
+    assert [one["task_id"] for one in found["data"]] == [session["taskId"], hangs, waits]
+    assert [one["status"] for one in found["data"]] == ["completed", "running", "queued"]
+    assert found["data"][0] == await mcp.call("agor_tasks_get", taskId=session["taskId"][-12:])
+    assert (found["data"][0]["result"], found["data"][0]["prompt"]) == ("ready", "[[say ready]]")
+    assert found["data"][0]["ended_at"] is not None
+    found = await mcp.call("agor_tasks_list", sessionId=session["id"], status="queued", limit=1)
+    assert ([one["task_id"] for one in found["data"]], found["total"], found["limit"]) == ([waits], 1, 1)
+    text = await mcp.refused("agor_tasks_list", "bad_arguments", sessionId=session["id"], status="done")
+    assert "waiting_permission" in text
+    assert "agor_tasks_list" in await mcp.refused("agor_tasks_get", "task_not_found", taskId=NOBODY)
+
+
+async def test_long_texts_of_tasks(server: Running, mcp: Mcp) -> None:
+    """5a: a list of tasks stays readable however much was said; a task by itself is whole."""
+    session = await opened(server)
+    said = "word " * 1000
+    task = await server.client.ask(session["id"], f"[[say {said}]]")
+    listed = (await mcp.call("agor_tasks_list", sessionId=session["id"]))["data"][-1]
+    assert len(listed["result"]) < 2_100
+    assert listed["result"].endswith("…")
+    whole = await mcp.call("agor_tasks_get", taskId=task["id"])
+    assert whole["result"].strip() == said.strip()
+
+
+async def test_messages(server: Running, mcp: Mcp) -> None:
+    """5a, R4: the newest messages of a session in order, those of a task, those before them."""
+    session = await opened(server)
+    second = await server.client.ask(session["id"], "[[think deep]][[run echo Marker-1]][[say done]]")
+    found = await mcp.call("agor_messages_list", sessionId=session["id"])
+    assert [one["type"] for one in found["data"]] == ["text", "text", "text", "thought", "tool", "text"]
+    assert [one["role"] for one in found["data"]] == ["user", "agent", "user", "agent", "system", "agent"]
+    assert (found["total"], found["limit"], found["offset"]) == (6, 50, 0)
+    newest = await mcp.call("agor_messages_list", sessionId=session["id"], limit=2)
+    assert (newest["data"], newest["total"]) == (found["data"][-2:], 6)
+    before = await mcp.call("agor_messages_list", sessionId=session["id"], limit=3, offset=2)
+    assert before["data"] == found["data"][1:4]
+    assert (await mcp.call("agor_messages_list", sessionId=session["id"], offset=9))["data"] == []
+    own = await mcp.call("agor_messages_list", taskId=second["id"][-12:])
+    assert (own["data"], own["total"]) == (found["data"][2:], 4)
+    for wrong in ({}, {"sessionId": session["id"], "taskId": second["id"]}):
+        assert "either sessionId or taskId" in await mcp.refused("agor_messages_list", "bad_arguments", **wrong)
+
+
+async def test_search(server: Running, mcp: Mcp) -> None:
+    """5a: messages are searched in what was said and in what tools gave, in any case, within a session or a task."""
+    session = await opened(server)
+    second = await server.client.ask(session["id"], "[[run echo Mar$(echo ker)-1]][[say READY]]")
+    found = await mcp.call("agor_messages_list", sessionId=session["id"], search="ready]]")
+    assert [one["role"] for one in found["data"]] == ["user", "user"]
+    found = await mcp.call("agor_messages_list", taskId=second["id"], search="marker-1")
+    assert ([one["type"] for one in found["data"]], found["total"]) == (["tool"], 1)
+    found = await mcp.call("agor_messages_list", sessionId=session["id"], search="ready", limit=1)
+    assert ([one["text"] for one in found["data"]], found["total"]) == (["READY"], 4)
+    assert (await mcp.call("agor_messages_list", sessionId=session["id"], search="nowhere"))["total"] == 0
+
+
+async def test_wait(server: Running, mcp: Mcp) -> None:
+    """5a, B5: any answers with the first that is at rest, all with the last, and the time is bounded."""
+    one, two = await opened(server), await opened(server)
+    hangs = await hanging(server, one)
+    done = two["taskId"]
+    found = await mcp.call("agor_sessions_wait", taskIds=[hangs, done[-12:]], mode="any")
+    assert found == {
+        "done": [{"id": done, "sessionId": two["id"], "status": "completed"}],
+        "pending": [hangs],
+        "paused": [],
+    }
+    found = await mcp.call("agor_sessions_wait", taskIds=[hangs, done], mode="all", timeoutSeconds=0.05)
+    assert [entry["id"] for entry in found["done"]] == [done]
+    assert found["pending"] == [hangs]
+    waiting = asyncio.create_task(mcp.call("agor_sessions_wait", sessionIds=[one["id"], two["id"]]))
+    await mcp.call("agor_sessions_stop", sessionId=one["id"])
+    found = await waiting
+    assert found["pending"] == []
+    assert {entry["id"]: entry["status"] for entry in found["done"]} == {one["id"]: "idle", two["id"]: "idle"}
+
+
+async def test_what_a_wait_says(server: Running, mcp: Mcp) -> None:
+    """T1, T6: what failed is called failed, what waits for a person is paused."""
+    session = await opened(server)
+    fails = await server.client.prompt(session["id"], "[[fail no luck]]")
+    found = await mcp.call("agor_sessions_wait", taskIds=[fails])
+    assert [entry["status"] for entry in found["done"]] == ["failed"]
+    hangs = await hanging(server, session)
+    waits = await server.client.prompt(session["id"], "[[say later]]")
+    await mcp.call("agor_sessions_stop", sessionId=session["id"])
+    found = await mcp.call("agor_sessions_wait", taskIds=[hangs, waits])
+    assert ([entry["id"] for entry in found["done"]], found["paused"]) == ([hangs], [waits])
+    await server.client.call("DELETE", f"/api/tasks/{waits}")
+    await mcp.call("agor_sessions_update", sessionId=session["id"], status="failed")
+    found = await mcp.call("agor_sessions_wait", sessionIds=[session["id"]])
+    assert [entry["status"] for entry in found["done"]] == ["failed"]
+
+
+async def test_waits_that_make_no_sense(server: Running, mcp: Mcp) -> None:
+    """5a, T5: nothing to wait for, too long, something that is not there, or oneself: each is said."""
+    assert "taskIds or sessionIds" in await mcp.refused("agor_sessions_wait", "bad_arguments")
+    text = await mcp.refused("agor_sessions_wait", "bad_arguments", taskIds=[NOBODY], timeoutSeconds=60)
+    assert "timeoutSeconds must be at most 45." in text
+    await mcp.refused("agor_sessions_wait", "task_not_found", taskIds=[NOBODY])
+    await mcp.refused("agor_sessions_wait", "session_not_found", sessionIds=[NOBODY])
+    session = await opened(server)
+    agent = await agent_of(server, session)
+    await agent.refused("agor_sessions_wait", "waits_for_itself", sessionIds=[session["id"]])
+    running = await hanging(server, session)
+    await agent.refused("agor_sessions_wait", "waits_for_itself", taskIds=[running])
+    assert (await agent.call("agor_sessions_wait", taskIds=[session["taskId"]]))["done"]

@@ -1,0 +1,307 @@
+"""5a: the tools that open, prompt, change and stop sessions, called by a person; what they make is what REST shows."""
+
+from __future__ import annotations
+
+from mcp_kit import Json, Mcp, agent_of, opened, person
+
+from bough.testing.server import Running, serving
+
+NAMED = {
+    "session_id",
+    "worktree_id",
+    "agentic_tool",
+    "status",
+    "title",
+    "description",
+    "permission_config",
+    "genealogy",
+    "git_state",
+    "message_count",
+}
+
+
+async def get(server: Running, session_id: str) -> Json:
+    return await server.client.get(f"/api/sessions/{session_id}")
+
+
+async def worktree(server: Running, branch: str = "side") -> Json:
+    repo = await server.client.repo(server.repo())
+    return await server.client.post("/api/worktrees", {"repoId": repo["id"], "branch": branch})
+
+
+async def test_continue(server: Running, mcp: Mcp) -> None:
+    """5a: mode continue is one more task of the same session, answered with success and taskId; a unique prefix will
+    do."""
+    session = await opened(server)
+    done = await mcp.call("agor_sessions_prompt", sessionId=session["id"][-12:], prompt="[[say on]]", mode="continue")
+    assert done.keys() == {"success", "taskId"}
+    assert done["success"] is True
+    task = await server.client.wait_task(done["taskId"])
+    assert (task["sessionId"], task["source"]) == (session["id"], "user")
+    assert (await server.client.texts(session["id"]))[-1] == "on"
+    assert (await server.client.get("/api/sessions"))["total"] == 1
+
+
+async def test_fork(server: Running, mcp: Mcp) -> None:
+    """5a, B1: mode fork is a sibling in the same place with the same agent and mode, which remembers, and begins at a
+    task if one is named."""
+    session = await opened(server)
+    await server.client.ask(session["id"], "[[say later]]")
+    made = await mcp.call(
+        "agor_sessions_prompt",
+        sessionId=session["id"],
+        prompt="[[recall]]",
+        mode="fork",
+        title="Another way",
+        taskId=session["taskId"],
+    )
+    assert made.keys() == {"sessionId", "taskId"}
+    await server.client.wait_task(made["taskId"])
+    fork = await get(server, made["sessionId"])
+    assert (fork["kind"], fork["forkedFromSessionId"]) == ("fork", session["id"])
+    assert (fork["title"], fork["agent"], fork["permissionMode"]) == ("Another way", "demo", "bypassPermissions")
+    assert (fork["cwd"], fork["branchTaskId"]) == (session["cwd"], session["taskId"])
+    said = (await server.client.texts(fork["id"]))[-1]
+    assert "[[say ready]]" in said
+    assert "later" not in said
+
+
+async def test_subsession(server: Running, mcp: Mcp) -> None:
+    """5a, B3, Q3: mode subsession is a child with its own rights and a report to its parent, unless none is wanted."""
+    session = await opened(server)
+    wanted = {"sessionId": session["id"], "prompt": "[[say done]]", "mode": "subsession", "taskId": session["taskId"]}
+    quiet = await mcp.call("agor_sessions_prompt", **wanted, callback=False, permissionMode="plan")
+    await server.client.wait_task(quiet["taskId"])
+    child = await get(server, quiet["sessionId"])
+    assert (child["kind"], child["parentSessionId"], child["permissionMode"]) == ("subsession", session["id"], "plan")
+    made = await mcp.call("agor_sessions_prompt", **wanted)
+    await server.client.wait_task(made["taskId"])
+    reports = (await server.client.get(f"/api/sessions/{session['id']}/callbacks"))["callbacks"]
+    assert [one["childSessionId"] for one in reports] == [made["sessionId"]]
+
+
+async def test_btw(server: Running, mcp: Mcp) -> None:
+    """5a, B4: mode btw asks beside a turn that runs, reads only, and its answer stands in the parent's transcript."""
+    session = await opened(server)
+    await server.client.wait_task(await server.client.prompt(session["id"], "[[hang]]"), "running")
+    made = await mcp.call("agor_sessions_prompt", sessionId=session["id"], prompt="[[say aside]]", mode="btw")
+    assert made.keys() == {"sessionId", "taskId"}
+    await server.client.wait_task(made["taskId"])
+    aside = await get(server, made["sessionId"])
+    assert (aside["kind"], aside["permissionMode"], aside["archived"]) == ("btw", "plan", True)
+    found = await mcp.call("agor_messages_list", sessionId=session["id"], search="aside")
+    assert "btw" in [one["type"] for one in found["data"]]
+
+
+async def test_a_prompt_resumes(server: Running, mcp: Mcp) -> None:
+    """T2: prompting a session that was completed, or marked as failed by hand, resumes it."""
+    session = await opened(server)
+    await server.client.post(f"/api/sessions/{session['id']}/complete")
+    done = await mcp.call("agor_sessions_prompt", sessionId=session["id"], prompt="[[say back]]", mode="continue")
+    await server.client.wait_task(done["taskId"])
+    assert (await get(server, session["id"]))["status"] == "active"
+    await mcp.call("agor_sessions_update", sessionId=session["id"], status="failed")
+    assert (await get(server, session["id"]))["status"] == "error"
+    again = await mcp.call("agor_sessions_prompt", sessionId=session["id"], prompt="[[say back]]", mode="continue")
+    await server.client.wait_task(again["taskId"])
+
+
+async def test_create(server: Running, mcp: Mcp) -> None:
+    """5a: a root session in a worktree, idle and empty, with every field that the contract names."""
+    made = await worktree(server)
+    found = await mcp.call("agor_sessions_create", worktreeId=made["id"][-12:], agenticTool="demo")
+    assert found.keys() >= NAMED
+    assert "taskId" not in found
+    assert (found["worktree_id"], found["cwd"], found["agentic_tool"]) == (made["id"], made["path"], "demo")
+    assert (found["status"], found["title"], found["description"]) == ("idle", "", "")
+    assert found["permission_config"] == {"mode": "acceptEdits", "allowedTools": []}
+    assert found["genealogy"] == {"parent_session_id": None, "forked_from_session_id": None, "children": []}
+    assert found["git_state"]["branch"] == "side"
+    assert (found["message_count"], found["contextFiles"], found["mcp_server_ids"]) == (0, [], [])
+    assert await mcp.call("agor_sessions_get", sessionId=found["session_id"]) == found
+
+
+async def test_create_with_everything(server: Running, mcp: Mcp) -> None:
+    """5a: what is said of a new session is kept, and a first prompt starts at once (Q2)."""
+    made = await worktree(server)
+    tools = await server.client.post(
+        "/api/mcp-servers", {"name": "files", "transport": "stdio", "command": "/bin/true"}
+    )
+    found = await mcp.call(
+        "agor_sessions_create",
+        worktreeId=made["id"],
+        agenticTool="demo",
+        title="Auth tests",
+        description="All of them",
+        permissionMode="default",
+        contextFiles=["README.md"],
+        mcpServerIds=[tools["id"][-12:]],
+        initialPrompt="[[say begun]]",
+        enableCallback=None,
+    )
+    assert (await server.client.wait_task(found["taskId"]))["source"] == "initial"
+    assert (found["title"], found["description"]) == ("Auth tests", "All of them")
+    assert found["permission_config"]["mode"] == "default"
+    assert found["contextFiles"] == [f"{made['path']}/README.md"]
+    assert found["mcp_server_ids"] == [tools["id"]]
+
+
+async def test_create_in_a_repository(server: Running, mcp: Mcp) -> None:
+    """5a, R2: a repository's own folder is a place to work too, by its repo_id; and what is neither is said."""
+    repo = await server.client.repo(server.repo())
+    found = await mcp.call("agor_sessions_create", worktreeId=repo["id"], agenticTool="demo")
+    assert (found["worktree_id"], found["repo_id"], found["cwd"]) == (None, repo["id"], repo["path"])
+    text = await mcp.refused("agor_sessions_create", "worktree_not_found", worktreeId="0" * 12, agenticTool="demo")
+    assert "agor_worktrees_list" in text
+    assert "agor_worktrees_create" in text
+
+
+async def test_the_mode_of_who_names_none(server: Running, mcp: Mcp) -> None:
+    """P1: a new session's mode is its agent's default: auto for codex, else acceptEdits."""
+    repo = await server.client.repo(server.repo())
+    for agent, mode in (("codex", "auto"), ("gemini", "acceptEdits"), ("demo", "acceptEdits")):
+        result = await mcp.raw("agor_sessions_create", {"worktreeId": repo["id"], "agenticTool": agent})
+        if result["isError"]:
+            # It is not installed here; then that is what is said.
+            assert agent != "demo"
+            assert agent in result["content"][0]["text"]
+        else:
+            assert result["structuredContent"]["permission_config"]["mode"] == mode
+
+
+async def test_one_root_too_many(server: Running) -> None:
+    """T5: the create tools are refused beyond the limit of sessions, with what to do; branches never are."""
+    async with serving(server.root / "small", max_sessions=1) as small:
+        mcp = person(small)
+        session = await opened(small)
+        text = await mcp.refused(
+            "agor_sessions_create", "too_many_sessions", worktreeId=session["repoId"], agenticTool="demo"
+        )
+        assert "limit is 1" in text
+        await mcp.refused("create_session", "too_many_sessions", name="two", workingDir=session["cwd"])
+        await mcp.call("agor_sessions_prompt", sessionId=session["id"], prompt="[[say hi]]", mode="fork")
+
+
+async def test_update(server: Running, mcp: Mcp) -> None:
+    """5a: title, description and mode change at once, and only they; the same twice is the same."""
+    session = await opened(server)
+    wanted = {"sessionId": session["id"], "title": "JWT", "description": "Refresh tokens.", "permissionMode": "plan"}
+    found = await mcp.call("agor_sessions_update", **wanted)
+    assert (found["title"], found["description"], found["permission_config"]["mode"]) == (
+        "JWT",
+        "Refresh tokens.",
+        "plan",
+    )
+    again = await mcp.call("agor_sessions_update", **wanted)
+    assert again | {"last_updated": ""} == found | {"last_updated": ""}
+    found = await mcp.call("agor_sessions_update", sessionId=session["id"], title="Only this")
+    assert (found["title"], found["description"]) == ("Only this", "Refresh tokens.")
+
+
+async def test_status_by_hand(server: Running, mcp: Mcp) -> None:
+    """5a, T1: a session at rest is completed or failed at once, idle makes it live again, running cannot be set."""
+    session = await opened(server)
+    for status, stored in (("completed", "completed"), ("idle", "active"), ("failed", "error"), ("idle", "active")):
+        found = await mcp.call("agor_sessions_update", sessionId=session["id"], status=status)
+        assert found["status"] == status
+        assert (await get(server, session["id"]))["status"] == stored
+    text = await mcp.refused("agor_sessions_update", "bad_arguments", sessionId=session["id"], status="running")
+    assert "status cannot be 'running': it is one of completed, failed, idle." in text
+
+
+async def test_ending_what_is_at_work(server: Running, mcp: Mcp) -> None:
+    """5a, T6: a session that is at work is ended when its turn is, and says so until then."""
+    session = await opened(server)
+    running = await server.client.prompt(session["id"], "[[hang]]")
+    await server.client.wait_task(running, "running")
+    found = await mcp.call("agor_sessions_update", sessionId=session["id"], status="completed")
+    assert (found["status"], found["ending"]) == ("running", "completed")
+    await mcp.call("agor_sessions_stop", sessionId=session["id"])
+    found = await mcp.call("agor_sessions_get", sessionId=session["id"])
+    assert (found["status"], "ending" in found) == ("completed", False)
+
+
+async def test_an_update_is_whole_or_not_at_all(server: Running, mcp: Mcp) -> None:
+    """5a: what cannot be done of an update leaves the rest undone too."""
+    session = await opened(server)
+    await mcp.call("agor_sessions_update", sessionId=session["id"], status="completed")
+    text = await mcp.refused(
+        "agor_sessions_update", "session_ended", sessionId=session["id"], title="New", status="failed"
+    )
+    assert "idle" in text
+    await mcp.refused("agor_sessions_update", "title_too_long", sessionId=session["id"], title="x" * 501, status="idle")
+    found = await mcp.call("agor_sessions_get", sessionId=session["id"])
+    assert (found["title"], found["status"]) == ("first", "completed")
+
+
+async def test_stop(server: Running, mcp: Mcp) -> None:
+    """5a, T6: stopping gives the task that was stopped; another than the expected one is not stopped; at rest there is
+    nothing to stop."""
+    session = await opened(server)
+    running = await server.client.prompt(session["id"], "[[hang]]")
+    await server.client.wait_task(running, "running")
+    text = await mcp.refused(
+        "agor_sessions_stop", "task_not_running", sessionId=session["id"], expectedTaskId=session["taskId"]
+    )
+    assert "Nothing was stopped" in text
+    found = await mcp.call("agor_sessions_stop", sessionId=session["id"], expectedTaskId=running[-12:])
+    assert (found["task_id"], found["session_id"], found["status"]) == (running, session["id"], "cancelled")
+    found = await mcp.call("agor_sessions_stop", sessionId=session["id"])
+    assert (found["session_id"], found["status"]) == (session["id"], "idle")
+    assert "task_id" not in found
+
+
+async def test_spawn_needs_a_session(mcp: Mcp) -> None:
+    """5d: who calls is known from the token alone; a person is told what to use instead of what is a session's."""
+    assert "agor_sessions_prompt" in await mcp.refused("agor_sessions_spawn", "not_a_session", prompt="hi")
+    assert "agor_sessions_get" in await mcp.refused("agor_sessions_get_current", "not_a_session")
+    assert "list_sessions" in await mcp.refused("get_current_session_id", "not_a_session")
+
+
+async def test_spawn(server: Running) -> None:
+    """5a, B3, Q3: a child of the caller that inherits agent and mode, works where it is told, and reports as it is
+    told."""
+    session = await opened(server)
+    agent = await agent_of(server, session)
+    side = await server.client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "side"})
+    made = await agent.call(
+        "agor_sessions_spawn",
+        prompt="[[say the work is done]]",
+        title="Research",
+        modelConfig={"model": "small", "effort": "low"},
+        taskId=session["taskId"],
+        includeLastMessage=False,
+        includeOriginalPrompt=True,
+        extraInstructions="Check the line numbers.",
+        worktreeId=side["id"],
+    )
+    assert made.keys() == {"sessionId", "taskId"}
+    await server.client.wait_task(made["taskId"])
+    child = await get(server, made["sessionId"])
+    assert (child["parentSessionId"], child["agent"], child["permissionMode"]) == (
+        session["id"],
+        "demo",
+        "bypassPermissions",
+    )
+    assert (child["title"], child["model"], child["effort"]) == ("Research", "small", "low")
+    assert (child["cwd"], child["createdBy"]) == (side["path"], {"kind": "session", "id": session["id"]})
+    (report,) = (await server.client.get(f"/api/sessions/{session['id']}/callbacks"))["callbacks"]
+    assert "It was asked:\n> [[say the work is done]]" in report["text"]
+    assert "Its last message" not in report["text"]
+    assert report["text"].endswith("Check the line numbers.")
+    silent = await agent.call("agor_sessions_spawn", prompt="[[say hush]]", enableCallback=False)
+    await server.client.wait_task(silent["taskId"])
+    assert (await server.client.get(f"/api/sessions/{session['id']}/callbacks"))["total"] == 1
+    found = await agent.call("agor_sessions_get", sessionId=session["id"])
+    assert found["genealogy"]["children"] == [made["sessionId"], silent["sessionId"]]
+
+
+async def test_a_key_makes_a_call_once(server: Running, mcp: Mcp) -> None:
+    """5c: the same call with the same key gives the same answer and acts once; another call with it is refused."""
+    session = await opened(server)
+    wanted = {"sessionId": session["id"], "prompt": "[[say once]]", "mode": "continue", "idempotencyKey": "k1"}
+    first = await mcp.call("agor_sessions_prompt", **wanted)
+    assert await mcp.call("agor_sessions_prompt", **wanted) == first
+    await server.client.wait_task(first["taskId"])
+    assert (await server.client.texts(session["id"])).count("once") == 1
+    await mcp.refused("agor_sessions_prompt", "idempotency_key_reused", **(wanted | {"prompt": "other"}))

@@ -1,0 +1,150 @@
+"""5a, 5b: what is wrong with a call is said in words that let a model put it right at the next try."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp_kit import Mcp, opened
+
+from bough.model.session import MODES
+from bough.testing.server import Running
+
+NOBODY = "00000000-0000-7000-8000-000000000000"
+PROMPT = {"sessionId": NOBODY, "prompt": "hi", "mode": "continue"}
+
+# Tool, arguments, what is said first.
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("agor_sessions_prompt", {}, "sessionId is missing."),
+    ("agor_sessions_prompt", {"sessionId": NOBODY, "prompt": None, "mode": "fork"}, "prompt is missing."),
+    ("agor_sessions_prompt", PROMPT | {"session_id": "x"}, "no argument session_id; did you mean sessionId?"),
+    ("agor_sessions_prompt", PROMPT | {"agent": "codex"}, "There is no argument agent"),
+    ("agor_sessions_prompt", PROMPT | {"sessionId": 5}, "sessionId must be a text, not a whole number."),
+    ("agor_sessions_prompt", PROMPT | {"title": ["x"]}, "title must be a text, not a list."),
+    (
+        "agor_sessions_prompt",
+        PROMPT | {"mode": "append"},
+        "mode cannot be 'append': it is one of btw, continue, fork, subsession.",
+    ),
+    (
+        "agor_sessions_create",
+        {"worktreeId": NOBODY, "agenticTool": "demo", "permissionMode": "yolo"},
+        f"permissionMode cannot be 'yolo': it is one of {', '.join(sorted(MODES))}.",
+    ),
+    (
+        "agor_sessions_create",
+        {"worktreeId": NOBODY, "agenticTool": "demo", "contextFiles": ["a", 1]},
+        "contextFiles[1] must be a text, not a whole number.",
+    ),
+    ("agor_sessions_spawn", {"prompt": "x", "modelConfig": "small"}, "modelConfig must be an object, not a text."),
+    (
+        "agor_sessions_spawn",
+        {"prompt": "x", "modelConfig": {"modle": "small"}},
+        "There is no argument modle in modelConfig; did you mean model?",
+    ),
+    ("agor_sessions_spawn", {"prompt": "x", "enableCallback": "yes"}, "enableCallback must be true or false"),
+    ("agor_sessions_list", {"limit": 0}, "limit must be at least 1."),
+    ("agor_sessions_list", {"limit": 1000}, "limit must be at most 200."),
+    ("agor_sessions_list", {"status": "active"}, "status cannot be 'active': it is one of cancelled, completed,"),
+    ("agor_sessions_wait", {"timeoutSeconds": "10"}, "timeoutSeconds must be a number, not a text."),
+    ("create_session", {"name": "x", "workingDir": "/x", "worktree": {}}, "branch is missing in worktree."),
+    ("list_sessions", {"limit": 5}, "There is no argument limit. list_sessions takes no arguments."),
+]
+
+
+async def test_arguments(mcp: Mcp) -> None:
+    """5a, 5b: a wrong type, an unknown or missing argument, a value that is none of the known ones; and all that the
+    tool takes."""
+    for tool, arguments, said in WRONG:
+        text = await mcp.refused(tool, "bad_arguments", **arguments)
+        assert said in text, text
+        for name in (await mcp.tools())[tool]["inputSchema"]["properties"]:
+            assert name in text
+
+
+@pytest.mark.parametrize("mode", ["continue", "btw"])
+async def test_arguments_of_another_mode(mcp: Mcp, mode: str) -> None:
+    """5a: what only a new session can have is refused with the mode that takes it."""
+    wanted = PROMPT | {"mode": mode}
+    text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, taskId=NOBODY)
+    assert "mode fork" in text
+    if mode == "continue":
+        for more in ({"title": "x"}, {"agenticTool": "demo"}, {"permissionMode": "plan"}):
+            text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, **more)
+            assert "agor_sessions_update" in text
+        text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, callback=True)
+        assert "agor_sessions_wait" in text
+
+
+async def test_what_is_left_out_may_be_null(server: Running, mcp: Mcp) -> None:
+    """5a: a client that sends null for all that it leaves out is understood."""
+    session = await opened(server)
+    nothing = dict.fromkeys(("agenticTool", "permissionMode", "title", "taskId", "callback", "idempotencyKey"))
+    wanted = {"sessionId": session["id"], "prompt": "[[say on]]", "mode": "continue"}
+    done = await mcp.call("agor_sessions_prompt", **wanted, **nothing)
+    assert (await server.client.wait_task(done["taskId"]))["status"] == "completed"
+
+
+async def test_what_is_not_there(server: Running, mcp: Mcp) -> None:
+    """5a, R5: an id of nothing, or that cannot be one, is said with where to look."""
+    session = await opened(server)
+    for tool, code, arguments, hint in (
+        ("agor_sessions_prompt", "session_not_found", PROMPT, "agor_sessions_list"),
+        ("agor_sessions_update", "session_not_found", {"sessionId": NOBODY, "title": "x"}, "agor_sessions_list"),
+        ("agor_sessions_stop", "session_not_found", {"sessionId": NOBODY}, "agor_sessions_list"),
+        ("agor_sessions_stop", "task_not_found", {"sessionId": session["id"], "expectedTaskId": NOBODY}, "tasks_list"),
+        ("agor_sessions_get", "bad_id", {"sessionId": "one"}, "at least 8 characters"),
+        ("agor_worktrees_get", "worktree_not_found", {"worktreeId": NOBODY}, "agor_worktrees_list"),
+        ("agor_worktrees_create", "repo_not_found", {"repoId": NOBODY, "branch": "b"}, "agor_repos_list"),
+        (
+            "agor_sessions_create",
+            "mcp_server_not_found",
+            {"worktreeId": session["repoId"], "agenticTool": "demo", "mcpServerIds": [NOBODY]},
+            "agor_mcp_servers_list",
+        ),
+        (
+            "agor_sessions_prompt",
+            "unknown_agent",
+            {"sessionId": session["id"], "prompt": "x", "mode": "fork", "agenticTool": "nobody"},
+            "codex",
+        ),
+        (
+            "agor_sessions_create",
+            "unknown_agent",
+            {"worktreeId": session["repoId"], "agenticTool": "claude"},
+            "claude-code",
+        ),
+    ):
+        text = await mcp.refused(tool, code, **arguments)
+        assert hint in text, text
+
+
+async def test_tasks_of_others(server: Running, mcp: Mcp) -> None:
+    """5a: a fork begins at a task of the session that is forked; one of another is said with where to look."""
+    one, two = await opened(server), await opened(server)
+    text = await mcp.refused(
+        "agor_sessions_prompt",
+        "task_of_other_session",
+        sessionId=one["id"],
+        prompt="x",
+        mode="fork",
+        taskId=two["taskId"],
+    )
+    assert two["id"] in text
+    assert "agor_tasks_list" in text
+
+
+async def test_nothing_to_do(server: Running, mcp: Mcp) -> None:
+    """5a: an update of nothing and an empty prompt are refused, and nobody is asked about them."""
+    session = await opened(server)
+    text = await mcp.refused("agor_sessions_update", "nothing_to_change", sessionId=session["id"])
+    assert "title, description, status, permissionMode" in text
+    for mode in ("continue", "fork", "subsession", "btw"):
+        await mcp.refused("agor_sessions_prompt", "empty_prompt", sessionId=session["id"], prompt=" ", mode=mode)
+    assert (await server.client.get(f"/api/sessions/{session['id']}/tasks"))["total"] == 1
+
+
+async def test_a_tool_that_is_not_there(mcp: Mcp) -> None:
+    """5a: a name that is nearly right is answered with the right one."""
+    answer = (await mcp.post("tools/call", {"name": "agor_session_spawn", "arguments": {}})).json()
+    assert "agor_sessions_spawn" in str(answer)

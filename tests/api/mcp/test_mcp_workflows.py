@@ -1,0 +1,211 @@
+"""5a: agents run the orchestra by themselves, in a mode in which a person has allowed it: the workflow examples of seed
+000, and a session that ends itself. The agents are real processes that call the tools over HTTP."""
+
+from __future__ import annotations
+
+import json
+
+from mcp_kit import Json, by_agent, directive, opened
+
+from bough.testing.client import Client
+from bough.testing.server import Running, serving
+
+
+async def get(client: Client, session_id: str) -> Json:
+    return await client.get(f"/api/sessions/{session_id}")
+
+
+async def rest(client: Client, *session_ids: str) -> None:
+    await client.post("/api/wait", {"sessionIds": list(session_ids)})
+
+
+async def test_continuing_ones_own_work(server: Running) -> None:
+    """5a, example 1: an agent that knows its own id queues more work for itself, and forks itself for another way."""
+    client = server.client
+    session = await opened(server)
+    me = (await by_agent(client, session, "agor_sessions_get_current"))["session_id"]
+    assert me == session["id"]
+    more = await client.ask(
+        session["id"],
+        directive("agor_sessions_prompt", sessionId=me, prompt="[[say tests added]]", mode="continue")
+        + directive("agor_sessions_prompt", sessionId=me, prompt="[[say with Passport.js]]", mode="fork"),
+    )
+    assert more["status"] == "completed"
+    await rest(client, me)
+    tasks = (await client.get(f"/api/sessions/{me}/tasks"))["tasks"]
+    assert [(one["source"], one["sourceSessionId"]) for one in tasks[-1:]] == [("session", me)]
+    assert (await client.texts(me))[-1] == "tests added"
+    (fork,) = [one for one in (await client.get("/api/sessions"))["sessions"] if one["id"] != me]
+    await rest(client, fork["id"])
+    assert (fork["kind"], fork["forkedFromSessionId"], fork["agent"]) == ("fork", me, "demo")
+    assert (fork["permissionMode"], fork["createdBy"]) == ("bypassPermissions", {"kind": "session", "id": me})
+    assert (await client.texts(fork["id"]))[-1] == "with Passport.js"
+
+
+async def test_work_in_another_worktree(server: Running) -> None:
+    """5a, example 2: an agent finds a worktree by its name, opens a session there, and prompts it."""
+    client = server.client
+    session = await opened(server)
+    made = await client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "feature-dashboard"})
+    worktrees = await by_agent(client, session, "agor_worktrees_list", repoId=session["repoId"])
+    (found,) = [one for one in worktrees["data"] if one["name"] == "feature-dashboard"]
+    assert found["worktree_id"] == made["id"]
+    new = await by_agent(
+        client,
+        session,
+        "agor_sessions_create",
+        worktreeId=found["worktree_id"],
+        agenticTool="demo",
+        title="Add metrics dashboard",
+        contextFiles=["README.md"],
+    )
+    assert (new["status"], new["message_count"]) == ("idle", 0)
+    done = await by_agent(
+        client,
+        session,
+        "agor_sessions_prompt",
+        sessionId=new["session_id"],
+        prompt="[[write chart.txt bars]]",
+        mode="continue",
+    )
+    assert done["success"] is True
+    task = await client.wait_task(done["taskId"])
+    assert (task["status"], task["sourceSessionId"]) == ("completed", session["id"])
+    assert (server.root / "repo" / ".worktrees" / "feature-dashboard" / "chart.txt").read_text() == "bars"
+    assert (await get(client, new["session_id"]))["createdBy"] == {"kind": "session", "id": session["id"]}
+
+
+async def test_delegating(server: Running) -> None:
+    """5a, Q3, example 3: an agent delegates to a child, goes on, and is told by it when it is done."""
+    client = server.client
+    session = await opened(server)
+    made = await by_agent(
+        client,
+        session,
+        "agor_sessions_prompt",
+        sessionId=session["id"],
+        prompt="[[say README documented]]",
+        mode="subsession",
+        agenticTool="demo",
+        title="Update API documentation",
+    )
+    assert made.keys() == {"sessionId", "taskId"}
+    await client.wait_task(made["taskId"])
+    child = await get(client, made["sessionId"])
+    assert (child["kind"], child["parentSessionId"]) == ("subsession", session["id"])
+    await rest(client, session["id"])
+    report = (await client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"][-1]
+    assert (report["source"], report["sourceSessionId"]) == ("callback", child["id"])
+    assert "README documented" in report["prompt"]
+    waited = await by_agent(client, session, "agor_sessions_wait", taskIds=[made["taskId"]], timeoutSeconds=5)
+    assert [one["status"] for one in waited["done"]] == ["completed"]
+    assert (await by_agent(client, session, "agor_tasks_get", taskId=made["taskId"]))["result"] == "README documented"
+
+
+async def test_waiting_lends_the_place(server: Running) -> None:
+    """T5: with one place for all agents, a turn that only waits for another session lends it that place."""
+    async with serving(server.root / "small", max_agents=1) as small:
+        client = small.client
+        session, other = await opened(small), await opened(small)
+        fork = await client.post(f"/api/sessions/{session['id']}/fork")
+        await client.wait_task(await client.prompt(other["id"], "[[hang]]"), "running")
+        # Both wait for the place, in this order.
+        wait = directive("agor_sessions_wait", sessionIds=[fork["sessionId"]], timeoutSeconds=15)
+        asked = await client.prompt(session["id"], wait)
+        await client.prompt(fork["sessionId"], "[[say done]]")
+        await client.post(f"/api/sessions/{other['id']}/stop")
+        await client.wait_task(asked)
+        waited = json.loads((await client.texts(session["id"]))[-1])
+        assert ([one["id"] for one in waited["done"]], waited["pending"]) == ([fork["sessionId"]], [])
+        assert (await client.texts(fork["sessionId"]))[-1] == "done"
+
+
+async def test_looking_back(server: Running) -> None:
+    """5a, example 4: an agent reads what it did, names and describes its session, and completes it; that takes effect
+    when its turn ends, not before."""
+    client = server.client
+    session = await opened(server)
+    tasks = await by_agent(client, session, "agor_tasks_list", sessionId=session["id"])
+    assert tasks["data"][0]["result"] == "ready"
+    task = await client.ask(
+        session["id"],
+        directive(
+            "agor_sessions_update",
+            sessionId=session["id"],
+            title="JWT authentication",
+            description="All tests pass.",
+            status="completed",
+        )
+        + directive("agor_sessions_get_current"),
+    )
+    assert task["status"] == "completed"
+    ended = await get(client, session["id"])
+    assert (ended["title"], ended["description"], ended["status"]) == (
+        "JWT authentication",
+        "All tests pass.",
+        "completed",
+    )
+    said = "".join(await client.texts(session["id"]))
+    # Told twice while the turn went on: it will end as that, and has not yet.
+    assert said.count('"ending":"completed"') == 2
+
+
+async def test_ending_oneself_with_work_left(server: Running) -> None:
+    """5a, T6: a session that fails or completes itself does what waits in its queue first; nothing of it is lost."""
+    client = server.client
+    session = await opened(server)
+    for status, stored in (("failed", "error"), ("completed", "completed")):
+        prompt = directive("agor_sessions_prompt", sessionId=session["id"], prompt="[[say the rest]]", mode="continue")
+        mark = directive("agor_sessions_update", sessionId=session["id"], status=status)
+        task = await client.wait_task(await client.prompt(session["id"], prompt + mark, resume=True))
+        assert task["status"] == "completed"
+        await rest(client, session["id"])
+        assert (await client.texts(session["id"]))[-1] == "the rest"
+        assert (await get(client, session["id"]))["status"] == stored
+
+
+async def test_ending_oneself_can_be_taken_back(server: Running) -> None:
+    """5a: idle takes back what a session marked itself as, while its turn goes on."""
+    client = server.client
+    session = await opened(server)
+    await client.ask(
+        session["id"],
+        directive("agor_sessions_update", sessionId=session["id"], status="completed")
+        + directive("agor_sessions_update", sessionId=session["id"], status="idle"),
+    )
+    assert (await get(client, session["id"]))["status"] == "active"
+
+
+async def test_plain_tools_of_an_agent(server: Running) -> None:
+    """5b: an agent opens a session in a new worktree with its own agent, sends to it and sees how it is."""
+    client = server.client
+    session = await opened(server)
+    assert await by_agent(client, session, "get_current_session_id") == {"sessionId": session["id"]}
+    made = await by_agent(
+        client,
+        session,
+        "create_session",
+        name="feature-auth",
+        workingDir=session["cwd"],
+        worktree={"branch": "feature-auth"},
+        initialMessage="[[say begun]]",
+    )
+    assert made["workingDir"] == f"{session['cwd']}/.worktrees/feature-auth"
+    await rest(client, made["sessionId"])
+    new = await get(client, made["sessionId"])
+    assert (new["agent"], new["permissionMode"]) == ("demo", "default")
+    sent = await by_agent(client, session, "send_to_session", sessionId=made["sessionId"], message="[[say more]]")
+    assert sent == {"success": True}
+    await rest(client, made["sessionId"])
+    status = await by_agent(client, session, "get_session_status", sessionId=made["sessionId"])
+    assert (status["exists"], status["status"], status["pendingMessages"]) == (True, "idle", 0)
+    assert await client.texts(made["sessionId"]) == ["begun", "more"]
+    listed = await by_agent(client, session, "list_sessions")
+    assert {one["name"] for one in listed["sessions"]} == {"feature-auth", "first"}
+
+
+async def test_stopping_oneself(server: Running) -> None:
+    """5a: a session that would stop itself is told to end its turn."""
+    session = await opened(server)
+    await server.client.ask(session["id"], directive("agor_sessions_stop", sessionId=session["id"]))
+    assert "end your turn" in (await server.client.texts(session["id"]))[-1]

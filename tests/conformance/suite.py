@@ -1,0 +1,104 @@
+"""The published conformance suite of the Model Context Protocol, at the version that was measured, below `.cache`.
+`python -m tests.conformance.suite` installs it; what is expected of its scenarios is said by the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from bough.testing.real.packages import CACHE, node_program, npm_command
+
+NPM, VERSION = "@modelcontextprotocol/conformance", "0.2.0-alpha.12"
+FOLDER = CACHE / "conformance"
+MODULE = FOLDER / "node_modules" / NPM
+REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+"""All that this version of the suite has server scenarios for."""
+INSTALL_TIMEOUT = 300.0
+RUN_TIMEOUT = 150.0
+"""Seconds for all scenarios of a revision: ten are usual."""
+
+_RESULT = re.compile(r"server-(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z")
+
+
+class Check(msgspec.Struct):
+    """One thing that a scenario looked at."""
+
+    id: str
+    status: str
+    errorMessage: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.status == "FAILURE"
+
+
+class _Manifest(msgspec.Struct):
+    version: str
+
+
+def installed() -> bool:
+    """Whether it is there, in the version that is wanted."""
+    try:
+        manifest = (MODULE / "package.json").read_bytes()
+    except FileNotFoundError:
+        return False
+    return msgspec.json.decode(manifest, type=_Manifest).version == VERSION
+
+
+def install() -> None:
+    node, npm = node_program(), npm_command()
+    if node is None or npm is None:
+        sys.exit("The conformance suite needs npm: `make setup` installs it.")
+    print(f"Installing {NPM} {VERSION} …", flush=True)
+    quiet = ("--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier", "--no-package-lock")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    subprocess.run(
+        [*npm, "install", *quiet, "--prefix", FOLDER, f"{NPM}@{VERSION}"],
+        env=os.environ | {"PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=True,
+        timeout=INSTALL_TIMEOUT,
+    )
+
+
+async def run(url: str, revision: str, folder: Path) -> dict[str, list[Check]]:
+    """Runs all scenarios of a revision against a server: each with what it looked at."""
+    node = node_program()
+    assert node is not None
+    process = await asyncio.create_subprocess_exec(
+        *(node, MODULE / "dist/index.js", "server", "--url", url, "--suite", "all"),
+        *("--spec-version", revision, "--output-dir", folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(RUN_TIMEOUT):
+            said, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    found = _results(folder)
+    assert found, said.decode()[-2000:]
+    return found
+
+
+def _results(folder: Path) -> dict[str, list[Check]]:
+    found: dict[str, list[Check]] = {}
+    for path in folder.glob("*/checks.json"):
+        name = _RESULT.fullmatch(path.parent.name)
+        assert name is not None, path
+        found[name[1]] = msgspec.json.decode(path.read_bytes(), type=list[Check])
+    return found
+
+
+if __name__ == "__main__" and not installed():
+    install()

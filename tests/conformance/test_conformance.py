@@ -1,0 +1,78 @@
+"""The published conformance suite against Bough's own endpoint (5, every revision): all that needs no tools, prompts or
+resources made for the suite."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from bough.testing.server import Running
+
+from . import suite
+from .conftest import Record
+from .proxy import proxy
+
+PROVEN = frozenset(
+    {
+        "caching",
+        "dns-rebinding-protection",
+        "http-header-validation",
+        "input-required-result-unsupported-methods",
+        "ping",
+        "prompts-list",
+        "resources-list",
+        "sep-2164-resource-not-found",
+        "server-initialize",
+        "server-session-lifecycle",
+        "server-sse-multiple-streams",
+        "server-stateless",
+        "tools-list",
+    }
+)
+"""Scenarios that any server can be put to. The others ask for tools, prompts and resources of the suite's own, or for
+what Bough does not offer; some of them pass anyway, which proves nothing."""
+FIXTURES = (
+    "elicitation-sep",
+    "http-custom-header-server-validation",
+    "input-required-result-",
+    "json-schema-2020-12",
+    "prompts-get-",
+    "resources-read-",
+    "resources-templates-read",
+    "server-sse-polling",
+    "tools-call-",
+)
+NOT_OFFERED = ("completion-complete", "logging-set-level", "resources-subscribe", "resources-unsubscribe")
+# Two checks among 25 call a tool of the suite's own.
+FIXTURE_CHECKS = {"sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400"}
+WIRE = "wire-schema-valid"
+# How many of them a revision has.
+SCENARIOS = {"2025-03-26": 1, "2025-06-18": 6, "2025-11-25": 8, "2026-07-28": 10}
+
+
+@pytest.fixture
+async def address(server: Running) -> AsyncGenerator[str]:
+    async with proxy(server.url, server.token) as url:
+        yield f"{url}/mcp/"
+
+
+@pytest.mark.parametrize("revision", suite.REVISIONS)
+async def test_conformance(revision: str, address: str, tmp_path: Path, record: Record) -> None:
+    """5, 5c: of every revision that the suite knows, all passes that can be asked of a server without its fixtures, and
+    every message that Bough sent is as the schema of that revision has it."""
+    found = await suite.run(address, revision, tmp_path / "results")
+    unknown = [name for name in found if name not in PROVEN and not name.startswith(FIXTURES + NOT_OFFERED)]
+    assert not unknown, "The suite has scenarios that nobody has looked at."
+    proven = {name: checks for name, checks in found.items() if name in PROVEN}
+    failed = {
+        f"{name}: {check.id}": check.errorMessage
+        for name, checks in found.items()
+        for check in checks
+        if check.failed and check.id not in FIXTURE_CHECKS and (name in proven or check.id == WIRE)
+    }
+    for name, checks in proven.items():
+        record(name, sum(check.status == "SUCCESS" for check in checks), sum(check.failed for check in checks))
+    assert not failed
+    assert len(proven) == SCENARIOS[revision]

@@ -22,8 +22,8 @@ from bough.testing.server import ServerProcess
 
 SIZE = Size(1_000, 1_000, 20)
 CHILDREN = 20
-ROUNDS = 25
-CALLS = 40
+ROUNDS = 60
+CALLS = 10
 LEAST = 0.6
 TODAY, BEFORE = "2026-07-28", "2025-11-25"
 META = "io.modelcontextprotocol"

@@ -119,7 +119,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     places = BranchPlaces(store, worktrees, runner.checkpoints)
     branching = Branching(store, settings, catalog, places)
     cascades = Cascades(store, control, sessions, lives)
-    calls = Calls(store, settings, catalog)
+    calls = Calls(store, settings, catalog, scheduler.lending)
     return Services(
         settings=settings,
         store=store,

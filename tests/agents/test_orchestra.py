@@ -206,8 +206,8 @@ async def test_work_in_another_worktree(real: Real, record: Record) -> None:
 async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
     """B3, seed 000's example 3 and seed 002's hierarchical delegation: an architect delegates to a developer, and that
     one to another; each report wakes who is above, and nobody is told more than its own part."""
-    # Nobody gives away more than it has: Codex, in its sandbox, comes last.
-    second = "gemini" if agent != "gemini" else "opencode"
+    # Nobody gives away more than it has: below Codex, which keeps to its sandbox, there is only Codex.
+    second = {"codex": "codex", "gemini": "opencode"}.get(agent, "gemini")
     async with playing(agent, second, "codex", model=model, place=place, repo=repo) as real:
         deeds, session = real.deeds, await real.session(permissionMode=ALONE)
         middle, last = deeds_of(second, repo), deeds_of("codex", repo)
@@ -218,8 +218,6 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
         }
         backend = f"Only the backend. {middle.own('agor_sessions_spawn', **api, **passed_on)}"
         wanted = {"sessionId": "{{sessionId}}", "prompt": backend, "mode": "subsession", "title": "Backend"}
-        if agent == "codex":
-            wanted |= {"permissionMode": "auto"}
         work = deeds.own("get_current_session_id")
         work += deeds.own("agor_sessions_prompt", **wanted, agenticTool=second)
         await done(real, session, f"Remember the heron. {work}")
@@ -245,7 +243,7 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
 @leads("claude-code", "codex")
 async def test_asked_once(real: Real, record: Record) -> None:
     """5d: in mode default a spawn is asked about once, by Bough and not by the agent as well; allowed, it is done, and
-    denied, the model is told so."""
+    denied, by a person or by a rule, the model is told so."""
     deeds, session = real.deeds, await real.session(permissionMode="default")
     spawn = deeds.own("agor_sessions_spawn", prompt=deeds.say("hello"), title="Helper")
     seen = await watch(real, session, spawn, "deny")
@@ -263,5 +261,9 @@ async def test_asked_once(real: Real, record: Record) -> None:
     [_, child] = await tree(real, session, 2)
     assert child["id"] in seen.said
     await ended(real, session, 1, "callback")
+    await real.client.post("/api/policy/rules", {"effect": "deny", "tool": "bough/*spawn", "note": "No more of them."})
+    seen = await watch(real, session, spawn, "allow")
+    assert (seen.asked, "No more of them." in seen.said) == ([], True)
+    await tree(real, session, 2)
     assert len(await approvals(real, session)) == 2
     record("spawns in mode default", "asked once; told when denied")

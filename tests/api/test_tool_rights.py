@@ -1,5 +1,5 @@
 """5e: rights never rise by themselves. Whatever an agent tries with its token to get more than its session has, a
-person is asked, every time, and nothing happens before. Which calls are asked about otherwise is `test_tool_rights_asking`."""
+person is asked, every time, and nothing happens before. What is asked about otherwise is `test_tool_rights_asking`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""5d: who calls is known from the token alone: one for each start of an agent, kept as a hash, gone with it. What may be
-done with one is `test_tool_rights`."""
+"""5d: who calls is known from the token alone: one for each start of an agent, kept as a hash, gone with it. What may
+be done with one is `test_tool_rights`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A storm: sessions and trees at work while server, keepers and agents are killed at random, as its seed says. What is
-asked of them is `traffic`, what must hold afterwards `calm` and `trees`."""
+asked of them is `traffic` and `calls`, what must hold afterwards `calm` and `trees`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from bough.model.task import MOVES, TERMINAL
 from bough.testing.crashing import CRASH
 from bough.testing.server import ServerProcess
 
+from .calls import MODES as CALLER_MODES
+from .calls import Caller
 from .traffic import Ledger, Script, add_agents
 
 Json = dict[str, Any]
@@ -57,6 +59,7 @@ class Storm:
             self.folder / "data", self.folder / "work", (*flags, *self.flags), module="bough.testing.crashing"
         )
         add_agents(self.server.data)
+        self.callers = [Caller(mode, self.seed, self.server.root, self._call) for mode in CALLER_MODES]
 
     async def blow(self) -> None:
         """Runs the storm until all is drained."""
@@ -67,7 +70,13 @@ class Storm:
                     weather.create_task(self._script(f"talk{number}").talk())
                 for number in range(TREES):
                     weather.create_task(self._script(f"tree{number}").grow(1 + self.rounds // ROUNDS_PER_TREE))
+                for caller in self.callers:
+                    weather.create_task(caller.play())
                 weather.create_task(self._kill())
+            await self._drain()
+            for caller in self.callers:
+                await caller.settled()
+            # What was decided late is told with a prompt.
             await self._drain()
             approver.cancel()
 

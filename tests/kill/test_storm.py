@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from .calls import check_calls
 from .calm import check
 from .storm import Storm, processes
 from .trees import check_trees
@@ -34,5 +35,6 @@ async def test_nothing_is_lost_and_nothing_is_done_twice(storm: Storm) -> None:
     async with storm.server.client() as client:
         await check(storm, client)
         await check_trees(storm, client)
+        await check_calls(storm.callers, client)
     assert await storm.server.stop() == 0
     assert processes(storm.server.data) == {"agent": [], "keeper": []}, "somebody was left behind"

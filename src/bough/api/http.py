@@ -24,7 +24,7 @@ from bough.api.errors import ErrorAnswer, ErrorBody, answer, meaning
 from bough.api.middleware import GateMiddleware, log_refusal
 from bough.api.openapi import Corrected
 from bough.api.refusals import decoded, explained
-from bough.api.rest import checkpoints, policy, races, repos, sessions, steering, system, tasks, trees, worktrees
+from bough.api.rest import calls, checkpoints, policy, races, repos, sessions, steering, system, tasks, trees, worktrees
 from bough.api.rest.common import find_caller
 from bough.api.ws import events
 from bough.core.services import Services
@@ -66,6 +66,7 @@ def application(services: Services, gate: Gate) -> Litestar:
             sessions.router,
             steering.router,
             trees.router,
+            calls.router,
             races.router,
             tasks.tasks,
             tasks.approvals,

@@ -90,7 +90,7 @@ async def serve(
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=LINGER,
-                ws_max_size=1 << 20,
+                ws_max_size=settings.max_body,
                 # Compressing costs more time than sending does on the networks that this serves.
                 ws_per_message_deflate=False,
             )

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
 import msgspec
@@ -33,14 +34,18 @@ from bough.storage.backend import Tx
 PATIENCE = 45.0
 LONGEST_TITLE = 400
 
+Lending = Callable[[str], AbstractContextManager[object]]
+
 
 class Calls:
     """Takes calls, and carries out those that people have decided about later."""
 
-    def __init__(self, store: Store, settings: Settings, catalog: Catalog) -> None:
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog, lending: Lending = nullcontext) -> None:
+        """`lending` is held while the turn of a session only waits for a person (T5)."""
         self._store = store
         self._settings = settings
         self._catalog = catalog
+        self._lending = lending
         self._attendance = Attendance()
         self._carrying = Carrying(store, catalog, self._attendance, self._wake)
         self._waiters: set[asyncio.Event] = set()
@@ -98,7 +103,8 @@ class Calls:
                 if call.state == "acting":
                     call = await asyncio.shield(self._carrying.carry_out(call, begun=call.id == call_id))
                 elif call.state == "asked":
-                    call = await self._decided(call)
+                    with self._lending(call.session_id or ""):
+                        call = await self._decided(call)
                 if waiter is not None and call.state in ENDED:
                     waiter.hold(call.id)
                 return call

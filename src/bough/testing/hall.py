@@ -1,5 +1,5 @@
-"""A server whose calls wait for people only for a moment if a test wants it, agents in the hands of the test, and a look
-at all that could have changed. One agent is `caller`; what it may do is said in the tests."""
+"""A server with sessions, their agents in the hands of the test, and a look at all that could have changed. One agent
+is `caller`; what it may do is said in the tests."""
 
 from __future__ import annotations
 

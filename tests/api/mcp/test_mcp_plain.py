@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from mcp_kit import Mcp, agent_of, opened, person
 
+from bough.storage.queries import Query
 from bough.testing.repos import git
 from bough.testing.server import Running, serving
 
+DISGUISE = Query(
+    "disguise", "UPDATE sessions SET agent = 'claude-code', updated_at = :now WHERE id = :id", "Another agent."
+)
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
@@ -153,13 +157,17 @@ async def test_status_words(server: Running, mcp: Mcp) -> None:
 
 
 async def test_list_sessions(server: Running, mcp: Mcp) -> None:
-    """5b: id, name, workingDir, type and status of every session, newest first."""
+    """5b: id, name, workingDir, type and status of every session, newest first; claude-code is called claude."""
     first = await opened(server, title="one")
     await server.client.wait_task(await server.client.prompt(first["id"], "[[hang]]"), "running")
     repo = await server.client.repo(server.repo("other"))
     second = await server.client.session(repo["id"], agent="terminal", title="shell")
+    third = await server.client.session(repo["id"], title="claude")
+    # It need not be installed to be listed.
+    await server.services.store.write(lambda change: change.tx.run(DISGUISE, id=third["id"], now=change.now))
     assert await mcp.call("list_sessions") == {
         "sessions": [
+            {"id": third["id"], "name": "claude", "workingDir": repo["path"], "type": "claude", "status": "idle"},
             {"id": second["id"], "name": "shell", "workingDir": repo["path"], "type": "terminal", "status": "idle"},
             {"id": first["id"], "name": "one", "workingDir": first["cwd"], "type": "demo", "status": "active"},
         ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
+import pytest
 from mcp_kit import Json, Mcp, agent_of, opened
 
-from bough.testing.server import Running
+from bough.testing.server import Running, serving
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 HANG = "[[hang]]"
@@ -199,3 +201,22 @@ async def test_waits_that_make_no_sense(server: Running, mcp: Mcp) -> None:
     running = await hanging(server, session)
     await agent.refused("agor_sessions_wait", "waits_for_itself", taskIds=[running])
     assert (await agent.call("agor_sessions_wait", taskIds=[session["taskId"]]))["done"]
+
+
+@pytest.mark.postgres
+async def test_the_same_on_postgres(tmp_path: Path, postgres_url: str) -> None:
+    """R6, 5a: what the tools read and change is the same on PostgreSQL."""
+    async with serving(tmp_path, database=postgres_url) as server:
+        session = await opened(server)
+        agent = await agent_of(server, session)
+        child = await agent.call("agor_sessions_spawn", prompt="[[say done]]", title="child")
+        waited = await agent.call("agor_sessions_wait", taskIds=[child["taskId"]])
+        assert [one["status"] for one in waited["done"]] == ["completed"]
+        found = await agent.call("agor_sessions_list")
+        assert [one["title"] for one in found["data"]] == ["child", "first"]
+        assert found["data"][1]["genealogy"]["children"] == [child["sessionId"]]
+        assert (await agent.call("agor_tasks_list", sessionId=child["sessionId"]))["data"][0]["result"] == "done"
+        found = await agent.call("agor_messages_list", taskId=child["taskId"], search="DONE")
+        assert [one["role"] for one in found["data"]] == ["user", "agent"]
+        await agent.call("agor_sessions_update", sessionId=child["sessionId"][-12:], status="completed")
+        assert (await agent.call("agor_sessions_list", status="completed"))["total"] == 1

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 
-from mcp_kit import Json, by_agent, directive, opened
+import pytest
+from mcp_kit import Json, agent_of, by_agent, directive, opened
 
 from bough.testing.client import Client
 from bough.testing.server import Running, serving
@@ -120,6 +123,19 @@ async def test_waiting_lends_the_place(server: Running) -> None:
         assert (await client.texts(fork["sessionId"]))[-1] == "done"
 
 
+async def test_being_asked_about_lends_the_place(server: Running) -> None:
+    """T5, 5d: while a person is asked about a call, the turn that made it lends its place, too."""
+    async with serving(server.root / "small", max_agents=1) as small:
+        client = small.client
+        session, other = await opened(small, mode="default"), await opened(small)
+        asked = await client.prompt(session["id"], directive("agor_sessions_spawn", prompt="[[say hi]]"))
+        approval = await client.approval(session["id"])
+        assert (await client.ask(other["id"], "[[say between]]"))["status"] == "completed"
+        await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+        assert (await client.wait_task(asked))["status"] == "completed"
+        assert "sessionId" in (await client.texts(session["id"]))[-1]
+
+
 async def test_looking_back(server: Running) -> None:
     """5a, example 4: an agent reads what it did, names and describes its session, and completes it; that takes effect
     when its turn ends, not before."""
@@ -209,3 +225,31 @@ async def test_stopping_oneself(server: Running) -> None:
     session = await opened(server)
     await server.client.ask(session["id"], directive("agor_sessions_stop", sessionId=session["id"]))
     assert "end your turn" in (await server.client.texts(session["id"]))[-1]
+
+
+@pytest.mark.postgres
+async def test_asking_and_opening_on_postgres(tmp_path: Path, postgres_url: str) -> None:
+    """R6, 5c, 5d: calls are asked about, joined by their key, allowed and denied on PostgreSQL too; what a session has
+    opened reports to it."""
+    async with serving(tmp_path, database=postgres_url) as server:
+        client = server.client
+        session = await opened(server, mode="default")
+        agent = await agent_of(server, session)
+        wanted = {"worktreeId": session["repoId"], "agenticTool": "demo", "permissionMode": "default"}
+        create = {**wanted, "initialPrompt": "[[say opened]]", "enableCallback": True, "idempotencyKey": "once"}
+        calls = [asyncio.create_task(agent.call("agor_sessions_create", **create)) for _ in range(2)]
+        approval = await client.approval(session["id"])
+        assert approval["title"] == f"Create session in {session['cwd']} with demo in mode default?"
+        await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+        first, second = await asyncio.gather(*calls)
+        assert first == second
+        await client.wait_task(first["taskId"])
+        await rest(client, session["id"])
+        assert "opened" in (await client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"][-1]["prompt"]
+        prompt = {"sessionId": first["session_id"], "prompt": "[[say more]]", "mode": "continue"}
+        call = asyncio.create_task(agent.raw("agor_sessions_prompt", prompt))
+        approval = await client.approval(session["id"])
+        await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
+        denied = await call
+        assert denied["isError"]
+        assert "denied" in denied["content"][0]["text"]

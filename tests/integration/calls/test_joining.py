@@ -42,7 +42,7 @@ async def rows(place: Hall, session: str) -> list[Any]:
 async def until(look: Any) -> Any:
     """What a look finds at last, when nobody tells."""
     async with asyncio.timeout(20):
-        while not (found := await look()):
+        while not (found := await look()):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     return found
 
@@ -111,7 +111,7 @@ async def test_the_same_words_on_purpose(place: Hall) -> None:
     agent = await place.root("bypassPermissions")
     said = await asyncio.gather(*(agent.does(SPAWN, **QUIET) for _ in range(20)))
     for _ in range(3):
-        said.append(await agent.does(SPAWN, **QUIET))  # noqa: PERF401 - one after the other
+        said.append(await agent.does(SPAWN, **QUIET))
     made = await children(place, agent.id)
     assert len(made) == 23 and {one["sessionId"] for one in said} == set(made)
     assert all(one.answered_at for one in await rows(place, agent.id))

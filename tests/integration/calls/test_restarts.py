@@ -115,7 +115,9 @@ async def test_a_worktree_that_was_being_made(tmp_path: Path) -> None:
         await here.cut_off("create_session", **arguments)
         await here.restart(None)
         said = await here.agent.does("create_session", **arguments)
-        assert said["workingDir"].endswith("/.worktrees/apart") and Path(said["workingDir"]).is_dir()
+        assert (
+            said["workingDir"].endswith("/.worktrees/apart") and (here.server.root / "repo/.worktrees/apart").is_dir()
+        )
         assert (await here.client.get("/api/worktrees"))["total"] == 1
         assert (await here.client.get("/api/sessions"))["total"] == 2
 

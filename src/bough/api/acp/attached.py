@@ -50,6 +50,15 @@ class Attached:
             raise
         return attachment
 
+    async def watch(self, session: Session) -> Attachment:
+        """Shows a session from now on, unless it is shown already."""
+        known = self._open.get(session.id)
+        if known is not None:
+            return known
+        attachment = await self.attach(session, replay=False)
+        await self.offer(attachment)
+        return attachment
+
     async def offer(self, attachment: Attachment) -> None:
         """Tells the rest: commands, title, usage, the queue, and what is asked in the session or below it."""
         await attachment.offer()

@@ -1,5 +1,5 @@
-"""One editor: the methods of the protocol as Bough has them, each a few lines over the services. Following sessions is
-`attachment`, asking its user `asking`, how frames travel the door's part."""
+"""One editor: its connection, from `initialize` to its end, and the requests that are under way in it. What it can ask
+for is `methods` and `turns`, how frames travel the door's part."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.api.acp import choices, commands, places, wire
+from bough.api.acp import turns, wire
 from bough.api.acp.asking import Asking
-from bough.api.acp.attachment import Attachment
+from bough.api.acp.attached import Attached
+from bough.api.acp.attachment import Client
+from bough.api.acp.methods import Methods
 from bough.api.acp.projecting import Update
 from bough.api.acp.rpc import (
     CANCELLED,
@@ -27,20 +29,17 @@ from bough.api.acp.rpc import (
     RpcError,
     rpc_error,
 )
-from bough.core.branching import Branch
+from bough.api.acp.turns import Ends, Turns
 from bough.core.hub import Dropped
 from bough.core.services import Services
-from bough.core.session_requests import SessionFilter, SessionPatch
-from bough.core.store import decoded
-from bough.errors import BoughError, Conflict, Invalid
+from bough.errors import BoughError
 from bough.model.session import Caller, Session
 
 log = structlog.get_logger("bough.acp")
 
-PAGE = 50
 MOST_REQUESTS = 200
-# How turns end for editors; what is not here ended as it should.
-STOPS = {"max_tokens", "max_turn_requests", "refusal", "cancelled"}
+# More notifications than this, and no frame is read until some have been dealt with.
+MOST_NOTICES = 50
 
 
 class Editor:
@@ -50,33 +49,36 @@ class Editor:
         self, services: Services, send: Callable[[bytes], Awaitable[None]], close: Callable[[str], None]
     ) -> None:
         self._services = services
-        self._caller = Caller()
         self._close = close
         self.peer = Peer(send)
-        self._asking = Asking(services, self.peer, self._caller, self._watched)
-        self._attached: dict[str, Attachment] = {}
+        caller = Caller()
+        ends: Ends = {}
+        waited: dict[str, set[str]] = {}
+        self._asking = Asking(services, self.peer, caller, lambda id: self._attached.get(id), self._failed)
+        self._client = Client(self._update, lambda task: turns.ended(ends, task), self._asking.take, self._failed)
+        self._attached = Attached(services, self._client, self._asking, waited)
+        self._turns = Turns(services, self.peer, caller, self._attached, ends, waited)
+        self._methods = Methods(services, caller, self._attached, self._turns)
         self._initialized = False
-        # Requests that are being answered, and those of them that wait for the end of a task.
+        # Requests that are being answered, and notifications that are being dealt with.
         self._requests: dict[RequestId, asyncio.Task[None]] = {}
-        self._jobs: set[asyncio.Task[None]] = set()
-        self._turns: dict[str, asyncio.Future[Json]] = {}
-        self._methods: dict[str, Callable[[msgspec.Raw], Awaitable[Json]]] = {
+        self._noted: set[asyncio.Task[None]] = set()
+        self._answers: dict[str, Callable[[msgspec.Raw], Awaitable[Json]]] = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
-            "session/new": self._new,
-            "session/load": self._load,
-            "session/resume": self._resume,
-            "session/fork": self._fork,
-            "session/list": self._list,
-            "session/close": self._close_session,
-            "session/prompt": self._prompt,
-            "session/set_mode": self._set_mode,
-            "session/set_config_option": self._set_option,
+            "session/load": self._methods.load,
+            "session/resume": self._methods.resume,
+            "session/list": self._methods.list,
+            "session/close": self._methods.close,
+            "session/prompt": self._turns.prompt,
+            "session/set_mode": self._methods.set_mode,
+            "session/set_config_option": self._methods.set_option,
         }
-        self._notices: dict[str, Callable[[msgspec.Raw], Awaitable[None]]] = {
-            "session/cancel": self._cancel,
-            "$/cancel_request": self._cancel_request,
+        self._makes: dict[str, Callable[[msgspec.Raw], Awaitable[Session]]] = {
+            "session/new": self._methods.new,
+            "session/fork": self._methods.fork,
         }
+        self._notices: dict[str, Callable[[msgspec.Raw], Awaitable[None]]] = {"session/cancel": self._turns.cancel}
 
     async def take(self, frame: str | bytes) -> None:
         """One frame of the editor; returns at once, whatever it asks for."""
@@ -86,80 +88,103 @@ class Editor:
         if message.method is msgspec.UNSET:
             self.peer.settle(message)
         elif message.id is msgspec.UNSET:
-            self._work(self._notice(str(message.method), message.params))
+            await self._note(str(message.method), message.params)
         elif message.id in self._requests or len(self._requests) >= MOST_REQUESTS:
             why = "this id is in use" if message.id in self._requests else "too many requests at once"
             await self.peer.refuse(message.id, RpcError(INVALID_REQUEST, f"Invalid request: {why}"))
         else:
-            job = self._work(self._request(message))
-            self._requests[message.id] = job
-            job.add_done_callback(lambda _job, id=message.id: self._requests.pop(id, None))
+            job = self._requests[message.id] = asyncio.create_task(self._request(message))
+            job.add_done_callback(lambda job, id=message.id: self._done(job, id))
 
     async def end(self) -> None:
         """The editor is gone: what it started goes on, whoever else watches notices nothing."""
-        jobs = list(self._jobs)
+        self.peer.gone = True
+        jobs = [*self._requests.values(), *self._noted]
         for job in jobs:
             job.cancel()
         if jobs:
             await asyncio.wait(jobs)
         await self._asking.close()
-        for attachment in list(self._attached.values()):
-            await attachment.close()
+        await self._attached.close()
 
-    def _work(self, work: Any) -> asyncio.Task[None]:
-        job: asyncio.Task[None] = asyncio.create_task(work)
-        self._jobs.add(job)
-        job.add_done_callback(self._done)
-        return job
+    async def _note(self, method: str, params: msgspec.Raw) -> None:
+        if method == "$/cancel_request":
+            # What was asked for just before has begun then, and answers that it is cancelled.
+            await asyncio.sleep(0)
+            self._withdraw(params)
+        elif (found := self._notices.get(method)) is not None:
+            if len(self._noted) >= MOST_NOTICES:
+                await asyncio.wait(self._noted, return_when=asyncio.FIRST_COMPLETED)
+            job = asyncio.create_task(self._heed(method, found, params))
+            self._noted.add(job)
+            job.add_done_callback(self._done)
 
-    def _done(self, job: asyncio.Task[None]) -> None:
-        self._jobs.discard(job)
+    def _done(self, job: asyncio.Task[None], request_id: RequestId = None) -> None:
+        self._noted.discard(job)
+        if self._requests.get(request_id) is job:
+            del self._requests[request_id]
         if not job.cancelled() and (error := job.exception()) is not None:
             # The socket is gone, most likely; the door notices that by itself.
             log.debug("acp_job_broke", error=repr(error))
 
+    async def _heed(self, method: str, found: Callable[[msgspec.Raw], Awaitable[None]], params: msgspec.Raw) -> None:
+        try:
+            await found(params)
+        except (RpcError, BoughError) as error:
+            log.info("acp_notice_refused", method=method, error=str(error))
+        except Exception:
+            log.exception("acp_notice_failed", method=method)
+
+    def _withdraw(self, params: msgspec.Raw) -> None:
+        """A request is taken back; it is answered all the same."""
+        try:
+            job = self._requests.get(wire.read(params, wire.CancelRequest).request_id)
+        except RpcError as error:
+            log.info("acp_notice_refused", method="$/cancel_request", error=str(error))
+            return
+        if job is not None:
+            job.cancel()
+
     async def _request(self, message: Message) -> None:
         request_id: Any = message.id
         method = str(message.method)
+        made = None
         try:
-            answer = await self._answer(method, message.params)
+            answer, made = await self._answer(method, message.params)
         except RpcError as error:
             await self.peer.refuse(request_id, error)
         except BoughError as error:
             await self.peer.refuse(request_id, rpc_error(error))
         except asyncio.CancelledError:
             await self.peer.refuse(request_id, RpcError(CANCELLED, "Cancelled"))
-            raise
         except Exception as error:
             log.exception("acp_request_failed", method=method)
             await self.peer.refuse(request_id, RpcError(INTERNAL_ERROR, f"Bough failed: {type(error).__name__}"))
         else:
-            await self.peer.answer(request_id, {k: v for k, v in answer.items() if k != "attach"})
-            if isinstance(session := answer.get("attach"), Session):
-                # Nothing of a new session is told before its id is.
-                await self._attach(session, replay=False)
-                await self._offer(session.id)
+            if made is None:
+                await self.peer.answer(request_id, answer)
+                return
+            # Nothing of a new session is told before its id is, and nothing is asked of it before it is watched.
+            async with self._attached.order(made.id):
+                await self.peer.answer(request_id, answer)
+                await self._attached.watch(made)
 
-    async def _answer(self, method: str, params: msgspec.Raw) -> Json:
-        found = self._methods.get(method)
-        if found is None:
-            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+    async def _answer(self, method: str, params: msgspec.Raw) -> tuple[Json, Session | None]:
+        """The answer, and the session that was made if one was."""
+        if method not in self._answers and method not in self._makes:
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:100]}")
         if not self._initialized and method != "initialize":
             raise RpcError(INVALID_REQUEST, "Invalid request: initialize first")
-        return await found(params)
-
-    async def _notice(self, method: str, params: msgspec.Raw) -> None:
-        found = self._notices.get(method)
-        if found is not None:
-            try:
-                await found(params)
-            except (RpcError, BoughError) as error:
-                log.info("acp_notice_refused", method=method, error=str(error))
-
-    # The connection
+        if method in self._answers:
+            return await self._answers[method](params), None
+        made = await self._makes[method](params)
+        return {"sessionId": made.id, **self._methods.opened(made)}, made
 
     async def _initialize(self, params: msgspec.Raw) -> Json:
-        wire.read(params, wire.Initialize)
+        asked = wire.read(params, wire.Initialize)
+        session = (asked.client_capabilities or {}).get("session")
+        if isinstance(session, dict) and isinstance(session.get("notices"), dict):  # pyright: ignore[reportUnknownMemberType]
+            self._attached.client = msgspec.structs.replace(self._client, notices=True)
         self._initialized = True
         self._asking.start()
         return {
@@ -171,196 +196,16 @@ class Editor:
 
     async def _authenticate(self, params: msgspec.Raw) -> Json:
         """Who got here has shown the token already."""
-        wire.read(params, wire.Authenticate)
+        asked = wire.read(params, wire.Authenticate)
+        if asked.method_id != wire.TOKEN:
+            raise RpcError(INVALID_PARAMS, f"Invalid params: there is no way {asked.method_id[:100]!r} to authenticate")
         return {}
-
-    # Sessions
-
-    async def _new(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.New)
-        session = await places.open_session(self._services, self._caller, asked)
-        return {"sessionId": session.id, **self._choices(session), "attach": session}
-
-    async def _load(self, params: msgspec.Raw) -> Json:
-        return await self._known(params, replay=True)
-
-    async def _resume(self, params: msgspec.Raw) -> Json:
-        return await self._known(params, replay=False)
-
-    async def _known(self, params: msgspec.Raw, *, replay: bool) -> Json:
-        asked = wire.read(params, wire.Known)
-        session = await places.find_session(self._services, self._caller, asked)
-        await self._attach(session, replay=replay)
-        await self._offer(session.id)
-        return self._choices(session)
-
-    async def _fork(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.Known)
-        source = await places.find_session(self._services, self._caller, asked)
-        made = await self._services.branching.fork(self._caller, source.id, Branch())
-        session = await self._services.sessions.get(made.session_id)
-        return {"sessionId": session.id, **self._choices(session), "attach": session}
-
-    async def _list(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.ListSessions)
-        offset = _offset(asked.cursor)
-        within = SessionFilter(cwd=asked.cwd, archived=False)
-        page = await self._services.sessions.list(within, PAGE, offset)
-        found = [decoded(msgspec.json.encode(one), Session) for one in page.rows]
-        listed: Json = {"sessions": [_listed(one) for one in found]}
-        if offset + len(found) < page.total:
-            listed["nextCursor"] = str(offset + len(found))
-        return listed
-
-    async def _close_session(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.One)
-        session = await self._services.sessions.get(asked.session_id)
-        attachment = self._attached.pop(session.id, None)
-        if attachment is not None:
-            for task_id in attachment.mine & self._turns.keys():
-                await self._stop(session.id, task_id)
-            await attachment.close()
-        return {}
-
-    async def _attach(self, session: Session, *, replay: bool) -> Attachment:
-        known = self._attached.get(session.id)
-        if known is not None:
-            if not replay:
-                return known
-            # Prompts of turns that have ended are part of the past, and told with it.
-            mine = known.mine & self._turns.keys()
-            await known.close()
-        else:
-            mine = set[str]()
-        attachment = Attachment(self._services, session, self._update, self._ended)
-        attachment.mine |= mine
-        self._attached[session.id] = attachment
-        try:
-            await attachment.start(replay=replay, failed=self._behind)
-        except BaseException:
-            self._attached.pop(session.id, None)
-            raise
-        self._asking.look(session.id)
-        return attachment
-
-    def _behind(self, dropped: Dropped) -> None:
-        self._close(str(dropped))
 
     async def _update(self, session_id: str, update: Update) -> None:
         await self.peer.notify("session/update", {"sessionId": session_id, "update": update})
 
-    async def _offer(self, session_id: str) -> None:
-        offered = {"sessionUpdate": "available_commands_update", "availableCommands": commands.available()}
-        await self._update(session_id, offered)
-
-    def _choices(self, session: Session) -> Json:
-        return {"modes": choices.modes(session), "configOptions": choices.options(session, self._services.catalog)}
-
-    def _watched(self, session_id: str) -> bool:
-        return session_id in self._attached
-
-    # Turns
-
-    async def _prompt(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.Prompt)
-        services = self._services
-        session = await services.sessions.get(asked.session_id)
-        attachment = self._attached.get(session.id) or await self._attach(session, replay=False)
-        text = wire.prompt_text(asked.prompt)
-        command = commands.find(text)
-        if command is not None:
-            said = await command[0](services, self._caller, session, command[1])
-            chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": said}}
-            await self._update(session.id, chunk)
-            return {"stopReason": "end_turn"}
-        task = await services.tasks.prompt(self._caller, session.id, text, resume=True)
-        attachment.mine.add(task.id)
-        self._turns[task.id] = asyncio.get_running_loop().create_future()
-        try:
-            return await self._turns[task.id]
-        except asyncio.CancelledError:
-            await asyncio.shield(self._stop(session.id, task.id))
-            raise
-        finally:
-            self._turns.pop(task.id, None)
-
-    async def _ended(self, task: dict[str, Any]) -> None:
-        """A task is over, and all that it said has been sent."""
-        waiting = self._turns.get(task["id"])
-        if waiting is None or waiting.done():
-            return
-        if task["status"] == "failed":
-            error: dict[str, Any] = task.get("error") or {}
-            said, code = str(error.get("message", "The turn failed.")), str(error.get("code", "agent_failed"))
-            waiting.set_exception(RpcError(INTERNAL_ERROR, said, {"code": code}))
-        elif task["status"] == "cancelled":
-            waiting.set_result({"stopReason": "cancelled"})
-        else:
-            reason = task.get("stopReason")
-            waiting.set_result({"stopReason": reason if reason in STOPS else "end_turn"})
-
-    async def _cancel(self, params: msgspec.Raw) -> None:
-        """Stops what runs in a session, and takes this editor's own prompts out of its queue."""
-        asked = wire.read(params, wire.One)
-        session = await self._services.sessions.get(asked.session_id)
-        attachment = self._attached.get(session.id)
-        waiting = sorted(attachment.mine & self._turns.keys()) if attachment is not None else []
-        for task_id in reversed(waiting):
-            await self._stop(session.id, task_id)
-        if not waiting:
-            await self._services.control.stop(self._caller, session.id)
-
-    async def _stop(self, session_id: str, task_id: str) -> None:
-        try:
-            await self._services.control.cancel_task(self._caller, task_id)
-        except Conflict as error:
-            log.debug("acp_task_over", session=session_id, task=task_id, error=error.message)
-
-    async def _cancel_request(self, params: msgspec.Raw) -> None:
-        job = self._requests.get(wire.read(params, wire.CancelRequest).request_id)
-        if job is not None:
-            job.cancel()
-
-    # Choices
-
-    async def _set_mode(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.SetMode)
-        mode = choices.mode(asked.mode_id)
-        if mode is None:
-            raise RpcError(INVALID_PARAMS, f"Invalid params: there is no mode {asked.mode_id!r}")
-        await self._services.sessions.patch(asked.session_id, SessionPatch(permission_mode=mode))
-        return {}
-
-    async def _set_option(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.SetOption)
-        if asked.config_id == "agent":
-            session = await self._services.sessions.change_agent(asked.session_id, asked.value)
-        elif asked.config_id in choices.NAMED:
-            model = asked.config_id == "model"
-            patch = SessionPatch(model=asked.value) if model else SessionPatch(effort=asked.value)
-            session = await self._services.sessions.patch(asked.session_id, patch)
-        else:
-            raise RpcError(INVALID_PARAMS, f"Invalid params: there is no option {asked.config_id!r}")
-        return {"configOptions": choices.options(session, self._services.catalog)}
-
-
-def _listed(session: Session) -> Json:
-    lineage = {
-        "kind": session.kind,
-        "agent": session.agent,
-        "status": session.status,
-        "activity": session.activity,
-        "parentSessionId": session.parent_session_id,
-        "forkedFromSessionId": session.forked_from_session_id,
-        "rootSessionId": session.root_session_id,
-    }
-    found: Json = {"sessionId": session.id, "cwd": session.cwd, "updatedAt": session.updated_at}
-    return found | ({"title": session.title} if session.title else {}) | {"_meta": {"bough": lineage}}
-
-
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
-        raise Invalid("bad_cursor", f"{cursor[:40]!r} is no cursor of this list.")
-    return int(cursor)
+    def _failed(self, error: BaseException) -> None:
+        """A session cannot be followed any more. The editor loads it again, on a new connection."""
+        if not isinstance(error, Dropped) and not self.peer.gone:
+            log.error("acp_session_broke", error=repr(error), exc_info=error)
+        self._close(str(error))

@@ -3,13 +3,10 @@ the services. Prompts are `turns`, the connection itself `editor`."""
 
 from __future__ import annotations
 
-import os
-
 import msgspec
 
 from bough.api.acp import choices, places, wire
 from bough.api.acp.attached import Attached
-from bough.api.acp.attachment import Attachment
 from bough.api.acp.rpc import INVALID_PARAMS, Json, RpcError
 from bough.api.acp.turns import Turns
 from bough.core.services import Services
@@ -50,12 +47,6 @@ class Methods:
             await self._attached.offer(attachment)
         return self.opened(attachment.session)
 
-    async def watch(self, session: Session) -> Attachment:
-        """A session that was opened just now is watched from now on."""
-        attachment = await self._attached.attach(session, replay=False)
-        await self._attached.offer(attachment)
-        return attachment
-
     def opened(self, session: Session) -> Json:
         """What is told of a session that has been opened."""
         return {
@@ -67,7 +58,7 @@ class Methods:
     async def list(self, params: msgspec.Raw) -> Json:
         asked = wire.read(params, wire.ListSessions)
         offset = _offset(asked.cursor)
-        cwd = os.path.realpath(places.absolute(asked.cwd)) if asked.cwd is not None else None
+        cwd = places.real(asked.cwd) if asked.cwd is not None else None
         page = await self._services.sessions.list(SessionFilter(cwd=cwd, archived=False), PAGE, offset)
         found = [decoded(msgspec.json.encode(one), Session) for one in page.rows]
         listed: Json = {"sessions": [_listed(one) for one in found]}

@@ -90,6 +90,11 @@ def absolute(cwd: str) -> str:
     return cwd
 
 
+def real(cwd: str) -> str:
+    """A folder as sessions have it, links resolved."""
+    return os.path.realpath(absolute(cwd))
+
+
 async def _worktree(services: Services, real: str) -> Worktree | None:
     """The innermost worktree of Bough's that a folder lies in."""
     page = await services.worktrees.list(None, False, MOST_WORKTREES, 0)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import msgspec
+import structlog
 
 from bough.api.errors import meaning
 from bough.errors import BoughError
@@ -22,6 +23,8 @@ CANCELLED = -32800
 
 Json = dict[str, Any]
 RequestId = int | str | None
+
+log = structlog.get_logger("bough.acp")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -116,8 +119,14 @@ class Peer:
 
     async def _frame(self, message: Json) -> None:
         async with self._turn:
-            if not self.gone:
+            if self.gone:
+                return
+            try:
                 await self._send(_encode(message))
+            except Exception as error:
+                # The door notices by itself that nobody is there.
+                self.gone = True
+                log.debug("acp_client_gone", error=repr(error))
 
 
 def rpc_error(error: BoughError) -> RpcError:

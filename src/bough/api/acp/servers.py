@@ -87,4 +87,3 @@ def _name(given: str) -> str:
     """A name that agents can use, as like the given one as can be."""
     name = NOT_IN_NAMES.sub("-", given).strip("-")[:LONGEST_NAME] or "server"
     return f"editor-{name}" if name.lower().startswith(RESERVED) else name
-

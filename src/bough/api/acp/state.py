@@ -64,7 +64,9 @@ class State:
 
     def _waiting(self) -> list[Update]:
         """What waits, if that has changed. What starts at once has not waited."""
-        queue = sorted((one for one in self._open.values() if one[0].status == "queued"), key=lambda one: one[0].position)
+        queue = sorted(
+            (one for one in self._open.values() if one[0].status == "queued"), key=lambda one: one[0].position
+        )
         paused = self._session.queue_paused
         if len(queue) == len(self._open) and not paused:
             queue = queue[1:]

@@ -32,7 +32,13 @@ class Turns:
     """What one editor has asked for and waits for. `waited` names the same tasks, by session."""
 
     def __init__(
-        self, services: Services, peer: Peer, caller: Caller, attached: Attached, ends: Ends, waited: dict[str, set[str]]
+        self,
+        services: Services,
+        peer: Peer,
+        caller: Caller,
+        attached: Attached,
+        ends: Ends,
+        waited: dict[str, set[str]],
     ) -> None:
         self._services = services
         self._peer = peer
@@ -47,14 +53,17 @@ class Turns:
         command = commands.find(text)
         async with self._attached.order(asked.session_id):
             session = await find_session(self._services, asked.session_id)
-            attachment = await self._attached.attach(session, replay=False)
-            if command is None:
-                task = await self._queue(attachment, text)
-                end = self._ends[task.id]
+            attachment = await self._attached.watch(session)
+            task = await self._queue(attachment, text) if command is None else None
         if command is not None:
             return await self._obey(session, *command)
+        assert task is not None
+        return await self._end(task)
+
+    async def _end(self, task: Task) -> Json:
+        """Waits for the end of a turn."""
         try:
-            return await end
+            return await self._ends[task.id]
         except asyncio.CancelledError:
             # Taken back by the editor; one that is gone leaves its turns to run.
             if not self._peer.gone:
@@ -62,13 +71,13 @@ class Turns:
             raise
         finally:
             self._ends.pop(task.id, None)
-            self._waited.get(session.id, set()).discard(task.id)
+            self._waited.get(task.session_id, set()).discard(task.id)
 
     async def _queue(self, attachment: Attachment, text: str) -> Task:
         """Queues a prompt. It is known as this editor's before anything of it is told."""
-        prompt = self._services.tasks.prompt(self._caller, attachment.session.id, text, resume=True)
+        tasks, session_id = self._services.tasks, attachment.session.id
         async with attachment.still:
-            work = asyncio.create_task(prompt)
+            work = asyncio.create_task(tasks.prompt(self._caller, session_id, text, resume=True))
             try:
                 task = await outlast(work)
             except asyncio.CancelledError:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -125,6 +126,12 @@ def allow(
             "--option", metavar="ID", help="In which of the agent's ways; approval show lists them if several."
         ),
     ] = None,
+    arguments: Annotated[
+        str | None,
+        typer.Option(
+            "--arguments", metavar="JSON", help="With these instead of the agent's, for a call of Bough's own tools."
+        ),
+    ] = None,
 ) -> None:
     """Allow what was asked for."""
     if scope is not None and not always:
@@ -132,7 +139,9 @@ def allow(
     if option is not None and always:
         raise typer.BadParameter("--option is for this once; give either that or --always.")
     decision = {"optionId": option} if option is not None else {"decision": "allow_always" if always else "allow"}
-    body = decision | ({"scope": scope} if scope else {})
+    body: Json = decision | ({"scope": scope} if scope else {})
+    if arguments is not None:
+        body["arguments"] = _object(arguments)
     reach = REACH[scope] if scope else ""
     here.show(here.client.post(path("approvals", approval), body), lambda found: say_decided(found, reach))
 
@@ -141,6 +150,16 @@ def allow(
 def deny(here: Here, approval: ApprovalId) -> None:
     """Refuse what was asked for; the turn goes on without it."""
     here.show(decide(here, approval, "deny"), say_decided)
+
+
+def _object(text: str) -> Json:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"--arguments is no JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise typer.BadParameter('--arguments is an object: {"name": value, …}.')
+    return cast("Json", found)
 
 
 def question(approval: Json) -> str:

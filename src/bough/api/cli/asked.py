@@ -26,6 +26,12 @@ def command(approval: Json) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
+def tool(approval: Json) -> str | None:
+    """The tool of Bough's own that is to be called, if it is about one."""
+    found: Any = part(approval, "toolCall").get("tool")
+    return found if approval.get("toolKind") == "call" and isinstance(found, str) else None
+
+
 def diffs(approval: Json) -> list[Json]:
     """The changes of files that it is about."""
     found = [one for one in parts(part(approval, "toolCall"), "content") if one.get("type") == "diff"]
@@ -45,6 +51,10 @@ def about(approval: Json, cwd: str = "") -> str:
 def draw(approval: Json) -> None:
     """The command or the changes in full; where there is neither, the tool call as it came."""
     call = part(approval, "toolCall")
+    if (name := tool(approval)) is not None:
+        out.line(clean(name), "bold")
+        _draw_arguments(part(call, "arguments"))
+        return
     line, changes = command(approval), diffs(approval)
     if line is not None:
         for number, text in enumerate(line.split("\n")):
@@ -57,6 +67,19 @@ def draw(approval: Json) -> None:
             out.line(text, STYLES.get(text[:1], ""))
     if line is None and not changes:
         out.line(_written(call), "dim")
+
+
+def _draw_arguments(arguments: Json) -> None:
+    """Each argument on a line; long texts as they are, below their names."""
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        lines = clean(text).split("\n")
+        if len(lines) == 1:
+            out.line(f"  {clean(name)}: {lines[0]}")
+            continue
+        out.line(f"  {clean(name)}:")
+        for one in lines:
+            out.line(f"    {one}")
 
 
 def _written(value: Json) -> str:

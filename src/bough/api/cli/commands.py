@@ -30,6 +30,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "worktrees": ("worktree",),
     "tasks": ("task",),
     "branches": ("session",),
+    "calls": ("session",),
     "trees": ("tree", "wait"),
     "checkpoints": ("session", "task", "checkpoint"),
     "races": ("race",),

@@ -1,4 +1,4 @@
-"""The parts of the documentation that the program itself knows: its settings, its commands, its agents. `python -m
+"""The parts of the documentation that the program itself knows: its settings, commands, agents and tools. `python -m
 bough.api.cli.docs DOCS` writes them between the marks in the files there; the rest is written by people."""
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from bough.api.cli import agent_docs
 from bough.api.cli.base import COMMON
 from bough.api.cli.commands import PROGRAM, build
 from bough.api.cli.serve import default, flag, metavar
+from bough.api.mcp import catalog, guide, schemas
 
 OTHERS = "Other commands"
 REGENERATE = "python -m bough.api.cli.docs docs"
@@ -103,11 +104,36 @@ def _default(param: Any) -> str:
     return f" Default `{param.default}`." if param.default not in (None, False) and not param.required else ""
 
 
+EFFECTS = {"read": "reads", "change": "asks", "end": "asks, may end something"}
+
+
+def tools_table() -> str:
+    """Every tool of Bough's own with its sentence and what it takes, in the order in which agents are told of them."""
+    rows = ["| tool | takes (`?`: may be left out) | | |", "|---|---|---|---|"]
+    for tool in catalog.TOOLS:
+        schema = schemas.input_schema(tool)
+        required = schema.get("required", [])
+        taken = ", ".join(f"`{name}`" if name in required else f"`{name}`?" for name in schema["properties"])
+        rows.append(f"| `{tool.name}` | {taken or 'nothing'} | {tool.about} | {EFFECTS[tool.effect]} |")
+    return "\n".join(rows)
+
+
+def prompts_table() -> str:
+    """The prompts that agents and people can choose, with what each takes."""
+    rows = ["| prompt | takes | |", "|---|---|---|"]
+    for one in guide.prompts():
+        taken = ", ".join(f"`{argument.name}`{'' if argument.required else '?'}" for argument in one.arguments)
+        rows.append(f"| `{one.name}` | {taken} | {one.about} |")
+    return "\n".join(rows)
+
+
 # Page → mark → what stands there.
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "settings.md": {"settings": settings_table},
     "cli.md": {"commands": reference},
     "agents.md": agent_docs.PARTS,
+    "mcp.md": {"tools": tools_table, "prompts": prompts_table},
+    "guides/orchestration.md": {"guide": guide.text},
 }
 
 

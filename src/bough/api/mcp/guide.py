@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bough.errors import Invalid, NotFound
+from bough.errors import Invalid
 
 FILES = Path(__file__).parent / "guide"
 ADDRESS = "bough://guides/orchestration"
@@ -72,7 +72,7 @@ def prompt(name: str) -> Prompt:
     for one in prompts():
         if one.name == name:
             return one
-    raise NotFound("prompt_not_found", f"There is no prompt {name!r}. There are {', '.join(PROMPTS)}.")
+    raise Invalid("bad_arguments", f"There is no prompt {name!r}. There are {', '.join(PROMPTS)}.")
 
 
 def _prompt(name: str) -> Prompt:

@@ -100,7 +100,7 @@ SELECT maker_session_id FROM tree_makers WHERE root_session_id = :root
 -- name: reach
 -- The roots of the trees that sessions of a tree reach: their own, those that they opened, those that these opened.
 WITH RECURSIVE reached (id) AS (
-    SELECT CAST(:root AS TEXT)
+    SELECT root_session_id FROM (SELECT root_session_id FROM sessions WHERE root_session_id = :root LIMIT 1) own
     UNION
     SELECT m.root_session_id FROM tree_makers m JOIN reached r ON m.maker_root_id = r.id
 )

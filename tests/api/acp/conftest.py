@@ -1,0 +1,16 @@
+"""What all suites of this door begin with: a server, and an editor on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import pytest
+from editors import Editor, editing
+
+from bough.testing.server import Running
+
+
+@pytest.fixture
+async def editor(server: Running) -> AsyncGenerator[Editor]:
+    async with editing(server) as one:
+        yield one

@@ -1,0 +1,152 @@
+"""Editors for the suites: clients of `/acp` that check each line of both sides against the published schema. What is
+expected of the door is the suites' part."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from bough.testing.acp_driver import Driver, Json
+from bough.testing.server import Running
+
+BIGGEST = 64 * 1024 * 1024
+
+
+class Editor(Driver):
+    """One connection to a server."""
+
+    def __init__(self, socket: ClientConnection, repo: Path) -> None:
+        self.socket = socket
+        self.repo = repo
+        self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
+        # There is no process: the connection is all that there is.
+        super().__init__(None)  # pyright: ignore[reportArgumentType]
+        self._sender = asyncio.create_task(self._send_all())
+
+    def _write(self, message: Json) -> None:
+        line = msgspec.json.encode(message)
+        if self._schema is not None:
+            self._schema.check_client_line(line, self._pending)
+        self._outgoing.put_nowait(line)
+
+    def raw(self, line: bytes, request_id: int | str | None = None) -> None:
+        if request_id is not None:
+            self.expect(request_id, "_raw")
+        self._outgoing.put_nowait(line)
+
+    def expect(self, request_id: int | str, method: str) -> None:
+        """Awaits an answer with this id, as one to this method."""
+        self._answers[request_id] = asyncio.get_running_loop().create_future()
+        self._pending["client", request_id] = method
+
+    async def _send_all(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                await self.socket.send((await self._outgoing.get()).decode("utf-8", "surrogateescape"))
+
+    async def _listen(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            async for frame in self.socket:
+                await self.reading.wait()
+                line = frame.encode() if isinstance(frame, str) else frame
+                if self._schema is not None:
+                    self._schema.check_agent_line(line, self._pending)
+                message: Json = msgspec.json.decode(line)
+                self.log.append(message)
+                self._take(message)
+                async with self._changed:
+                    self._changed.notify_all()
+
+    async def vanish(self) -> None:
+        """Goes away without a word."""
+        self.socket.transport.abort()
+        await self.socket.wait_closed()
+
+    async def done(self) -> None:
+        for task in (self._sender, self._listener):
+            task.cancel()
+        await asyncio.wait({self._sender, self._listener})
+        if not self._listener.cancelled():
+            self._listener.result()
+
+    # What nearly every test does.
+
+    async def open(self, mode: str = "bypassPermissions", **wishes: Any) -> str:
+        """A new session with the demo agent."""
+        bough = {"agent": "demo", "mode": mode, **wishes}
+        result = await self.request("session/new", {"cwd": str(self.repo), "mcpServers": [], "_meta": {"bough": bough}})
+        return result["sessionId"]
+
+    async def load(self, session: str, method: str = "session/load") -> Json:
+        return await self.request(method, {"sessionId": session, "cwd": str(self.repo), "mcpServers": []})
+
+    async def heard(self, session: str, text: str, kind: str = "agent_message_chunk") -> None:
+        await self.until(lambda: text in self.said(session, kind=kind))
+
+    async def asked(self, count: int = 1) -> Json:
+        """Waits for a question."""
+        await self.until(lambda: len(self.permissions) >= count)
+        return self.permissions[count - 1]
+
+    def kinds(self, session: str, since: int = 0) -> list[str]:
+        return [one["update"]["sessionUpdate"] for one in self.updates[since:] if one["sessionId"] == session]
+
+    def story(self, session: str, since: int = 0) -> list[Json]:
+        """What a client has in the end, chunking aside."""
+        return story([one["update"] for one in self.updates[since:] if one["sessionId"] == session])
+
+
+def story(updates: list[Json]) -> list[Json]:
+    """Messages, tool calls and plans as they stand after all updates, in the order of their beginnings."""
+    found: dict[Any, Json] = {}
+    for update in updates:
+        kind = update["sessionUpdate"]
+        if kind.endswith("_chunk"):
+            known = found.setdefault((kind, update.get("messageId")), {"kind": kind, "parts": []})
+            content, parts = update["content"], known["parts"]
+            if content["type"] == "text" and parts and parts[-1]["type"] == "text":
+                parts[-1] = {"type": "text", "text": parts[-1]["text"] + content["text"]}
+            else:
+                parts.append(content)
+        elif kind in ("tool_call", "tool_call_update"):
+            assert (kind == "tool_call") == (update["toolCallId"] not in found), update
+            call = found.setdefault(update["toolCallId"], {"kind": "tool"})
+            call |= {name: value for name, value in update.items() if name != "sessionUpdate"}
+        elif kind == "plan":
+            # A plan takes the place of the one before.
+            found.setdefault("plan", {"kind": "plan"})["entries"] = update["entries"]
+    empty: tuple[Any, ...] = ([], {}, None)
+    return [{name: value for name, value in one.items() if value not in empty} for one in found.values()]
+
+
+def spoken(story: list[Json]) -> list[str]:
+    """Texts of both sides, in order."""
+    return ["".join(part.get("text", "") for part in one["parts"]) for one in story if "parts" in one]
+
+
+@contextlib.asynccontextmanager
+async def editing(
+    server: Running, *, initialize: bool = True, capabilities: Json | None = None, **options: Any
+) -> AsyncGenerator[Editor]:
+    """An editor on this server, with the repository `repo` as its folder."""
+    repo = server.root / "repo"
+    if not repo.exists():
+        server.repo()
+    headers = {"authorization": f"Bearer {server.token}"}
+    address = f"{server.url.replace('http', 'ws', 1)}/acp"
+    async with connect(address, additional_headers=headers, max_size=BIGGEST, **options) as socket:
+        editor = Editor(socket, repo)
+        try:
+            if initialize:
+                params: Json = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
+                await editor.request("initialize", params)
+            yield editor
+        finally:
+            await editor.done()

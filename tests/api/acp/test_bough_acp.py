@@ -1,0 +1,99 @@
+"""`bough acp` (C2): the program that an editor starts. It finds the server or starts one, shares it, and ends with its
+editor."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bough.testing.acp_driver import Driver, eventually
+from bough.testing.repos import make_repo
+from bough.testing.server import Running
+
+BIG = 1 << 24
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
+    """A data folder without a server; one that is started there is ended."""
+    data = tmp_path / "data"
+    monkeypatch.setenv("BOUGH_DATA", str(data))
+    monkeypatch.setenv("BOUGH_PORT", "0")
+    monkeypatch.setenv("BOUGH_STOP_AGENTS", "true")
+    monkeypatch.setenv("AGENT_WORKSPACE_ROOT", str(tmp_path))
+    yield data
+    with contextlib.suppress(FileNotFoundError):
+        server = psutil.Process(json.loads((data / "server.json").read_text())["pid"])
+        server.send_signal(signal.SIGTERM)
+        server.wait(20)
+
+
+async def test_starts_and_shares_a_server(home: Path, tmp_path: Path) -> None:
+    """C2: two that start at once end up with one server, which stays when they are gone."""
+    repo = make_repo(tmp_path / "repo")
+    async with Driver.launch("bough", "acp", initialize=False) as one:
+        async with Driver.launch("bough", "acp", initialize=False) as two:
+            for each in (one, two):
+                told = await asyncio.wait_for(each.request("initialize", {"protocolVersion": 1}), 60)
+                assert told["agentInfo"]["name"] == "bough"
+            meta = {"bough": {"agent": "demo", "mode": "default"}}
+            new = await one.request("session/new", {"cwd": str(repo), "mcpServers": [], "_meta": meta})
+            session = new["sessionId"]
+            two.decide = lambda _: None
+            await two.request("session/load", {"sessionId": session, "cwd": str(repo), "mcpServers": []})
+            await one.prompt(session, "[[run echo hi]] [[say both see it]]")
+            await two.until(lambda: "both see it" in two.said(session))
+            await two.until(lambda: len(two.withdrawn) == 1)
+            two.raw(b"\n  \nnot json\n")
+            await two.until(lambda: len(two.bad_lines) == 1)
+        # A long line each way.
+        await one.prompt(session, f"[[say {'é' * 300_000}]]")
+        await eventually(lambda: one.said(session).endswith("é" * 300_000))
+    server = json.loads((home / "server.json").read_text())
+    assert psutil.pid_exists(server["pid"])
+
+
+async def test_input_ends_it(server: Running) -> None:
+    """C2: at the end of its input it still tells the answer; a server that ends ends it too, input or not."""
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+    command = [sys.executable, "-m", "bough", "acp", "--data", str(server.data)]
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    out, err = await process.communicate(json.dumps(request).encode() + b"\n")
+    assert json.loads(out)["result"]["protocolVersion"] == 1
+    assert (process.returncode, err) == (0, b"")
+    # From a file, which is no pipe.
+    lines = server.root / "lines"
+    lines.write_text(json.dumps(request))
+    with lines.open("rb") as stdin:
+        process = await asyncio.create_subprocess_exec(*command, stdin=stdin, stdout=subprocess.PIPE)
+        out, _ = await process.communicate()
+    assert json.loads(out)["id"] == 1
+
+
+async def test_wrong_address_or_token(server: Running) -> None:
+    """C2: who names a server that is not there, or has not its token, is told so and gets no other one."""
+    for url, token, said in ((server.url, "wrong", "4401"), ("http://127.0.0.1:9", server.token, "No server answers")):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bough", "acp", "--url", url, "--token", token),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"BOUGH_DATA": str(server.data / "none")},
+        )
+        out, err = await process.communicate()
+        assert process.returncode == 1
+        assert out == b""
+        assert said in err.decode() or "403" in err.decode(), err
+    assert not (server.data / "none").exists()

@@ -1,0 +1,295 @@
+"""One editor on Bough (C2, C3): the connection, opening sessions, prompts, questions, choices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from editors import Editor, editing, spoken
+
+from bough.api.acp import methods
+from bough.testing.acp_driver import Json, Refused
+from bough.testing.server import Running
+
+
+async def test_version_and_capabilities(server: Running) -> None:
+    """C2: whatever version a client has, it is told the one that is spoken; nothing is promised that is not there."""
+    async with editing(server, initialize=False) as editor:
+        with pytest.raises(Refused, match="initialize first"):
+            await editor.request("session/list", {})
+        for version in (0, 2, 65535, 1):
+            told = await editor.request("initialize", {"protocolVersion": version})
+            assert told["protocolVersion"] == 1
+        told = await editor.request("initialize", {"protocolVersion": 1})
+        assert told["agentInfo"]["name"] == "bough"
+        assert told["agentCapabilities"] == {
+            "loadSession": True,
+            "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+            "mcpCapabilities": {"http": True, "sse": True},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}},
+        }
+        (way,) = told["authMethods"]
+        assert await editor.request("authenticate", {"methodId": way["id"]}) == {}
+        with pytest.raises(Refused, match="-32602"):
+            await editor.request("authenticate", {"methodId": "other"})
+
+
+async def test_new_is_answered_first(editor: Editor) -> None:
+    """C2: nothing of a session is told before its id is; then its commands are."""
+    session = await editor.open(title="Mine")
+    await editor.until(lambda: "session_info_update" in editor.kinds(session))
+    answered = next(place for place, one in enumerate(editor.log) if one.get("result", {}).get("sessionId") == session)
+    assert all(one["params"]["sessionId"] == session for one in editor.log[answered + 1 :])
+    assert [one.get("method") for one in editor.log[: answered + 1]] == [None, None]
+    (commands,) = editor.of(session, "available_commands_update")
+    assert {"fork", "spawn", "btw", "tree", "queue"} <= {one["name"] for one in commands["availableCommands"]}
+    assert editor.of(session, "session_info_update")[0]["title"] == "Mine"
+
+
+async def test_where_a_session_works(server: Running, editor: Editor) -> None:
+    """C3: the folder must be absolute and inside the root; a folder in a repository bounds the session to it; a
+    worktree can be wished for, and its folder be opened again."""
+    inner = editor.repo / "inner"
+    inner.mkdir()
+    for cwd, code in (("repo", -32602), ("/etc", -32000), (str(editor.repo / "none"), -32602)):
+        with pytest.raises(Refused) as refused:
+            await editor.request("session/new", {"cwd": cwd, "mcpServers": []})
+        assert refused.value.code == code
+    opened = await editor.request("session/new", {"cwd": str(inner), "mcpServers": []})
+    session = await server.client.get(f"/api/sessions/{opened['sessionId']}")
+    assert session["cwd"] == str(inner) == opened["_meta"]["bough"]["cwd"]
+    apart = await server.client.get(f"/api/sessions/{await editor.open(branch='apart')}")
+    assert apart["cwd"] != str(editor.repo)
+    assert apart["repoId"] == session["repoId"]
+    again = await editor.request("session/new", {"cwd": apart["cwd"], "mcpServers": []})
+    known = await server.client.get(f"/api/sessions/{again['sessionId']}")
+    assert (known["worktreeId"], known["repoId"]) == (apart["worktreeId"], apart["repoId"])
+
+
+async def test_wishes_are_checked(editor: Editor) -> None:
+    """C2: a wish that cannot be fulfilled is refused, not left out."""
+    for wish in ({"agent": "nobody"}, {"mode": "godlike"}, {"modle": "x"}, {"agent": 1}):
+        with pytest.raises(Refused):
+            await editor.open(**({"agent": "demo"} | wish))  # pyright: ignore[reportArgumentType]
+
+
+async def test_prompt_with_permission(editor: Editor, server: Running) -> None:
+    """C2, P4: a question is about the tool call that was told of before it; its answer is carried out."""
+    session = await editor.open("default")
+    assert await editor.prompt(session, "[[run echo one > one.txt]]") == {"stopReason": "end_turn"}
+    (question,) = editor.permissions
+    assert [one["kind"] for one in question["params"]["options"]] == ["allow_once", "allow_always", "reject_once"]
+    (call,) = editor.tools(session)
+    assert question["params"]["toolCall"]["toolCallId"] == call["toolCallId"]
+    assert (call["kind"], call["status"]) == ("execute", "completed")
+    before = editor.log[: editor.log.index(question)]
+    told = [one["params"]["update"].get("toolCallId") for one in before if one.get("method") == "session/update"]
+    assert call["toolCallId"] in told
+    assert (editor.repo / "one.txt").exists()
+    editor.decide = lambda _: "reject_once"
+    await editor.prompt(session, "[[run echo two > two.txt]]")
+    assert not (editor.repo / "two.txt").exists()
+    editor.decide = lambda _: "allow_always"
+    for _ in range(2):
+        await editor.prompt(session, "[[run echo three >> three.txt]]")
+    assert len(editor.permissions) == 3
+    assert (editor.repo / "three.txt").read_text().split() == ["three", "three"]
+    assert [one["status"] for one in (await server.client.get("/api/approvals"))["approvals"]].count("pending") == 0
+
+
+async def test_what_a_turn_tells(editor: Editor) -> None:
+    """C2: thoughts, plans, usage and titles reach the editor, its own prompt does not."""
+    session = await editor.open()
+    await editor.prompt(session, "[[think hm]] [[plan first | second]] [[say done]]")
+    assert editor.said(session, kind="agent_thought_chunk") == "hm"
+    assert editor.said(session) == "done"
+    assert editor.of(session, "plan")[-1]["entries"]
+    assert editor.of(session, "usage_update")[-1]["size"] > 0
+    assert editor.of(session, "session_info_update")[-1]["title"]
+    assert editor.of(session, "user_message_chunk") == []
+    with pytest.raises(Refused) as refused:
+        await editor.prompt(session, "[[fail so it goes]]")
+    assert "so it goes" in refused.value.message
+    assert await editor.prompt(session, "[[say still here]]") == {"stopReason": "end_turn"}
+
+
+async def test_blocks_of_a_prompt(editor: Editor) -> None:
+    """C2: links stand within the text, attached texts follow it; what cannot be sent on is refused."""
+    session = await editor.open()
+    blocks: list[Json] = [
+        {"type": "text", "text": "See "},
+        {"type": "resource_link", "name": "a.py", "uri": "file:///a.py"},
+        {"type": "text", "text": " please. [[say ok]]"},
+        {"type": "resource", "resource": {"uri": "file:///b.py", "text": "b = 1"}},
+    ]
+    await editor.request("session/prompt", {"sessionId": session, "prompt": blocks})
+    await editor.load(session)
+    (said,) = editor.of(session, "user_message_chunk")
+    assert said["content"]["text"].startswith("See [a.py](file:///a.py) please. [[say ok]]\nAttached, file:///b.py:")
+    image = {"type": "image", "data": "", "mimeType": "image/png"}
+    for prompt in ([image], [], [{"type": "text", "text": " "}]):
+        with pytest.raises(Refused) as refused:
+            await editor.request("session/prompt", {"sessionId": session, "prompt": prompt})
+        assert refused.value.code == -32602
+
+
+async def test_commands(editor: Editor, server: Running) -> None:
+    """C2: a command of Bough's is obeyed and answered, another one goes to the agent."""
+    session = await editor.open(title="top")
+    await editor.prompt(session, "[[say ready]]")
+    assert "1 sessions" in await editor.ask(session, "/tree")
+    assert await editor.ask(session, "/queue") == "Nothing waits."
+    assert "Forked into session" in await editor.ask(session, "/fork")
+    with pytest.raises(Refused, match="/spawn TEXT"):
+        await editor.ask(session, "/spawn")
+    assert "at work" in await editor.ask(session, "/spawn\n[[say from the child]]")
+    await editor.heard(session, "from the child")
+    assert "Asked aside" in await editor.ask(session, "/btw [[say an answer]]")
+    await editor.heard(session, "Aside: an answer")
+    kinds = [one["kind"] for one in (await server.client.get("/api/sessions"))["sessions"]]
+    assert sorted(kinds) == ["btw", "fork", "root", "subsession"]
+
+
+async def test_choices(editor: Editor) -> None:
+    """C2: modes and options can be chosen, and are told when they change; the agent only before it has begun."""
+    session = await editor.open("default")
+
+    async def set_option(id: str, value: str) -> Json:
+        params = {"sessionId": session, "configId": id, "value": value}
+        return await editor.request("session/set_config_option", params)
+
+    options = (await set_option("agent", "terminal"))["configOptions"]
+    assert {one["id"]: one["currentValue"] for one in options}["agent"] == "terminal"
+    await set_option("agent", "demo")
+    options = (await set_option("effort", "low"))["configOptions"]
+    assert {one["id"]: one["currentValue"] for one in options}["effort"] == "low"
+    await set_option("effort", "bough:own")
+    assert await editor.request("session/set_mode", {"sessionId": session, "modeId": "plan"}) == {}
+    await editor.until(lambda: "current_mode_update" in editor.kinds(session))
+    assert editor.of(session, "current_mode_update")[-1]["currentModeId"] == "plan"
+    assert editor.of(session, "config_option_update")
+    for id, value in (("agent", "nobody"), ("colour", "red")):
+        with pytest.raises(Refused):
+            await set_option(id, value)
+    with pytest.raises(Refused):
+        await editor.request("session/set_mode", {"sessionId": session, "modeId": "godlike"})
+    await editor.prompt(session, "[[say begun]]")
+    with pytest.raises(Refused, match="has begun"):
+        await set_option("agent", "terminal")
+
+
+async def test_load_and_resume(server: Running, editor: Editor) -> None:
+    """C2: load tells everything, prompts too, before it is answered; resume nothing of it, and both what follows."""
+    session = await editor.open(title="Told")
+    await editor.prompt(session, "[[think hm]] [[say one]] [[run echo hi]]")
+    await editor.prompt(session, "[[plan a | b]] [[say two]]")
+    live = editor.story(session)
+    async with editing(server) as late:
+        loading = late.send("session/load", {"sessionId": session, "cwd": str(late.repo), "mcpServers": []})
+        told = await late.answer(loading)
+        assert told["modes"]["currentModeId"] == "bypassPermissions"
+        before = next(place for place, one in enumerate(late.log) if one.get("id") == loading)
+        assert [one for one in late.log[before + 1 :] if "update" in one.get("params", {})] == []
+        past = late.story(session)
+        assert [one for one in past if one["kind"] != "user_message_chunk"] == live
+        assert past[0]["parts"][0]["text"] == "[[think hm]] [[say one]] [[run echo hi]]"
+        assert {"available_commands_update", "usage_update", "session_info_update"} <= set(late.kinds(session))
+        async with editing(server) as other:
+            await other.load(session, "session/resume")
+            assert other.story(session) == []
+            await editor.prompt(session, "[[say three]]")
+            for one in (late, other):
+                await one.heard(session, "three")
+                assert spoken(one.story(session))[-2:] == ["[[say three]]", "three"]
+        # Loaded again by the one that asked, its own prompts are part of the past.
+        since = len(editor.updates)
+        await editor.load(session)
+        assert len(editor.of(session, "user_message_chunk", since)) == 3
+        with pytest.raises(Refused) as refused:
+            await late.load(session[:8])
+        assert refused.value.code == -32002
+
+
+async def test_fork(editor: Editor, server: Running) -> None:
+    """C2: a fork is another session with the same past; its MCP servers are its own."""
+    session = await editor.open()
+    await editor.prompt(session, "[[say before]]")
+    mcp: Json = {"name": "My tools!", "command": "/bin/true", "args": [], "env": []}
+    params: Json = {
+        "sessionId": session,
+        "cwd": str(editor.repo),
+        "mcpServers": [mcp],
+        "_meta": {"bough": {"title": "F"}},
+    }
+    told = await editor.request("session/fork", params)
+    fork = told["sessionId"]
+    assert told["_meta"]["bough"]["forkedFromSessionId"] == session
+    await editor.prompt(fork, "[[say after]]")
+    async with editing(server) as late:
+        await late.load(fork)
+        said = spoken(late.story(fork))
+        assert said[:2] == ["[[say before]]", "before"]
+        assert said[-2:] == ["[[say after]]", "after"]
+    (known,) = (await server.client.get(f"/api/sessions/{fork}"))["mcpServerIds"]
+    assert (await server.client.get("/api/mcp-servers"))["mcpServers"][0]["id"] == known
+    assert (await server.client.get(f"/api/sessions/{session}"))["mcpServerIds"] == []
+
+
+async def test_list(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C2: sessions are listed by pages and by folder, with where they come from."""
+    monkeypatch.setattr(methods, "PAGE", 2)
+    async with editing(server) as editor:
+        sessions = [await editor.open(title=f"No. {number}") for number in range(3)]
+        inner = editor.repo / "inner"
+        inner.mkdir()
+        link = server.root / "link"
+        link.symlink_to(inner)
+        deep = await editor.request("session/new", {"cwd": str(link), "mcpServers": []})
+        first = await editor.request("session/list", {"cwd": str(editor.repo)})
+        second = await editor.request("session/list", {"cwd": str(editor.repo), "cursor": first["nextCursor"]})
+        assert [one["sessionId"] for one in (*first["sessions"], *second["sessions"])] == sessions[::-1]
+        assert "nextCursor" not in second
+        (found,) = (await editor.request("session/list", {"cwd": str(link)}))["sessions"]
+        assert (found["sessionId"], found["cwd"]) == (deep["sessionId"], str(inner))
+        fork = await editor.request("session/fork", {"sessionId": sessions[0], "cwd": str(editor.repo)})
+        newest = (await editor.request("session/list", {}))["sessions"][0]
+        assert newest["sessionId"] == fork["sessionId"]
+        assert newest["_meta"]["bough"]["forkedFromSessionId"] == sessions[0]
+        for wrong in ({"cwd": "repo"}, {"cursor": "next"}):
+            with pytest.raises(Refused) as refused:
+                await editor.request("session/list", wrong)
+            assert refused.value.code == -32602
+
+
+async def test_mcp_servers(editor: Editor, server: Running) -> None:
+    """C2: an editor's MCP servers are the session's; under one name there is one, the newest."""
+    stdio: Json = {"name": "tools", "command": "true", "args": ["-x"], "env": [{"name": "A", "value": "b"}]}
+    http: Json = {"type": "http", "name": "Some site", "url": "http://127.0.0.1:1/", "headers": []}
+    opened = await editor.request("session/new", {"cwd": str(editor.repo), "mcpServers": [stdio, http]})
+    session = opened["sessionId"]
+
+    async def names() -> list[tuple[str, str]]:
+        ids = (await server.client.get(f"/api/sessions/{session}"))["mcpServerIds"]
+        known = {one["id"]: one for one in (await server.client.get("/api/mcp-servers"))["mcpServers"]}
+        return [(known[id]["name"], known[id]["url"] or known[id]["command"]) for id in ids]
+
+    site = ("Some-site", "http://127.0.0.1:1/")
+    (name, command), other = await names()
+    assert (name, Path(command).name, other) == ("tools", "true", site)
+    for port in (2, 3, 2):
+        # A site that is somewhere else with each start of the editor.
+        params = {"sessionId": session, "cwd": str(editor.repo)}
+        await editor.request("session/load", params | {"mcpServers": [http | {"url": f"http://127.0.0.1:{port}/"}]})
+        assert (await names())[1][1] == f"http://127.0.0.1:{port}/"
+        assert len(await names()) == 2
+    assert len((await server.client.get("/api/mcp-servers"))["mcpServers"]) <= 4
+    for wrong in ({"type": "acp", "name": "x", "serverId": "y"}, http | {"url": "ftp://x"}):
+        params = {"cwd": str(editor.repo), "mcpServers": [wrong]}
+        editor.raw(_line(77, "session/new", params), 77)
+        with pytest.raises(Refused, match="-32602"):
+            await editor.answer(77)
+
+
+def _line(id: int, method: str, params: Json) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": id, "method": method, "params": params})

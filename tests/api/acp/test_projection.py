@@ -1,0 +1,168 @@
+"""A replay tells what the stream told that it came from, chunking aside (C2): over random transcripts, cut up at random
+and with what comes late or twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from editors import story
+from hypothesis import given, settings, strategies
+
+from bough.api.acp.projecting import Projection, Shown
+from bough.testing.acp_schema import AcpSchema
+
+Json = dict[str, Any]
+# Whose message it is, and its contents as they follow each other.
+Said = tuple[str, list[Json]]
+Strategy = strategies.SearchStrategy[Any]
+# Contents are of any type, which is the point.
+st: Any = strategies
+
+words = st.text(max_size=12)
+leaves = st.none() | st.booleans() | st.integers(-5, 2**33) | words
+
+
+def nested(inner: Strategy) -> Strategy:
+    return st.lists(inner, max_size=2) | st.dictionaries(words, inner, max_size=2)
+
+
+anything = st.recursive(leaves, nested, max_leaves=4)
+
+
+def made(**fields: Any) -> Strategy:
+    """An object with these fields: values as they are, and strategies."""
+    return st.fixed_dictionaries(
+        {name: one if isinstance(one, strategies.SearchStrategy) else st.just(one) for name, one in fields.items()}
+    )
+
+
+def some(**fields: Strategy) -> Strategy:
+    """An object with some of these fields."""
+    return st.fixed_dictionaries({}, optional=fields)
+
+
+def several(*found: Strategy) -> Strategy:
+    """A few of these, or something else altogether."""
+    return st.lists(st.one_of(*found, anything), max_size=3) | anything
+
+
+blocks = st.one_of(
+    made(type="text", text=words),
+    made(type="image", data=words, mimeType="image/png"),
+    made(type="resource_link", name="n", uri=words, size=7),
+    made(type="resource", resource=some(uri=words, text=words, blob=words)),
+    anything,
+)
+parts = (
+    made(type="content", content=blocks),
+    made(type="diff", path=words, newText=words, oldText=st.none() | words),
+    made(type="terminal", terminalId="t"),
+)
+statuses = st.sampled_from(["pending", "in_progress", "completed", "failed", "odd"]) | anything
+results = some(status=statuses, content=several(*parts), output=anything)
+kinds = st.sampled_from(["edit", "execute", "odd"]) | anything
+places = several(some(path=words, line=anything))
+told_of = some(title=words, kind=kinds, tool=words, args=anything, locations=places)
+
+
+def called(fixed: Json, free: Json) -> Json:
+    return fixed | free
+
+
+tools = st.builds(called, made(type="tool", toolCallId=words, result=results), told_of)
+plans = made(type="plan", steps=several(some(content=words, status=statuses, priority=anything)))
+notes = made(type=st.sampled_from(["notice", "error", "btw", "callback", "odd"]), text=words)
+contents = made(type="content", content=blocks)
+
+
+def grown(kind: str, pieces: list[str]) -> Said:
+    return "agent", [{"type": kind, "text": "".join(pieces[:end])} for end in range(1, len(pieces) + 1)]
+
+
+def asked(text: str) -> Said:
+    return "user", [{"type": "text", "text": text}]
+
+
+def kept(*contents: Json) -> Said:
+    return "system", list(contents)
+
+
+texts = st.builds(grown, st.sampled_from(["text", "thought"]), st.lists(words, min_size=1, max_size=5))
+others = (
+    st.builds(asked, words),
+    st.builds(kept, tools),
+    st.builds(kept, tools, tools),
+    st.builds(kept, tools, tools, tools),
+    st.builds(kept, notes),
+    st.builds(kept, contents),
+    st.builds(kept, plans, plans),
+)
+transcripts = st.lists(st.one_of(texts, *others), max_size=8)
+
+
+def shown(number: int, role: str, content: Json, moment: int) -> Shown:
+    return Shown(f"m{number}", "t", number, role, msgspec.json.decode(msgspec.json.encode(content)), f"{moment:06}")
+
+
+def live(transcript: list[Said], draw: Callable[[Any], Any]) -> list[Json]:
+    """What a client is told that watches, or joins somewhere in the middle and is told rows before old events."""
+    projection = Projection(lambda _task: False)
+    updates: list[Json] = []
+    moment = 0
+    for number, (role, contents) in enumerate(transcript):
+        joins: int = draw(st.integers(-1, len(contents) - 1))
+        length = 0
+        if joins >= 0:
+            # Its row, as it is by then; the events of before come after it.
+            updates += projection.show(shown(number, role, contents[joins], moment + joins))
+        for at, content in enumerate(contents):
+            text: Any = content.get("text") if content["type"] in ("text", "thought") and role == "agent" else None
+            if isinstance(text, str) and at and draw(st.booleans()):
+                start = draw(st.integers(0, length))
+                updates += projection.grow(f"m{number}", start, text[start:]) or []
+                length = len(text)
+                continue
+            length = len(text) if isinstance(text, str) else 0
+            updates += projection.show(shown(number, role, content, moment + at))
+            if draw(st.booleans()):
+                updates += projection.show(shown(number, role, content, moment + at))
+        updates += projection.show(shown(number, role, contents[-1], moment + len(contents)))
+        moment += len(contents) + 1
+    return updates
+
+
+@settings(max_examples=80, deadline=None)
+@given(transcript=transcripts, data=st.data())
+def test_replay_is_what_was_told(transcript: list[Said], data: strategies.DataObject) -> None:
+    """C2: loaded, a session looks as it looked to whoever watched it; and every update is one of the protocol."""
+    projection = Projection(lambda _task: False)
+    replayed: list[Json] = []
+    for number, (role, contents) in enumerate(transcript):
+        replayed += projection.show(shown(number, role, contents[-1], number))
+    told = live(transcript, data.draw)
+    assert last_plan(story(told)) == last_plan(story(replayed))
+    if AcpSchema.at_hand():
+        schema = AcpSchema.load()
+        for update in (*told, *replayed):
+            params = {"sessionId": "s", "update": update}
+            schema.check_agent_line(
+                msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": params}), {}
+            )
+
+
+def last_plan(found: list[Json]) -> list[Json]:
+    """Where a plan stands depends on when it began; only what it says at last is kept."""
+    return sorted(found, key=lambda one: one["kind"] == "plan")
+
+
+def test_a_gap_is_noticed() -> None:
+    """C2: growth that does not follow on what was shown is read from the row instead."""
+    projection = Projection(lambda _task: False)
+    assert projection.grow("m0", 0, "x") is None
+    projection.show(shown(0, "agent", {"type": "text", "text": "ab"}, 1))
+    assert projection.grow("m0", 3, "d") is None
+    assert projection.grow("m0", 1, "bc") == [
+        {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "c"}, "messageId": "m0"}
+    ]

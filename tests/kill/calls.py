@@ -1,0 +1,84 @@
+"""Agents that call Bough's own tools in a storm, with a person's word or without, and what must hold of their calls
+afterwards (5c, 5d): each acts once or not at all, and its outcome is known. Killing is `storm`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from bough.testing.client import Client
+from bough.testing.repos import make_repo
+
+Json = dict[str, Any]
+Call = Callable[..., Awaitable[Any]]
+
+# In one an agent acts alone, in the other every call waits for a person.
+MODES = ("bypassPermissions", "ask")
+PROMPTS = 5
+CREATE = "agor_sessions_create"
+# What is decided late is carried out and told well within this.
+SETTLE = 60.0
+
+
+class Caller:
+    """One session whose agent opens others, which do nothing, sometimes the same one twice under one key."""
+
+    def __init__(self, mode: str, seed: int, root: Path, call: Call) -> None:
+        self._mode = mode
+        self._random = random.Random(f"{seed} {mode}")
+        self._path = make_repo(root / f"calls-{mode}")
+        self._call = call
+        self.session_id = ""
+        self.repo_id = ""
+
+    async def play(self) -> None:
+        name = f"calls-{self._mode}"
+        repo = await self._call("POST", "/api/repos", {"path": str(self._path)}, f"{name}-repo")
+        self.repo_id = repo["id"]
+        body = {"repoId": repo["id"], "agent": "demo", "permissionMode": self._mode}
+        self.session_id = (await self._call("POST", "/api/sessions", body, f"{name}-open"))["id"]
+        for number in range(PROMPTS):
+            wanted: Json = {"worktreeId": repo["id"], "agenticTool": "demo", "title": f"{name}-{number}"}
+            wanted["permissionMode"] = self._mode
+            if self._random.random() < 0.5:
+                wanted["idempotencyKey"] = f"key-{number}"
+            # Without a key these are two calls on purpose.
+            text = " ".join([f"[[mcp {CREATE} {json.dumps(wanted)}]]"] * 2)
+            await self._call("POST", f"/api/sessions/{self.session_id}/prompt", {"text": text}, f"{name}-{number}")
+            await asyncio.sleep(self._random.uniform(0, 0.6))
+
+    async def settled(self) -> None:
+        """Waits until nothing of what was called is to be decided, done or told."""
+        async with asyncio.timeout(SETTLE):
+            while any(_open(one) for one in await self._calls()):  # noqa: ASYNC110
+                await asyncio.sleep(0.09)
+
+    async def _calls(self) -> list[Json]:
+        return (await self._call("GET", f"/api/sessions/{self.session_id}/calls?limit=200"))["calls"]
+
+
+def _open(call: Json) -> bool:
+    untold = call["approvalId"] and not call["answeredAt"] and call["toldTaskId"] is None
+    return call["state"] in ("asked", "acting") or bool(untold)
+
+
+async def check_calls(callers: list[Caller], client: Client) -> None:
+    """Compares the journal with what is there: nothing was made twice, nothing without a call, nothing is unknown."""
+    for caller in callers:
+        path = f"/api/sessions/{caller.session_id}/calls?limit=200"
+        calls: list[Json] = (await client.get(path))["calls"]
+        found = (await client.get(f"/api/sessions?repoId={caller.repo_id}&limit=200"))["sessions"]
+        made = [one for one in found if one["id"] != caller.session_id]
+        done = [one["outcome"]["session_id"] for one in calls if one["state"] == "done"]
+        assert len(done) == len(set(done)), "two calls have the same outcome"
+        assert set(done) == {one["id"] for one in made}, "a session is missing, or nobody called for it"
+        assert not any(_open(one) for one in calls)
+        titles = Counter(one["title"] for one in made)
+        for call in calls:
+            most = 1 if call["key"] else 2
+            assert titles[call["arguments"]["title"]] <= most, f"{call['arguments']} was done too often"

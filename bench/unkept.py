@@ -10,4 +10,4 @@ from bough.app import running
 from bough.testing.processes import Processes
 
 if __name__ == "__main__":
-    sys.exit(run(lambda settings, address: running(settings, Processes(), address)))
+    sys.exit(run(lambda settings, address: running(settings, address, Processes())))

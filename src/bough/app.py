@@ -65,7 +65,7 @@ OWN_PAUSE = 0.05
 
 @contextlib.asynccontextmanager
 async def running(
-    settings: Settings, launcher: Launcher | None = None, address: str | None = None
+    settings: Settings, address: str | None = None, launcher: Launcher | None = None
 ) -> AsyncGenerator[Services]:
     """A whole Bough without its doors: database open and up to date, leftovers repaired, queues draining. `address` is
     where agents will reach it."""

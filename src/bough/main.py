@@ -26,4 +26,4 @@ def _running(settings: Settings, address: str | None = None) -> AbstractAsyncCon
     """A whole server; loaded only now, since most commands only ask one."""
     from bough.app import running
 
-    return running(settings, address=address)
+    return running(settings, address)

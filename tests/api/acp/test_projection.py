@@ -125,7 +125,10 @@ def live(transcript: list[Said], draw: Callable[[Any], Any]) -> list[Json]:
                 length = len(text)
                 continue
             length = len(text) if isinstance(text, str) else 0
-            updates += projection.show(shown(number, role, content, moment + at))
+            new = projection.show(shown(number, role, content, moment + at))
+            # What is older than its row was told with the row.
+            assert new == [] or at > joins
+            updates += new
             if draw(st.booleans()):
                 updates += projection.show(shown(number, role, content, moment + at))
         updates += projection.show(shown(number, role, contents[-1], moment + len(contents)))

@@ -7,11 +7,12 @@ import os
 
 from bough.api.acp import servers, wire
 from bough.core.branching import Branch, NewWorktree
+from bough.core.lookup import missing
 from bough.core.paths import resolve_inside
 from bough.core.services import Services
 from bough.core.sessions import NewSession, SessionPatch
 from bough.core.worktree_rows import SessionWorktree
-from bough.errors import Invalid, NotFound
+from bough.errors import Invalid
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session
 
@@ -52,7 +53,7 @@ async def find_session(services: Services, session_id: str) -> Session:
     """A session by its whole id: what is told of it is told under the id that the editor knows."""
     session = await services.sessions.get(session_id)
     if session.id != session_id:
-        raise NotFound("session_not_found", f"There is no session {session_id!r}.")
+        raise missing("sessions", session_id)
     return session
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.testing import client
+from bough.testing import acp_driver, client
 from bough.testing.model import running
 from bough.testing.model.running import ScriptedModel, scripted_model_process
 from bough.testing.real.homes import Home, foreign_variables, make_home
@@ -100,7 +100,7 @@ def bare_environment() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in foreign_variables(os.environ):
             patch.delenv(name)
-        for waiting in (client, running):
+        for waiting in (acp_driver, client, running):
             patch.setattr(waiting, "PATIENCE", PATIENCE)
         yield
 

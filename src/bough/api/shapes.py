@@ -20,7 +20,8 @@ WHO: Json = {
 }
 DECIDER: Json = {
     **WHO,
-    "properties": {**WHO["properties"], "kind": {"type": "string", "enum": ["person", "session", "system", "policy"]}},
+    "properties": {**WHO["properties"], "kind": {"type": "string", "enum": ["person", "session", "system", "policy"]}}
+    | {"because": TEXT},
     "description": "Who decided; `policy` with the id of the rule or the choice, or none for the mode.",
 }
 GIT: Json = {
@@ -91,6 +92,16 @@ SHAPES: dict[str, dict[str, Json]] = {
         },
         "decidedBy": DECIDER,
         "requestId": {"type": ["string", "integer", "null"], "description": "The agent's own id of its question."},
+    },
+    "AnswerBody": {
+        "arguments": {
+            "type": ["object", "null"],
+            "description": "What a call of one of Bough's tools is carried out with instead of what its agent said.",
+        }
+    },
+    "Call": {
+        "arguments": {"type": "object", "description": "What the tool was called with."},
+        "outcome": {"type": "object", "description": "What it gave, or `code` and `message` of why it did not."},
     },
     "Rule": {"createdBy": WHO},
     "Choice": {"decidedBy": WHO},

@@ -26,6 +26,7 @@ from bough.storage.backend import Tx
 STATUSES = ("pending", "allowed", "denied", "cancelled", "expired")
 KIND_OF: dict[Decision, str] = {"allow": "allow_once", "allow_always": "allow_once", "deny": "reject_once"}
 SWITCH = "switch_mode"
+LONGEST_REASON = 2000
 
 
 class Question(msgspec.Struct):
@@ -45,6 +46,8 @@ class AnswerBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     scope: Scope | None = None
     # What a call of one of Bough's tools is carried out with instead of what its agent said.
     arguments: dict[str, Any] | None = None
+    # Why it is denied, in words for the agent.
+    because: str | None = None
     idempotency_key: str | None = None
 
 
@@ -84,7 +87,9 @@ class Approvals:
             if approval.status != "pending":
                 raise _too_late(approval)
             decision, option = _chosen(approval, answer)
-            by = {"kind": caller.kind, "id": caller.id}
+            by: dict[str, Any] = {"kind": caller.kind, "id": caller.id}
+            if answer.because is not None:
+                by["because"] = _because(answer.because, decision)
             decided = await conclude(change, approval, decision, by, option=option, arguments=answer.arguments)
             session = await rows.session(change.tx, decided.session_id)
             if decided.tool_kind == interruption.LIMIT and decision != "deny":
@@ -103,6 +108,8 @@ class Approvals:
         request: list[Any] = [answer.option_id, answer.decision, *([answer.scope] if answer.scope else [])]
         if answer.arguments is not None:
             request.append(answer.arguments)
+        if answer.because is not None:
+            request.append(answer.because)
         return await self._store.write_once(caller, scope, request, Approval, work)
 
 
@@ -230,6 +237,15 @@ def _chosen(approval: Approval, answer: AnswerBody) -> tuple[Decision, Option | 
     if chosen is None and decision != "deny":
         raise Conflict("no_once_option", f"It cannot simply be allowed: {why_not_once(options)}.")
     return decision, chosen
+
+
+def _because(text: str, decision: Decision) -> str:
+    if decision != "deny":
+        raise Invalid("bad_answer", "because says why something is denied.")
+    line = " ".join(text.split())
+    if not line or len(line) > LONGEST_REASON or not line.isprintable():
+        raise Invalid("bad_answer", f"because has between 1 and {LONGEST_REASON} characters, all printable.")
+    return line
 
 
 def _decision_of(option: Option) -> Decision:

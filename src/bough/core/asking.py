@@ -76,8 +76,8 @@ async def tell(change: Change, approval: Approval) -> None:
 
 
 async def notes(tx: Tx, task: Task) -> str:
-    """What an agent must be told with its next prompt: what policy denied it since the last one, since an answer to a
-    question has no room for a reason."""
+    """What an agent must be told with its next prompt: why policy or people denied it something since the last one,
+    since an answer to a question has no room for a reason."""
     if task.sent_attempt:
         last, attempt = task.id, task.sent_attempt
     else:
@@ -86,11 +86,11 @@ async def notes(tx: Tx, task: Task) -> str:
             return ""
         last, attempt = before.id, before.sent_attempt
     asked = await tx.all(APPROVALS.of_attempt, Approval, task_id=last, attempt=attempt)
-    denied = [f"- {one.title}: {one.reason}" for one in asked if one.decision == "deny" and _by_policy(one)]
-    if not denied:
-        return ""
-    return "\n".join(["What you asked to do before was denied by policy, without a person being asked:", *denied])
-
-
-def _by_policy(approval: Approval) -> bool:
-    return approval.decided_by is not None and msgspec.json.decode(approval.decided_by).get("kind") == "policy"
+    denied = [(one, msgspec.json.decode(one.decided_by or b"{}")) for one in asked if one.decision == "deny"]
+    policy = [f"- {one.title}: {one.reason}" for one, by in denied if by.get("kind") == "policy"]
+    people = [f"- {one.title}: {by['because']}" for one, by in denied if by.get("because")]
+    if policy:
+        policy.insert(0, "What you asked to do before was denied by policy, without a person being asked:")
+    if people:
+        people.insert(0, "What you asked to do before was denied by a person, who said why:")
+    return "\n".join([*policy, *people])

@@ -94,8 +94,14 @@ async def decided(
 
 def denial(approval: Approval, by_person: bool) -> dict[str, Any]:
     who = "A person has denied this" if by_person else "This was denied"
-    why = f": {approval.reason}" if approval.reason and not by_person else "."
+    said = because(approval) if by_person else approval.reason
+    why = f": {said.rstrip('.')}." if said else "."
     return {"code": "call_denied", "message": f"{who}{why} Do not try it again in another way; go on without it."}
+
+
+def because(approval: Approval) -> str | None:
+    """What a person said with a denial."""
+    return msgspec.json.decode(approval.decided_by).get("because") if approval.decided_by is not None else None
 
 
 async def withdraw(change: Change, session_id: str, why: str) -> None:

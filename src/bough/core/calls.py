@@ -21,7 +21,8 @@ from bough.core.carrying import Arguments, Carrying, Deed, get
 from bough.core.deadlines import deadline
 from bough.core.page import Page
 from bough.core.store import CHANNEL_APPROVALS, Change, Store
-from bough.errors import Conflict, Denied, Internal
+from bough.errors import Busy, Conflict, Denied, Internal
+from bough.model.approval import Approval
 from bough.model.call import Call, Claim
 from bough.model.ids import new_id
 from bough.model.message import raw
@@ -33,6 +34,8 @@ from bough.storage.backend import Tx
 # How long a call waits for a person before its caller is given a handle: every agent's own patience is longer.
 PATIENCE = 45.0
 LONGEST_TITLE = 400
+# So many calls of a session can wait for people at a time.
+MOST_ASKED = 50
 
 Lending = Callable[[str], AbstractContextManager[object]]
 
@@ -191,6 +194,12 @@ class Calls:
         assert session is not None
         if task is None:
             raise Denied("no_turn", "A person would have to be asked, but no turn of your session has begun.")
+        if len(await change.tx.all(CALLS.asked_by, Approval, session_id=session.id)) >= MOST_ASKED:
+            raise Busy(
+                "too_many_asked",
+                f"{MOST_ASKED} calls of yours wait for a person already. Go on with other work until they are decided.",
+                limit=MOST_ASKED,
+            )
         expires_at, on_expiry = deadline(session, self._settings)
         approval = await rows.add_approval(
             change,

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from editors import Editor, editing, spoken
+from editors import Editor, editing
 
 from bough.api.acp import methods
 from bough.testing.acp_driver import Json, Refused
+from bough.testing.acp_story import spoken
 from bough.testing.server import Running
 
 

@@ -7,9 +7,10 @@ import asyncio
 
 import msgspec
 import pytest
-from editors import Editor, editing, spoken
+from editors import Editor, editing
 
 from bough.testing.acp_driver import Json, Refused, eventually
+from bough.testing.acp_story import spoken
 from bough.testing.server import Running
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from editors import story
 from hypothesis import given, settings, strategies
 
 from bough.api.acp.projecting import Projection, Shown
 from bough.testing.acp_schema import AcpSchema
+from bough.testing.acp_story import story
 
 Json = dict[str, Any]
 # Whose message it is, and its contents as they follow each other.

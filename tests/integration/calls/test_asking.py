@@ -80,6 +80,32 @@ async def test_denied_within_the_wait(place: Hall) -> None:
     assert await children(place, agent.id) == []
 
 
+async def test_a_person_says_why(place: Hall) -> None:
+    """5e: the agent is told a person's reason; with any other answer there is none to give."""
+    agent = await place.root()
+    call, approval = await waiting(place, agent, prompt="hello")
+    path = f"/api/approvals/{approval['id']}"
+    for body in ({"decision": "allow", "because": "fine"}, {"decision": "deny", "because": "\x1b[2J"}):
+        refused = await place.client.post(path, body, expect=400)
+        assert refused["error"]["code"] == "bad_answer"
+    decided = await place.decide(approval["id"], "deny", because="Not on a\nFriday.")
+    assert decided["decidedBy"] == {"kind": "person", "id": None, "because": "Not on a Friday."}
+    said = await call
+    assert said.wrong and "A person has denied this: Not on a Friday." in said.text
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_people_are_not_flooded(place: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5d: so many calls wait for a person, and no more; one that is decided makes room."""
+    monkeypatch.setattr(calls, "MOST_ASKED", 2)
+    agent = await place.root()
+    first = await place.asked(agent, SPAWN, prompt="one")
+    await place.asked(agent, SPAWN, prompt="two")
+    assert "too_many_asked" in await place.refused(agent, SPAWN, prompt="three")
+    await place.decide(first["id"], "deny")
+    await place.asked(agent, SPAWN, prompt="three")
+
+
 @pytest.mark.usefixtures("impatient")
 async def test_decided_after_the_wait(place: Hall) -> None:
     """5d: the caller has a handle; what is allowed later is done once, and its outcome is queued to the caller."""

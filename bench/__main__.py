@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import uvloop
 
-from bench import checkpoints, crowd, delay, keeper, report, rows, start, storage, stream, tools, tree_reads
+from bench import checkpoints, crowd, delay, editors, keeper, report, rows, start, storage, stream, tools, tree_reads
 
 ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "stream": stream.run,
@@ -23,6 +23,7 @@ ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "checkpoints": checkpoints.run,
     "trees": tree_reads.run,
     "tools": tools.run,
+    "editors": editors.run,
 }
 
 

@@ -36,10 +36,10 @@ async def run() -> Result:
         server = ServerProcess(folder / "data", folder / "work")
         await server.start()
         try:
-            with _bare(repo, folder / "demo") as bare:
+            with bare(repo, folder / "demo") as direct:
                 async with _session(server, repo) as session:
-                    await measure.alternate(WARM_UP, bare.turn, session.turn)
-                    floor, ours = await measure.alternate(TURNS, bare.turn, session.turn)
+                    await measure.alternate(WARM_UP, direct.turn, session.turn)
+                    floor, ours = await measure.alternate(TURNS, direct.turn, session.turn)
         finally:
             await server.stop()
     added = ours.median - floor.median
@@ -61,15 +61,15 @@ the line of the first chunk. Ours: from sending `POST …/prompt` to the first w
 prompt, the state of the working copy and the turn stored on the way."""
 
 
-class _Bare:
-    """The agent on its own pipes."""
+class Bare:
+    """An agent on its own pipes. `meta` is said of the session that is opened there."""
 
-    def __init__(self, process: subprocess.Popen[bytes], cwd: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], cwd: Path, meta: dict[str, Any] | None = None) -> None:
         self._process = process
         self._count = 0
         self._ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         self._read_answer()
-        self._ask("session/new", {"cwd": str(cwd), "mcpServers": []})
+        self._ask("session/new", {"cwd": str(cwd), "mcpServers": [], "_meta": meta or {}})
         self._session_id: str = self._read_answer()["sessionId"]
 
     async def turn(self) -> float:
@@ -94,7 +94,7 @@ class _Bare:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError("the demo agent ended")
+            raise RuntimeError("the agent ended")
         return line
 
     def _read_answer(self) -> dict[str, Any]:
@@ -105,11 +105,12 @@ class _Bare:
 
 
 @contextlib.contextmanager
-def _bare(cwd: Path, home: Path) -> Generator[_Bare]:
+def bare(cwd: Path, home: Path) -> Generator[Bare]:
+    """The demo agent, held directly."""
     command = [sys.executable, "-m", "bough.agents.demo"]
     env = os.environ | {"BOUGH_DEMO_HOME": str(home)}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd, env=env) as process:
-        yield _Bare(process, cwd)
+        yield Bare(process, cwd)
         assert process.stdin is not None
         process.stdin.close()
 

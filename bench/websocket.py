@@ -1,5 +1,5 @@
-"""The least of a WebSocket client: opens, takes whole text messages as bytes, answers pings. A full client costs as
-much as the server that it would measure."""
+"""The least of a WebSocket client: opens, takes and sends whole text messages as bytes, answers pings. A full client
+costs as much as the server that it would measure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 class Socket:
     """A connection to one path of a server."""
 
-    def __init__(self, url: str, path: str, token: str) -> None:
+    def __init__(self, url: str, path: str, token: str, patience: float | None = None) -> None:
+        """With `patience`, so many seconds of silence are an error."""
         host = urlsplit(url).netloc
         name, _, port = host.rpartition(":")
-        self._socket = socket.create_connection((name, int(port)))
+        self._socket = socket.create_connection((name, int(port)), patience)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         key = base64.b64encode(os.urandom(16)).decode()
         self._socket.sendall(
             f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nUpgrade: websocket\r\n"
@@ -66,9 +68,17 @@ class Socket:
                     return
             self._data = data[position:] + self._read()
 
+    def send(self, data: bytes) -> None:
+        self._frame(TEXT, data)
+
     def _pong(self, payload: bytes) -> None:
+        self._frame(PONG, payload)
+
+    def _frame(self, kind: int, payload: bytes) -> None:
+        length = len(payload)
+        head = bytes([128 | kind, 128 | min(length, 126)]) + (struct.pack(">H", length) if length > 125 else b"")
         # A client masks what it sends; with zeros it stays as it is.
-        self._socket.sendall(bytes([128 | PONG, 128 | len(payload)]) + bytes(4) + payload)
+        self._socket.sendall(head + bytes(4) + payload)
 
     def _read(self) -> bytes:
         data = self._socket.recv(READ)

@@ -124,9 +124,10 @@ async def start_slow_command(real: Real, session: str, name: str) -> tuple[str, 
 async def start_streaming(real: Real, session: str, events: Events, count: int = 200, prompt: str | None = None) -> str:
     """Has the agent stream ticks, or do what the prompt says; gives the task when the first tick has been heard."""
     task = await real.client.prompt(session, prompt or real.deeds.slow(count))
-    await events.until(lambda event: "tick" in str(event["data"]) and _is_spoken(event))
+    await events.until(lambda event: "tick" in str(event["data"]) and is_spoken(event))
     return task
 
 
-def _is_spoken(event: Json) -> bool:
+def is_spoken(event: Json) -> bool:
+    """Whether it tells of the agent's words, or of its deeds."""
     return event["type"].startswith("message.") and event["data"].get("role", "agent") == "agent"

@@ -21,7 +21,7 @@ from bough.testing.client import Client
 from bough.testing.real.packages import PEERS, bin_folder, installed, node_program
 from bough.testing.server import ServerProcess
 
-from .mishaps import until
+from .mishaps import is_spoken, until
 from .real import FULL, Json
 
 NAME = "acpx"
@@ -152,10 +152,9 @@ async def test_life_of_a_session(acpx: Acpx) -> None:
     assert asked(wire) == []
     assert (acpx.repo / "two.txt").exists()
 
-    turn = await acpx.begin("[[say hanging]] [[hang]]")
     async with acpx.person.events(session) as events:
-        while "hanging" not in await acpx.person.texts(session):
-            await events.next()
+        turn = await acpx.begin("[[say hanging]] [[hang]]")
+        await events.until(lambda event: is_spoken(event) and "hanging" in str(event["data"]))
     assert (await acpx.tell("cancel"))["cancelled"]
     assert stop(await acpx.ended(turn)) == "cancelled"
     tasks = (await acpx.person.get(f"/api/sessions/{session}/tasks"))["tasks"]

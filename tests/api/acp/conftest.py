@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 import pytest
-from editors import Editor, editing
+from editor_kit import Editor, editing
 
 from bough.testing.server import Running
 

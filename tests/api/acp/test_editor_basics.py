@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from editors import Editor, editing
+from editor_kit import Editor, editing
 
 from bough.api.acp import methods
 from bough.testing.acp_driver import Json, Refused

@@ -9,7 +9,7 @@ import socket as sockets
 from urllib.parse import urlsplit
 
 import pytest
-from editors import Editor, editing
+from editor_kit import Editor, editing
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 

@@ -7,7 +7,7 @@ import asyncio
 
 import msgspec
 import pytest
-from editors import Editor, editing
+from editor_kit import Editor, editing
 
 from bough.testing.acp_driver import Json, Refused, eventually
 from bough.testing.acp_story import spoken

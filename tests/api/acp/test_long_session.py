@@ -1,0 +1,97 @@
+"""A session of 10,000 messages in front of an editor (C2): all of it is replayed, in order, before the answer."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from editor_kit import Editor, editing
+
+from bough.model.ids import new_id
+from bough.model.times import now
+from bough.testing.server import Running
+
+Json = dict[str, Any]
+
+MANY = 10_000
+MOST_SECONDS = 30.0
+"""It takes two or three; a machine that runs other suites beside it may need several times that."""
+
+
+def _said(number: int) -> tuple[str, Json, Json]:
+    """A message: whose, what its row holds, and what an editor is to be told of it."""
+    text = f"{number} naïve 会话 🌳 " + "words " * (number % 17)
+    match number % 5:
+        case 0:
+            return "user", {"type": "text", "text": text}, _chunk("user", text)
+        case 1:
+            return "agent", {"type": "thought", "text": text, "partial": False}, _chunk("agent_thought", text)
+        case 2 | 3:
+            return "agent", {"type": "text", "text": text, "partial": False}, _chunk("agent", text)
+        case _:
+            given, part = {"command": text}, {"type": "content", "content": {"type": "text", "text": text}}
+            result = {"status": "completed", "content": [part], "output": {"code": number}}
+            row = {"type": "tool", "toolCallId": f"call-{number}", "tool": "run", "title": f"Run {number}"}
+            call = {"title": f"Run {number}", "kind": "execute", "status": "completed", "rawInput": given}
+            told = {"sessionUpdate": "tool_call", **call, "content": [part], "rawOutput": {"code": number}}
+            return "agent", row | {"kind": "execute", "args": given, "result": result}, told
+
+
+def _chunk(who: str, text: str) -> Json:
+    kind = who if who.endswith("thought") else f"{who}_message"
+    return {"sessionUpdate": f"{kind}_chunk", "content": {"type": "text", "text": text}}
+
+
+def _write(server: Running, session: str) -> Iterator[Json]:
+    """Puts the messages where a server finds them; gives what is to be told of each."""
+    moment = now()
+    rows: list[tuple[Any, ...]] = []
+    for number in range(MANY):
+        id = new_id()
+        role, content, told = _said(number)
+        rows.append((id, session, number + 1, role, msgspec.json.encode(content).decode(), moment, moment))
+        yield told | {("toolCallId" if told["sessionUpdate"] == "tool_call" else "messageId"): id}
+    connection = sqlite3.connect(server.data / "bough.db")
+    with connection:
+        connection.executemany(
+            "INSERT INTO messages (id, session_id, position, role, content, created_at, updated_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        connection.execute("UPDATE session_private SET next_position = ? WHERE session_id = ?", (MANY + 1, session))
+    connection.close()
+
+
+async def test_ten_thousand_messages(server: Running, editor: Editor) -> None:
+    """C2: each row is told once, whole and in its place, before the answer; a turn afterwards follows on it."""
+    session = await editor.open()
+    expected = list(_write(server, session))
+    begun, before = time.monotonic(), len(editor.log)
+    await editor.load(session)
+    assert time.monotonic() - begun < MOST_SECONDS
+    answered = next(place for place in range(len(editor.log) - 1, 0, -1) if "result" in editor.log[place])
+    told = [one["params"]["update"] for one in editor.log[before:answered] if one.get("method") == "session/update"]
+    told = [one for one in told if "messageId" in one or "toolCallId" in one]
+    assert told == expected
+    assert len(told) == MANY
+    await editor.prompt(session, "[[say after all that]]")
+    assert editor.said(session).endswith("after all that")
+
+
+async def test_ten_thousand_messages_as_they_were_said(editor: Editor, server: Running) -> None:
+    """C2: who has watched them all, and who loads them afterwards, know the same, chunking aside."""
+    session = await editor.open()
+    async with editing(server) as watcher:
+        await watcher.load(session)
+        script = " ".join(f"[[think {number}]] [[say {number}]]" for number in range(MANY // 2))
+        assert await editor.prompt(session, script) == {"stopReason": "end_turn"}
+        await watcher.heard(session, str(MANY // 2 - 1))
+        watched = watcher.story(session)
+        before = len(watcher.updates)
+        await watcher.load(session)
+        assert len(watched) == MANY + 1
+        assert watcher.story(session, before) == watched
+        assert editor.story(session) == watched[1:]

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,13 @@ import psutil
 import pytest
 
 from bough.testing.client import Client
+from bough.testing.model.running import ScriptedModel
+from bough.testing.real.homes import Home
 from bough.testing.real.packages import PEERS, bin_folder, installed, node_program
 from bough.testing.server import ServerProcess
 
-from .mishaps import is_spoken, until
+from .mishaps import behind_server, is_spoken, until
+from .orchestra import leads
 from .real import FULL, Json
 
 NAME = "acpx"
@@ -34,7 +37,7 @@ DENIED = 5
 
 @dataclass
 class Acpx:
-    """acpx in a folder of its own, pointed at a server whose sessions have the demo agent."""
+    """acpx in a folder of its own, pointed at a server."""
 
     server: ServerProcess
     person: Client
@@ -79,23 +82,29 @@ class Acpx:
         return found
 
 
-@pytest.fixture
-async def acpx(place: Path, repo: Path) -> AsyncGenerator[Acpx]:
+@asynccontextmanager
+async def driving(server: ServerProcess, person: Client, place: Path, repo: Path) -> AsyncGenerator[Acpx]:
+    """acpx with a home of its own; nothing of it is left afterwards."""
     if not installed(NAME):
         pytest.skip(f"{NAME} {PEERS[NAME].version} is not installed: `make test-agents` does that")
     home = place / "acpx"
     home.mkdir()
+    found = Acpx(server, person, home, repo)
+    try:
+        yield found
+    finally:
+        for one in found.processes():
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        await until(lambda: not found.processes(), "the end of what acpx left")
+
+
+@pytest.fixture
+async def acpx(place: Path, repo: Path) -> AsyncGenerator[Acpx]:
+    """With sessions of the demo agent."""
     server = ServerProcess(place / "data", place / "work", env={"BOUGH_DEFAULT_AGENT": "demo"})
-    async with server, server.client() as person:
-        found = Acpx(server, person, home, repo)
-        try:
-            yield found
-        finally:
-            left = found.processes()
-            for one in left:
-                with suppress(psutil.NoSuchProcess):
-                    one.kill()
-            await until(lambda: not found.processes(), "the end of what acpx left")
+    async with server, server.client() as person, driving(server, person, place, repo) as found:
+        yield found
 
 
 def said(wire: list[Json], kind: str = "agent_message_chunk") -> str:
@@ -169,3 +178,25 @@ async def test_life_of_a_session(acpx: Acpx) -> None:
         wire = await acpx.run("[[say back]]")
         assert (stop(wire), said(wire)) == ("end_turn", "back")
         assert (await acpx.person.texts(session))[-1] == "back"
+
+
+@leads("codex")
+async def test_with_a_real_agent(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path) -> None:
+    """C2, P4: the same client, and behind Bough an agent that it could have driven itself; what it denies is not done,
+    and a turn later it is allowed."""
+    env = {"BOUGH_DEFAULT_AGENT": agent}
+    async with (
+        behind_server(agent, home, model, place, repo, env=env) as real,
+        driving(real.server, real.client, place, repo) as acpx,
+    ):
+        session = (await acpx.tell("sessions", "new"))["acpxSessionId"]
+        assert (await real.client.get(f"/api/sessions/{session}"))["agent"] == agent
+        await acpx.run("set-mode", "default")
+        wire = await acpx.run("--deny-all", real.deeds.write("never.txt"), code=DENIED)
+        assert len(asked(wire)) == 1
+        assert not (repo / "never.txt").exists()
+        wire = await acpx.run("--approve-all", f"{real.deeds.write('new.txt')} {real.deeds.say('written')}")
+        assert (stop(wire), len(asked(wire))) == ("end_turn", 1)
+        assert "written" in said(wire)
+        assert (repo / "new.txt").read_text() == "alpha\nbeta\n"
+        assert (await acpx.tell("sessions", "close"))["action"] == "session_closed"

@@ -12,6 +12,7 @@ from bough.testing.acp_story import spoken, story
 from .orchestra import leads
 from .real import Real
 
+RECALLED = 10_000
 MANY = 400
 """Ticks that take longer than any test: the turn has to be stopped."""
 
@@ -104,7 +105,8 @@ async def _fork(real: Real, session: str, editor: Driver) -> str:
     forked = await editor.request("session/fork", params(real, session))
     fork = forked["sessionId"]
     assert (forked["_meta"]["bough"]["forkedFromSessionId"], forked["_meta"]["bough"]["agent"]) == (session, real.agent)
-    assert "heron" in await editor.ask(fork, real.deeds.recall())
+    # In full: an agent that cannot fork is told all of it in its first prompt.
+    assert "heron" in await editor.ask(fork, real.deeds.recall(RECALLED))
     listed = (await editor.request("session/list", {"cwd": str(real.repo)}))["sessions"]
     lineage = {one["sessionId"]: one["_meta"]["bough"]["forkedFromSessionId"] for one in listed}
     assert lineage == {session: None, fork: session}

@@ -230,8 +230,11 @@ def _check(made: Plan) -> None:
 
 
 def _refuse_links(top: str, path: str, removes: set[str]) -> None:
-    for above in _self_and_above(path)[1:]:
-        if os.path.islink(os.path.join(top, above)) and above not in removes:
+    for above in _above(path):
+        if above in removes:
+            # What is seen below it now goes with it.
+            return
+        if os.path.islink(os.path.join(top, above)):
             raise Conflict(
                 "link_in_the_way",
                 f"{shown(above)} is a link now, and {shown(path)} would be reached through it. Remove the link first.",
@@ -239,12 +242,19 @@ def _refuse_links(top: str, path: str, removes: set[str]) -> None:
             )
 
 
+def _above(path: str) -> list[str]:
+    """The folders that a path lies in, the outermost first."""
+    return _self_and_above(path)[:0:-1]
+
+
 def _in_the_way(top: str, path: str, removes: set[str]) -> list[str]:
     """What is no part of the snapshot of now and would be lost by writing `path`."""
-    for above in _self_and_above(path)[1:]:
+    for above in _above(path):
+        if above in removes:
+            return []
         whole = os.path.join(top, above)
         if os.path.islink(whole) or (os.path.lexists(whole) and not os.path.isdir(whole)):
-            return [] if above in removes else [above]
+            return [above]
     whole = os.path.join(top, path)
     if os.path.islink(whole) or not os.path.isdir(whole):
         return []

@@ -92,7 +92,9 @@ class Hall:
         for one in page["sessions"]:
             tasks = (await self.client.get(f"/api/sessions/{one['id']}/tasks?limit=200"))["tasks"]
             names = ("id", "title", "description", "status", "permissionMode", "mcpServerIds", "archived")
-            prompts = [(task["id"], task["prompt"]) for task in tasks]
+            # What came of an earlier call may be told at any time.
+            told = [task for task in tasks if task["source"] == "callback" and task["sourceSessionId"] is None]
+            prompts = [(task["id"], task["prompt"]) for task in tasks if task not in told]
             found.append([*(one[name] for name in names), one["metadata"].get("ending"), prompts])
         found.append((await self.client.get("/api/worktrees?limit=200"))["total"])
         return found

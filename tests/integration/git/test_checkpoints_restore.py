@@ -67,6 +67,21 @@ def test_take_mess_up_restore(
     assert restore(repo, sha).paths == []
 
 
+def test_what_is_seen_through_a_link_is_not_in_the_way(repo: Path) -> None:
+    """W4: a link where a folder was goes, and what it led to stays as it is."""
+    (repo / "a/b").mkdir(parents=True)
+    (repo / "a/b/c").write_text("then")
+    sha = shot(repo)
+    (repo / "a/b/c").unlink()
+    (repo / "a/b").rmdir()
+    (repo / "a").rmdir()
+    (repo / "other").mkdir()
+    (repo / "other/b").write_text("now")
+    (repo / "a").symlink_to("other")
+    assert restore(repo, sha).writes == ["a/b/c"]
+    assert (repo / "a/b/c").read_text() == "then" and not (repo / "a").is_symlink()
+
+
 def test_what_no_snapshot_could_take_is_not_written_over(repo: Path) -> None:
     """W4: nothing could bring it back, so it is refused and named; other paths still come back."""
     for name in ("one", "two"):

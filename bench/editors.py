@@ -27,11 +27,11 @@ from bough.testing.server import ServerProcess
 
 SIZE = Size(1, 1, 10_000)
 LOADS = 7
-LEAST = 0.2
+LEAST = 0.1
 WARM_UP = 5
 TURNS = 40
-MOST_ADDED = 0.015
-MOST_PIPED = 0.020
+MOST_ADDED = 0.020
+MOST_PIPED = 0.025
 UPDATES = 5_000
 CROWD = 50
 STREAMS = 7

@@ -74,8 +74,7 @@ class Toolbox:
             params = read(tool, arguments)
             desk = Desk(self._services, caller, name)
             if tool.claim is None:
-                await self._readable(caller, name)
-                return _right(msgspec.to_builtins(await tool.run(desk, params)))
+                return await self._looked_up(desk, tool, params)
             key = getattr(params, "idempotency_key", None)
             if key is not None and not (1 <= len(key) <= LONGEST_KEY and key.isprintable()):
                 message = f"An idempotencyKey has between 1 and {LONGEST_KEY} characters, all of them printable."
@@ -87,12 +86,19 @@ class Toolbox:
         except BoughError as error:
             return _wrong(tool, error.code, error.message)
 
-    async def _readable(self, caller: Caller, name: str) -> None:
-        """Reading asks nobody, but a rule may deny it."""
-        if caller.kind != "session" or (session_id := caller.id) is None:
-            return
+    async def _looked_up(self, desk: Desk, tool: Tool[Any], params: Any) -> Answer:
+        """What a tool that reads gives. Reading asks nobody, but a rule may deny it."""
+        caller, store = desk.caller, self._services.store
 
-        await self._services.store.read(lambda tx: call_rights.check_read(tx, session_id, name))
+        async def look() -> Any:
+            if caller.kind == "session" and (session_id := caller.id) is not None:
+                await store.read(lambda tx: call_rights.check_read(tx, session_id, tool.name))
+            return await tool.run(desk, params)
+
+        if not tool.rows_alone:
+            return _right(msgspec.to_builtins(await look()))
+        body = await store.answers.give((tool.name, caller.kind, caller.id, msgspec.json.encode(params)), look)
+        return Answer(msgspec.json.decode(body), body.decode())
 
 
 def _ended(tool: Tool[Any], call: Call) -> Answer:

@@ -114,6 +114,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         OneWorktree,
         results.WORKTREE,
         _worktree,
+        rows_alone=False,
     ),
     Tool(
         "agor_worktrees_create",

@@ -198,6 +198,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         Waited,
         WAITED,
         _wait,
+        rows_alone=False,
     ),
     Tool("agor_tasks_get", "Read a task; result is the last thing its agent said.", OneTask, results.TASK, _task),
     Tool("agor_tasks_list", "List the tasks of a session; long texts are cut off.", TasksOf, TASKS, _tasks),

@@ -90,5 +90,7 @@ class Tool(Generic[P]):
     effect: Effect = "read"
     # Whether doing it twice is the same as doing it once.
     repeatable: bool = False
+    # Whether what it reads is in rows alone; a folder changes and time goes by without a row that says so.
+    rows_alone: bool = True
     # An error in the shape of the result, for tools whose result has one.
     refusal: Callable[[str], Any] | None = None

@@ -4,6 +4,7 @@ the order in which it asked. What is asked is `methods` and `turns`."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 from bough.api.acp.asking import Asking
@@ -22,6 +23,8 @@ class Attached:
         self._waited = waited
         self._open: dict[str, Attachment] = {}
         self._orders: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        # Told of every session that the editor opens itself.
+        self.opened: Callable[[str], None] = lambda _session_id: None
 
     def get(self, session_id: str) -> Attachment | None:
         return self._open.get(session_id)
@@ -63,6 +66,7 @@ class Attached:
         """Tells the rest: commands, title, usage, the queue, and what is asked in the session or below it."""
         await attachment.offer()
         self._asking.look()
+        self.opened(attachment.session.id)
 
     async def detach(self, session_id: str) -> None:
         """The editor does not watch this session any more."""

@@ -14,6 +14,7 @@ from bough.api.acp import turns, wire
 from bough.api.acp.asking import Asking
 from bough.api.acp.attached import Attached
 from bough.api.acp.attachment import Client
+from bough.api.acp.children import Children
 from bough.api.acp.methods import Methods
 from bough.api.acp.projecting import Update
 from bough.api.acp.rpc import (
@@ -59,6 +60,7 @@ class Editor:
         self._attached = Attached(services, self._client, self._asking, waited)
         self._turns = Turns(services, self.peer, caller, self._attached, ends, waited)
         self._methods = Methods(services, caller, self._attached, self._turns)
+        self._children: Children | None = None
         self._initialized = False
         # Requests that are being answered, and notifications that are being dealt with.
         self._requests: dict[RequestId, asyncio.Task[None]] = {}
@@ -105,6 +107,8 @@ class Editor:
         if jobs:
             await asyncio.wait(jobs)
         await self._asking.close()
+        if self._children is not None:
+            await self._children.close()
         await self._attached.close()
 
     async def _note(self, method: str, params: msgspec.Raw) -> None:
@@ -182,9 +186,14 @@ class Editor:
 
     async def _initialize(self, params: msgspec.Raw) -> Json:
         asked = wire.read(params, wire.Initialize)
-        session = (asked.client_capabilities or {}).get("session")
+        told = asked.client_capabilities or {}
+        session = told.get("session")
         if isinstance(session, dict) and isinstance(session.get("notices"), dict):  # pyright: ignore[reportUnknownMemberType]
             self._attached.client = msgspec.structs.replace(self._client, notices=True)
+        if isinstance(told.get("subagents"), dict) and self._children is None:
+            self._children = Children(self._services, self._attached, self._failed)
+            self._attached.opened, self._methods.closed = self._children.look, self._children.forget
+            self._children.start()
         self._initialized = True
         self._asking.start()
         return {

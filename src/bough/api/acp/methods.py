@@ -3,6 +3,8 @@ the services. Prompts are `turns`, the connection itself `editor`."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
 from bough.api.acp import choices, places, wire
@@ -26,6 +28,8 @@ class Methods:
         self._caller = caller
         self._attached = attached
         self._turns = turns
+        # Told of every session that the editor closes.
+        self.closed: Callable[[str], Awaitable[None]] | None = None
 
     async def new(self, params: msgspec.Raw) -> Session:
         return await places.open_session(self._services, self._caller, wire.read(params, wire.New))
@@ -73,6 +77,8 @@ class Methods:
             session = await places.find_session(self._services, asked.session_id)
             self._turns.let_go(session.id)
             await self._attached.detach(session.id)
+        if self.closed is not None:
+            await self.closed(session.id)
         return {}
 
     async def set_mode(self, params: msgspec.Raw) -> Json:

@@ -1,0 +1,85 @@
+"""Children in front of an editor that knows of subagents (C3)."""
+
+from __future__ import annotations
+
+from editor_kit import Editor, editing
+
+from bough.testing.acp_driver import Json
+from bough.testing.acp_story import spoken
+from bough.testing.server import Running
+
+KNOWS: Json = {"subagents": {}}
+
+
+def told(editor: Editor, parent: str, child: str) -> Json:
+    """What the editor was told of a child on its parent, put together."""
+    found: Json = {}
+    for one in editor.of(parent, "subagent_update"):
+        found |= one if one["sessionId"] == child else {}
+    return found
+
+
+async def announced(editor: Editor, parent: str, count: int = 1) -> str:
+    """The newest of so many children."""
+
+    def children() -> list[str]:
+        return list(dict.fromkeys(one["sessionId"] for one in editor.of(parent, "subagent_update")))
+
+    await editor.until(lambda: len(children()) >= count)
+    return children()[-1]
+
+
+async def test_children_are_subagents(server: Running) -> None:
+    """C3: a child is announced on its parent before it says a word, and shown with its state; so are its own."""
+    async with editing(server, capabilities=KNOWS) as editor:
+        session = await editor.open()
+        await editor.ask(session, "/spawn [[say from the child]]")
+        child = await announced(editor, session)
+        await editor.heard(child, "from the child")
+        assert spoken(editor.story(child)) == ["[[say from the child]]", "from the child"]
+        assert told(editor, session, child)["capabilities"] == {"cancel": {}}
+        await editor.until(lambda: told(editor, session, child)["state"] == {"state": "idle"})
+        states = [one.get("state") for one in editor.of(session, "subagent_update")]
+        assert {"state": "running"} in states
+        first = next(number for number, one in enumerate(editor.updates) if one["sessionId"] == child)
+        announcement = [one["update"]["sessionUpdate"] for one in editor.updates[:first] if one["sessionId"] == session]
+        assert "subagent_update" in announcement
+        # A child of the child, asked for elsewhere.
+        await server.client.post(f"/api/sessions/{child}/spawn", {"prompt": "[[say deeper]]", "title": "Deep"})
+        deeper = await announced(editor, child)
+        await editor.heard(deeper, "deeper")
+        assert told(editor, child, deeper)["title"] == "Deep"
+
+
+async def test_a_child_is_stopped_and_asks_in_its_own_name(server: Running) -> None:
+    """C3, P4: what a child wants is asked in its own session, and it can be cancelled without its parent."""
+    async with editing(server, capabilities=KNOWS) as editor:
+        session = await editor.open("default")
+        editor.decide = lambda _: None
+        await editor.ask(session, "/spawn [[run echo hi]]")
+        child = await announced(editor, session)
+        question = await editor.asked()
+        assert question["params"]["sessionId"] == child
+        await editor.until(lambda: told(editor, session, child)["state"] == {"state": "requires_action"})
+        editor.notify("session/cancel", {"sessionId": child})
+        await editor.until(lambda: told(editor, session, child)["state"] == {"state": "idle"})
+
+
+async def test_those_that_are_there_already(server: Running) -> None:
+    """C3: who opens a session is told of its children, and follows them from there; who closes it, no longer."""
+    async with editing(server, capabilities=KNOWS) as editor, editing(server) as plain:
+        session = await plain.open()
+        await plain.ask(session, "/spawn [[say before]]")
+        await plain.heard(session, "before")
+        await editor.load(session)
+        child = await announced(editor, session)
+        assert spoken(editor.story(child)) == []
+        await server.client.ask(child, "[[say after]]")
+        await editor.heard(child, "after")
+        await editor.request("session/close", {"sessionId": session})
+        known = len(editor.of(child, "agent_message_chunk"))
+        await server.client.ask(child, "[[say unheard]]")
+        await editor.request("session/list", {})
+        assert len(editor.of(child, "agent_message_chunk")) == known
+        # Who has never heard of subagents is not told of any.
+        assert plain.of(session, "subagent_update") == []

@@ -26,9 +26,15 @@ RequestId = int | str | None
 class RpcError(Exception):
     """An answer to a request that is an error."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: Json | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.data = data
+
+    def told(self) -> Json:
+        """The error as it is sent."""
+        found: Json = {"code": self.code, "message": str(self)}
+        return found | ({"data": self.data} if self.data else {})
 
 
 class Message(msgspec.Struct):
@@ -46,7 +52,7 @@ class _OnlyId(msgspec.Struct):
     id: RequestId = None
 
 
-_decode = msgspec.json.Decoder(Message).decode
+decode = msgspec.json.Decoder(Message).decode
 encode = msgspec.json.Encoder().encode
 
 
@@ -64,9 +70,9 @@ class Connection:
         lines = read_lines(self._read_fd)
         while (line := await lines.get()) is not None:
             try:
-                message = _decode(line)
+                message = decode(line)
             except msgspec.ValidationError as error:
-                self.refuse(_id_of(line), RpcError(INVALID_REQUEST, f"Invalid request: {error}"))
+                self.refuse(id_of(line), RpcError(INVALID_REQUEST, f"Invalid request: {error}"))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 self.refuse(None, RpcError(PARSE_ERROR, f"Parse error: {error}"))
             else:
@@ -79,7 +85,7 @@ class Connection:
         self._send({"jsonrpc": "2.0", "id": request_id, "result": result})
 
     def refuse(self, request_id: RequestId, error: RpcError) -> None:
-        self._send({"jsonrpc": "2.0", "id": request_id, "error": {"code": error.code, "message": str(error)}})
+        self._send({"jsonrpc": "2.0", "id": request_id, "error": error.told()})
 
     async def request(self, method: str, params: Json) -> msgspec.Raw:
         """Asks the client; if the asker is cancelled meanwhile, the client is told so."""
@@ -112,8 +118,9 @@ def _text(error: msgspec.Raw | msgspec.UnsetType) -> str:
     return bytes(error).decode(errors="replace") if isinstance(error, msgspec.Raw) else "(none)"
 
 
-def _id_of(line: bytes) -> RequestId:
+def id_of(line: str | bytes) -> RequestId:
+    """The id of what cannot be read otherwise."""
     try:
         return msgspec.json.decode(line, type=_OnlyId).id
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeError):
         return None

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 import structlog
 
+from bough.agents.serving.rpc import Json, RpcError
 from bough.api.acp.attachment import Attachment
-from bough.api.acp.rpc import Json, Peer, RpcError
+from bough.api.acp.rpc import Peer
 from bough.api.acp.shapes import KINDS, locations, parts
 from bough.core import rows
 from bough.core.approvals import SWITCH, AnswerBody, once, options_of

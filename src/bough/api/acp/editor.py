@@ -10,14 +10,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.api.acp import turns, wire
-from bough.api.acp.asking import Asking
-from bough.api.acp.attached import Attached
-from bough.api.acp.attachment import Client
-from bough.api.acp.children import Children
-from bough.api.acp.methods import Methods
-from bough.api.acp.projecting import Update
-from bough.api.acp.rpc import (
+from bough.agents.serving.rpc import (
     CANCELLED,
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -25,11 +18,17 @@ from bough.api.acp.rpc import (
     METHOD_NOT_FOUND,
     Json,
     Message,
-    Peer,
     RequestId,
     RpcError,
-    rpc_error,
 )
+from bough.api.acp import turns, wire
+from bough.api.acp.asking import Asking
+from bough.api.acp.attached import Attached
+from bough.api.acp.attachment import Client
+from bough.api.acp.children import Children
+from bough.api.acp.methods import Methods
+from bough.api.acp.projecting import Update
+from bough.api.acp.rpc import Peer, rpc_error
 from bough.api.acp.turns import Ends, Turns
 from bough.core.hub import Dropped
 from bough.core.services import Services

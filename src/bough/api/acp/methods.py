@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from bough.agents.serving.rpc import INVALID_PARAMS, Json, RpcError
 from bough.api.acp import choices, places, wire
 from bough.api.acp.attached import Attached
-from bough.api.acp.rpc import INVALID_PARAMS, Json, RpcError
 from bough.api.acp.turns import Turns
 from bough.core.services import Services
 from bough.core.sessions import SessionFilter, SessionPatch

@@ -6,54 +6,26 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal
 
 import msgspec
 import structlog
 
+from bough.agents.serving.rpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Json,
+    Message,
+    RequestId,
+    RpcError,
+    decode,
+    encode,
+    id_of,
+)
 from bough.api.errors import meaning
 from bough.errors import BoughError
 
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-CANCELLED = -32800
-
-Json = dict[str, Any]
-RequestId = int | str | None
-
 log = structlog.get_logger("bough.acp")
-
-_encode = msgspec.json.Encoder().encode
-
-
-class RpcError(Exception):
-    """An answer that is an error."""
-
-    def __init__(self, code: int, message: str, data: Json | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.data = data
-
-
-class Message(msgspec.Struct):
-    """The envelope; what it carries stays undecoded until somebody knows its type."""
-
-    jsonrpc: Literal["2.0"]
-    id: RequestId | msgspec.UnsetType = msgspec.UNSET
-    method: str | msgspec.UnsetType = msgspec.UNSET
-    params: msgspec.Raw = msgspec.Raw(b"{}")
-    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
-class _OnlyId(msgspec.Struct):
-    id: RequestId = None
-
-
-_decode = msgspec.json.Decoder(Message).decode
 
 
 class Peer:
@@ -70,16 +42,16 @@ class Peer:
     async def read(self, frame: str | bytes) -> Message | None:
         """What the client sent, if it can be read; else it is told why not."""
         try:
-            message = _decode(frame)
+            message = decode(frame)
         except msgspec.ValidationError as error:
-            await self.refuse(_id_of(frame), RpcError(INVALID_REQUEST, f"Invalid request: {error}"))
+            await self.refuse(id_of(frame), RpcError(INVALID_REQUEST, f"Invalid request: {error}"))
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             await self.refuse(None, RpcError(PARSE_ERROR, f"Parse error: {error}"))
         else:
             if message.method is not msgspec.UNSET or _is_answer(message):
                 return message
             said = "Invalid request: neither a method nor an answer"
-            await self.refuse(_id_of(frame), RpcError(INVALID_REQUEST, said))
+            await self.refuse(id_of(frame), RpcError(INVALID_REQUEST, said))
         return None
 
     async def notify(self, method: str, params: Json) -> None:
@@ -89,10 +61,7 @@ class Peer:
         await self._frame({"jsonrpc": "2.0", "id": request_id, "result": result})
 
     async def refuse(self, request_id: RequestId, error: RpcError) -> None:
-        told: Json = {"code": error.code, "message": str(error)}
-        if error.data:
-            told["data"] = error.data
-        await self._frame({"jsonrpc": "2.0", "id": request_id, "error": told})
+        await self._frame({"jsonrpc": "2.0", "id": request_id, "error": error.told()})
 
     async def request(self, method: str, params: Json) -> msgspec.Raw:
         """Asks the client. Whoever stops waiting has the client told so."""
@@ -122,7 +91,7 @@ class Peer:
             if self.gone:
                 return
             try:
-                await self._send(_encode(message))
+                await self._send(encode(message))
             except Exception as error:
                 # The door notices by itself that nobody is there.
                 self.gone = True
@@ -137,10 +106,3 @@ def rpc_error(error: BoughError) -> RpcError:
 def _is_answer(message: Message) -> bool:
     has_end = message.result is not msgspec.UNSET or message.error is not msgspec.UNSET
     return has_end and message.id is not msgspec.UNSET
-
-
-def _id_of(frame: str | bytes) -> RequestId:
-    try:
-        return msgspec.json.decode(frame, type=_OnlyId).id
-    except (msgspec.DecodeError, UnicodeError):
-        return None

@@ -10,11 +10,12 @@ import msgspec
 import structlog
 
 from bough.agents.outlast import outlast
+from bough.agents.serving.rpc import INTERNAL_ERROR, Json, RpcError
 from bough.api.acp import commands, wire
 from bough.api.acp.attached import Attached
 from bough.api.acp.attachment import Attachment
 from bough.api.acp.places import find_session
-from bough.api.acp.rpc import INTERNAL_ERROR, Json, Peer, RpcError
+from bough.api.acp.rpc import Peer
 from bough.core.services import Services
 from bough.errors import Conflict
 from bough.model.session import Caller, Session

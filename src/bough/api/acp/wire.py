@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from bough import __version__
-from bough.api.acp.rpc import INVALID_PARAMS, Json, RequestId, RpcError
+from bough.agents.serving.rpc import INVALID_PARAMS, Json, RequestId, RpcError
 from bough.model.session import PermissionMode
 
 T = TypeVar("T")

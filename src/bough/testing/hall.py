@@ -95,6 +95,9 @@ class Hall:
             # What came of an earlier call may be told at any time.
             told = [task for task in tasks if task["source"] == "callback" and task["sourceSessionId"] is None]
             prompts = [(task["id"], task["prompt"]) for task in tasks if task not in told]
+            # An agent that has begun gives a session that has no title its prompt as one.
+            if one["title"] in [prompt for _, prompt in prompts]:
+                one["title"] = ""
             found.append([*(one[name] for name in names), one["metadata"].get("ending"), prompts])
         found.append((await self.client.get("/api/worktrees?limit=200"))["total"])
         return found

@@ -31,17 +31,27 @@ PATIENCE = 60.0
 # same in the core, are left for FULL=1 (or AGENTS=opencode).
 SLOW_WITH_OPENCODE = frozenset(
     {
+        "test_a_fork_elsewhere",
+        "test_a_fork_of_earlier",
         "test_a_mode_outlives_agent_and_server",
         "test_a_new_mode_holds_from_the_next_prompt_on",
+        "test_a_question_aside",
+        "test_a_repository_grants_nothing_in_plan",
+        "test_always_is_remembered_by_bough_alone",
         "test_an_agent_tends_its_own_session",
+        "test_another_agent",
         "test_choices",
         "test_mcp_servers_come_and_go",
         "test_prompts_wait_their_turn",
+        "test_rules_hold_in_every_mode",
         "test_sleep",
+        "test_tools_of_mcp_servers",
         "test_what_the_model_is_told",
         "test_what_was_said_elsewhere_does_not_count",
     }
 )
+# These ask Bough about everything in every mode but plan, so that one mode that asks shows the others.
+ALIKE = {"gemini": ("acceptEdits", "auto"), "opencode": ("acceptEdits", "auto")}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -55,10 +65,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Table(config), "measured")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not FULL and not os.environ.get("AGENTS"):
+        left = [item for item in items if item.path.is_relative_to(HERE) and _is_for_later(item)]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
     for item in items:
         if item.path.is_relative_to(HERE) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TIMEOUT))
+
+
+def _is_for_later(item: pytest.Item) -> bool:
+    """Whether the core does without a test."""
+    given: dict[str, str] = getattr(getattr(item, "callspec", None), "params", {})
+    agent, name = given.get("agent", ""), getattr(item, "originalname", "")
+    if agent == "opencode" and name in SLOW_WITH_OPENCODE:
+        return True
+    return name == "test_a_mode_grants_what_it_says" and given.get("mode") in ALIKE.get(agent, ())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -69,8 +92,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             # Agents beyond the usual ones are tried when everything is.
             known = PACKAGES if FULL and not os.environ.get("AGENTS") else wanted
             wanted = [name for name in known if name in only.args]
-        if not FULL and not os.environ.get("AGENTS") and metafunc.function.__name__ in SLOW_WITH_OPENCODE:
-            wanted = [name for name in wanted if name != "opencode"]
         metafunc.parametrize("agent", wanted, indirect=True)
 
 

@@ -42,9 +42,9 @@ async def forked_often(trees: Grove, source: str) -> Session:
     return await trees.server.services.store.write(work)
 
 
-async def test_forks_of_forks_without_end(tmp_path: Path) -> None:
+async def test_forks_of_forks_without_end(tmp_path: Path, database_url: str) -> None:
     """B1: how deep a fork lies makes no difference to what it is told and shown."""
-    async with grove(tmp_path) as trees:
+    async with grove(tmp_path, database=database_url) as trees:
         store = trees.server.services.store
         root = await trees.root()
         await trees.say(root, "[[say red]]")

@@ -1,0 +1,58 @@
+/** The records of the server by their own names, and what their JSON parts hold. Shapes come from the OpenAPI document;
+ * contents of messages are told apart here, as `CONTEXT.md` names them. */
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type Session = Schemas["Session"];
+export type NewSession = Schemas["NewSession"];
+export type SessionPatch = Schemas["SessionPatch"];
+export type Branch = Schemas["Branch"];
+export type Task = Schemas["Task"];
+export type Approval = Schemas["Approval"];
+export type Answer = Schemas["AnswerBody"];
+export type Agent = Schemas["Agent"];
+export type Repo = Schemas["Repo"];
+export type Worktree = Schemas["Worktree"];
+export type Board = Schemas["Board"];
+export type McpServer = Schemas["McpServer"];
+export type Tree = Schemas["Tree"];
+export type Node = Schemas["Node"];
+export type Race = Schemas["Race"];
+export type Standing = Schemas["Standing"];
+export type Diff = Schemas["Diff"];
+export type Callback = Schemas["Callback"];
+
+export type Status = Session["status"];
+export type Activity = Session["activity"];
+export type Kind = Session["kind"];
+export type Mode = Session["permissionMode"];
+export type TaskStatus = Task["status"];
+
+export interface FileNote {
+  id: string;
+  name: string;
+  mimeType: string;
+  size: number;
+}
+
+export interface PlanStep {
+  content: string;
+  status: "pending" | "in_progress" | "completed";
+  priority?: string;
+}
+
+/** What a message holds (R4). A kind that is not known here is shown as the JSON that it is. */
+export interface Content {
+  type: string;
+  text?: string;
+  partial?: boolean;
+  files?: FileNote[];
+  steps?: PlanStep[];
+  tool?: string;
+  args?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  [key: string]: unknown;
+}
+
+export type Message = Omit<Schemas["Message"], "content"> & { content: Content };

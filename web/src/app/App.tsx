@@ -1,0 +1,72 @@
+/** The whole page: what every view needs around it, and which view an address means. */
+import { QueryClientProvider } from "@tanstack/react-query";
+import { Tooltip } from "radix-ui";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { Route, Switch } from "wouter";
+import { client } from "@/api/queries";
+import { Applier } from "@/live/apply";
+import { StreamContext } from "@/live/hooks";
+import { EventStream } from "@/live/stream";
+import { Skeleton } from "@/ui/states";
+import { Toaster } from "@/ui/toast";
+import { Shell } from "./Shell";
+import { listenForKeys } from "./shortcuts";
+
+// Each view is loaded when it is first looked at: the first page is small.
+const Home = lazy(() => import("@/views/home/Home"));
+const Board = lazy(() => import("@/views/board/Board"));
+const Tree = lazy(() => import("@/views/tree/Tree"));
+const Compare = lazy(() => import("@/views/tree/Compare"));
+const Race = lazy(() => import("@/views/race/Race"));
+const Session = lazy(() => import("@/views/session/Session"));
+const Search = lazy(() => import("@/views/search/Search"));
+const New = lazy(() => import("@/views/new/New"));
+const Settings = lazy(() => import("@/views/settings/Settings"));
+const Welcome = lazy(() => import("@/views/welcome/Welcome"));
+const Lost = lazy(() => import("./Lost"));
+
+async function whyRefused(): Promise<"locked" | "offline"> {
+  const answer = await fetch("/api/boards?limit=1").catch(() => null);
+  return answer?.status === 401 ? "locked" : "offline";
+}
+
+function makeStream(): EventStream {
+  const url = `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/api/events`;
+  const stream = new EventStream(url, whyRefused);
+  stream.listen(new Applier(client).take);
+  return stream;
+}
+
+export function App() {
+  const [stream] = useState(makeStream);
+  useEffect(() => stream.start(), [stream]);
+  useEffect(listenForKeys, []);
+  return (
+    <QueryClientProvider client={client}>
+      <StreamContext value={stream}>
+        <Tooltip.Provider delayDuration={400}>
+          <Shell>
+            <Suspense fallback={<Skeleton lines={6} />}>
+              <Switch>
+                <Route path="/" component={Home} />
+                <Route path="/board/:boardId?" component={Board} />
+                <Route path="/tree/:sessionId/compare/:left/:right" component={Compare} />
+                <Route path="/tree/:sessionId" component={Tree} />
+                <Route path="/race/:raceId" component={Race} />
+                <Route path="/session/:sessionId">
+                  {({ sessionId }) => <Session key={sessionId} sessionId={sessionId} />}
+                </Route>
+                <Route path="/search" component={Search} />
+                <Route path="/new" component={New} />
+                <Route path="/settings/:part?" component={Settings} />
+                <Route path="/welcome" component={Welcome} />
+                <Route component={Lost} />
+              </Switch>
+            </Suspense>
+          </Shell>
+          <Toaster />
+        </Tooltip.Provider>
+      </StreamContext>
+    </QueryClientProvider>
+  );
+}

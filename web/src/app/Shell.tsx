@@ -1,0 +1,82 @@
+/** What stands around every view: the ways to the others, what needs the person, and whether the page knows the truth. */
+import { House, LayoutDashboard, Plus, Search, Settings } from "lucide-react";
+import type { ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import { useApprovals } from "@/api/queries";
+import { ButtonLink } from "@/ui/Button";
+import { Connection } from "./Connection";
+import { Palette } from "./Palette";
+import { routes } from "./routes";
+import css from "./Shell.module.css";
+import { useActions } from "./shortcuts";
+import { useTheme } from "./theme";
+
+const PLACES = [
+  { href: routes.home, label: "Home", icon: <House />, keys: "g h" },
+  { href: routes.board, label: "Board", icon: <LayoutDashboard />, keys: "g b" },
+  { href: routes.search(), label: "Search", icon: <Search />, keys: "g s" },
+  { href: routes.settings, label: "Settings", icon: <Settings />, keys: "g ," },
+];
+
+const isAt = (location: string, href: string) =>
+  href === "/" ? location === "/" : location === href || location.startsWith(`${href}/`);
+
+export function Shell({ children }: { children: ReactNode }) {
+  const [location, navigate] = useLocation();
+  const waiting = useApprovals().data?.length ?? 0;
+  useTheme();
+  useActions([
+    ...PLACES.map(({ href, label, keys }) => ({
+      keys,
+      label: `Go to ${label}`,
+      group: "Go to",
+      run: () => navigate(href),
+    })),
+    { keys: "c", label: "New session", group: "Sessions", run: () => navigate(routes.new) },
+  ]);
+  return (
+    <div className={css.shell}>
+      <a className={css.skip} href="#main">
+        Skip to content
+      </a>
+      <nav className={css.nav} aria-label="Main">
+        <Link href={routes.home} className={css.brand} aria-label="Bough, home">
+          <img src="/icon.svg" alt="" width={28} height={28} />
+          <span>Bough</span>
+        </Link>
+        <ButtonLink href={routes.new} look="primary" icon={<Plus />} className={css.new}>
+          <span className={css.word}>New session</span>
+        </ButtonLink>
+        <ul className={css.places}>
+          {PLACES.map(({ href, label, icon }) => (
+            <li key={href}>
+              <Link
+                href={href}
+                className={css.place}
+                aria-current={isAt(location, href) ? "page" : undefined}
+              >
+                {icon}
+                <span className={css.word}>{label}</span>
+                {label === "Home" && waiting > 0 && (
+                  <span className={css.count}>
+                    {waiting}
+                    <span className="visually-hidden"> waiting for you</span>
+                  </span>
+                )}
+              </Link>
+            </li>
+          ))}
+        </ul>
+        <div className={css.foot}>
+          <Palette />
+        </div>
+      </nav>
+      <div className={css.view}>
+        <Connection />
+        <main id="main" className={css.main} tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+    </div>
+  );
+}

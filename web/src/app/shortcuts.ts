@@ -1,0 +1,65 @@
+/** Keys for everything: views say what they offer while they are shown; the help and the palette list it, and one listener
+ * runs it. A key does nothing while somebody types, unless it holds a modifier. */
+import { useEffect, useRef } from "react";
+import { External, useExternal } from "@/lib/external";
+
+export interface Action {
+  /** `mod+k`, `shift+?`, `c`, or `g h` for one after the other. */
+  keys?: string;
+  label: string;
+  /** Where it stands in help and palette. */
+  group: string;
+  run: () => void;
+  /** Further words by which the palette finds it. */
+  words?: string;
+}
+
+const SECOND_KEY_WITHIN = 1200;
+const offered = new External<readonly Action[]>([]);
+let first = { key: "", at: 0 };
+
+export const useOffered = (): readonly Action[] => useExternal(offered);
+
+/** Offers actions while the component is shown. */
+export function useActions(actions: Action[]): void {
+  const now = useRef(actions);
+  now.current = actions;
+  const shape = actions.map((one) => `${one.keys}|${one.label}|${one.group}`).join("\n");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is offered changes with its shape, how it runs does not matter
+  useEffect(() => {
+    const mine = now.current.map((one, at) => ({ ...one, run: () => now.current[at]?.run() }));
+    offered.set([...offered.get(), ...mine]);
+    return () => offered.set(offered.get().filter((one) => !mine.includes(one as (typeof mine)[number])));
+  }, [shape]);
+}
+
+const typing = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+export function chord(event: KeyboardEvent): string {
+  const mod = event.ctrlKey || event.metaKey;
+  const named = event.key.length === 1 ? event.key.toLowerCase() : event.key.toLowerCase();
+  return `${mod ? "mod+" : ""}${event.altKey ? "alt+" : ""}${event.shiftKey && event.key.length > 1 ? "shift+" : ""}${named}`;
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing) return;
+  const pressed = chord(event);
+  const modified = pressed.startsWith("mod+") || pressed.startsWith("alt+");
+  if (!modified && (typing(event.target) || document.querySelector("[role=dialog],[role=menu]"))) return;
+  const pair = Date.now() - first.at < SECOND_KEY_WITHIN ? `${first.key} ${pressed}` : "";
+  // The one that was offered last is nearest to what is shown.
+  const found = [...offered.get()]
+    .reverse()
+    .find((one) => one.keys && (one.keys === pair || one.keys === pressed));
+  first = found ? { key: "", at: 0 } : { key: pressed, at: Date.now() };
+  if (!found) return;
+  event.preventDefault();
+  found.run();
+}
+
+export function listenForKeys(): () => void {
+  document.addEventListener("keydown", onKey);
+  return () => document.removeEventListener("keydown", onKey);
+}

@@ -1,0 +1,28 @@
+/** A value outside React that components can follow. Small on purpose: what the server knows lives in the query cache. */
+import { useSyncExternalStore } from "react";
+
+export class External<T> {
+  #value: T;
+  #listeners = new Set<() => void>();
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  get = (): T => this.#value;
+
+  set(value: T): void {
+    if (Object.is(value, this.#value)) return;
+    this.#value = value;
+    for (const listener of this.#listeners) listener();
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+}
+
+export function useExternal<T>(external: External<T>): T {
+  return useSyncExternalStore(external.subscribe, external.get);
+}

@@ -1,0 +1,47 @@
+/** What this browser remembers for its person: theme, drafts, folded panels. Other tabs of it follow along; what must be
+ * the same on every device is the server's to keep. */
+import { External, useExternal } from "./external";
+
+const PREFIX = "bough.";
+const known = new Map<string, External<unknown>>();
+
+function read(name: string): unknown {
+  try {
+    const text = localStorage.getItem(PREFIX + name);
+    return text === null ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function external<T>(name: string): External<T | undefined> {
+  const found = known.get(name) ?? new External(read(name));
+  known.set(name, found);
+  return found as External<T | undefined>;
+}
+
+export function getPref<T>(name: string, fallback: T): T {
+  return external<T>(name).get() ?? fallback;
+}
+
+/** `undefined` forgets. A full or forbidden store loses the memory, never the action. */
+export function setPref<T>(name: string, value: T | undefined): void {
+  external<T>(name).set(value);
+  try {
+    if (value === undefined) localStorage.removeItem(PREFIX + name);
+    else localStorage.setItem(PREFIX + name, JSON.stringify(value));
+  } catch {}
+}
+
+export function usePref<T>(name: string, fallback: T): [T, (value: T | undefined) => void] {
+  const value = useExternal(external<T>(name));
+  return [value ?? fallback, (next) => setPref(name, next)];
+}
+
+if (typeof window !== "undefined")
+  window.addEventListener("storage", (event) => {
+    if (event.key?.startsWith(PREFIX)) {
+      const name = event.key.slice(PREFIX.length);
+      known.get(name)?.set(read(name));
+    }
+  });

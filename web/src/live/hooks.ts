@@ -1,0 +1,43 @@
+/** Following live things from components. */
+import { createContext, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
+import { useExternal } from "@/lib/external";
+import type { EventStream, Link, LiveEvent } from "./stream";
+import { type Entry, type Shape, Transcript } from "./transcript";
+
+export const StreamContext = createContext<EventStream | null>(null);
+
+export function useStream(): EventStream {
+  const stream = useContext(StreamContext);
+  if (!stream) throw new Error("There is no event stream around this component.");
+  return stream;
+}
+
+export const useLink = (): Link => useExternal(useStream().link);
+
+export function useEvents(listener: (event: LiveEvent) => void): void {
+  const stream = useStream();
+  useEffect(() => stream.listen(listener), [stream, listener]);
+}
+
+/** The transcript of a session, kept current while this component lives. */
+export function useTranscript(sessionId: string, around?: string): Transcript {
+  const stream = useStream();
+  const transcript = useMemo(() => new Transcript(sessionId), [sessionId]);
+  useEffect(() => {
+    const forget = stream.listen((event) => {
+      if (event.type === "stream.gap") void transcript.load();
+      else transcript.take(event);
+    });
+    void transcript.load(around);
+    return forget;
+  }, [stream, transcript, around]);
+  return transcript;
+}
+
+export const useShape = (transcript: Transcript): Shape =>
+  useSyncExternalStore(transcript.followShape, transcript.shape);
+
+export function useEntry(transcript: Transcript, id: string): Entry | undefined {
+  const follow = useMemo(() => (listener: () => void) => transcript.follow(id, listener), [transcript, id]);
+  return useSyncExternalStore(follow, () => transcript.entry(id));
+}

@@ -1,0 +1,62 @@
+/** A dialog in front of the page, a sheet from below on a phone. It traps focus, closes by Escape, and is named. */
+import { X } from "lucide-react";
+import { Dialog as Base } from "radix-ui";
+import type { FormEvent, ReactNode } from "react";
+import { IconButton } from "./Button";
+import css from "./Dialog.module.css";
+
+export interface DialogProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  description?: ReactNode;
+  children?: ReactNode;
+  footer?: ReactNode;
+  /** Makes the dialog a form, with its submit button in the footer. */
+  onSubmit?: () => void;
+  wide?: boolean;
+}
+
+export function Dialog({ open, onClose, title, description, children, footer, onSubmit, wide }: DialogProps) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    event.stopPropagation();
+    onSubmit?.();
+  };
+  const inner = (
+    <>
+      <div className={css.body}>{children}</div>
+      {footer && <footer className={css.footer}>{footer}</footer>}
+    </>
+  );
+  return (
+    <Base.Root open={open} onOpenChange={(next) => next || onClose()}>
+      <Base.Portal>
+        <Base.Overlay className={css.scrim} />
+        <Base.Content
+          className={`${css.dialog} ${wide ? css.wide : ""}`}
+          {...(description ? {} : { "aria-describedby": undefined })}
+        >
+          <header className={css.header}>
+            <div>
+              <Base.Title className={css.title}>{title}</Base.Title>
+              {description && <Base.Description className={css.about}>{description}</Base.Description>}
+            </div>
+            <Base.Close asChild>
+              <IconButton label="Close" size="small">
+                <X />
+              </IconButton>
+            </Base.Close>
+          </header>
+          {onSubmit ? (
+            <form className={css.form} onSubmit={submit}>
+              {inner}
+            </form>
+          ) : (
+            inner
+          )}
+        </Base.Content>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

@@ -1,0 +1,3 @@
+export default function Race() {
+  return <h1>Race</h1>;
+}

@@ -1,0 +1,3 @@
+export default function Tree() {
+  return <h1>Tree</h1>;
+}

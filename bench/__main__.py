@@ -10,7 +10,21 @@ from collections.abc import Awaitable, Callable
 
 import uvloop
 
-from bench import checkpoints, crowd, delay, editors, keeper, report, rows, start, storage, stream, tools, tree_reads
+from bench import (
+    checkpoints,
+    crowd,
+    delay,
+    editors,
+    keeper,
+    report,
+    rows,
+    search,
+    start,
+    storage,
+    stream,
+    tools,
+    tree_reads,
+)
 
 ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "stream": stream.run,
@@ -24,6 +38,7 @@ ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "trees": tree_reads.run,
     "tools": tools.run,
     "editors": editors.run,
+    "search": search.run,
 }
 
 

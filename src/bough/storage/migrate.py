@@ -26,7 +26,7 @@ FOLDER = Path(__file__).with_name("migrations")
 TURN_SECONDS = 120.0
 TURN_POLL_SECONDS = 0.05
 
-_FILE = re.compile(r"(\d{4})_(\w+)\.(up|down)\.sql")
+_FILE = re.compile(r"(\d{4})_(\w+)\.(?:(sqlite|postgres)\.)?(up|down)\.sql")
 _EXISTS = {
     "sqlite": Query(
         "exists",
@@ -66,7 +66,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """One migration as its two files say it."""
+    """One migration as its two files say it to one database."""
 
     version: int
     name: str
@@ -88,7 +88,7 @@ class Status(msgspec.Struct, frozen=True):
 
 async def status(backend: Backend, folder: Path = FOLDER) -> Status:
     """Compare the database with the files, or say plainly why they do not belong together."""
-    known = read_folder(folder)
+    known = read_folder(folder, backend.dialect)
 
     async def work(tx: Tx) -> list[Applied]:
         exists = await tx.value(_EXISTS[backend.dialect])
@@ -131,7 +131,7 @@ async def downgrade(backend: Backend, to: int, folder: Path = FOLDER) -> list[in
         now = await status(backend, folder)
         if not 0 <= to <= now.version:
             raise Invalid("schema_version", f"Cannot downgrade from schema {now.version} to {to}.")
-        unwanted = read_folder(folder)[to : now.version][::-1]
+        unwanted = read_folder(folder, backend.dialect)[to : now.version][::-1]
         if unwanted:
             await backend.keep_copy(f"v{now.version}")
         for migration in unwanted:
@@ -139,14 +139,21 @@ async def downgrade(backend: Backend, to: int, folder: Path = FOLDER) -> list[in
         return [migration.version for migration in unwanted]
 
 
-def read_folder(folder: Path) -> list[Migration]:
-    """Return the migrations in order; they count from 1 without a gap, and each has both ways."""
+def read_folder(folder: Path, dialect: str = "sqlite") -> list[Migration]:
+    """Return the migrations in order; they count from 1 without a gap, and each has both ways.
+
+    What the databases cannot share has a file for each: `NNNN_name.sqlite.up.sql`, `NNNN_name.postgres.up.sql`.
+    """
     scripts: dict[tuple[int, str], dict[str, str]] = {}
     for path in sorted(folder.glob("*.sql")):
         match = _FILE.fullmatch(path.name)
         if match is None:
             raise Internal("migrations_broken", f"{path.name} is not named NNNN_name.up.sql or NNNN_name.down.sql.")
-        scripts.setdefault((int(match[1]), match[2]), {})[match[3]] = path.read_text(encoding="utf-8")
+        ways = scripts.setdefault((int(match[1]), match[2]), {})
+        if match[3] in (None, dialect):
+            if match[4] in ways:
+                raise Internal("migrations_broken", f"{path.name} says again what is said for both databases.")
+            ways[match[4]] = path.read_text(encoding="utf-8")
     found: list[Migration] = []
     for place, ((version, name), ways) in enumerate(scripts.items(), start=1):
         if version != place or ways.keys() != {"up", "down"}:

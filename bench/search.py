@@ -1,0 +1,142 @@
+"""Searching 200,000 messages: a page with snippets at the service, against the bare statement of SQLite's own full-text
+index that ranks the same words; and putting all of them into that index."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from bench import database, measure
+from bench.database import Size
+from bench.measure import Sample
+from bench.report import Result, Row, duration, slower
+from bough.core.search import Search, SearchFilter
+from bough.core.store import Store
+from bough.storage.open import open_backend
+from bough.storage.sqlite_tx import connect
+
+SIZE = Size(2_000, 2_000, 100)
+RARE = "kingfisher"
+EVERY = 4_000
+PAGE = 20
+ROUNDS = 9
+CALLS = 3
+MOST = 3.0
+MOST_ADDED = 0.010
+
+DUE = "INSERT INTO search_due (message_id) SELECT id FROM messages"
+BARE = "SELECT rowid, rank FROM search_index WHERE search_index MATCH ? ORDER BY rank LIMIT ?"
+
+
+async def run() -> Result:
+    with tempfile.TemporaryDirectory() as name:
+        data = Path(name) / "data"
+        await database.copied(SIZE, data)
+        rare = _planted(data / "bough.db")
+        db = await open_backend(str(data / "bough.db"))
+        bare = connect(data / "bough.db", read_only=True)
+        try:
+            search = Search(Store(db))
+            rows = [await _indexed(search, bare)]
+            rows.append(await _added(search, bare, rare))
+            for about, text, query in (
+                ("a phrase", '"session holds"', '"session holds"'),
+                ("three words", "session holds lock", "session AND holds AND lock"),
+                ("a word of nearly every message", "session", "session"),
+            ):
+                floor = measure.per_call(CALLS, _fetch(bare, query))
+                ours = measure.per_await(CALLS, _find(search, text))
+                samples = await measure.alternate(ROUNDS, floor, ours)
+                rows.append(slower(f"{about}: the best {PAGE}", samples, MOST))
+            rows.append(await _in_one_session(search, bare))
+        finally:
+            bare.close()
+            await db.close()
+    return Result(title="search", about=_ABOUT, rows=rows)
+
+
+_ABOUT = f"""\
+{SIZE.total:,} messages of some words to some paragraphs, made of few different words. Floor: the full-text index alone,
+asked on a bare sqlite3 connection for the numbers of the best {PAGE} in its own rank. Ours, at the service: what has
+changed is looked for first, then the newest 10,000 that match are ranked and counted, and the page has its messages,
+sessions and snippets with the words marked. A rare word stands in one message of {EVERY:,}; what is added for it is
+nearly all that a search costs besides the index. In one session: the same common word in the {SIZE.messages} messages
+of one. The first row puts everything into the index at once, as a server does at half that pace after an upgrade;
+floor: the words alone, put into an empty index of the same kind in one transaction."""
+
+
+def _planted(path: Path) -> int:
+    """Puts the rare word into some messages and all messages on the list of what is to be done; gives how many."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    content = msgspec.json.encode({"type": "text", "text": f"there was a {RARE} at the river"}).decode()
+    changed = connection.execute("UPDATE messages SET content = ? WHERE rowid % ? = 0", (content, EVERY)).rowcount
+    connection.execute("DELETE FROM search_due")
+    connection.execute(DUE)
+    connection.close()
+    return changed
+
+
+async def _indexed(search: Search, bare: sqlite3.Connection) -> Row:
+    start = time.perf_counter()
+    while not await search.index.catch_up():
+        pass
+    ours = Sample([time.perf_counter() - start])
+    words: list[tuple[str]] = bare.execute("SELECT words FROM search_index").fetchall()
+    with tempfile.TemporaryDirectory() as name:
+        floor = connect(Path(name) / "floor.db")
+        floor.execute("CREATE VIRTUAL TABLE search_index USING fts5 (words, tokenize = 'ascii')")
+        start = time.perf_counter()
+        floor.execute("BEGIN")
+        floor.executemany("INSERT INTO search_index (words) VALUES (?)", words)
+        floor.execute("COMMIT")
+        taken = Sample([time.perf_counter() - start])
+        floor.close()
+    if len(words) != SIZE.total:
+        raise RuntimeError(f"{len(words)} messages are in the index")
+    return slower(f"{SIZE.total:,} messages put into the index", (taken, ours))
+
+
+def _fetch(bare: sqlite3.Connection, query: str) -> Callable[[], object]:
+    return lambda: bare.execute(BARE, (query, PAGE)).fetchall()
+
+
+def _find(search: Search, text: str, session_id: str | None = None) -> Callable[[], asyncio.Task[object]]:
+    async def find() -> object:
+        found = await search.find(text, SearchFilter(session_id=session_id), PAGE)
+        if len(found.results) != PAGE or found.indexing or not all(hit.marks for hit in found.results):
+            raise RuntimeError(f"{text!r} has {found.total} hits")
+        return found
+
+    return lambda: asyncio.ensure_future(find())
+
+
+async def _added(search: Search, bare: sqlite3.Connection, rare: int) -> Row:
+    floor, ours = await measure.alternate(
+        ROUNDS, measure.per_call(CALLS, _fetch(bare, RARE)), measure.per_await(CALLS, _find(search, RARE))
+    )
+    added = ours.median - floor.median
+    return Row(
+        name=f"a word of {rare} messages: the best {PAGE}",
+        floor=duration(floor),
+        ours=duration(ours),
+        ratio=f"+{added * 1e3:.1f} ms",
+        target=f"≤ +{MOST_ADDED * 1e3:.0f} ms",
+        number=added,
+        ok=added <= MOST_ADDED,
+    )
+
+
+async def _in_one_session(search: Search, bare: sqlite3.Connection) -> Row:
+    [session_id] = bare.execute("SELECT session_id FROM messages LIMIT 1 OFFSET ?", (SIZE.total // 2,)).fetchone()
+    samples = await measure.alternate(
+        ROUNDS,
+        measure.per_call(CALLS, _fetch(bare, "session")),
+        measure.per_await(CALLS, _find(search, "session", session_id)),
+    )
+    return slower(f"… the same word in one session, {SIZE.messages} messages", samples, 1.0)

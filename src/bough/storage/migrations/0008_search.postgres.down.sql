@@ -1,0 +1,10 @@
+DROP TRIGGER search_session_removed ON sessions;
+DROP TRIGGER search_session_changed ON sessions;
+DROP TRIGGER search_session_added ON sessions;
+DROP TRIGGER search_message_changed ON messages;
+DROP FUNCTION search_session_gone();
+DROP FUNCTION search_session_due();
+DROP FUNCTION search_message_due();
+DROP TABLE search_due;
+DROP TABLE search_index;
+DROP TABLE search_entries;

@@ -1,0 +1,9 @@
+DROP TRIGGER search_session_removed;
+DROP TRIGGER search_session_changed;
+DROP TRIGGER search_session_added;
+DROP TRIGGER search_message_changed;
+DROP TRIGGER search_message_added;
+DROP TABLE search_due;
+DROP TRIGGER search_entries_removed;
+DROP TABLE search_index;
+DROP TABLE search_entries;

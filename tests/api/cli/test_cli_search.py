@@ -1,0 +1,37 @@
+"""`bough search`: hits for people and for programs (A2, L4)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cli_program import Cli
+
+from bough.testing.server import Running
+
+
+async def test_hits_are_listed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4: each hit has a line that says where it stands and one with the words; what would steer a terminal is gone."""
+    assert "Nothing is found." in (await cli("search", "gannet")).out
+    await server.client.ask(session["id"], "[[say a gannet\x1b[31m dives]]")
+    told = (await cli("search", "gannet", "dives", "--role", "agent")).out.splitlines()
+    assert session["id"][-8:] in told[0] and "agent text #" in told[0] and "first" in told[0]
+    assert told[1].startswith("  a gannet") and "\x1b" not in told[1]
+    found = await cli("search", "gannet", "--session", session["id"], "--repo", session["repoId"], "--agent", "demo")
+    assert len(found.out.splitlines()) == 4
+    assert "Nothing" in (await cli("search", "gannet", "--type", "thought")).out
+    assert "Nothing" in (await cli("search", "gannet", "--since", "2999-01-01")).out
+    assert "Nothing" in (await cli("search", "--", "gannet", "-dives")).out
+    one = await cli("search", "gannet", "--limit", "1")
+    assert len(one.out.splitlines()) == 2 and "1 of 2" in one.err
+    wrong = await cli("search", "gannet", "--role", "robot")
+    assert wrong.code == 1 and "(bad_role)" in wrong.err
+    assert (await cli("search")).code == 2
+
+
+async def test_json_is_what_the_server_says(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4: --json prints the answer as it came."""
+    await server.client.ask(session["id"], "[[say fulmar]]")
+    page = json.loads((await cli("search", "ful*", "--json")).out)
+    assert page == await server.client.get("/api/search?q=ful*&limit=20&offset=0")
+    assert page["total"] == 2

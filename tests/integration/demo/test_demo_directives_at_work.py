@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driver import Driver, Refused
@@ -232,3 +233,25 @@ async def test_turns_of_different_sessions_run_side_by_side(agent: Driver, cwd: 
     assert agent.said(one) == "tick 1\ntick 2\ntick 3\nendbehind"
     answered = [message["id"] for message in agent.log if message.get("id") in (first, behind)]
     assert answered == [first, behind]
+
+
+async def test_files_of_a_prompt_are_named(agent: Driver, cwd: Path) -> None:
+    """L5: pictures and embedded files of a prompt without a directive are named with kind and size; links are not, and
+    only the last text is the prompt."""
+    image: dict[str, Any] = {"type": "image", "data": "eHl6eg==", "mimeType": "image/png"}
+    blocks: list[dict[str, Any]] = [
+        {"type": "resource_link", "uri": "file:///c", "name": "c"},
+        {**image, "uri": "file:///a%20b.png"},
+        image,
+        {"type": "resource", "resource": {"uri": "file:///x/n.txt", "text": "é"}},
+        {"type": "resource", "resource": {"uri": "file:///n.bin", "blob": "eA==", "mimeType": "application/x"}},
+        {"type": "text", "text": "look"},
+    ]
+    session = await agent.new(cwd)
+    await agent.request("session/prompt", {"sessionId": session, "prompt": blocks})
+    assert agent.said(session) == (
+        'You said "look" with a b.png (image/png, 4 bytes), image (image/png, 4 bytes), n.txt (text/plain, 2 bytes), '
+        "n.bin (application/x, 1 byte). This is user turn 1."
+    )
+    await agent.request("session/prompt", {"sessionId": session, "prompt": [blocks[0], blocks[-1]]})
+    assert agent.said(session).endswith('You said "look". This is user turn 2.')

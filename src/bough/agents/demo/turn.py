@@ -16,7 +16,7 @@ from bough.agents.demo.records import EndRecord, PromptRecord
 from bough.agents.demo.voice import Voice, new_id
 from bough.agents.serving.files import now
 from bough.agents.serving.rpc import CANCELLED, INTERNAL_ERROR, Json, RpcError
-from bough.agents.serving.wire import McpServer, last_text
+from bough.agents.serving.wire import McpServer, attached, last_text
 
 CRASH_CODE = 70
 TITLE_LENGTH = 60
@@ -105,7 +105,8 @@ class Turn:
         if "commands" in self._features and self._text.strip().startswith("/") and command in COMMANDS:
             found = [d.Simple(command)]
         if not found:
-            self._voice.say(f'You said "{self._text}". This is user turn {self._number}.')
+            along = f" with {', '.join(given)}" if (given := attached(self._content)) else ""
+            self._voice.say(f'You said "{self._text}"{along}. This is user turn {self._number}.')
         for directive in found:
             await self._do(directive)
 

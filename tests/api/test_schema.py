@@ -17,13 +17,17 @@ from litestar.routes import HTTPRoute
 from shapes import Json
 
 from bough.api.auth import Gate
+from bough.api.built import Built
 from bough.api.http import application
+from bough.api.web import BUILT
 from bough.testing.client import Client
+from bough.testing.pictures import picture
 from bough.testing.repos import make_repo
 from bough.testing.server import Running, ServerProcess
 
-# For browsers: the page, and the document itself.
-NO_OPERATIONS = {"/", "/docs", "/openapi.json", "/openapi", "/openapi/openapi.json", "/openapi/{path}"}
+# For browsers: the page with its files, and the document itself.
+DOCUMENT = {"/docs", "/openapi.json", "/openapi", "/openapi/openapi.json", "/openapi/{path}"}
+NO_OPERATIONS = {"/", "/assets/{name}", *Built(BUILT).beside(), *DOCUMENT}
 # What a server must keep whatever is sent. That valid data is always taken is not among it: whether a name is free or
 # a path is there, no schema can say.
 CHECKS = (
@@ -175,6 +179,7 @@ async def furnish(client: Client, repo: Path) -> dict[str, str]:
         env={"A": "b"},
         mcpServerIds=[mcp["id"]],
         contextFiles=["README.md"],
+        files=[picture(), {"name": "a.txt", "text": "a"}],
         initialPrompt="[[think hm]][[plan a; b]][[write a.txt b]][[run true]][[say done]]",
     )
     approval: Json = {}
@@ -198,6 +203,7 @@ async def furnish(client: Client, repo: Path) -> dict[str, str]:
         "taskId": session["taskId"],
         "approvalId": approval["id"],
         "messageId": message["id"],
+        "fileId": message["content"]["files"][0]["id"],
         "ruleId": rule["id"],
         "choiceId": choice["id"],
     }

@@ -17,14 +17,29 @@ from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp
 
 from bough import __version__
-from bough.api import page
+from bough.api import web
 from bough.api.acp import door
 from bough.api.auth import Gate
 from bough.api.errors import ErrorAnswer, ErrorBody, answer, meaning
 from bough.api.middleware import GateMiddleware, log_refusal
 from bough.api.openapi import Corrected
 from bough.api.refusals import decoded, explained
-from bough.api.rest import calls, checkpoints, policy, races, repos, sessions, steering, system, tasks, trees, worktrees
+from bough.api.rest import (
+    calls,
+    checkpoints,
+    files,
+    home,
+    policy,
+    races,
+    repos,
+    search,
+    sessions,
+    steering,
+    system,
+    tasks,
+    trees,
+    worktrees,
+)
 from bough.api.rest.common import find_caller
 from bough.api.ws import events
 from bough.core.services import Services
@@ -66,11 +81,14 @@ def application(services: Services, gate: Gate) -> Litestar:
             sessions.router,
             steering.router,
             trees.router,
+            home.router,
             calls.router,
             races.router,
+            search.router,
             tasks.tasks,
             tasks.approvals,
             checkpoints.router,
+            files.router,
             policy.router,
             repos.repos,
             worktrees.router,
@@ -79,7 +97,7 @@ def application(services: Services, gate: Gate) -> Litestar:
             system.router,
             events.router,
             door.acp_socket,
-            page.router(gate),
+            web.router(gate, web.BUILT),
         ],
         dependencies={
             "services": Provide(provide_services, use_cache=True),

@@ -16,6 +16,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from bough.api.auth import Gate
 from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer, meaning
 from bough.api.protocol import LARGEST_HEAD
+from bough.api.web import asks_for_the_page
 from bough.errors import BoughError, Unauthenticated
 from bough.model.ids import new_id
 
@@ -72,7 +73,7 @@ class GateMiddleware:
             caller = self._gate.caller(scope)
         except BoughError as error:
             # The page's link carries the token in its query; that one route looks at it itself.
-            if not (isinstance(error, Unauthenticated) and _asks_for_the_page(scope)):
+            if not (isinstance(error, Unauthenticated) and asks_for_the_page(scope)):
                 await _refuse(error, scope, receive, send)
                 return
             caller = None
@@ -81,6 +82,10 @@ class GateMiddleware:
             await _send(ErrorAnswer(ErrorBody(HTTP_CODES[415], message, new_id())), 415, scope, send)
             return
         scope["state"] = {"caller": caller}
+        if asks_for_the_page(scope):
+            # All its addresses are one route; which of them was meant is the page's own matter.
+            scope["state"] = {"caller": caller, "page": scope["path"]}
+            scope = cast("HTTPScope", {**scope, "path": "/", "raw_path": b"/"})
         if scope["type"] == "http" and scope["method"] == "HEAD":
             # A copy: the server below must still know that it is a HEAD.
             scope = cast("HTTPScope", {**scope, "method": "GET"})
@@ -147,10 +152,6 @@ class _Body:
 def _head_size(scope: Scope) -> int:
     sizes = sum(len(name) + len(value) for name, value in scope["headers"])
     return sizes + len(scope["raw_path"]) + len(scope["query_string"])
-
-
-def _asks_for_the_page(scope: Scope) -> bool:
-    return scope["type"] == "http" and (scope["method"], scope["path"]) == ("GET", "/")
 
 
 async def _refuse(error: BoughError, scope: Scope, receive: Receive, send: Send) -> None:

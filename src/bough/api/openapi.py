@@ -12,6 +12,7 @@ from litestar import Litestar, Request
 from litestar.openapi.plugins import JsonRenderPlugin
 
 from bough.api.auth import OPEN
+from bough.api.rest.files import OPAQUE, SHOWN
 from bough.api.shapes import EVENT_STREAM, EXPORT, SHAPES, TEXT, Json
 
 # An answer in one of two forms, or without an end, is more than a route can say about itself.
@@ -19,6 +20,9 @@ CONTENTS: dict[tuple[str, str], Json] = {
     ("/api/sessions/{sessionId}/export", "get"): {
         "application/json": {"schema": EXPORT},
         "text/markdown": {"schema": TEXT},
+    },
+    ("/api/files/{fileId}", "get"): {
+        kind: {"schema": {"type": "string", "contentMediaType": kind}} for kind in (*sorted(SHOWN), OPAQUE)
     },
     ("/api/events", "get"): {"text/event-stream": {"schema": EVENT_STREAM}},
 }

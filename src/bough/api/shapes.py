@@ -64,12 +64,27 @@ TASK: dict[str, Json] = {
     "costBefore": COST,
 }
 
+APPROVAL: dict[str, Json] = {
+    "toolCall": {"type": "object", "description": "What the agent wants to do, as it says so itself."},
+    "options": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"optionId": TEXT, "name": TEXT, "kind": TEXT},
+            "required": ["optionId", "name", "kind"],
+        },
+    },
+    "decidedBy": DECIDER,
+    "requestId": {"type": ["string", "integer", "null"], "description": "The agent's own id of its question."},
+}
+
 SHAPES: dict[str, dict[str, Json]] = {
     "Session": SESSION,
     "SessionCreated": SESSION,
     "SessionEnded": SESSION,
     "SessionSteered": SESSION,
     "SessionDetail": SESSION,
+    "LastTask": {"error": TASK["error"]},
     "Task": TASK,
     "TaskWithFiles": TASK,
     "Message": {
@@ -80,19 +95,8 @@ SHAPES: dict[str, dict[str, Json]] = {
             "description": "Told apart by `type`: text, thought, plan, tool, error, cancelled and others.",
         }
     },
-    "Approval": {
-        "toolCall": {"type": "object", "description": "What the agent wants to do, as it says so itself."},
-        "options": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"optionId": TEXT, "name": TEXT, "kind": TEXT},
-                "required": ["optionId", "name", "kind"],
-            },
-        },
-        "decidedBy": DECIDER,
-        "requestId": {"type": ["string", "integer", "null"], "description": "The agent's own id of its question."},
-    },
+    "Approval": APPROVAL,
+    "HomeApproval": APPROVAL,
     "AnswerBody": {
         "arguments": {
             "type": ["object", "null"],

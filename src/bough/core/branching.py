@@ -10,11 +10,12 @@ import structlog
 
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.finding import startable
-from bough.core import rows
+from bough.core import files, rows
 from bough.core.branch_limits import BranchKind, check_room, refuse_from_aside
 from bough.core.branch_places import BranchPlaces, Place, Room, filled
 from bough.core.callbacks import TREES
 from bough.core.env import checked_env
+from bough.core.files import NewFiles
 from bough.core.lookup import find_id, whole_id
 from bough.core.queueing import checked_prompt, enqueue
 from bough.core.rows import SESSIONS
@@ -48,6 +49,8 @@ class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """What a caller says about a fork, a spawn or a question aside; what is left out is inherited (L3)."""
 
     prompt: str | None = None
+    # What goes with the prompt.
+    files: NewFiles = msgspec.UNSET
     title: str | None = None
     description: str | None = None
     agent: str | None = None
@@ -198,7 +201,8 @@ class Branching:
         task = None
         if prompt is not None:
             said: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
-            task = await enqueue(change, session, prompt, source=said, from_session=caller.id)
+            given = files.checked(wanted.files, prompt)
+            task = await enqueue(change, session, prompt, source=said, from_session=caller.id, files=given)
         return Branched(session.id, task.id if task else None)
 
     async def _admissible(
@@ -227,6 +231,7 @@ class Branching:
         check_choice("effort", wanted.effort)
         if wanted.env is not None:
             checked_env(wanted.env)
+        files.checked(wanted.files, wanted.prompt)
         if wanted.prompt is None and kind != "fork":
             raise Invalid("empty_prompt", "Say what the new session should do: `prompt` is missing.")
         if wanted.task_id is not None and kind != "fork":

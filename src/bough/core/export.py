@@ -12,7 +12,7 @@ from bough.core.repos import REPOS
 from bough.core.rows import MESSAGES, TASKS
 from bough.core.store import Store
 from bough.core.transcript import END
-from bough.model.message import Message
+from bough.model.message import Message, files_of
 from bough.model.repo import Repo
 from bough.model.session import Session
 from bough.model.task import Task
@@ -65,7 +65,8 @@ def _spoken(messages: list[Message]) -> list[str]:
 def _part(message: Message, content: dict[str, Any]) -> str:
     kind = content.get("type")
     if kind == "text":
-        return f"## {'You' if message.role == 'user' else 'Agent'}\n\n{content.get('text', '')}"
+        named = "".join(f"\n\n- {one.described}" for one in files_of(content))
+        return f"## {'You' if message.role == 'user' else 'Agent'}\n\n{content.get('text', '')}{named}"
     if kind == "thought":
         return "\n".join(f"> {line}" for line in str(content.get("text", "")).splitlines())
     if kind == "tool":

@@ -24,10 +24,11 @@ from bough.agents.errors import AgentGone
 from bough.agents.link import Link
 from bough.core.approvals import Question
 from bough.core.complaints import Complaints
+from bough.core.handing import Takes
 from bough.core.opening import open_conversation
 from bough.core.past import SessionPast, led
 from bough.core.recorder import Recorder
-from bough.core.tuning import CONFIGURED, Known, Move, Tuning
+from bough.core.tuning import CONFIGURED, Known, Move, Tuning, offered
 from bough.errors import AgentFailed
 from bough.model.approval import Approval, Option
 from bough.model.ids import new_id
@@ -56,10 +57,13 @@ class Desk(Protocol):
 
 
 class Opened(msgspec.Struct):
-    """A conversation that an agent has opened: its id there, and what can be set in it."""
+    """A conversation that an agent has opened: its id there, what can be set in it, what it takes in prompts, and what
+    people can choose."""
 
     agent_session_id: str
     known: Known
+    takes: Takes
+    offered: list[dict[str, Any]] = []
 
 
 class _Permission(msgspec.Struct, rename="camel"):
@@ -95,6 +99,7 @@ class Live:
         self.preface: list[Block] = []
         # What people should know about how it came up.
         self.notices: list[str] = []
+        self.takes = Takes()
         self._link = link
         self._connection = Connection(link, self)
         self._client = AgentClient(self._connection)
@@ -120,16 +125,18 @@ class Live:
         self.listen()
         with self._complaints.explained():
             talk = await open_conversation(self._client, self.entry, session, prepared, settings, known, past)
-        self.preface, self.notices = talk.preface, talk.notices
+        self.preface, self.notices, self.takes = talk.preface, talk.notices, talk.takes
         self._agent_session_id = talk.opened.session_id
         self._muted = False
         log.info("agent_up", session=session.id, agent=self.entry.name, pid=self._link.pid, cwd=session.cwd)
-        return Opened(talk.opened.session_id, self._tuning.opened(talk.opened))
+        tuned = self._tuning.opened(talk.opened)
+        return Opened(talk.opened.session_id, tuned, talk.takes, offered(self.entry, talk.opened))
 
     def take_up(self, opened: Opened) -> None:
         """Goes on with an agent that an earlier server has woken; its settings are sent again with the next prompt."""
         self._agent_session_id = opened.agent_session_id
         self._tuning.take_up(opened.known)
+        self.takes = opened.takes
         self._muted = False
         log.info("agent_found", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
 

@@ -20,13 +20,14 @@ from bough.agents.catalog.start import prepare
 from bough.agents.launcher import Launcher
 from bough.agents.outlast import outlast
 from bough.core import mcp_servers, modes, rows, session_tokens, trust
+from bough.core.handing import Takes
 from bough.core.hub import Hub
 from bough.core.live import Desk, Live, Opened
 from bough.core.past import SessionPast
 from bough.core.recorder import Recorder
 from bough.core.rows import KEEPERS, SESSIONS
 from bough.core.store import Change, Store
-from bough.core.tuning import Known, Value
+from bough.core.tuning import Known, Value, with_offered
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.session import Session
@@ -56,6 +57,8 @@ class Keeper(msgspec.Struct):
     made_of: str
     created_at: str
     token_hash: str | None
+    takes_images: bool
+    takes_resources: bool
 
 
 class Lives:
@@ -181,7 +184,9 @@ class Lives:
         recorder = Recorder(self._store, self._hub, session.id, keeper.id)
         recorder.heard(keeper.stored)
         live = Live(session.id, keeper.id, keeper.made_of, entry, recorder, link, desk)
-        live.take_up(Opened(private.agent_session_id or "", Known(keeper.has_modes, _options(keeper.options))))
+        known = Known(keeper.has_modes, _options(keeper.options))
+        takes = Takes(keeper.takes_images, keeper.takes_resources)
+        live.take_up(Opened(private.agent_session_id or "", known, takes))
         live.want(mode)
         if keeper.needs_history:
             live.preface = (await SessionPast(self._store, session).preface("")).blocks
@@ -257,5 +262,14 @@ async def _ready(change: Change, live: Live, opened: Opened) -> None:
         has_modes=opened.known.has_modes,
         options=raw(opened.known.options),
         needs_history=bool(live.preface),
+        takes_images=opened.takes.images,
+        takes_resources=opened.takes.resources,
     )
     await change.tx.run(SESSIONS.set_agent_session, id=live.session_id, agent_session_id=opened.agent_session_id)
+    if opened.offered:
+        session = await rows.session(change.tx, live.session_id)
+        fresh = with_offered(rows.metadata(session).get("configOptions"), opened.offered)
+        if fresh is not None:
+            await rows.update_session(
+                change, session.id, metadata=raw(rows.with_metadata(session, configOptions=fresh))
+            )

@@ -28,6 +28,7 @@ Table = Literal[
     "rules",
     "choices",
     "checkpoints",
+    "files",
 ]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
@@ -41,6 +42,7 @@ NOUNS: dict[Table, str] = {
     "rules": "rule",
     "choices": "choice",
     "checkpoints": "checkpoint",
+    "files": "file",
 }
 
 

@@ -15,6 +15,7 @@ from bough.agents.catalog import Entry
 from bough.agents.catalog.start import Prepared
 from bough.agents.errors import AgentRefused
 from bough.core.complaints import LOGIN_NEEDED
+from bough.core.handing import Takes
 from bough.core.past import SessionPast, guarded
 from bough.model.session import Session
 from bough.settings import Settings
@@ -26,9 +27,11 @@ FETCH_TIME = 600.0
 
 
 class Conversation(msgspec.Struct):
-    """A conversation that is open: what the agent answered, what it must still be told, what people should know."""
+    """A conversation that is open: what the agent answered, what it takes in prompts, what it must still be told, what
+    people should know."""
 
     opened: SessionOpened
+    takes: Takes
     preface: list[Block]
     notices: list[str]
 
@@ -68,12 +71,12 @@ async def open_conversation(
     elif known is None and can.fork:
         opened = await _forked(client, entry, session, servers, given, past)
     if opened is not None:
-        return Conversation(opened, [], notices)
+        return Conversation(opened, Takes.of(can), [], notices)
     if not begun:
         await past.came("replay", entry)
     told = await past.preface("" if instructions else prepared.instructions)
     opened = await client.new_session(session.cwd, servers, **given)
-    return Conversation(opened, told.blocks, [*notices, *told.notices])
+    return Conversation(opened, Takes.of(can), told.blocks, [*notices, *told.notices])
 
 
 async def _forked(

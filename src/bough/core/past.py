@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +16,7 @@ import structlog
 from bough.agents.acp.answers import Capabilities
 from bough.agents.acp.types import Block, HttpServer, McpServer, NameValue, ResourceLinkBlock, StdioServer, TextBlock
 from bough.agents.catalog import Entry
-from bough.core import lineage, mcp_servers, replay, rows
+from bough.core import files, lineage, mcp_servers, replay, rows
 from bough.core.callbacks import TREES
 from bough.core.lineage import Span
 from bough.core.replay import Replay
@@ -101,13 +101,14 @@ class SessionPast:
             # What was answered aside and goes with the prompt is not told before it as well.
             return not untold or one.session_id != own or _asker(one) not in untold
 
-        def tell(page: list[Message]) -> None:
-            telling.add(one for one in page if told(one))
+        def tell(page: list[Message], texts: dict[str, str]) -> None:
+            telling.add((one for one in page if told(one)), texts)
 
         telling = replay.Telling()
         async with aclosing(lineage.backwards(self._store, spans)) as pages:
             async for page, left in pages:
-                await asyncio.to_thread(tell, page)
+                texts = await self._store.read(_texts_of(page), long=True)
+                await asyncio.to_thread(tell, page, texts)
                 if telling.full:
                     telling.skip(await self._count(left))
                     break
@@ -141,6 +142,18 @@ class SessionPast:
 
         if self._session.forked_from_session_id is not None:
             await self._store.write(work)
+
+
+def _texts_of(page: list[Message]) -> Callable[[Tx], Awaitable[dict[str, str]]]:
+    """Reads the texts of the files that went with prompts, by their ids."""
+
+    async def work(tx: Tx) -> dict[str, str]:
+        # Looked for in the bytes first: most prompts have none, and agents say much.
+        named = [one for one in page if one.role == "user" and b'"files":' in bytes(one.content) and one.task_id]
+        found = [file for one in named for file in await files.of_task(tx, one.task_id or "")]
+        return {file.id: file.text for file in found if file.sort == "text"}
+
+    return work
 
 
 def _asker(message: Message) -> str | None:

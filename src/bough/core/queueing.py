@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from bough.core import files as kept
 from bough.core import rows
 from bough.core.rows import SESSIONS, TASKS
 from bough.core.store import Change
 from bough.errors import Busy, Invalid, TooLarge
+from bough.model.file import File
 from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, user_text
 from bough.model.session import Session
@@ -53,8 +56,9 @@ async def enqueue(
     source: Source,
     from_session: str | None,
     content: msgspec.Raw | None = None,
+    files: Sequence[File] = (),
 ) -> Task:
-    """Appends to the queue; `content` is what the transcript shows, if that is not just the prompt."""
+    """Appends to the queue; `content` is what the transcript shows, if that is not just the prompt and its files."""
     after: Any = await change.tx.value(SESSIONS.take_task_position, id=session.id)
     task = await change.tx.one(
         TASKS.add,
@@ -68,9 +72,10 @@ async def enqueue(
         now=change.now,
     )
     assert task is not None
+    await kept.keep(change, task.id, files)
     change.task("task.created", task)
     place = QUEUED_BASE + task.position
-    shown = content if content is not None else user_text(prompt)
+    shown = content if content is not None else user_text(prompt, files)
     await rows.insert_message(change, new_id(), session.id, task.id, place, "user", shown)
     await change.tx.run(SESSIONS.touch, id=session.id, added=1, now=change.now)
     change.wake()

@@ -4,16 +4,19 @@ themselves (B1). Which messages those are, and reading them, is `lineage` and `p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from bough.model.message import QUEUED_BASE, Message
+from bough.model.file import FileInfo
+from bough.model.message import QUEUED_BASE, Message, files_of
 
 # Models take about a token per four characters; this leaves most of a common context window free.
 LARGEST_REPLAY = 200_000
 LONGEST_TOOL_OUTPUT = 4_000
+# Of a text that went with a prompt.
+LONGEST_FILE = 10_000
 CUT = " [cut]"
 NO_OUTPUT = "[output left out]"
 
@@ -52,15 +55,15 @@ class Telling:
         """Whether whatever is older is left out."""
         return self._dropped > 0
 
-    def add(self, messages: Iterable[Message]) -> None:
-        """Goes on towards the beginning: `messages` come newest first."""
+    def add(self, messages: Iterable[Message], texts: Mapping[str, str] | None = None) -> None:
+        """Goes on towards the beginning: `messages` come newest first; `texts` are those of their files, by id."""
         for message in messages:
             if message.position >= QUEUED_BASE:
                 continue
             if self.full:
                 self._dropped += 1
                 continue
-            entry, whole = _entry(message)
+            entry, whole = _entry(message, texts or {})
             if not entry:
                 continue
             if self._entries and self._size + len(entry) > self._largest:
@@ -99,13 +102,14 @@ def quoted(prompt: str) -> str:
     return "The task that you were cut off from:\n" + "\n".join(f"> {line}" for line in prompt.split("\n"))
 
 
-def _entry(message: Message) -> tuple[str, str | None]:
+def _entry(message: Message, texts: Mapping[str, str]) -> tuple[str, str | None]:
     """What one message says, empty if nothing is told of it; of a tool call without its output, and then with it."""
     content: dict[str, Any] = msgspec.json.decode(message.content)
     kind = content.get("type")
     if kind == "text":
         who = "User" if message.role == "user" else "Agent"
-        return f"{who}:\n" + _indent(str(content.get("text", ""))), None
+        said = [f"{who}:", _indent(str(content.get("text", "")))]
+        return "\n".join([*said, *(_file(one, texts) for one in files_of(content))]), None
     if kind == "tool":
         result: dict[str, Any] = content.get("result") or {}
         call = f"Tool call {content.get('title') or content.get('tool')} ({result.get('status', 'unknown')}): "
@@ -120,6 +124,14 @@ def _entry(message: Message) -> tuple[str, str | None]:
     if kind in ("error", "cancelled", "notice"):
         return f"[{kind}] {_said(content)}", None
     return "", None
+
+
+def _file(file: FileInfo, texts: Mapping[str, str]) -> str:
+    """A file that went with a prompt: a picture by its name, a text in full or cut."""
+    if file.sort == "image":
+        return f"[image {file.name}]"
+    text = texts.get(file.id, "")
+    return f"[file {file.name}]\n{_indent(text[:LONGEST_FILE])}{CUT if len(text) > LONGEST_FILE else ''}"
 
 
 def _output(value: Any) -> str:

@@ -1,5 +1,5 @@
 """What the end of a task means to other sessions, in the transaction of that end: a child reports to its parent, a
-question aside is answered, and what a turn used counts for its tree."""
+question aside is answered, and what a turn used counts for its tree and for the day."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import msgspec
 
 from bough.core import asides, callbacks, rows
 from bough.core.callbacks import TREES
+from bough.core.rows import HOME
 from bough.core.store import Change
 from bough.model.task import Task
-from bough.model.times import seconds_between
+from bough.model.times import quarter, seconds_between
 
 
 async def ended(change: Change, task: Task) -> None:
@@ -20,13 +21,10 @@ async def ended(change: Change, task: Task) -> None:
     if task.sent_attempt:
         usage: dict[str, Any] = msgspec.json.decode(task.usage) if task.usage is not None else {}
         cost: dict[str, Any] = msgspec.json.decode(task.cost) if task.cost is not None else {}
-        await change.tx.run(
-            TREES.count_turn,
-            id=session.id,
-            tokens=_tokens(usage),
-            cost=float(cost.get("amount") or 0),
-            seconds=await _working_time(change, task),
-        )
+        tokens, spent = _tokens(usage), float(cost.get("amount") or 0)
+        seconds = await _working_time(change, task)
+        await change.tx.run(TREES.count_turn, id=session.id, tokens=tokens, cost=spent, seconds=seconds)
+        await change.tx.run(HOME.spend, quarter=quarter(change.now), tokens=tokens, cost=spent)
     await callbacks.carried(change, task, "held", "The task that carried it ended before it was sent.")
     if session.kind == "btw":
         await asides.answer(change, session, task)

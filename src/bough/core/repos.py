@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.core.lookup import find
+from bough.core.lookup import find, find_id
 from bough.core.page import Page
 from bough.core.paths import resolve_inside
 from bough.core.store import Change, Store
@@ -38,11 +38,15 @@ LONGEST_WORD = 4000
 
 class RepoPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Changes to a repository; what is left out stays. `setup` is a command and its arguments, run in each new worktree
-    without a shell; `copyIgnored` are globs of ignored files to copy there from the working copy before."""
+    without a shell; `copyIgnored` are globs of ignored files to copy there from the working copy before. `boardId`, `x`
+    and `y` place the card of its own folder; null takes it off its board."""
 
     name: str | msgspec.UnsetType = msgspec.UNSET
     setup: list[str] | msgspec.UnsetType | None = msgspec.UNSET
     copy_ignored: list[str] | msgspec.UnsetType | None = msgspec.UNSET
+    board_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    x: float | msgspec.UnsetType | None = msgspec.UNSET
+    y: float | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Repos:
@@ -116,7 +120,9 @@ class Repos:
 
     async def patch(self, caller: Caller, repo_id: str, patch: RepoPatch) -> Repo:
         """Changes a repository's name, or what is done in its new worktrees; a command to run is for people to name."""
-        columns: dict[str, Any] = {}
+        columns: dict[str, Any] = {
+            name: getattr(patch, name) for name in ("x", "y") if getattr(patch, name) is not msgspec.UNSET
+        }
         if patch.name is not msgspec.UNSET:
             columns["name"] = checked_name(patch.name)
         for name in ("setup", "copy_ignored"):
@@ -126,13 +132,16 @@ class Repos:
             columns["setup"] = raw(checked_command(patch.setup or []))
         if patch.copy_ignored is not msgspec.UNSET:
             columns["copy_ignored"] = raw(checked_globs(patch.copy_ignored or []))
-        if not columns:
+        if not columns and patch.board_id is msgspec.UNSET:
             raise Invalid("nothing_to_change", "Name at least one field to change.")
 
         async def work(change: Change) -> Repo:
             known = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
-            query = REPOS.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
-            repo = await change.tx.one(query, Repo, id=known.id, now=change.now, **columns)
+            chosen = dict(columns)
+            if patch.board_id is not msgspec.UNSET:
+                chosen["board_id"] = await find_id(change.tx, "boards", patch.board_id) if patch.board_id else None
+            query = REPOS.patch.with_(set=", ".join(f"{name} = :{name}" for name in chosen))
+            repo = await change.tx.one(query, Repo, id=known.id, now=change.now, **chosen)
             assert repo is not None
             change.emit("repo.patched", repo)
             return repo

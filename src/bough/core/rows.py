@@ -23,6 +23,7 @@ TASKS = queries.load("tasks")
 MESSAGES = queries.load("messages")
 APPROVALS = queries.load("approvals")
 KEEPERS = queries.load("keepers")
+HOME = queries.load("home")
 
 
 class Decided(msgspec.Struct):
@@ -88,7 +89,7 @@ async def end_task(
     git_after: msgspec.Raw | None = None,
     tool_use_count: int = 0,
 ) -> Task | None:
-    """Ends a task; None if it has ended already."""
+    """Ends a task; None if it has ended already. What completed or failed is new to people until they look."""
     ended = await change.tx.one(
         TASKS.finish,
         Task,
@@ -104,6 +105,10 @@ async def end_task(
     )
     if ended is not None:
         change.task("task.patched", ended)
+        if status in ("completed", "failed"):
+            await change.tx.run(
+                HOME.note_end, session_id=ended.session_id, task_id=ended.id, status=status, now=change.now
+            )
     return ended
 
 

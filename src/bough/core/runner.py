@@ -15,8 +15,9 @@ import structlog
 from bough.agents.acp.types import Block, TextBlock
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
-from bough.core import asides, asking, budgets, callbacks, rows, trust, turns
+from bough.core import asides, asking, budgets, callbacks, handing, rows, trust, turns
 from bough.core.checkpoints import Checkpoints, Taken
+from bough.core.handing import Handed
 from bough.core.interruption import interrupt
 from bough.core.live import Live
 from bough.core.lives import Lives
@@ -128,13 +129,14 @@ class Runner:
             await live.recorder.flush()
             live.recorder.begin(task.id)
             await turns.tell(self._store, task, await live.configure(session))
-            if not await turns.sent(self._store, task, taken):
+            handed = await self._handed(live, task)
+            if not await turns.sent(self._store, task, taken, handed.notices):
                 await self._end(claimed, Outcome("cancelled"))
                 return
             self.checkpoints.begun(taken)
         finally:
             files.cancel()
-        await self._run(live, claimed, await self._blocks(task))
+        await self._run(live, claimed, await self._blocks(task, handed))
 
     async def _ready(self, session: Session, files: asyncio.Task[Taken]) -> tuple[Live, Session, Taken]:
         """An agent that is up, as its session wants it when all is ready and not when it began to start: people may
@@ -149,14 +151,18 @@ class Runner:
             session = await self._store.read(lambda tx: rows.session(tx, session_id))
         raise Busy("settings_changing", f"What the agent starts with has changed {MOST_STARTS} times while it started.")
 
-    async def _blocks(self, task: Task) -> list[Block]:
+    async def _handed(self, live: Live, task: Task) -> Handed:
+        """The files that go with a prompt, as its agent takes them."""
+        return await self._store.read(lambda tx: handing.handed(tx, task.id, live.takes, live.entry.title))
+
+    async def _blocks(self, task: Task, handed: Handed) -> list[Block]:
         """What the agent is sent for a task: what it must know first, then what to do."""
 
         async def work(tx: Tx) -> list[str]:
             denied = await asking.notes(tx, task)
             return [*([denied] if denied else []), *await asides.told_with(tx, task)]
 
-        told: list[Block] = [TextBlock(text=text) for text in await self._store.read(work)]
+        told: list[Block] = [*(TextBlock(text=text) for text in await self._store.read(work)), *handed.blocks]
         if task.sent_attempt not in (0, task.attempt):
             return [*told, *continuation(task.prompt)]
         if task.source == "callback":
@@ -193,7 +199,8 @@ class Runner:
         live.recorder.restore(task.id, said, live.recorder.last)
         for approval in asked:
             live.asked(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
-        running = asyncio.create_task(self._run(live, claimed, await self._blocks(task)))
+        blocks = await self._blocks(task, await self._handed(live, task))
+        running = asyncio.create_task(self._run(live, claimed, blocks))
         try:
             # The prompt is registered before anything is read: its answer may be the first line.
             await asyncio.sleep(0)

@@ -11,12 +11,15 @@ from bough.core.branching import Branching
 from bough.core.budgets import Budgets
 from bough.core.callbacks import Callbacks
 from bough.core.calls import Calls
+from bough.core.cards import Cards
 from bough.core.cascades import Cascades
 from bough.core.changes import Changes
 from bough.core.checkpoints import Checkpoints
 from bough.core.choices import Choices
 from bough.core.control import Control
 from bough.core.explanations import Explanations
+from bough.core.files import Files
+from bough.core.home import Homes
 from bough.core.hub import Hub
 from bough.core.keeping import Keeping
 from bough.core.marking import Marking
@@ -29,10 +32,13 @@ from bough.core.restoring import Restoring
 from bough.core.rules import Rules
 from bough.core.runner import Runner
 from bough.core.scheduler import Scheduler
+from bough.core.search import Search
+from bough.core.seeing import Seeing
 from bough.core.sessions import Sessions
 from bough.core.standings import Standings
 from bough.core.store import Store
 from bough.core.tasks import Tasks
+from bough.core.tour import Tours
 from bough.core.transcript import Transcript
 from bough.core.tree import Trees
 from bough.core.upkeep import Upkeep
@@ -58,7 +64,9 @@ class Services:
     marking: Marking
     sessions: Sessions
     tasks: Tasks
+    files: Files
     transcript: Transcript
+    search: Search
     approvals: Approvals
     rules: Rules
     choices: Choices
@@ -76,6 +84,10 @@ class Services:
     callbacks: Callbacks
     calls: Calls
     trees: Trees
+    homes: Homes
+    seeing: Seeing
+    cards: Cards
+    tours: Tours
     waiting: Waiting
     cascades: Cascades
     runner: Runner

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
+from bough.core.files import NewFiles
 from bough.core.worktree_rows import SessionWorktree
 from bough.errors import Invalid
 from bough.model.session import CallbackConfig, Headless, PermissionMode, Session
@@ -34,6 +35,8 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     callback: CallbackConfig = msgspec.field(default_factory=CallbackConfig)
     headless: Headless | None = None
     initial_prompt: str | None = None
+    # What goes with the initial prompt.
+    files: NewFiles = msgspec.UNSET
     idempotency_key: str | None = None
 
 

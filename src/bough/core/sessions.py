@@ -12,7 +12,7 @@ import structlog
 
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.finding import startable
-from bough.core import expiry, interruption, lifecycle, rows
+from bough.core import expiry, files, interruption, lifecycle, rows
 from bough.core.call_rights import CALLS
 from bough.core.encoded import Encoded
 from bough.core.env import checked_env
@@ -73,6 +73,7 @@ class Sessions:
         prompt = None
         if new.initial_prompt is not None:
             prompt = checked_prompt(new.initial_prompt, self._settings.max_prompt)
+        files.checked(new.files, prompt)
         return entry.name, prompt
 
     async def opened_before(self, caller: Caller, new: NewSession) -> Opened | None:
@@ -91,6 +92,7 @@ class Sessions:
         if new.worktree is not None and made is None:
             raise Internal("worktree_not_made", "The worktree of a new session must be made before it.")
         agent, prompt = self.check(new)
+        given = files.checked(new.files, prompt)
         repo, worktree = await self._store.read(
             lambda tx: session_place(tx, new.repo_id, made.id if made else new.worktree_id)
         )
@@ -149,7 +151,7 @@ class Sessions:
             change.session("session.created", session)
             task_id = None
             if prompt is not None:
-                task = await enqueue(change, session, prompt, source="initial", from_session=caller.id)
+                task = await enqueue(change, session, prompt, source="initial", from_session=caller.id, files=given)
                 task_id = task.id
                 session = await rows.session(change.tx, session.id)
             return Opened(session, task_id)

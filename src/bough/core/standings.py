@@ -13,6 +13,7 @@ from bough.core import rows
 from bough.core.branching import Branched
 from bough.core.checkpoints import Checkpoints
 from bough.core.lookup import whole_id
+from bough.core.page import Page
 from bough.core.race import RaceRecord
 from bough.core.repos import REPOS, WORKTREES
 from bough.core.rows import SESSIONS, TASKS
@@ -73,6 +74,16 @@ class Race(msgspec.Struct, rename="camel"):
     contenders: list[Standing]
 
 
+class RaceBrief(msgspec.Struct, rename="camel"):
+    """A race of a tree in short: who runs, in the order in which they were named, and who was kept."""
+
+    race_id: str
+    session_id: str | None
+    created_at: str
+    session_ids: list[str]
+    kept_session_id: str | None
+
+
 class _Runner(msgspec.Struct):
     """The rows of one contender."""
 
@@ -106,6 +117,11 @@ class Standings:
             kept_session_id=next((one.session_id for one in standings if one.kept), None),
             contenders=standings,
         )
+
+    async def list(self, session_id: str, limit: int, offset: int) -> Page[RaceBrief]:
+        """The races of the tree that a session belongs to, newest first."""
+        found = await self._store.read(lambda tx: _of_tree(tx, session_id))
+        return Page(found[offset : offset + limit], len(found), limit, offset)
 
     async def diff(self, race_id: str, session_id: str, only: str | None = None) -> Diff:
         """What one contender has changed since the race began."""
@@ -185,6 +201,24 @@ def _cut(diff: Diff, most: int) -> Diff:
     text = diff.text[: diff.text.rfind("\n", 0, most) + 1]
     note = f"The text is cut after {most} characters; ask for the diff of this session alone."
     return msgspec.structs.replace(diff, text=text, truncated=True, note=note)
+
+
+async def _of_tree(tx: Tx, session_id: str) -> list[RaceBrief]:
+    root = (await rows.session(tx, session_id)).root_session_id
+    runners: dict[str, list[Session]] = {}
+    for one in await tx.all(SESSIONS.racing, Session, root=root):
+        runners.setdefault(rows.metadata(one)["race"]["id"], []).append(one)
+    found = [
+        RaceBrief(
+            race_id=race_id,
+            session_id=sessions[0].forked_from_session_id or sessions[0].parent_session_id,
+            created_at=sessions[0].created_at,
+            session_ids=[one.id for one in sessions],
+            kept_session_id=next((one.id for one in sessions if was_kept(one)), None),
+        )
+        for race_id, sessions in runners.items()
+    ]
+    return sorted(found, key=lambda one: (one.created_at, one.race_id), reverse=True)
 
 
 async def _read(tx: Tx, race_id: str) -> tuple[Message, RaceRecord, list[_Runner]]:

@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
+from bough.core import files as kept
 from bough.core import interruption, lifecycle, reports, rows
+from bough.core.files import NewFiles
 from bough.core.lookup import find_id
 from bough.core.page import Page
 from bough.core.queueing import check_room, checked_prompt, enqueue
@@ -27,9 +29,13 @@ class Tasks:
         self._store = store
         self._settings = settings
 
-    async def prompt(self, caller: Caller, session_id: str, text: str, *, resume: bool = False) -> Task:
-        """Stores a prompt; whoever is told of it can rely on it. An ended session is refused unless `resume` (T2)."""
+    async def prompt(
+        self, caller: Caller, session_id: str, text: str, *, resume: bool = False, files: NewFiles = msgspec.UNSET
+    ) -> Task:
+        """Stores a prompt with its files; whoever is told of it can rely on it. An ended session is refused unless
+        `resume` (T2)."""
         prompt = checked_prompt(text, self._settings.max_prompt)
+        given = kept.checked(files, prompt)
 
         async def work(change: Change) -> Task:
             session = await rows.session(change.tx, session_id)
@@ -47,10 +53,11 @@ class Tasks:
                 session = await interruption.go_on(change, session, unasked=caller.kind == "session")
             await check_room(change, session, self._settings.max_queue)
             source: Source = "session" if caller.kind == "session" else "user"
-            return await enqueue(change, session, prompt, source=source, from_session=caller.id)
+            return await enqueue(change, session, prompt, source=source, from_session=caller.id, files=given)
 
         about = ("sessions", session_id)
-        return await self._store.write_once(caller, "tasks.prompt", [text, resume], Task, work, about=about)
+        request = [text, resume, files] if files else [text, resume]
+        return await self._store.write_once(caller, "tasks.prompt", request, Task, work, about=about)
 
     async def get(self, task_id: str) -> Task:
         return await self._store.read(lambda tx: rows.task(tx, task_id))
@@ -73,7 +80,8 @@ class Tasks:
         return await self._store.read(work)
 
     async def edit(self, task_id: str, prompt: str | None, before: str | None) -> Task:
-        """Changes the text of a prompt that waits, or moves it before another (an empty `before`: to the end)."""
+        """Changes the text of a prompt that waits, or moves it before another (an empty `before`: to the end). Its
+        files stay."""
         if prompt is None and before is None:
             raise Invalid("nothing_to_change", "Name at least one field to change.")
         text = checked_prompt(prompt, self._settings.max_prompt) if prompt is not None else None
@@ -86,7 +94,7 @@ class Tasks:
                     MESSAGES.edit_queued,
                     Message,
                     task_id=task.id,
-                    content=user_text(text),
+                    content=user_text(text, await kept.infos(change.tx, task.id)),
                     queued_base=QUEUED_BASE,
                     now=change.now,
                 )

@@ -47,17 +47,17 @@ class Transcript:
         self._store = store
         self._encoded = Encoded(Message, MESSAGES.get)
 
-    async def whole(self, session_id: str) -> Whole:
-        """A session with its repository and all its messages."""
+    async def whole(self, session_id: str, *, messages: bool = True) -> Whole:
+        """A session with its repository and all its messages, unless only the two are wanted."""
 
         async def work(tx: Tx) -> Whole:
             session = await rows.session(tx, session_id)
             repo = await find(tx, "repos", session.repo_id, REPOS.get, Repo)
-            short = session.message_count <= SHORT
+            short = messages and session.message_count <= SHORT
             return Whole(session, repo, await self._encoded.page(tx, _all, session_id=session.id) if short else [])
 
         whole = await self._store.read(work)
-        if whole.session.message_count > SHORT:
+        if messages and whole.session.message_count > SHORT:
             session, query = whole.session, _all("*")
             every = await self._store.read(lambda tx: tx.all(query, Message, session_id=session.id), long=True)
             return whole._replace(messages=every)

@@ -9,6 +9,8 @@ from bough.core.store import Store
 from bough.model.tree import Budget, Node, Tree, Used
 from bough.storage.backend import Tx
 
+NODES = TREES.nodes.with_(more="", where="s.root_session_id = :root")
+
 
 class Trees:
     """Reads trees."""
@@ -23,7 +25,7 @@ class Trees:
 
 async def read(tx: Tx, session_id: str) -> Tree:
     root = (await rows.session(tx, session_id)).root_session_id
-    nodes = await tx.all(TREES.nodes, Node, root=root)
+    nodes = await tx.all(NODES, Node, root=root)
     tree = Tree(
         root_session_id=root,
         sessions=nodes,

@@ -18,6 +18,9 @@ from bough.model.session import Session
 # Updates in which an agent says how it is set.
 CONFIGURED = frozenset({"current_mode_update", "config_option_update"})
 
+# What is kept of an option with very many values, as a model of any provider is.
+MOST_OFFERED = 300
+
 Value = str | bool | None
 
 
@@ -217,3 +220,42 @@ class Tuning:
 def _model_ids(offered: Any) -> list[str]:
     items = cast("list[Any]", offered) if isinstance(offered, list) else []
     return [str(cast("dict[str, Any]", one).get("modelId")) for one in items if isinstance(one, dict)]
+
+
+def offered(entry: Entry, opened: SessionOpened) -> list[dict[str, Any]]:
+    """What an agent lets people choose in a conversation, its models and efforts, as the protocol words it."""
+    found = [
+        _option(one.id, one.name, category, one.current, [(value.value, value.name) for value in one.choices])
+        for one in opened.config_options
+        for category, name in (("model", entry.model_option), ("thought_level", entry.effort_option))
+        if one.id == name and one.choices
+    ]
+    told: Any = msgspec.json.decode(opened.models) if len(bytes(opened.models)) else None
+    if isinstance(told, dict) and not any(one["category"] == "model" for one in found):
+        ids = _model_ids(cast("dict[str, Any]", told).get("availableModels"))
+        if ids:
+            found.append(_option("models", "Model", "model", None, [(one, one) for one in ids]))
+    return found
+
+
+def with_offered(told: Any, offers: list[dict[str, Any]]) -> list[Any] | None:
+    """What a session says that can be chosen, with what its agent offers now; None if that is the same."""
+    known = {one.id: one.choices for one in read_config_options(told)}
+    fresh = {one.id: one.choices for one in read_config_options(offers)}
+    if all(known.get(name) == choices for name, choices in fresh.items()):
+        return None
+    before = cast("list[Any]", told) if isinstance(told, list) else []
+    objects = [cast("dict[str, Any]", one) for one in before if isinstance(one, dict)]
+    return [*(one for one in objects if one.get("id") not in fresh), *offers]
+
+
+def _option(id: str, name: str, category: str, current: Value, values: list[tuple[str, str]]) -> dict[str, Any]:
+    options = [{"value": value, "name": title or value} for value, title in values[:MOST_OFFERED]]
+    return {
+        "id": id,
+        "name": name,
+        "category": category,
+        "type": "select",
+        "currentValue": current,
+        "options": options,
+    }

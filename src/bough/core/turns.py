@@ -68,8 +68,9 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
     return await store.write(work)
 
 
-async def sent(store: Store, task: Task, taken: Taken) -> bool:
-    """Writes down that this attempt is about to be sent; false if the turn was stopped meanwhile."""
+async def sent(store: Store, task: Task, taken: Taken, notices: list[str]) -> bool:
+    """Writes down that this attempt is about to be sent, and what of it is not; false if the turn was stopped
+    meanwhile."""
 
     async def work(change: Change) -> bool:
         if await rows.move_task(change, task.id, "running") is None:
@@ -82,6 +83,8 @@ async def sent(store: Store, task: Task, taken: Taken) -> bool:
             await record(change, taken)
         await rows.update_task(change, task.id, **columns)
         await meet(change, task, session.cwd)
+        for text in notices:
+            await rows.add_message(change, task.session_id, task.id, "system", message.notice(text))
         await callbacks.carried(change, task, "delivered")
         await change.tx.run(TREES.tell_asides, session_id=session.id, task_id=task.id)
         files = context_files(session)

@@ -91,18 +91,19 @@ class Making:
         await self._store.forget_answer(caller, scope)
         return None
 
-    async def _add(
-        self,
-        caller: Caller,
-        new: NewWorktree,
-        scope: str,
-        repo: Repo,
-        common: str,
-        title: str,
-        lock: int,
-        start: Start | None,
-    ) -> Worktree:
-        """Row, git, row. Under the lock, so that a row found `making` by whoever has the lock next was left behind."""
+    async def plan(self, new: NewWorktree) -> tuple[Repo, git.Branch, Path]:
+        """What `create` would make, refused in the same way; nothing is done, and the next may be told the same."""
+        repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
+        resolve_inside(self._settings.root_path, repo.path, what="folder", data=self._settings.data_path)
+        common = await git.common_folder(repo.path)
+        await git.checked_branch(repo.path, new.branch or "")
+        branch, path = await self._plan(repo, common, new, None)
+        if await self._store.read(lambda tx: tx.one(WORKTREES.by_path, Worktree, path=str(path))) is not None:
+            raise _registered(path)
+        return repo, branch, path
+
+    async def _plan(self, repo: Repo, common: str, new: NewWorktree, start: Start | None) -> tuple[git.Branch, Path]:
+        """Which branch it is of, and where it goes."""
         assert new.branch is not None
         base = start.head if start is not None else new.base
         branch = await git.find_branch(repo.path, new.branch, base, repo.default_branch)
@@ -121,7 +122,21 @@ class Making:
                 branch=branch.name,
                 sha=branch.sha,
             )
-        path = await self._place(repo, common, new.path or os.path.join(FOLDER, new.branch))
+        return branch, await self._place(repo, common, new.path or os.path.join(FOLDER, new.branch))
+
+    async def _add(
+        self,
+        caller: Caller,
+        new: NewWorktree,
+        scope: str,
+        repo: Repo,
+        common: str,
+        title: str,
+        lock: int,
+        start: Start | None,
+    ) -> Worktree:
+        """Row, git, row. Under the lock, so that a row found `making` by whoever has the lock next was left behind."""
+        branch, path = await self._plan(repo, common, new, start)
         worktree_id = new_id()
 
         async def insert(change: Change) -> Worktree:
@@ -146,7 +161,7 @@ class Making:
                 now=change.now,
             )
             if row is None:
-                raise Conflict("path_exists", f"A worktree of Bough's is registered at {path} already.", path=str(path))
+                raise _registered(path)
             return row
 
         row = await self._store.write_once(caller, scope, _said(new, start), Worktree, insert)
@@ -279,6 +294,10 @@ async def add_keeping_hooks(
             raise
         return f"The hook post-checkout failed: {error.message}"
     return None
+
+
+def _registered(path: Path) -> Conflict:
+    return Conflict("path_exists", f"A worktree of Bough's is registered at {path} already.", path=str(path))
 
 
 def _said(new: NewWorktree, start: Start | None) -> Any:

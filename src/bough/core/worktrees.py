@@ -18,6 +18,8 @@ from bough.core.paths import resolve_inside
 from bough.core.repos import REPOS, WORKTREES, checked_name
 from bough.core.store import Change, Store
 from bough.core.worktree_making import INTERRUPTED, SCOPE, Making, unfinished
+from bough.core.worktree_outlook import Losses, losses
+from bough.core.worktree_preview import Preview, preview
 from bough.core.worktree_removal import BranchFate, Removal, Removed
 from bough.core.worktree_rows import NewWorktree, Start, Use, WorktreePatch, checked_notes
 from bough.errors import BoughError, Conflict, Invalid
@@ -69,6 +71,10 @@ class Worktrees:
         if new.path is None:
             raise Invalid("branch_missing", "Name a branch to make a worktree of, or the path of one to adopt.")
         return await self._adopt(caller, new, new.path, scope)
+
+    async def preview(self, new: NewWorktree) -> Preview:
+        """What `create` would make of a branch, or why it would not."""
+        return await preview(self._store, self._settings, self._making, new)
 
     async def begin(self, caller: Caller, new: NewWorktree, scope: str, start: Start) -> tuple[Worktree, bool]:
         """Makes a worktree that begins with the files of `start`, brought in before its setup; or gives the one that
@@ -203,6 +209,13 @@ class Worktrees:
         path = str(resolve_inside(self._settings.root_path, row.path, what="folder", data=self._settings.data_path))
         base = await git.resolve(path, row.base_sha) if against == "base" and row.base_sha else None
         return await diff(path, base or await git.resolve(path, "HEAD"))
+
+    async def losses(self, worktree_id: str, besides: str | None = None) -> Losses:
+        """What `remove` would lose, and whether it would be refused."""
+        if besides is not None:
+            session = besides
+            besides = await self._store.read(lambda tx: find_id(tx, "sessions", session))
+        return await losses(self._store, worktree_id, besides)
 
     async def check_removal(self, worktree_id: str, *, force: bool, besides: str | None = None) -> None:
         """Refuses what `remove` would refuse, without doing anything; the session `besides` is about to end."""

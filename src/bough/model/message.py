@@ -3,9 +3,12 @@ ones that Bough itself writes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
+
+from bough.model.file import FileInfo
 
 Role = Literal["user", "agent", "system"]
 
@@ -31,8 +34,17 @@ def raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def user_text(text: str) -> msgspec.Raw:
-    return raw({"type": "text", "text": text})
+def user_text(text: str, files: Sequence[FileInfo] = ()) -> msgspec.Raw:
+    """A prompt, with the files that go with it by their names."""
+    content: dict[str, Any] = {"type": "text", "text": text}
+    if files:
+        content["files"] = [FileInfo(one.id, one.name, one.mime_type, one.size) for one in files]
+    return raw(content)
+
+
+def files_of(content: dict[str, Any]) -> list[FileInfo]:
+    """The files that a message names."""
+    return msgspec.convert(content.get("files", []), list[FileInfo])
 
 
 def error(code: str, text: str, **details: Any) -> msgspec.Raw:

@@ -25,6 +25,10 @@ class Repo(msgspec.Struct, rename="camel"):
     # What is done in each new worktree: a command and its arguments; ignored files to copy there before, as globs.
     setup: msgspec.Raw
     copy_ignored: msgspec.Raw
+    # Where the card of its own folder lies; without a board on the default one.
+    board_id: str | None = None
+    x: float | None = None
+    y: float | None = None
 
 
 class Worktree(msgspec.Struct, rename="camel"):

@@ -15,6 +15,7 @@ Kind = Literal["root", "fork", "subsession", "btw"]
 PermissionMode = Literal[
     "default", "acceptEdits", "bypassPermissions", "plan", "ask", "auto", "on-failure", "allow-all"
 ]
+Who = Literal["person", "session", "system"]
 # What becomes of a question that nobody answers (P4).
 Headless = Literal["wait", "deny", "allow"]
 
@@ -111,12 +112,14 @@ class Session(msgspec.Struct, rename="camel"):
     tokens: int
     seconds: float
     spent: float
+    # When a person last looked at it.
+    seen_at: str | None = None
 
 
 class Caller(msgspec.Struct, frozen=True):
     """Who asks: a person (or script) with the server's token, or a session with its own."""
 
-    kind: Literal["person", "session", "system"] = "person"
+    kind: Who = "person"
     id: str | None = None
     idempotency_key: str | None = None
     # Whether a person has allowed exactly this, though it is above the caller's own rights.

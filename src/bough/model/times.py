@@ -17,6 +17,11 @@ def written(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def quarter(moment: str) -> str:
+    """The quarter of an hour that a moment lies in, such as `2026-11-15T08:15`; every day begins with one."""
+    return f"{moment[:14]}{int(moment[14:16]) // 15 * 15:02}"
+
+
 def before(seconds: float) -> str:
     """The moment `seconds` ago."""
     return written(datetime.now(UTC) - timedelta(seconds=seconds))

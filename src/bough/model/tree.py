@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from bough.model.session import Activity, Kind, PermissionMode, Status
+from bough.model.session import Activity, Kind, PermissionMode, Status, Who
 
 CallbackState = Literal["queued", "delivered", "held"]
 
@@ -100,6 +100,10 @@ class Node(msgspec.Struct, rename="camel"):
     queued: int
     asking: int
     held: int
+    # Whether a turn has ended since a person looked, who opened it, whether an agent caused its newest turn.
+    unread: bool
+    created_by: Who
+    prompted_by_agent: bool
     created_at: str
     updated_at: str
     ended_at: str | None

@@ -11,6 +11,7 @@ from editor_kit import Editor, editing
 from bough.api.acp import methods
 from bough.testing.acp_driver import Json, Refused
 from bough.testing.acp_story import spoken
+from bough.testing.pictures import PNG, picture
 from bough.testing.server import Running
 
 
@@ -26,7 +27,7 @@ async def test_version_and_capabilities(server: Running) -> None:
         assert told["agentInfo"]["name"] == "bough"
         assert told["agentCapabilities"] == {
             "loadSession": True,
-            "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": True, "sse": True},
             "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}},
         }
@@ -130,6 +131,33 @@ async def test_blocks_of_a_prompt(editor: Editor) -> None:
     assert said["content"]["text"].startswith("See [a.py](file:///a.py) please. [[say ok]]\nAttached, file:///b.py:")
     image = {"type": "image", "data": "", "mimeType": "image/png"}
     for prompt in ([image], [], [{"type": "text", "text": " "}]):
+        with pytest.raises(Refused) as refused:
+            await editor.request("session/prompt", {"sessionId": session, "prompt": prompt})
+        assert refused.value.code == -32602
+
+
+async def test_pictures_of_a_prompt(editor: Editor, server: Running) -> None:
+    """C2: pictures go on to the agent as files of the prompt, and are named to whoever loads the session; one that is
+    none, and one for a command of Bough's, is refused."""
+    session = await editor.open()
+    image: Json = {"type": "image", "data": picture()["data"], "mimeType": "image/png"}
+    blob: Json = {"uri": "file:///tmp/b%20c.png?x", "blob": image["data"], "mimeType": "image/png"}
+    blocks: list[Json] = [
+        {"type": "text", "text": "See"},
+        {**image, "uri": "file:///home/me/a.png"},
+        image,
+        {"type": "resource", "resource": blob},
+    ]
+    await editor.request("session/prompt", {"sessionId": session, "prompt": blocks})
+    size = f"(image/png, {len(PNG)} bytes)"
+    given = ", ".join(f"{name} {size}" for name in ("a.png", "image-3.png", "b c.png"))
+    assert await server.client.texts(session) == [f'You said "See" with {given}. This is user turn 1.']
+    await editor.request("session/prompt", {"sessionId": session, "prompt": [image]})
+    assert (await server.client.texts(session))[-1].startswith('You said "[image-1.png]" with image-1.png')
+    await editor.load(session)
+    first, _ = editor.of(session, "user_message_chunk")
+    assert first["content"]["text"] == f"See\n[a.png {size}]\n[image-3.png {size}]\n[b c.png {size}]"
+    for prompt in ([{**image, "mimeType": "image/bmp", "data": "Qk0="}], [{"type": "text", "text": "/fork"}, image]):
         with pytest.raises(Refused) as refused:
             await editor.request("session/prompt", {"sessionId": session, "prompt": prompt})
         assert refused.value.code == -32602

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from cli_program import Cli, bough
 
+from bough.testing.pictures import PNG
 from bough.testing.server import Running
 
 
@@ -137,3 +139,30 @@ async def test_export(server: Running, cli: Cli, session: dict[str, Any]) -> Non
     assert json.loads(printed.out)["format"] == json.loads(target.read_text("utf-8"))["format"]
     nowhere = await cli("export", session["id"], "-o", str(server.root / "no" / "x.md"))
     assert nowhere.code == 1 and "cannot be written" in nowhere.err
+
+
+async def test_files_go_with_prompts(server: Running, cli: Cli, session: dict[str, Any], tmp_path: Path) -> None:
+    """O5, C1: `--file` sends files of this machine along, also with the prompt that opens a session or a branch."""
+    shot, notes = tmp_path / "shot.png", tmp_path / "notes.txt"
+    shot.write_bytes(PNG)
+    notes.write_text("a note\n")
+    known = session["id"]
+    given = f"shot.png (image/png, {len(PNG)} bytes), notes.txt (text/plain, 7 bytes)"
+    sent = await cli("session", "prompt", known, "look", "--file", str(shot), "--file", str(notes), "--follow")
+    assert (sent.code, f'You said "look" with {given}.' in sent.out) == (0, True)
+    shown = await cli("session", "show", known)
+    assert "> look\n> [shot.png, image/png]\n> [notes.txt, text/plain]\n" in shown.out
+    new = ("session", "new", "--repo", session["repoId"], "--agent", "demo")
+    opened = await cli(*new, "--prompt", "look", "--file", str(notes), "--follow")
+    assert 'You said "look" with notes.txt (text/plain, 7 bytes).' in opened.out
+    forked = await cli("session", "fork", known, "again", "--file", str(notes), "--follow")
+    assert 'You said "again" with notes.txt (text/plain, 7 bytes).' in forked.out
+    for arguments in (
+        ("session", "prompt", known, "look", "--file", str(tmp_path / "missing.txt")),
+        ("session", "prompt", known, "look", "--file", str(tmp_path)),
+        (*new, "--file", str(notes)),
+    ):
+        assert (await cli(*arguments)).code == 2
+    (tmp_path / "bad.bin").write_bytes(b"\xff\x00")
+    refused = await cli("session", "prompt", known, "look", "--file", str(tmp_path / "bad.bin"))
+    assert (refused.code, "bad_file" in refused.err) == (1, True)

@@ -11,10 +11,12 @@ from bough.agents.acp.types import (
     HttpServer,
     ImageBlock,
     NameValue,
+    ResourceBlock,
     ResourceLinkBlock,
     SseServer,
     StdioServer,
     TextBlock,
+    TextResource,
 )
 from bough.agents.acp.wire import AgentRequest, Update
 from bough.agents.errors import AgentGone, AgentTimeout
@@ -45,6 +47,8 @@ async def test_every_call_follows_the_schema() -> None:
             TextBlock(text="look"),
             ImageBlock(data="aGk=", mime_type="image/png"),
             ResourceLinkBlock(name="a.py", uri="file:///w/a.py", mime_type="text/x-python", size=3),
+            ImageBlock(data="aGk=", mime_type="image/png", uri="file:///shot.png"),
+            ResourceBlock(resource=TextResource(uri="file:///a.txt", text="a", mime_type="text/plain")),
             msgspec.Raw(b'{"type":"resource","resource":{"uri":"file:///w/b","text":"b"}}'),
         ]
         await client.prompt(session, blocks, "prompt:1:1")

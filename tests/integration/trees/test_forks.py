@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -198,12 +198,12 @@ async def test_a_long_past_is_told_within_bounds_and_said_so(trees: Grove, monke
     read: list[Message] = []
     real = replay.Telling.add
 
-    def seen(telling: replay.Telling, messages: Iterable[Message]) -> None:
+    def seen(telling: replay.Telling, messages: Iterable[Message], texts: Mapping[str, str]) -> None:
         # Many long messages take a while to be made into text: not where all else waits.
         assert threading.current_thread() is not threading.main_thread()
         page = list(messages)
         read.extend(page)
-        real(telling, page)
+        real(telling, page, texts)
 
     monkeypatch.setattr(replay, "LARGEST_REPLAY", 400)
     monkeypatch.setattr(replay.Telling, "add", seen)

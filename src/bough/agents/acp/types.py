@@ -37,7 +37,21 @@ class ResourceLinkBlock(_Sent, tag_field="type", tag="resource_link"):
     size: int | None = None
 
 
-Block = TextBlock | ImageBlock | ResourceLinkBlock | Raw
+class TextResource(_Sent):
+    """A text with the address that it is known by."""
+
+    uri: str
+    text: str
+    mime_type: str | None = None
+
+
+class ResourceBlock(_Sent, tag_field="type", tag="resource"):
+    """A text that comes along; only for agents with `Capabilities.embedded_context`."""
+
+    resource: TextResource
+
+
+Block = TextBlock | ImageBlock | ResourceLinkBlock | ResourceBlock | Raw
 """A part of a prompt; Raw passes on what an editor sent."""
 
 

@@ -3,6 +3,7 @@ It leaves checks against sessions, files and capabilities to the server.
 """
 
 from typing import Literal, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 
@@ -142,6 +143,21 @@ def check_blocks(blocks: list[Json]) -> set[str]:
 def last_text(blocks: list[Json]) -> str:
     """Returns the only text of a prompt that is obeyed."""
     return ["", *texts(blocks)][-1]
+
+
+def attached(blocks: list[Json]) -> list[str]:
+    """Returns the pictures and embedded files of a prompt in words: name, kind and size of each."""
+    found: list[str] = []
+    for block in blocks:
+        if block["type"] not in ("image", "resource"):
+            continue
+        body: Json = block.get("resource", block)
+        packed: str = body.get("data") or body.get("blob") or ""
+        text: str | None = body.get("text")
+        size = len(packed) * 3 // 4 - packed.count("=") if text is None else len(text.encode())
+        name = unquote((body.get("uri") or block["type"]).rpartition("/")[2])
+        found.append(f"{name} ({body.get('mimeType') or 'text/plain'}, {size} {'byte' if size == 1 else 'bytes'})")
+    return found
 
 
 def texts(blocks: list[Json]) -> list[str]:

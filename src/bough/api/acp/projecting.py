@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from bough.api.acp.shapes import Update, block, plan_entries, tool_fields
-from bough.model.message import QUEUED_BASE, Message
+from bough.model.message import QUEUED_BASE, Message, files_of
 
 SPOKEN = {"text": "agent_message_chunk", "thought": "agent_thought_chunk"}
 # What Bough itself puts into a transcript, with what it begins with so that nobody takes it for the agent's word.
@@ -100,7 +100,8 @@ class Projection:
         self._told[message.id] = 0
         if self._mine(message.task_id):
             return []
-        text = {"type": "text", "text": str(message.content.get("text", ""))}
+        named = "".join(f"\n[{one.described}]" for one in files_of(message.content))
+        text = {"type": "text", "text": str(message.content.get("text", "")) + named}
         return [_chunk("user_message_chunk", text, message.id)]
 
     def _text(self, id: str, update: str, text: str, offset: int = 0) -> list[Update]:

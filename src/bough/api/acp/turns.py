@@ -10,12 +10,13 @@ import msgspec
 import structlog
 
 from bough.agents.outlast import outlast
-from bough.agents.serving.rpc import INTERNAL_ERROR, Json, RpcError
+from bough.agents.serving.rpc import INTERNAL_ERROR, INVALID_PARAMS, Json, RpcError
 from bough.api.acp import commands, wire
 from bough.api.acp.attached import Attached
 from bough.api.acp.attachment import Attachment
 from bough.api.acp.places import find_session
 from bough.api.acp.rpc import Peer
+from bough.core.files import NewFile
 from bough.core.services import Services
 from bough.errors import Conflict
 from bough.model.session import Caller, Session
@@ -50,12 +51,14 @@ class Turns:
 
     async def prompt(self, params: msgspec.Raw) -> Json:
         asked = wire.read(params, wire.Prompt)
-        text = wire.prompt_text(asked.prompt)
+        text, files = wire.read_prompt(asked.prompt)
         command = commands.find(text)
+        if command is not None and files:
+            raise RpcError(INVALID_PARAMS, "Invalid params: Bough's own commands take no pictures")
         async with self._attached.order(asked.session_id):
             session = await find_session(self._services, asked.session_id)
             attachment = await self._attached.watch(session)
-            task = await self._queue(attachment, text) if command is None else None
+            task = await self._queue(attachment, text, files) if command is None else None
         if command is not None:
             return await self._obey(session, *command)
         assert task is not None
@@ -74,11 +77,11 @@ class Turns:
             self._ends.pop(task.id, None)
             self._waited.get(task.session_id, set()).discard(task.id)
 
-    async def _queue(self, attachment: Attachment, text: str) -> Task:
+    async def _queue(self, attachment: Attachment, text: str, files: list[NewFile]) -> Task:
         """Queues a prompt. It is known as this editor's before anything of it is told."""
         tasks, session_id = self._services.tasks, attachment.session.id
         async with attachment.still:
-            work = asyncio.create_task(tasks.prompt(self._caller, session_id, text, resume=True))
+            work = asyncio.create_task(tasks.prompt(self._caller, session_id, text, resume=True, files=files))
             try:
                 task = await outlast(work)
             except asyncio.CancelledError:

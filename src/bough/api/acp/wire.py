@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 
 from bough import __version__
 from bough.agents.serving.rpc import INVALID_PARAMS, Json, RequestId, RpcError
+from bough.core.files import NewFile
+from bough.model.file import is_plain_name
 from bough.model.session import PermissionMode
 
 T = TypeVar("T")
@@ -15,7 +18,7 @@ T = TypeVar("T")
 PROTOCOL_VERSION = 1
 CAPABILITIES: Json = {
     "loadSession": True,
-    "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+    "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
     "mcpCapabilities": {"http": True, "sse": True},
     "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}},
 }
@@ -103,6 +106,15 @@ class Prompt(_Params):
     prompt: list[dict[str, Any]]
 
 
+class _Picture(_Params):
+    """An image block, or what an attached file of that kind holds."""
+
+    mime_type: str
+    uri: str | None = None
+    data: str | None = None
+    blob: str | None = None
+
+
 class SetMode(_Params):
     session_id: str
     mode_id: str
@@ -132,9 +144,33 @@ def wishes(meta: dict[str, Any] | None) -> Wishes:
         raise RpcError(INVALID_PARAMS, f"Invalid params: _meta.bough: {error}") from error
 
 
-def prompt_text(blocks: list[dict[str, Any]]) -> str:
-    """A prompt as the text that is stored and sent: links by their names, within the text that they stand in; attached
-    texts in full."""
+def read_prompt(blocks: list[dict[str, Any]]) -> tuple[str, list[NewFile]]:
+    """A prompt as the text that is stored and sent, and the pictures that go with it: links by their names, within the
+    text that they stand in; attached texts in full. A prompt of nothing but pictures names them."""
+    pictures = {place: one for place, block in enumerate(blocks) if (one := _picture(block, place)) is not None}
+    text = _text([block for place, block in enumerate(blocks) if place not in pictures])
+    files = list(pictures.values())
+    return text if text.strip() else " ".join(f"[{one.name}]" for one in files), files
+
+
+def _picture(block: dict[str, Any], place: int) -> NewFile | None:
+    """A picture, as such or as an attached file."""
+    if block.get("type") not in ("image", "resource"):
+        return None
+    body: Any = block if block["type"] == "image" else block.get("resource")
+    try:
+        found = msgspec.convert(body, _Picture)
+    except msgspec.ValidationError:
+        return None
+    data = found.data if block["type"] == "image" else found.blob
+    if data is None or not found.mime_type.startswith("image/"):
+        return None
+    name = unquote((found.uri or "").partition("?")[0].rpartition("/")[2])
+    own = f"image-{place + 1}.{found.mime_type.removeprefix('image/')}"
+    return NewFile(name if is_plain_name(name) else own, found.mime_type, data=data)
+
+
+def _text(blocks: list[dict[str, Any]]) -> str:
     text, inline = "", True
     for block in blocks:
         kind = block.get("type")

@@ -3,6 +3,7 @@ tree may use. How trees look is `trees`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +15,18 @@ from bough.api.cli.completing import agents, ids
 from bough.api.cli.mcp import Mcp, NoMcp, chosen
 from bough.api.cli.prompting import Follow, SessionId, listen, spoken
 from bough.api.cli.repos import Limit, Offset
-from bough.api.cli.session_options import Description, Effort, Env, Mode, Model, Title, Unanswered, pairs
+from bough.api.cli.session_options import (
+    Description,
+    Effort,
+    Env,
+    Given,
+    Mode,
+    Model,
+    Title,
+    Unanswered,
+    given_files,
+    pairs,
+)
 from bough.api.cli.sessions import app
 from bough.api.cli.words import ago, amount, brief, short
 
@@ -55,10 +67,11 @@ def fork(
     no_mcp: NoMcp = False,
     env: Env = None,
     headless: Unanswered = None,
+    file: Given = None,
     follow: Follow = False,
 ) -> int:
     """Make a sibling that knows the conversation so far."""
-    body = _body(here, text, title, description, agent, model, effort, mcp, no_mcp, env)
+    body = _body(here, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
     body |= {"taskId": task, "permissionMode": mode, "worktree": _worktree(worktree), "headless": _headless(headless)}
     return _branch(here, session, "fork", body, follow)
 
@@ -85,10 +98,11 @@ def spawn(
     instructions: Annotated[
         str | None, typer.Option("--instructions", help="What the parent is told with each report.")
     ] = None,
+    file: Given = None,
     follow: Follow = False,
 ) -> int:
     """Make a child that begins afresh, and reports back at the end of each task."""
-    body = _body(here, text, title, description, agent, model, effort, mcp, no_mcp, env)
+    body = _body(here, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
     body |= {"permissionMode": mode, "worktree": _worktree(worktree), "headless": _headless(headless)}
     if no_callback or no_last or with_prompt or instructions is not None:
         body["callback"] = {
@@ -112,10 +126,12 @@ def btw(
     mcp: Mcp = None,
     no_mcp: NoMcp = False,
     env: Env = None,
+    file: Given = None,
     follow: Follow = False,
 ) -> int:
     """Ask something aside: beside whatever the session does, and without changing anything."""
-    return _branch(here, session, "btw", _body(here, text, title, None, agent, model, effort, mcp, no_mcp, env), follow)
+    body = _body(here, text, title, None, agent, model, effort, mcp, no_mcp, env, file)
+    return _branch(here, session, "btw", body, follow)
 
 
 @command(app, "callbacks")
@@ -205,6 +221,7 @@ def _body(
     mcp: list[str] | None,
     no_mcp: bool,
     env: list[str] | None,
+    file: list[Path] | None,
 ) -> Json:
     """What all branches have in common; what is None is inherited."""
     return {
@@ -216,6 +233,7 @@ def _body(
         "effort": effort,
         "mcpServerIds": chosen(here.client, mcp, no_mcp),
         "env": pairs(env),
+        "files": given_files(file),
     }
 
 

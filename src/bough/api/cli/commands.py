@@ -25,6 +25,8 @@ METAVARS = {"limit": "N", "offset": "N", "mode": "MODE", "form": "json|markdown"
 # Commands by the module that declares them, in the order in which people are shown them.
 MODULES: dict[str, tuple[str, ...]] = {
     "serve": ("serve",),
+    "opening": ("open",),
+    "home": ("home", "tour"),
     "sessions": ("session",),
     "repos": ("repo",),
     "worktrees": ("worktree",),
@@ -37,6 +39,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "approvals": ("approval",),
     "policy": ("policy",),
     "watching": ("watch",),
+    "search": ("search",),
     "acp": ("acp",),
     "agents": ("agents",),
     "mcp": ("mcp",),

@@ -11,6 +11,7 @@ from bough.api.cli import out, stream
 from bough.api.cli.base import DONE, Here
 from bough.api.cli.client import Json, path
 from bough.api.cli.completing import ids
+from bough.api.cli.session_options import Given, given_files
 from bough.api.cli.words import short, shorten
 
 SessionId = Annotated[
@@ -30,13 +31,17 @@ def prompt(
     here: Here,
     session: SessionId,
     text: Annotated[str, typer.Argument(metavar="TEXT|-", help="What to say; - reads it from standard input.")],
+    file: Given = None,
     resume: Annotated[bool, typer.Option("--resume", help="Reopen the session first if it has ended.")] = False,
     follow: Follow = False,
 ) -> int:
     """Send a prompt; it waits in the queue if the session is at work."""
     said = spoken(text)
     cursor = stream.now(here.client) if follow else 0
-    answer = here.client.post(path("sessions", session, "prompt"), {"text": said, "resume": resume})
+    body: Json = {"text": said, "resume": resume}
+    if files := given_files(file):
+        body["files"] = files
+    answer = here.client.post(path("sessions", session, "prompt"), body)
     task_id: str = answer.value["taskId"]
     if follow:
         return listen(here, here.client.get(path("tasks", task_id)).value["sessionId"], task_id, cursor)

@@ -3,11 +3,15 @@ word. What is done with them is `sessions` and `branches`; which MCP servers the
 
 from __future__ import annotations
 
+import base64
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from bough.api.cli.client import Json
+from bough.api.cli.words import clean
+from bough.model.file import LARGEST_FILE
 from bough.model.session import MODES, PermissionMode
 
 Mode = Annotated[
@@ -32,6 +36,27 @@ Context = Annotated[
         "--context", metavar="FILE", help="File that the agent is given to read, in the session's folder; repeat."
     ),
 ]
+
+Given = Annotated[
+    list[Path] | None,
+    typer.Option("--file", metavar="PATH", help="Picture or text that goes with the prompt; repeat."),
+]
+
+
+def given_files(paths: list[Path] | None) -> list[Json] | None:
+    """Files of this machine as a prompt carries them."""
+    if not paths:
+        return None
+    return [{"name": one.name, "data": base64.b64encode(_content(one)).decode()} for one in paths]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            # One byte more than the server takes is enough for it to say so.
+            return file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise typer.BadParameter(f"{clean(str(path))} cannot be read: {error.strerror}.") from error
 
 
 def pairs(given: list[str] | None, what: str = "variable") -> dict[str, str] | None:

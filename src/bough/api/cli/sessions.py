@@ -20,10 +20,12 @@ from bough.api.cli.session_options import (
     Description,
     Effort,
     Env,
+    Given,
     Mode,
     Model,
     Title,
     Unanswered,
+    given_files,
     pairs,
     reports,
 )
@@ -64,14 +66,17 @@ def new(
     env: Env = None,
     headless: Unanswered = None,
     prompt: Annotated[str | None, typer.Option("--prompt", "-p", help="What to do first; - reads it.")] = None,
+    file: Given = None,
     follow: Follow = False,
 ) -> int:
     """Open a session; its folder is made known if it is new."""
     if follow and prompt is None:
         raise typer.BadParameter("There is nothing to follow without a --prompt.")
+    if file and prompt is None:
+        raise typer.BadParameter("A --file goes with a --prompt.")
     said = spoken(prompt) if prompt is not None else None
     given = {"agent": agent, "title": title, "description": description, "permissionMode": mode, "model": model}
-    given |= {"effort": effort, "env": pairs(env), "initialPrompt": said}
+    given |= {"effort": effort, "env": pairs(env), "initialPrompt": said, "files": given_files(file)}
     given |= {"mcpServerIds": chosen(here.client, mcp), "contextFiles": context or None}
     given["headless"] = None if headless == "server" else headless
     body = {name: value for name, value in given.items() if value is not None}
@@ -225,6 +230,7 @@ command(app, "watch")(prompting.watch)
 
 
 command(app, "stop")(steering.stop)
+command(app, "seen")(steering.seen)
 command(app, "resume")(steering.resume)
 command(app, "complete")(steering.complete)
 command(app, "archive")(steering.archive)

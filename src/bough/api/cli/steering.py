@@ -1,5 +1,5 @@
-"""`bough session stop|resume|complete|archive|rm`: steering and ending sessions, alone or with all below them. What
-each means is the server's part."""
+"""`bough session stop|seen|resume|complete|archive|rm`: steering and ending sessions, alone or with all below them.
+What each means is the server's part."""
 
 from __future__ import annotations
 
@@ -34,6 +34,15 @@ def stop(here: Here, session: SessionId, cascade: Cascade = False) -> int:
 
     answer = here.client.post(path("sessions", session, "stop"), {"cascade": cascade}, CASCADE_WITHIN)
     return _show(here, answer, render)
+
+
+def seen(here: Here, session: SessionId) -> None:
+    """Note that you have looked at a session: what has ended there so far is no news any more."""
+
+    def render(found: Json) -> None:
+        out.line(f"Session {short(found['id'])} is seen.")
+
+    here.show(here.client.post(path("sessions", session, "seen")), render)
 
 
 def resume(here: Here, session: SessionId) -> None:

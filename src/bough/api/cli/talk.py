@@ -112,7 +112,8 @@ class Talk:
         return True
 
     def _prompt(self, message_id: str, content: Json) -> None:
-        text = clean(str(content.get("text", "")))
+        named = [f"[{one.get('name')}, {one.get('mimeType')}]" for one in parts(content, "files")]
+        text = clean("\n".join([str(content.get("text", "")), *named]))
         if self._changed(message_id, "user", text) and self._prompts:
             self._begin("user")
             for row in text.splitlines() or [""]:

@@ -196,6 +196,26 @@ def _draw(found: Json) -> None:
         out.line(f"session {short(use['id'])}  {use['agent']}  {state}  {brief(use['title'], 60)}")
 
 
+@command(app, "losses")
+def losses(here: Here, worktree: WorktreeId) -> None:
+    """Show what removing a worktree would lose, and whether it would be refused."""
+
+    def render(found: Json) -> None:
+        for title, name, texts in (
+            ("uncommitted", "uncommitted", found["uncommitted"]),
+            ("untracked", "untracked", found["untracked"]),
+            ("commit", "unpushed", [f"{one['sha'][:12]}  {one['subject']}" for one in found["unpushed"]]),
+            ("session", "sessions", [short(one) for one in found["sessions"]]),
+        ):
+            for text in texts:
+                out.line(f"{title:<12} {clean(text)}")
+            if found["counts"][name] > len(texts):
+                out.line(f"{title:<12} and {found['counts'][name] - len(texts)} more")
+        out.line(clean(found["why"]))
+
+    here.show(here.client.get(path("worktrees", find_worktree(here.client, worktree), "losses")), render)
+
+
 @command(app, "diff")
 def diff(
     here: Here,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from litestar import Router, get, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import Caller, Id, Services, errors, with_key
+from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
 from bough.core.keeping import KeepBody, Kept
 from bough.core.race import NewRace, RaceBegun
-from bough.core.standings import Race
+from bough.core.standings import Race, RaceBrief
 from bough.git.diffs import Diff
 
 Full = Annotated[bool, QueryParameter(description="With what each has changed, cut where it is too much together.")]
@@ -20,6 +21,13 @@ Only = Annotated[
 ]
 
 
+class RaceList(msgspec.Struct, rename="camel"):
+    races: list[RaceBrief]
+    total: int
+    limit: int
+    offset: int
+
+
 @post(
     "/sessions/{session_id:str}/race",
     responses=errors(403, 404, 409, 413, 429),
@@ -27,6 +35,12 @@ Only = Annotated[
 )
 async def start_race(services: Services, caller: Caller, session_id: Id, data: JSONBody[NewRace]) -> RaceBegun:
     return await services.races.start(with_key(caller, data.idempotency_key), session_id, data)
+
+
+@get("/sessions/{session_id:str}/races", responses=errors(404, 409), summary="List the races of a tree, newest first")
+async def list_races(services: Services, session_id: Id, limit: Limit = LIMIT, offset: Offset = 0) -> RaceList:
+    page = await services.standings.list(session_id, limit, offset)
+    return RaceList(page.rows, page.total, page.limit, page.offset)
 
 
 @get("/races/{race_id:str}", responses=errors(404, 409), summary="Get a race, and how its contenders stand")
@@ -49,4 +63,4 @@ async def keep_one(services: Services, caller: Caller, race_id: Id, data: JSONBo
     return await services.keeping.keep(with_key(caller, data.idempotency_key), race_id, data)
 
 
-router = Router("/api", route_handlers=[start_race, get_race, diff_race, keep_one], tags=["races"])
+router = Router("/api", route_handlers=[start_race, list_races, get_race, diff_race, keep_one], tags=["races"])

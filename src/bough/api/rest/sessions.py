@@ -24,6 +24,7 @@ from bough.api.rest.common import (
 from bough.api.rest.worktrees import WorktreeRemoved, gone
 from bough.core import export, inheritance
 from bough.core.cascades import Cascaded
+from bough.core.files import NewFiles
 from bough.core.session_requests import NewSession, SessionFilter, SessionPatch
 from bough.errors import Invalid
 from bough.model.message import Message
@@ -89,9 +90,10 @@ class SessionDetail(Session, kw_only=True):
 
 
 class Prompt(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A prompt; `resume` also takes it for a session that has ended."""
+    """A prompt with the files that go with it; `resume` also takes it for a session that has ended."""
 
     text: str
+    files: NewFiles = msgspec.UNSET
     resume: bool = False
     idempotency_key: str | None = None
 
@@ -128,13 +130,17 @@ async def list_sessions(
 
 
 @get("/sessions/{session_id:str}", responses=errors(404, 409), summary="Get a session with its transcript")
-async def get_session(services: Services, session_id: Id) -> Response[SessionDetail]:
+async def get_session(
+    services: Services,
+    session_id: Id,
+    messages: Annotated[bool, QueryParameter(description="False leaves the transcript out.")] = True,
+) -> Response[SessionDetail]:
     async def made() -> SessionDetail:
-        session, repo, messages = await services.transcript.whole(session_id)
+        session, repo, found = await services.transcript.whole(session_id, messages=messages)
         # Structs, or the JSON that they would become: what goes out is the same.
-        return SessionDetail(*_values(session), repo=repo, messages=cast("list[Message]", messages))
+        return SessionDetail(*_values(session), repo=repo, messages=cast("list[Message]", found))
 
-    return await answered(services, ("session", session_id), made)
+    return await answered(services, ("session", session_id, messages), made)
 
 
 @patch("/sessions/{session_id:str}", responses=errors(404, 409, 413), summary="Change a session's settings")
@@ -177,7 +183,7 @@ async def delete_session(
 )
 async def prompt_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[Prompt]) -> Prompted:
     keyed = with_key(caller, data.idempotency_key)
-    task = await services.tasks.prompt(keyed, session_id, data.text, resume=data.resume)
+    task = await services.tasks.prompt(keyed, session_id, data.text, resume=data.resume, files=data.files)
     return Prompted(task.id)
 
 

@@ -13,8 +13,8 @@ from litestar import Request, Response, Router, get
 from bough import __version__, settings
 from bough.api.agents import Agent, default_agent, describe
 from bough.api.openapi import document
-from bough.api.page import HTML, headers
 from bough.api.rest.common import Services, errors
+from bough.api.standing import HTML, headers
 from bough.core.counts import counts
 from bough.core.lookup import COMMON
 from bough.core.masks import masked_url

@@ -9,6 +9,8 @@ from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.rest.common import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, with_key
+from bough.core.worktree_outlook import Losses
+from bough.core.worktree_preview import Preview
 from bough.core.worktree_removal import Removed, how_to_recover
 from bough.core.worktree_rows import NewWorktree, Use, WorktreePatch
 from bough.core.worktrees import Found
@@ -83,6 +85,36 @@ async def list_found(
     return FoundList(found[offset : offset + limit], len(found), limit, offset)
 
 
+@get(
+    "/worktrees/preview",
+    responses=errors(404, 409),
+    summary="What making a worktree would come to, without making it",
+)
+async def preview_worktree(
+    services: Services,
+    repo_id: Annotated[str, QueryParameter(name="repoId", description="The repository.")],
+    branch: Annotated[str, QueryParameter(description="The branch to make it of.")] = "",
+    path: Annotated[str | None, QueryParameter(description="Where; from the repository if relative.")] = None,
+    base: Annotated[str | None, QueryParameter(description="What a new branch begins with.")] = None,
+) -> Preview:
+    return await services.worktrees.preview(NewWorktree(repo_id, branch, path, base or None))
+
+
+@get(
+    "/worktrees/{worktree_id:str}/losses",
+    responses=errors(404, 409),
+    summary="What removing a worktree would lose, and whether it would be refused",
+)
+async def look_at_losses(
+    services: Services,
+    worktree_id: Id,
+    session_id: Annotated[
+        str | None, QueryParameter(name="sessionId", description="A session that goes with it, and does not count.")
+    ] = None,
+) -> Losses:
+    return await services.worktrees.losses(worktree_id, session_id)
+
+
 @get("/worktrees/{worktree_id:str}", responses=errors(404, 409), summary="Get a worktree and how it stands")
 async def get_worktree(services: Services, worktree_id: Id) -> WorktreeDetail:
     row, state, uses = await services.worktrees.look(worktree_id)
@@ -151,7 +183,9 @@ router = Router(
         add_worktree,
         list_worktrees,
         list_found,
+        preview_worktree,
         get_worktree,
+        look_at_losses,
         patch_worktree,
         diff_worktree,
         remove_worktree,

@@ -24,8 +24,12 @@ UPDATE boards SET name = :name, updated_at = :now WHERE id = :id RETURNING *
 SELECT * FROM boards WHERE name = :name
 
 -- name: uses
--- How many worktrees lie on a board.
-SELECT count(*) FROM worktrees WHERE board_id = :id
+-- How many cards lie on a board: worktrees, and own folders of repositories.
+SELECT (SELECT count(*) FROM worktrees WHERE board_id = :id) + (SELECT count(*) FROM repos WHERE board_id = :id)
+
+-- name: default
+-- The board on which everything lies that was put on no other.
+SELECT * FROM boards WHERE is_default ORDER BY created_at, id LIMIT 1
 
 -- name: remove
 -- Removes a board.

@@ -7,7 +7,8 @@ VALUES (:id, :session_id, FALSE, 0, FALSE, '[]', FALSE, :made_of, :token_hash, :
 -- name: ready
 -- Its agent has opened the conversation: from now on it can be found again.
 UPDATE keepers SET ready = TRUE, stored = :stored, has_modes = :has_modes, options = :options,
-                   needs_history = :needs_history WHERE id = :id
+                   needs_history = :needs_history, takes_images = :takes_images, takes_resources = :takes_resources
+WHERE id = :id
 
 -- name: stored
 -- What the agent said up to this line is stored.

@@ -52,6 +52,10 @@ ORDER BY id
 -- All sessions of a tree, by their ids.
 SELECT id FROM sessions WHERE root_session_id = :root
 
+-- name: racing
+-- Those of a tree who run in races, as they were opened.
+SELECT * FROM sessions WHERE root_session_id = :root AND metadata->'race' IS NOT NULL ORDER BY created_at, id
+
 -- name: patch
 -- Changes columns of a session.
 UPDATE sessions SET {set}, updated_at = :now WHERE id = :id RETURNING *

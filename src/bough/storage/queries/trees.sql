@@ -84,7 +84,7 @@ ORDER BY ended_at DESC, position DESC LIMIT 1
 SELECT * FROM messages WHERE task_id = :task_id AND role = 'agent' ORDER BY position DESC LIMIT :limit
 
 -- name: nodes
--- Every session of a tree, as they were opened, with what waits in each.
+-- Sessions as trees and cards show them, with what waits in each: those of a tree, or of some cards, as they were opened.
 SELECT s.id, s.kind, s.parent_session_id, s.forked_from_session_id, s.branch_task_id, s.depth, s.agent, s.title, s.status,
        s.activity, s.permission_mode, s.archived, s.queue_paused, s.worktree_id, s.cwd, s.message_count, s.turns, s.tokens,
        s.spent AS cost, s.seconds,
@@ -94,8 +94,14 @@ SELECT s.id, s.kind, s.parent_session_id, s.forked_from_session_id, s.branch_tas
        (SELECT count(*) FROM tasks t JOIN approvals a ON a.task_id = t.id
          WHERE t.session_id = s.id AND t.ended_at IS NULL AND a.status = 'pending') AS asking,
        (SELECT count(*) FROM callbacks c WHERE c.parent_session_id = s.id AND c.state = 'held') AS held,
-       s.created_at, s.updated_at, s.ended_at
-FROM sessions s WHERE s.root_session_id = :root ORDER BY s.created_at, s.id
+       EXISTS (SELECT 1 FROM unread u WHERE u.session_id = s.id) AS unread,
+       s.created_by->>'kind' AS created_by,
+       coalesce((SELECT t.source_session_id IS NOT NULL FROM tasks t WHERE t.session_id = s.id AND t.started_at IS NOT NULL
+                 ORDER BY t.started_at DESC, t.position DESC LIMIT 1),
+                (SELECT t.source_session_id IS NOT NULL FROM tasks t WHERE t.session_id = s.id ORDER BY t.position LIMIT 1),
+                FALSE) AS prompted_by_agent,
+       s.created_at, s.updated_at, s.ended_at{more}
+FROM sessions s WHERE {where} ORDER BY s.created_at, s.id
 
 -- name: below
 -- A session and all that hangs below it, deepest last.

@@ -1,0 +1,37 @@
+"""Cards of a board: a working copy each, with the sessions that work in it (O4). Reading them is `bough.core.cards`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bough.model.repo import RepoKind, Worktree
+from bough.model.tree import Node
+
+
+class CardRepo(msgspec.Struct, rename="camel"):
+    """The repository of a card."""
+
+    id: str
+    name: str
+    path: str
+    kind: RepoKind
+    default_branch: str | None
+
+
+class CardSession(Node, kw_only=True):
+    """A session on a card: as in the drawing of its tree, with the root of that."""
+
+    root_session_id: str
+    repo_id: str
+
+
+class Card(msgspec.Struct, rename="camel"):
+    """A working copy: a worktree, or the repository's own folder if that is null; where it lies; the sessions that work
+    there as they were opened, the last ones if there are many."""
+
+    worktree: Worktree | None
+    repo: CardRepo
+    x: float | None
+    y: float | None
+    sessions: list[CardSession]
+    sessions_total: int

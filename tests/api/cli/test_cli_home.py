@@ -1,0 +1,58 @@
+"""L4, O5: `bough home`, `bough tour`, `bough session seen` and `bough worktree losses`, for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from cli_program import Cli
+
+from bough.testing.server import Running
+
+
+async def test_home_and_seen(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: what needs a person and what runs; what was seen is no news any more."""
+    client = server.client
+    empty = await cli("home")
+    assert (empty.code, "Nothing needs you, and nothing runs." in empty.out) == (0, True)
+    await client.ask(session["id"], "[[say one]]")
+    asks = await client.session(
+        session["repoId"], permissionMode="default", initialPrompt="[[run ls -l]]", title="asks"
+    )
+    approval = await client.approval(asks["id"])
+    bad = await client.session(session["repoId"], initialPrompt="[[fail no]]", title="bad one")
+    await client.wait_task(bad["taskId"])
+    shown = (await cli("home")).out
+    for words in ("Questions (1)", approval["id"][-8:], "ls -l", "Failed (1)", "bad one", "To look at (1)", "first"):
+        assert words in shown
+    assert "Today: 2 turns" in shown
+    found = json.loads((await cli("home", "--json")).out)
+    assert found == await client.get("/api/home")
+    said = await cli("session", "seen", session["id"][-8:])
+    assert (said.code, said.out.strip()) == (0, f"Session {session['id'][-8:]} is seen.")
+    again = json.loads((await cli("session", "seen", session["id"], "--json")).out)
+    assert again["seenAt"] is not None
+    assert "To look at" not in (await cli("home")).out
+
+
+async def test_losses(server: Running, cli: Cli) -> None:
+    """O5, W2: what removing a worktree would lose."""
+    repo = await server.client.repo(server.repo())
+    tree = await server.client.post("/api/worktrees", {"repoId": repo["id"], "branch": "x"})
+    assert "Nothing would be lost." in (await cli("worktree", "losses", tree["path"])).out
+    (Path(tree["path"]) / "new.txt").write_text("new")
+    shown = await cli("worktree", "losses", tree["id"][-8:])
+    assert "untracked    new.txt" in shown.out
+    assert "1 uncommitted or untracked file." in shown.out
+    told = json.loads((await cli("worktree", "losses", tree["id"], "--json")).out)
+    assert told == await server.client.get(f"/api/worktrees/{tree['id']}/losses")
+
+
+async def test_tour(server: Running, cli: Cli) -> None:
+    """O1, O5: the tour is made, shown and taken away."""
+    path = str(server.root / "bough-tour")
+    assert path in (await cli("tour")).out
+    assert json.loads((await cli("tour", "--json")).out)["path"] == path
+    assert f"{path} is gone, with 0 sessions." in (await cli("tour", "--remove")).out
+    assert "There is no tour." in (await cli("tour", "--remove")).out

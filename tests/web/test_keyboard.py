@@ -1,0 +1,71 @@
+"""O4: everything by keyboard, and settings that are kept."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import Page, expect
+
+from .site import Site, axe
+
+
+async def test_the_palette_finds_actions_sessions_and_words(site: Site, page: Page) -> None:
+    """O4: one key opens the palette; it goes to views, to a session by its name, and to a search."""
+    session = await site.session(title="Needle")
+    await page.goto("/")
+    await page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Command palette")
+    await palette.get_by_role("combobox").fill("needl")
+    await expect(palette.get_by_role("option", name="Needle").first).to_be_visible()
+    assert await axe(page) == []
+    await page.keyboard.press("Enter")
+    await expect(page).to_have_url(f"{site.url}/session/{session['id']}")
+    await page.keyboard.press("Control+k")
+    await palette.get_by_role("combobox").fill("zebra crossing")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("searchbox", name="Words")).to_have_value("zebra crossing")
+
+
+async def test_views_are_a_key_away_and_help_lists_the_keys(page: Page) -> None:
+    """O4: `g b` goes to the board, `?` lists what the keys do, Escape closes it."""
+    await page.goto("/settings")
+    await page.get_by_role("heading", name="This page", level=1).wait_for()
+    await page.keyboard.press("g")
+    await page.keyboard.press("b")
+    await expect(page).to_have_url(re.compile("/board"))
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog", name="Keys").get_by_text("Go to Home")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+async def test_the_theme_is_kept(page: Page) -> None:
+    """O4: light and dark, as chosen, from the first paint of the next load on."""
+    await page.goto("/settings")
+    await page.get_by_label("Theme").select_option("dark")
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert await axe(page) == []
+    await page.reload()
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+async def test_rules_and_servers_are_kept_by_the_server(site: Site, page: Page) -> None:
+    """P3, R1: a rule and an MCP server are added and changed in the settings; secret values never come back."""
+    await page.goto("/settings/policy")
+    await page.get_by_role("button", name="Add a rule").click()
+    await page.get_by_label("Answer").select_option("deny")
+    await page.get_by_label("Command").fill("git push*")
+    await page.get_by_role("button", name="Add", exact=True).click()
+    await expect(page.get_by_text("command git push*")).to_be_visible()
+    [rule] = (await site.client.get("/api/policy/rules"))["rules"]
+    assert (rule["effect"], rule["command"]) == ("deny", "git push*")
+    await page.goto("/settings/mcp-servers")
+    await page.get_by_role("button", name="Add a server").click()
+    await page.get_by_label("Name").fill("files")
+    await page.get_by_label("Command").fill("/bin/true")
+    await page.get_by_label("Environment").fill("TOKEN=very-secret")
+    await page.get_by_role("button", name="Add", exact=True).click()
+    await expect(page.get_by_role("heading", name="files")).to_be_visible()
+    await page.get_by_role("button", name="Change").click()
+    await expect(page.get_by_label("Environment")).to_have_value("TOKEN=***")
+    assert await axe(page) == []

@@ -1,0 +1,68 @@
+"""O4, L1: the page comes up in a browser, and to strangers it does not."""
+
+from __future__ import annotations
+
+from playwright.async_api import Page, expect
+
+from .conftest import Visit
+from .site import Complaints, Site, axe
+
+
+async def test_the_link_opens_the_page(site: Site, visit: Visit) -> None:
+    """O4, L1: whoever opens the printed link has the page before them, and the token is gone from the address."""
+    async with visit(logged_in=False) as context:
+        page = await context.new_page()
+        await page.goto(site.link)
+        await expect(page.locator("#root > *").first).to_be_attached()
+        assert "token" not in page.url
+        assert page.url.startswith(f"{site.url}/")
+
+
+async def test_an_address_of_the_page_can_be_loaded(site: Site, page: Page) -> None:
+    """O4: the address of a session can be opened and loaded again."""
+    session = await site.session(title="Smoke")
+    await page.goto(f"/session/{session['id']}")
+    await expect(page.get_by_text("Smoke").first).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_text("Smoke").first).to_be_visible()
+
+
+async def test_the_page_runs_nothing_else(page: Page, complaints: Complaints) -> None:
+    """L1: the policy of the page holds: a script that got into it from somewhere does not run."""
+    complaints.forgive("Content Security Policy")
+    await page.goto("/")
+    added = "() => { const s = document.createElement('script'); s.text = 'window.ran = 1'; document.body.append(s) }"
+    await page.evaluate(added)
+    assert await page.evaluate("() => window.ran") is None
+    assert complaints.heard, "the browser says what it refused"
+
+
+async def test_what_goes_wrong_in_a_page_is_heard(page: Page, complaints: Complaints) -> None:
+    """O4: an error that nobody caught, or one on the console, fails the test of the page in which it came up."""
+    await page.goto("/")
+    async with page.expect_event("pageerror"), page.expect_console_message():
+        await page.evaluate("() => { console.error('told'); setTimeout(() => { throw new Error('not caught') }) }")
+    assert len(complaints.left()) == 2
+    complaints.forgive("told")
+    complaints.forgive("not caught")
+
+
+async def test_strangers_are_told_how_to_come_in(site: Site, visit: Visit, complaints: Complaints) -> None:
+    """L1: without the cookie a person is told where the link is, in a page that can be read by everybody."""
+    complaints.forgive("401 (Unauthorized)")
+    async with visit(logged_in=False) as context:
+        page = await context.new_page()
+        answer = await page.goto("/session/00000000")
+        assert answer is not None
+        assert answer.status == 401
+        await expect(page.get_by_role("heading")).to_have_text("This Bough is locked")
+        await expect(page.get_by_text("bough open --print")).to_be_visible()
+        assert await axe(page) == []
+
+
+async def test_links_from_other_sites_lead_in(site: Site, page: Page) -> None:
+    """L1: a browser keeps the cookie back when a link on another site is followed; the page comes up all the same."""
+    await page.goto("about:blank")
+    await page.set_content(f'<a href="{site.url}/home">there</a>')
+    await page.get_by_role("link").click()
+    await expect(page.locator("#root > *").first).to_be_attached()

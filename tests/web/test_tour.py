@@ -1,0 +1,49 @@
+"""O1, O4: the first run: a tour that plays a small tree live, and the way to a real agent."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from playwright.async_api import Page, expect
+
+from .site import Site, axe
+
+
+async def test_the_tour_plays_a_whole_tree(site: Site, page: Page) -> None:
+    """O1, O4: session, approval, fork, child with its report, aside, one after the other, in a scratch repository; then
+    it can be taken away with everything in it."""
+    await page.goto("/welcome")
+    await expect(page.get_by_role("heading", name="Connect a real agent")).to_be_visible()
+    await expect(page.get_by_text("bough agents install claude-code")).to_be_visible()
+    await page.get_by_role("button", name="Start the tour").click()
+    log = page.get_by_role("log")
+    await expect(log.get_by_text("I wrote HELLO.md", exact=False)).to_be_visible()
+    await page.get_by_role("button", name="Ask it to run the tests").click()
+    await page.get_by_role("button", name="Allow", exact=True).click()
+    await expect(log.get_by_text("The tests ran, because you allowed it.")).to_be_visible()
+    await page.get_by_role("button", name="Fork it").click()
+    await expect(page.get_by_text("What was said before?").first).to_be_visible()
+    await page.get_by_role("button", name="Spawn a child").click()
+    # A reload in the middle goes on where the tour stood.
+    await expect(page.get_by_text("Write the notes").first).to_be_visible()
+    await page.reload()
+    await page.get_by_role("button", name="Keep it busy, and ask").click()
+    await expect(page.get_by_role("heading", name="That was a whole tree")).to_be_visible()
+    await expect(log.get_by_text("The answer beside the work").first).to_be_visible()
+    assert await axe(page) == []
+    tour = next(one for one in (await site.client.get("/api/repos"))["repos"] if one["name"] == "tour")
+    assert await asyncio.to_thread((Path(tour["path"]) / "NOTES.md").exists)
+    kinds = {one["kind"] for one in (await site.client.get("/api/sessions"))["sessions"]}
+    assert kinds >= {"root", "fork", "subsession"}
+    await page.get_by_role("button", name="Remove the tour").click()
+    await expect(page.get_by_role("button", name="Start the tour")).to_be_visible()
+    assert not await asyncio.to_thread(Path(tour["path"]).exists)
+    assert (await site.client.get("/api/sessions"))["total"] == 0
+
+
+async def test_a_new_page_invites_to_the_tour(page: Page) -> None:
+    """O4: with no session yet, the start page leads to the tour and to a new session."""
+    await page.goto("/")
+    await page.get_by_role("main").get_by_role("link", name="tour", exact=False).first.click()
+    await expect(page.get_by_role("heading", name="Welcome to Bough")).to_be_visible()

@@ -1,0 +1,225 @@
+"""O4: the transcript of a session: every kind of message, text as it streams, and a place that is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TypedDict, cast
+
+from playwright.async_api import Page, Route, expect
+
+from bough.testing.client import Json
+
+from .site import Site, axe, entries, transcript
+
+MARKDOWN = """# What I found
+
+| file | lines |
+|---|---|
+| app.py | 42 |
+
+- first point
+- second point
+
+```python
+def answer():
+    return 42
+```
+
+Use **care** with `rm`."""
+# The first message whose upper edge is in sight, and how far it is from the upper edge of the list.
+PLACE = """list => {
+  const top = list.getBoundingClientRect().top;
+  for (const row of list.querySelectorAll('article')) {
+    const at = row.getBoundingClientRect().top - top;
+    if (at >= 0) return {row: row.dataset.row, at};
+  }
+}"""
+STANDS = """(list, row) => {
+  const found = list.querySelector(`[data-row="${row}"]`);
+  return found && found.getBoundingClientRect().top - list.getBoundingClientRect().top;
+}"""
+
+
+class Place(TypedDict):
+    row: str
+    at: float
+
+
+async def place(page: Page) -> Place:
+    return cast("Place", await transcript(page).evaluate(PLACE))
+
+
+async def is_kept(page: Page, before: Place) -> bool:
+    """Whether the reader still has the same message at the same height."""
+    now = await transcript(page).evaluate(STANDS, before["row"])
+    return now is not None and abs(cast("float", now) - before["at"]) < 3
+
+
+async def wheel(page: Page, by: int) -> None:
+    await transcript(page).hover()
+    await page.mouse.wheel(0, by)
+
+
+async def long_session(site: Site, count: int) -> Json:
+    """A session with so many answers, and as many thoughts between them, which keep them apart."""
+    session = await site.session(title="Long", permissionMode="bypassPermissions")
+    lines = (f"[[say Line {at} of many.]][[think So it is.]]" for at in range(1, count + 1))
+    task = await site.client.ask(session["id"], "".join(lines))
+    assert task["status"] == "completed"
+    return session
+
+
+async def test_every_kind_of_message_is_shown(site: Site, page: Page) -> None:
+    """O4: Markdown as what it means, a thought folded until it is opened, plan, change of a file, command with what it
+    printed, and the error in which the turn ended."""
+    session = await site.session(title="All kinds", permissionMode="bypassPermissions")
+    await page.goto(f"/session/{session['id']}")
+    await site.client.ask(
+        session["id"],
+        f"[[think Look around.\n\nThen decide.]][[plan Read; Change; Test]][[say {MARKDOWN}]]"
+        "[[write notes.txt first line]][[run printf 'printed here'; exit 3]][[fail The model is not there]]",
+    )
+    answer = entries(page, "Answer of demo").first
+    await expect(answer.get_by_role("heading", name="What I found")).to_be_visible()
+    await expect(answer.get_by_role("cell", name="app.py")).to_be_visible()
+    await expect(answer.get_by_role("listitem").filter(has_text="second point")).to_be_visible()
+    await expect(answer.get_by_text("return 42")).to_be_visible()
+    await expect(answer.get_by_role("button", name="Copy code")).to_be_visible()
+    await expect(answer.locator("strong")).to_have_text("care")
+
+    thought = entries(page, "Thought")
+    await expect(thought.get_by_role("button", name="Look around.")).to_have_attribute("aria-expanded", "false")
+    await expect(thought.get_by_text("Then decide.")).to_be_hidden()
+    await thought.get_by_role("button", name="Look around.").click()
+    await expect(thought.get_by_text("Then decide.")).to_be_visible()
+
+    plan = transcript(page).get_by_role("region", name="Plan")
+    await expect(plan.get_by_role("listitem")).to_have_count(3)
+
+    change = entries(page, "Tool: Write")
+    await expect(change.get_by_role("button", name="notes.txt").first).to_be_visible()
+    await expect(change.get_by_role("cell", name="added: first line")).to_be_visible()
+
+    command = entries(page, "Tool: printf")
+    await expect(command.get_by_text("Failed")).to_be_visible()
+    await command.get_by_role("button", name="printf").first.click()
+    await expect(command.get_by_text("printed here", exact=True)).to_be_visible()
+    await expect(command.get_by_text("Exit code 3")).to_be_visible()
+
+    await expect(entries(page, "Error").get_by_text("The model is not there")).to_be_visible()
+    await expect(transcript(page).get_by_text("Failed", exact=True).last).to_be_visible()
+    assert await axe(page) == []
+
+
+async def test_reports_asides_and_prompts_of_agents_stand_in_place(site: Site, page: Page) -> None:
+    """O4, B3, B4, Q3: in the parent the report of its child and the answer to an aside, each with a way to its session;
+    in the child the mark that an agent has prompted it."""
+    session = await site.session(title="Parent", permissionMode="bypassPermissions")
+    await page.goto(f"/session/{session['id']}")
+    await site.client.ask(
+        session["id"], '[[mcp agor_sessions_spawn {"prompt": "[[say The **child** is done.]]", "title": "Helper"}]]'
+    )
+    report = entries(page, "Report of a child")
+    await expect(report.get_by_text("Report of Helper")).to_be_visible()
+    await expect(report.get_by_text("Completed")).to_be_visible()
+    await report.get_by_role("button", name="Its last message").click()
+    await expect(report.locator("strong")).to_have_text("child")
+
+    await site.client.post(f"/api/sessions/{session['id']}/btw", {"prompt": "[[say Beside the work.]]"})
+    aside = entries(page, "Aside")
+    await expect(aside.get_by_text("[[say Beside the work.]]")).to_be_visible()
+    await expect(aside.get_by_text("Beside the work.", exact=True)).to_be_visible()
+    await expect(aside.get_by_role("link", name="Aside")).to_have_attribute("href", re.compile("/session/"))
+    assert await axe(page) == []
+
+    await report.get_by_role("link", name="Helper").click()
+    await expect(page.get_by_role("heading", name="Helper", level=1)).to_be_visible()
+    mark = entries(page, "Prompt").get_by_role("link", name="Prompted by an agent")
+    await expect(mark).to_have_attribute("href", f"/session/{session['id']}")
+
+
+async def test_text_grows_in_place(site: Site, page: Page) -> None:
+    """O4, A3: an answer is one entry from its first words to its last, and who is at the end stays there."""
+    session = await site.session(title="Growing")
+    await page.goto(f"/session/{session['id']}")
+    await site.client.prompt(session["id"], "[[slow 60 4]]")
+    answer = entries(page, "Answer of demo")
+    await expect(answer).to_contain_text("tick 3")
+    await expect(answer).not_to_contain_text("tick 60", timeout=1)
+    await answer.evaluate("one => { one.mine = true }")
+    await expect(answer).to_contain_text("tick 60")
+    await expect(answer).to_have_count(1)
+    assert await answer.evaluate("one => one.mine === true"), "the entry was made anew while it grew"
+    await expect(transcript(page).get_by_role("button", name="Fork from here")).to_be_in_viewport()
+
+
+async def test_a_reader_is_left_alone_while_text_streams(site: Site, page: Page) -> None:
+    """O4: who has scrolled up keeps the place while an answer grows, and is told that there is more below."""
+    session = await long_session(site, 40)
+    await page.goto(f"/session/{session['id']}")
+    await expect(transcript(page).get_by_text("Line 40 of many.")).to_be_in_viewport()
+    await site.client.prompt(session["id"], "[[slow 60 4]][[say That was all.]]")
+    await expect(transcript(page).get_by_text("tick 3", exact=False).last).to_be_in_viewport()
+    await wheel(page, -900)
+    more = page.get_by_role("button", name="New messages").or_(page.get_by_role("button", name="To the end"))
+    await expect(more).to_be_visible()
+    before = await place(page)
+    await expect(page.get_by_role("button", name="New messages")).to_be_visible()
+    await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    assert await is_kept(page, before), f"the reader was moved from {before} to {await place(page)}"
+    await page.get_by_role("button", name="New messages").click()
+    await expect(transcript(page).get_by_text("That was all.", exact=True)).to_be_in_viewport()
+    await expect(more).to_be_hidden()
+
+
+async def test_older_pages_come_without_moving_the_reader(site: Site, page: Page) -> None:
+    """O4: of several hundred messages the newest are there at once; older ones come as they are scrolled to, above the
+    reader's place, each once, up to the first."""
+    count = 200
+    session = await long_session(site, count)
+    go = asyncio.Event()
+    asked = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        asked.set()
+        await go.wait()
+        await route.continue_()
+
+    await page.route(re.compile(r"/messages\?.*before="), hold)
+    await page.goto(f"/session/{session['id']}")
+    await expect(transcript(page).get_by_text(f"Line {count} of many.")).to_be_in_viewport()
+    await wheel(page, -1200)
+    await asyncio.wait_for(asked.wait(), 10)
+    before = await place(page)
+    height = cast("int", await transcript(page).evaluate("one => one.scrollHeight"))
+    go.set()
+    await page.wait_for_function(
+        "height => document.querySelector('[aria-label=\"Transcript\"]').scrollHeight > height + 1000", arg=height
+    )
+    assert await is_kept(page, before), f"the reader was moved from {before} to {await place(page)}"
+
+    seen: list[int] = []
+    async with asyncio.timeout(60):
+        while 1 not in seen:
+            shown = await transcript(page).get_by_text(re.compile(r"^Line \d+ of many\.$")).all_inner_texts()
+            numbers = [int(one.split()[1]) for one in shown]
+            assert numbers == list(range(numbers[0], numbers[-1] + 1)), "a message is missing, or is there twice"
+            seen.extend(numbers)
+            await wheel(page, -1500)
+    assert set(seen) >= set(range(1, 150))
+    await expect(entries(page, "Prompt").first).to_be_visible()
+
+
+async def test_a_link_opens_the_transcript_at_its_message(site: Site, page: Page) -> None:
+    """O4: an address with a message in it opens there, with what is around it, and leads on to the end."""
+    count = 200
+    session = await long_session(site, count)
+    messages = await site.client.get(f"/api/sessions/{session['id']}/messages")
+    [wanted] = [one["id"] for one in messages if one["content"].get("text") == "Line 80 of many."]
+    await page.goto(f"/session/{session['id']}?message={wanted}")
+    await expect(transcript(page).get_by_text("Line 80 of many.")).to_be_in_viewport()
+    await expect(transcript(page).get_by_text("Line 81 of many.")).to_be_in_viewport()
+    await expect(transcript(page).get_by_text(f"Line {count} of many.")).to_have_count(0)
+    await page.get_by_role("button", name="New messages").click()
+    await expect(transcript(page).get_by_text(f"Line {count} of many.")).to_be_in_viewport()

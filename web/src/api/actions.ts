@@ -46,9 +46,32 @@ export const cancelTask = (taskId: string) =>
   got(api.DELETE("/api/tasks/{taskId}", { params: { path: { taskId } } }));
 export const restoreTask = (taskId: string, body: Schemas["RestoreBody"]) =>
   got(api.POST("/api/tasks/{taskId}/restore", { params: { path: { taskId } }, body }));
+export const restoreCheckpoint = (checkpointId: string, body: Schemas["RestoreCheckpoint"] = {}) =>
+  got(api.POST("/api/checkpoints/{checkpointId}/restore", { params: { path: { checkpointId } }, body }));
 
 export const answerApproval = (approvalId: string, body: Answer) =>
   got(api.POST("/api/approvals/{approvalId}", { params: { path: { approvalId } }, body }));
+
+/** A file that goes with a prompt: its text, or its bytes as base64. */
+export interface PromptFile {
+  name: string;
+  mimeType: string;
+  text?: string;
+  data?: string;
+}
+
+/** A prompt from the box: the same `key` again is the same prompt, so that a lost answer never sends it twice. */
+export const sendPrompt = (sessionId: string, body: { text: string; files?: PromptFile[] }, key: string) =>
+  got(
+    api.POST("/api/sessions/{sessionId}/prompt", {
+      params: { path: { sessionId }, header: { "Idempotency-Key": key } },
+      body: { resume: true, ...body },
+    }),
+  );
+export const seeSession = (sessionId: string) =>
+  got(api.POST("/api/sessions/{sessionId}/seen", { ...of(sessionId), body: {} }));
+export const setBudget = (sessionId: string, body: Schemas["BudgetBody"]) =>
+  got(api.PUT("/api/sessions/{sessionId}/budget", { ...of(sessionId), body }));
 
 /** Runs an act from a button: what it refuses is said in a corner. Whether it worked is the answer. */
 export async function act(work: () => Promise<unknown>): Promise<boolean> {
@@ -60,3 +83,37 @@ export async function act(work: () => Promise<unknown>): Promise<boolean> {
     return false;
   }
 }
+
+export const addRepo = (body: Schemas["NewRepo"]) => got(api.POST("/api/repos", { body }));
+export const patchRepo = (repoId: string, body: Schemas["RepoPatch"]) =>
+  got(api.PATCH("/api/repos/{repoId}", { params: { path: { repoId } }, body }));
+export const removeRepo = (repoId: string) =>
+  got(api.DELETE("/api/repos/{repoId}", { params: { path: { repoId } } }));
+
+export const addMcpServer = (body: Schemas["NewMcpServer"]) => got(api.POST("/api/mcp-servers", { body }));
+export const patchMcpServer = (serverId: string, body: Schemas["McpServerPatch"]) =>
+  got(api.PATCH("/api/mcp-servers/{serverId}", { params: { path: { serverId } }, body }));
+export const removeMcpServer = (serverId: string) =>
+  got(api.DELETE("/api/mcp-servers/{serverId}", { params: { path: { serverId } } }));
+
+export const addRule = (body: Schemas["NewRule"]) => got(api.POST("/api/policy/rules", { body }));
+export const patchRule = (ruleId: string, body: Schemas["RulePatch"]) =>
+  got(api.PATCH("/api/policy/rules/{ruleId}", { params: { path: { ruleId } }, body }));
+export const removeRule = (ruleId: string) =>
+  got(api.DELETE("/api/policy/rules/{ruleId}", { params: { path: { ruleId } } }));
+export const removeChoice = (choiceId: string) =>
+  got(api.DELETE("/api/policy/choices/{choiceId}", { params: { path: { choiceId } } }));
+
+export const addBoard = (name: string) => got(api.POST("/api/boards", { body: { name } }));
+export const renameBoard = (boardId: string, name: string) =>
+  got(api.PATCH("/api/boards/{boardId}", { params: { path: { boardId } }, body: { name } }));
+export const removeBoard = (boardId: string) =>
+  got(api.DELETE("/api/boards/{boardId}", { params: { path: { boardId } } }));
+export const patchWorktree = (worktreeId: string, body: Schemas["WorktreePatch"]) =>
+  got(api.PATCH("/api/worktrees/{worktreeId}", { params: { path: { worktreeId } }, body }));
+export const removeWorktree = (worktreeId: string, query: { force?: boolean; branch?: "keep" | "delete" }) =>
+  got(api.DELETE("/api/worktrees/{worktreeId}", { params: { path: { worktreeId }, query } }));
+
+/** The scratch repository of the tour: made once, given again, and taken away with all that was done in it. */
+export const beginTour = () => got(api.POST("/api/tour", { body: {} }));
+export const removeTour = () => got(api.DELETE("/api/tour"));

@@ -21,7 +21,16 @@ export type Node = Schemas["Node"];
 export type Race = Schemas["Race"];
 export type Standing = Schemas["Standing"];
 export type Diff = Schemas["Diff"];
+export type RaceBrief = Schemas["RaceBrief"];
+export type Card = Schemas["Card"];
+export type CardRepo = Schemas["CardRepo"];
+export type CardSession = Schemas["CardSession"];
+export type Losses = Schemas["Losses"];
+export type Budget = Schemas["Budget"];
 export type Callback = Schemas["Callback"];
+export type Rule = Schemas["Rule"];
+export type Choice = Schemas["Choice"];
+export type SearchHit = Omit<Schemas["Hit"], "marks"> & { marks: number[][] };
 
 export type Status = Session["status"];
 export type Activity = Session["activity"];

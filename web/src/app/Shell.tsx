@@ -5,11 +5,13 @@ import { Link, useLocation } from "wouter";
 import { useApprovals } from "@/api/queries";
 import { ButtonLink } from "@/ui/Button";
 import { Connection } from "./Connection";
+import { useNotices } from "./notify";
 import { Palette } from "./Palette";
 import { routes } from "./routes";
 import css from "./Shell.module.css";
 import { useActions } from "./shortcuts";
 import { useTheme } from "./theme";
+import { useTabTitle } from "./title";
 
 const PLACES = [
   { href: routes.home, label: "Home", icon: <House />, keys: "g h" },
@@ -25,6 +27,8 @@ export function Shell({ children }: { children: ReactNode }) {
   const [location, navigate] = useLocation();
   const waiting = useApprovals().data?.length ?? 0;
   useTheme();
+  useTabTitle();
+  useNotices();
   useActions([
     ...PLACES.map(({ href, label, keys }) => ({
       keys,

@@ -9,8 +9,8 @@ const SETTLE = 200;
 
 /** Which answers a kind of record is part of, besides its own. */
 const PARTS: Record<string, string[]> = {
-  session: ["home", "cards", "tree", "sessions", "race", "callbacks"],
-  task: ["home", "cards", "tree", "race"],
+  session: ["home", "cards", "tree", "sessions", "race", "races", "callbacks"],
+  task: ["home", "cards", "tree", "race", "sessionDiff", "words"],
   approval: ["home", "cards", "tree"],
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],

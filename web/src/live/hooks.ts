@@ -24,9 +24,13 @@ export function useTranscript(sessionId: string, around?: string): Transcript {
   const stream = useStream();
   const transcript = useMemo(() => new Transcript(sessionId), [sessionId]);
   useEffect(() => {
+    // What is read before the stream stands may be older than its beginning.
+    let early = stream.link.get().state !== "live";
     const forget = stream.listen((event) => {
-      if (event.type === "stream.gap") void transcript.load();
-      else transcript.take(event);
+      if (event.type === "stream.gap" || (event.type === "stream.ready" && early)) {
+        early = false;
+        void transcript.refresh();
+      } else transcript.take(event);
     });
     void transcript.load(around);
     return forget;

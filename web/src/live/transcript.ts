@@ -1,12 +1,20 @@
 /** One session's transcript in this page: the newest messages first, older ones by pages, text as it streams in. Each
  * entry has listeners of its own, so that a growing message redraws itself and nothing else. */
-import { api, got } from "@/api/client";
+import { ApiError } from "@/api/client";
 import type { Message } from "@/api/types";
 import type { LiveEvent } from "./stream";
+import { rest, type Source } from "./transcript-source";
+import { Growth } from "./transcript-text";
 
 export const PAGE = 60;
+/** Pages backwards are larger: who scrolls through thousands of messages should not wait at each few dozen. */
+export const OLDER_PAGE = 200;
 /** Prompts that wait sort behind the whole conversation; they belong to the queue, not to the transcript. */
 export const QUEUED_BASE = 2 ** 40;
+/** After a gap, more changes than these are cheaper to load anew. */
+const MOST_CHANGES = 500;
+/** Transactions end in another order than their clocks say; a little is read twice instead of missed. */
+const OVERLAP = 5000;
 
 export interface Entry {
   readonly id: string;
@@ -25,46 +33,33 @@ export interface Shape {
   readonly newer: boolean;
 }
 
-const points = (text: string): number => {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-};
-const fromPoint = (text: string, start: number): string =>
-  start <= 0 ? text : [...text].slice(start).join("");
-
-export interface Source {
-  page(sessionId: string, query: { before?: string; after?: string; limit: number }): Promise<Message[]>;
-  one(messageId: string): Promise<Message>;
-}
-
-const rest: Source = {
-  page: async (sessionId, query) =>
-    (await got(
-      api.GET("/api/sessions/{sessionId}/messages", { params: { path: { sessionId }, query } }),
-    )) as Message[],
-  one: async (messageId) =>
-    (await got(api.GET("/api/messages/{messageId}", { params: { path: { messageId } } }))) as Message,
-};
+const isQueued = (message: Message) => message.position >= QUEUED_BASE;
+type Page = { found: Message[]; older: boolean; newer: boolean };
 
 export class Transcript {
   #entries = new Map<string, Entry>();
-  #lengths = new Map<string, number>();
+  /** What a fork inherited, in order: positions of other sessions say nothing here. */
+  #past: string[] = [];
+  #inherits = false;
   #shape: Shape = { ids: [], state: "loading", error: null, older: false, newer: false };
   #shapeListeners = new Set<() => void>();
   #entryListeners = new Map<string, Set<() => void>>();
-  #early: LiveEvent[] = [];
+  /** Events that wait for an answer on the way, which may be older than they are. */
+  #early: LiveEvent[] | null = [];
   #dirty = new Set<string>();
   #dirtyShape = false;
   #frame = 0;
   #busy: Promise<void> | null = null;
   #loads = 0;
-  #loading = true;
+  #opened: string | undefined;
+  #growth: Growth;
 
   constructor(
     readonly sessionId: string,
     private readonly source: Source = rest,
-  ) {}
+  ) {
+    this.#growth = new Growth((id) => this.#refetch(id));
+  }
 
   shape = (): Shape => this.#shape;
   entry = (id: string): Entry | undefined => this.#entries.get(id);
@@ -79,53 +74,86 @@ export class Transcript {
     this.#entryListeners.set(id, listeners.add(listener));
     return () => {
       listeners.delete(listener);
-      if (!listeners.size) this.#entryListeners.delete(id);
+      if (!listeners.size && this.#entryListeners.get(id) === listeners) this.#entryListeners.delete(id);
     };
   }
 
   /** The newest page, or the pages around one message. What comes by the stream meanwhile is added to it. */
   async load(around?: string): Promise<void> {
     const turn = ++this.#loads;
-    this.#loading = true;
+    this.#early = [];
+    this.#opened = around;
     this.#set({ state: this.#shape.ids.length ? "ready" : "loading", error: null });
     try {
-      const [found, older, newer] = await (around ? this.#around(around) : this.#newest());
+      const { found, older, newer } = await (around ? this.#around(around) : this.#newest());
       if (turn !== this.#loads) return;
       const known = new Map(this.#entries);
       this.#entries.clear();
-      this.#lengths.clear();
+      this.#past = [];
+      this.#growth.clear();
       for (const message of found) this.#put(message, known.get(message.id)?.text);
-      this.#loading = false;
-      this.#set({ state: "ready", older, newer });
-      const early = this.#early;
-      this.#early = [];
-      for (const event of early) this.take(event);
+      this.#shape = { ...this.#shape, state: "ready", older: older || this.#inherits, newer };
+      this.#replay();
       this.#dirtyShape = true;
       for (const message of found) this.#dirty.add(message.id);
       this.#flush();
     } catch (error) {
       if (turn !== this.#loads) return;
-      this.#loading = false;
+      if (this.#shape.ids.length) this.#replay();
       this.#set({ state: this.#shape.ids.length ? "ready" : "failed", error });
     }
   }
 
-  async #newest(): Promise<[Message[], boolean, boolean]> {
-    let page = await this.source.page(this.sessionId, { limit: PAGE });
-    // A long queue can fill a whole page: the conversation is before it.
-    while (page.length >= PAGE && page.every((message) => message.position >= QUEUED_BASE))
-      page = await this.source.page(this.sessionId, { before: page[0]!.id, limit: PAGE });
-    return [page, page.length >= PAGE, false];
+  /** Catches up with what the stream could not tell, and keeps the pages that are here. */
+  async refresh(): Promise<void> {
+    const last = [...this.#entries.values()].reduce(
+      (max, { message }) => (message.updatedAt > max ? message.updatedAt : max),
+      "",
+    );
+    if (!last || this.#early) return this.load(this.#opened);
+    const since = new Date(Date.parse(last) - OVERLAP).toISOString();
+    try {
+      const found = await this.source.page(this.sessionId, { since, limit: MOST_CHANGES });
+      if (found.length >= MOST_CHANGES) return await this.load();
+      for (const message of found) this.#record(message);
+    } catch (error) {
+      this.#set({ error });
+    }
   }
 
-  async #around(id: string): Promise<[Message[], boolean, boolean]> {
+  async #newest(): Promise<Page> {
+    let found = await this.source.page(this.sessionId, { limit: PAGE });
+    let full = found.length >= PAGE;
+    // A long queue can fill a whole page: the conversation is before it.
+    while (full && found.every(isQueued)) {
+      found = await this.source.page(this.sessionId, { before: found[0]!.id, limit: PAGE });
+      full = found.length >= PAGE;
+    }
+    return { found, older: full, newer: false };
+  }
+
+  async #around(id: string): Promise<Page> {
     const half = PAGE / 2;
-    const [before, middle, after] = await Promise.all([
-      this.source.page(this.sessionId, { before: id, limit: half }),
-      this.source.one(id),
-      this.source.page(this.sessionId, { after: id, limit: half }),
-    ]);
-    return [[...before, middle, ...after], before.length >= half, after.length >= half];
+    try {
+      const [before, middle, after] = await Promise.all([
+        this.source.page(this.sessionId, { before: id, limit: half }),
+        this.source.one(id),
+        this.source.page(this.sessionId, { after: id, limit: half }),
+      ]);
+      const newer = after.length >= half && !isQueued(after.at(-1)!);
+      return { found: [...before, middle, ...after], older: before.length >= half, newer };
+    } catch (error) {
+      // A link to a message that is gone, or that is another session's, still opens the session.
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500) return this.#newest();
+      throw error;
+    }
+  }
+
+  /** Says that the session is a fork: before its own beginning comes what it inherited. */
+  inherit(): void {
+    if (this.#inherits) return;
+    this.#inherits = true;
+    if (this.#shape.state === "ready") this.#set({ older: true });
   }
 
   loadOlder(): Promise<void> {
@@ -139,54 +167,69 @@ export class Transcript {
   #page(which: "older" | "newer"): Promise<void> {
     if (this.#busy) return this.#busy;
     const edge = which === "older" ? this.#shape.ids[0] : this.#shape.ids.at(-1);
-    if (!this.#shape[which] || !edge) return Promise.resolve();
-    const work = async () => {
-      try {
-        const query = which === "older" ? { before: edge } : { after: edge };
-        const found = await this.source.page(this.sessionId, { ...query, limit: PAGE });
-        for (const message of found) this.#put(message);
-        this.#set({ [which]: found.length >= PAGE });
-        this.#dirtyShape = true;
-        this.#flush();
-      } finally {
-        this.#busy = null;
-      }
-    };
-    this.#busy = work();
+    if (!this.#shape[which] || this.#early) return Promise.resolve();
+    this.#busy = (which === "older" ? this.#pageOlder(edge) : this.#pageNewer(edge)).finally(() => {
+      this.#busy = null;
+    });
     return this.#busy;
+  }
+
+  async #pageOlder(edge?: string): Promise<void> {
+    const turn = this.#loads;
+    const inherited = this.#inherits || undefined;
+    const found = await this.source.page(this.sessionId, { before: edge, limit: OLDER_PAGE, inherited });
+    // What is added in front is drawn by itself, so that the list can tell it from what comes behind.
+    if (this.#dirtyShape) {
+      this.#flush();
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    if (turn !== this.#loads) return;
+    const past = found.filter(
+      (message) => message.sessionId !== this.sessionId && !this.#entries.has(message.id),
+    );
+    for (const message of found) this.#put(message);
+    this.#past = [...past.map((message) => message.id), ...this.#past];
+    this.#shape = { ...this.#shape, older: found.length >= OLDER_PAGE };
+    this.#dirtyShape = true;
+    this.#flush();
+  }
+
+  async #pageNewer(edge?: string): Promise<void> {
+    const turn = this.#loads;
+    this.#early = [];
+    try {
+      const found = await this.source.page(this.sessionId, { after: edge, limit: PAGE });
+      if (turn !== this.#loads) return;
+      for (const message of found) this.#put(message);
+      this.#shape = { ...this.#shape, newer: found.length >= PAGE && !isQueued(found.at(-1)!) };
+      this.#dirtyShape = true;
+    } finally {
+      if (turn === this.#loads) this.#replay();
+      this.#flush();
+    }
   }
 
   /** An event of this session; others are none of its business. */
   take(event: LiveEvent): void {
-    if (event.sessionId !== this.sessionId) return;
-    if (this.#loading) {
-      if (event.type.startsWith("message.")) this.#early.push(event);
-      return;
-    }
-    switch (event.type) {
-      case "message.created":
-      case "message.patched":
-        this.#record(event.data as Message);
-        break;
-      case "message.removed":
-        this.#remove(event.objectId!);
-        break;
-      case "message.delta":
-      case "message.snapshot":
-        this.#grow(event.messageId!, event.offset ?? 0, event.text ?? "");
-        break;
-    }
+    if (event.sessionId !== this.sessionId || !event.type.startsWith("message.")) return;
+    if (this.#early) this.#early.push(event);
+    else if (event.type === "message.removed") this.#remove(event.objectId!);
+    else if (event.type === "message.delta" || event.type === "message.snapshot")
+      this.#grow(event.messageId!, event.offset ?? 0, event.text ?? "");
+    else this.#record(event.data as Message);
+  }
+
+  #replay(): void {
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const event of early) this.take(event);
   }
 
   #record(message: Message): void {
     const known = this.#entries.get(message.id);
-    // While only the past is shown, what is new belongs behind what has not been loaded yet.
-    if (!known && this.#shape.newer) return;
+    if (!known && this.#isElsewhere(message)) return;
     if (message.content.type === "omitted") {
-      void this.source.one(message.id).then(
-        (whole) => this.#record(whole),
-        () => undefined,
-      );
+      this.#refetch(message.id);
       return;
     }
     if (known && message.updatedAt < known.message.updatedAt) return;
@@ -195,21 +238,36 @@ export class Transcript {
     this.#touch(message.id);
   }
 
+  /** Whether a message belongs to pages that are not here: behind the last while only the past is shown, or before the first. */
+  #isElsewhere(message: Message): boolean {
+    if (this.#shape.newer) return true;
+    const first = this.#shape.ids.find((id) => this.#entries.get(id)?.message.sessionId === this.sessionId);
+    const edge = first && this.#entries.get(first)?.message.position;
+    return this.#shape.older && edge !== undefined && message.position < Number(edge);
+  }
+
+  #refetch(id: string): void {
+    void this.source.one(id).then(
+      (whole) => this.#record(whole),
+      () => undefined,
+    );
+  }
+
   #put(message: Message, ahead?: string): void {
-    if (message.position >= QUEUED_BASE) {
-      if (this.#entries.has(message.id)) this.#remove(message.id);
+    if (isQueued(message)) {
+      this.#remove(message.id);
       return;
     }
     const stored = message.content.text ?? "";
-    const text =
+    const kept =
       message.content.partial && ahead !== undefined && ahead.length > stored.length ? ahead : stored;
+    const text = this.#growth.replaced(message.id, kept, Boolean(message.content.partial));
     this.#entries.set(message.id, { id: message.id, message, text });
-    this.#lengths.delete(message.id);
   }
 
   #remove(id: string): void {
     if (!this.#entries.delete(id)) return;
-    this.#lengths.delete(id);
+    this.#growth.forget(id);
     this.#dirtyShape = true;
     this.#schedule();
   }
@@ -217,19 +275,9 @@ export class Transcript {
   #grow(id: string, offset: number, text: string): void {
     const entry = this.#entries.get(id);
     if (!entry) return;
-    const length = this.#lengths.get(id) ?? points(entry.text);
-    if (offset > length) {
-      // Something was missed: the message as it stands is the truth.
-      void this.source.one(id).then(
-        (whole) => this.#record(whole),
-        () => undefined,
-      );
-      return;
-    }
-    const added = fromPoint(text, length - offset);
-    if (!added) return;
-    this.#entries.set(id, { ...entry, text: entry.text + added });
-    this.#lengths.set(id, length + points(added));
+    const grown = this.#growth.grow(id, entry.text, offset, text);
+    if (grown === entry.text) return;
+    this.#entries.set(id, { ...entry, text: grown });
     this.#touch(id);
   }
 
@@ -249,8 +297,9 @@ export class Transcript {
     this.#dirty.clear();
     if (this.#dirtyShape) {
       this.#dirtyShape = false;
-      const order = [...this.#entries.values()].sort((a, b) => a.message.position - b.message.position);
-      this.#set({ ids: order.map((entry) => entry.id) });
+      const own = [...this.#entries.values()].filter((entry) => entry.message.sessionId === this.sessionId);
+      own.sort((a, b) => a.message.position - b.message.position);
+      this.#set({ ids: [...this.#past, ...own.map((entry) => entry.id)] });
     }
     for (const id of dirty) for (const listener of this.#entryListeners.get(id) ?? []) listener();
   }

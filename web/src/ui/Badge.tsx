@@ -1,5 +1,6 @@
 /** Small marks: a word on a coloured ground, and how a session stands. */
 import {
+  Circle,
   CircleCheck,
   CircleDashed,
   CirclePause,
@@ -34,7 +35,7 @@ export const Badge = ({
 
 const ICONS: Record<Look, ReactNode> = {
   new: <CircleDashed />,
-  idle: <CircleDashed />,
+  idle: <Circle />,
   running: <LoaderCircle className={css.spin} />,
   waiting: <Hand />,
   queued: <Clock />,

@@ -17,6 +17,16 @@ export interface DialogProps {
   wide?: boolean;
 }
 
+/** Not on the close button, whose tip would take the first Escape: on the first field, else on the dialog. */
+function focusFirst(event: Event): void {
+  event.preventDefault();
+  const dialog = event.currentTarget as HTMLElement;
+  const field = dialog.querySelector<HTMLElement>(
+    ":is(input, textarea, select):not([disabled], [type=hidden])",
+  );
+  (field ?? dialog).focus();
+}
+
 export function Dialog({ open, onClose, title, description, children, footer, onSubmit, wide }: DialogProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -35,6 +45,7 @@ export function Dialog({ open, onClose, title, description, children, footer, on
         <Base.Overlay className={css.scrim} />
         <Base.Content
           className={`${css.dialog} ${wide ? css.wide : ""}`}
+          onOpenAutoFocus={focusFirst}
           {...(description ? {} : { "aria-describedby": undefined })}
         >
           <header className={css.header}>

@@ -1,3 +1,164 @@
-export default function Board() {
-  return <h1>Board</h1>;
+/** A board: worktrees as cards, each with its session trees, on a canvas or as lists. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { FolderPlus, LayoutGrid, List, Sparkles } from "lucide-react";
+import { useMemo, useState } from "react";
+import { cardsQuery, useBoards } from "@/api/queries";
+import type { Board as BoardRecord, Card } from "@/api/types";
+import { routes } from "@/app/routes";
+import { useActions } from "@/app/shortcuts";
+import { useTitle } from "@/app/title";
+import { plural } from "@/lib/format";
+import { useMedia } from "@/lib/media";
+import { usePref } from "@/lib/prefs";
+import { Button, ButtonLink } from "@/ui/Button";
+import { Switch } from "@/ui/Field";
+import { Answered, Empty, Problem, Skeleton } from "@/ui/states";
+import css from "./Board.module.css";
+import { BoardCanvas } from "./BoardCanvas";
+import { BoardList } from "./BoardList";
+import { BoardSwitch } from "./BoardSwitch";
+import { type CardAct, CardContext } from "./Card";
+import { CardDialogs } from "./CardDialogs";
+import { Filters } from "./Filters";
+import { filtered, NO_FILTER } from "./filter";
+import { moveCard, putOn, tidy } from "./moving";
+import { cardId } from "./placing";
+
+export default function Board({ params }: { params: { boardId?: string } }) {
+  const boards = useBoards();
+  return (
+    <Answered query={boards} loading={<Skeleton lines={4} block />}>
+      {(known) => {
+        const wanted = params.boardId;
+        const board = known.find((one) => (wanted ? one.id === wanted : one.isDefault));
+        if (!board)
+          return (
+            <Empty
+              title="There is no such board"
+              actions={<ButtonLink href={routes.board}>Go to the first board</ButtonLink>}
+            >
+              It may have been deleted.
+            </Empty>
+          );
+        return <Shown key={board.id} boards={known} board={board} />;
+      }}
+    </Answered>
+  );
 }
+
+function Shown({ boards, board }: { boards: BoardRecord[]; board: BoardRecord }) {
+  const narrow = useMedia("(max-width: 40rem)");
+  const [chosen, setChosen] = usePref<"canvas" | "list" | null>("boardAs", null);
+  const as = chosen ?? (narrow ? "list" : "canvas");
+  const [archived, setArchived] = usePref("boardShowsArchived", false);
+  const [filter, setFilter] = useState(NO_FILTER);
+  const [whole, setWhole] = useState<ReadonlySet<string>>(new Set());
+  const [asked, setAsked] = useState<{ what: CardAct; card: Card } | null>(null);
+  const query = useQuery({ ...cardsQuery(board.id, archived), placeholderData: keepPreviousData });
+  const all = query.data;
+  const cards = useMemo(() => filtered(all ?? [], filter), [all, filter]);
+  const sessions = useMemo(() => (all ?? []).reduce((sum, card) => sum + card.sessionsTotal, 0), [all]);
+  const acts = useMemo(
+    () => ({
+      act: (what: CardAct, card: Card) => setAsked({ what, card }),
+      unfold: (card: Card) => setWhole((known) => new Set(known).add(cardId(card))),
+      boards: boards.filter((one) => one.id !== board.id),
+      putOn: (to: BoardRecord, card: Card) => void putOn(card, board.id, to),
+    }),
+    [boards, board.id],
+  );
+  useTitle(board.isDefault ? "Board" : `${board.name} · Board`);
+  const other = as === "canvas" ? "list" : "canvas";
+  useActions([
+    { keys: "v", label: `Show the board as a ${other}`, group: "Board", run: () => setChosen(other) },
+    { label: "Tidy the board", group: "Board", run: () => void tidy(all ?? [], board.id) },
+    {
+      label: archived ? "Hide archived sessions" : "Show archived sessions",
+      group: "Board",
+      run: () => setArchived(!archived),
+    },
+  ]);
+
+  return (
+    <CardContext value={acts}>
+      <div className={css.view}>
+        <header className={css.header}>
+          <div className={css.names}>
+            <h1 className={css.title}>{board.name}</h1>
+            {all && (
+              <p className={css.facts}>
+                {plural(all.length, "card")} · {plural(sessions, "session")}
+              </p>
+            )}
+          </div>
+          <BoardSwitch boards={boards} board={board} />
+          <Filters cards={all ?? []} filter={filter} onChange={setFilter} />
+          <div className={css.actions}>
+            <Switch label="Archived" checked={archived} onChange={setArchived} />
+            {as === "canvas" && (
+              <Button
+                icon={<Sparkles />}
+                onClick={() => void tidy(all ?? [], board.id)}
+                disabled={!all?.length}
+              >
+                Tidy
+              </Button>
+            )}
+            <Button icon={as === "canvas" ? <List /> : <LayoutGrid />} onClick={() => setChosen(other)}>
+              {as === "canvas" ? "As a list" : "As a canvas"}
+            </Button>
+          </div>
+        </header>
+        {query.error && !all && <Problem error={query.error} retry={() => void query.refetch()} />}
+        {!all && !query.error && <Skeleton lines={4} block />}
+        {all && all.length === 0 && <NoCards board={board} />}
+        {all && all.length > 0 && cards.length === 0 && (
+          <Empty
+            title="Nothing here fits"
+            actions={<Button onClick={() => setFilter(NO_FILTER)}>Show everything</Button>}
+          >
+            No card of this board has what you look for.
+          </Empty>
+        )}
+        {cards.length > 0 && (
+          <div className={as === "canvas" ? css.canvas : css.list}>
+            {as === "canvas" ? (
+              <BoardCanvas
+                boardId={board.id}
+                cards={cards}
+                whole={whole}
+                onMove={(card, at) => moveCard(card, board.id, at)}
+              />
+            ) : (
+              <BoardList cards={cards} whole={whole} />
+            )}
+          </div>
+        )}
+        {asked && <CardDialogs {...asked} onClose={() => setAsked(null)} />}
+      </div>
+    </CardContext>
+  );
+}
+
+const NoCards = ({ board }: { board: BoardRecord }) =>
+  board.isDefault ? (
+    <Empty
+      icon={<FolderPlus />}
+      title="No repositories yet"
+      actions={
+        <ButtonLink href={routes.new} look="primary">
+          Start a session
+        </ButtonLink>
+      }
+    >
+      Start a session in a folder of yours. It appears here as a card, and so does every worktree.
+    </Empty>
+  ) : (
+    <Empty
+      icon={<FolderPlus />}
+      title="This board is empty"
+      actions={<ButtonLink href={routes.board}>Go to the first board</ButtonLink>}
+    >
+      Worktrees and repositories lie on the first board until they are put on another one.
+    </Empty>
+  );

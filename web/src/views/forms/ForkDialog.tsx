@@ -1,4 +1,22 @@
+/** Forking a session: a sibling that knows the conversation, up to a task, and goes another way. */
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { forkSession } from "@/api/actions";
+import { useTasks } from "@/api/queries";
 import type { Session } from "@/api/types";
+import { routes } from "@/app/routes";
+import { firstLine } from "@/lib/format";
+import { nameOf } from "@/lib/words";
+import { Dialog } from "@/ui/Dialog";
+import { Field, Input } from "@/ui/Field";
+import { BranchFields } from "./parts/BranchFields";
+import { type Draft, fromSession, toBranch } from "./parts/draft";
+import { Footer } from "./parts/Footer";
+import { More } from "./parts/More";
+import { PromptPart } from "./parts/PromptPart";
+import css from "./parts/parts.module.css";
+import { rememberModel } from "./parts/remember";
+import { FormProblem, SubmitKeys, useSubmit } from "./parts/useSubmit";
 
 export interface ForkDialogProps {
   session: Session;
@@ -8,6 +26,68 @@ export interface ForkDialogProps {
   taskId?: string;
 }
 
-export function ForkDialog({ open }: ForkDialogProps) {
-  return open ? <p>Fork</p> : null;
+export function ForkDialog(props: ForkDialogProps) {
+  // Each opening is a new form.
+  return props.open ? <ForkForm {...props} /> : null;
+}
+
+function ForkForm({ session, onClose, taskId }: ForkDialogProps) {
+  const [, navigate] = useLocation();
+  const [draft, setDraft] = useState<Draft>(() => fromSession(session));
+  const set = (change: Partial<Draft>) => setDraft((known) => ({ ...known, ...change }));
+  const task = useTasks(session.id).data?.find((one) => one.id === taskId);
+  const form = useSubmit(
+    () => forkSession(session.id, toBranch(draft, session, "fork", taskId)),
+    ({ sessionId }) => {
+      rememberModel(draft.agent, draft.model);
+      onClose();
+      navigate(routes.session(sessionId));
+    },
+  );
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Fork this session"
+      description={
+        taskId
+          ? `The fork knows “${nameOf(session)}” up to ${task ? `“${firstLine(task.prompt, 60)}”` : "the task you chose"}, and goes its own way from there.`
+          : `The fork knows all of “${nameOf(session)}” so far, and goes its own way from here.`
+      }
+      onSubmit={form.submit}
+      footer={
+        <Footer busy={form.busy} onClose={onClose}>
+          Fork
+        </Footer>
+      }
+    >
+      <SubmitKeys onSubmit={form.submit}>
+        <FormProblem of={form} />
+        <PromptPart
+          label="Prompt"
+          hint="What the fork does first. May be left empty."
+          value={draft.prompt}
+          onChange={(prompt) => set({ prompt })}
+          files={draft.files}
+          onFiles={(files) => set({ files })}
+          error={form.at("prompt")}
+        />
+        <Field label="Title" hint="May be left empty." error={form.at("title")}>
+          <Input value={draft.title} onChange={(event) => set({ title: event.target.value })} />
+        </Field>
+        <div className={css.folds}>
+          <BranchFields
+            draft={draft}
+            set={set}
+            session={session}
+            of={form}
+            offers={["same", "new"]}
+            takesIgnored={!taskId}
+            replays
+          />
+          <More draft={draft} set={set} of={form} from={session} />
+        </div>
+      </SubmitKeys>
+    </Dialog>
+  );
 }

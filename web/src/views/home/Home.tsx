@@ -1,3 +1,150 @@
+/** The start page: what needs the person first, then what runs and waits, the trees that were active last, and the bill. */
+import { CheckCheck, Coffee, Plus, Sprout } from "lucide-react";
+import { useState } from "react";
+import { act, seeSession } from "@/api/actions";
+import { useHome } from "@/api/queries";
+import { routes } from "@/app/routes";
+import { useActions } from "@/app/shortcuts";
+import { useTitle } from "@/app/title";
+import { Button, ButtonLink } from "@/ui/Button";
+import { Answered, Empty, Skeleton } from "@/ui/states";
+import { Queued, Running } from "./AtWork";
+import css from "./Home.module.css";
+import { Needs } from "./Needs";
+import { type HomeData, isFirstRun, needsInWords, unseen } from "./needs";
+import { Totals, Trees } from "./Side";
+import { useWalking } from "./walking";
+
 export default function Home() {
-  return <h1>Home</h1>;
+  useTitle("");
+  return (
+    <Answered
+      query={useHome()}
+      loading={
+        <div className={css.view}>
+          <h1>Home</h1>
+          <Skeleton lines={6} block />
+        </div>
+      }
+    >
+      {(home) => (isFirstRun(home) ? <FirstRun /> : <Page home={home} />)}
+    </Answered>
+  );
+}
+
+function FirstRun() {
+  return (
+    <div className={css.view}>
+      <h1 className="visually-hidden">Home</h1>
+      <Empty
+        icon={<Sprout />}
+        title="Welcome to Bough"
+        actions={
+          <>
+            <ButtonLink href={routes.welcome} look="primary">
+              Take the tour
+            </ButtonLink>
+            <ButtonLink href={routes.new} icon={<Plus />}>
+              New session
+            </ButtonLink>
+          </>
+        }
+      >
+        Nothing has been done here yet. The tour shows in a few minutes what sessions, forks and children are,
+        with an agent that needs no key. Or begin with work of your own.
+      </Empty>
+    </div>
+  );
+}
+
+function Page({ home }: { home: HomeData }) {
+  const root = useWalking();
+  const [busy, setBusy] = useState(false);
+  const seen = unseen(home);
+  const needs = needsInWords(home.counts);
+  const seeAll = async () => {
+    setBusy(true);
+    await act(() => Promise.all(seen.map((id) => seeSession(id))));
+    setBusy(false);
+  };
+  useActions(seen.length ? [{ label: "Mark all as seen", group: "Home", run: () => void seeAll() }] : []);
+  return (
+    <div className={css.view} ref={root}>
+      <h1 className="visually-hidden">Home</h1>
+      <div className={css.columns}>
+        <div className={css.main}>
+          <section aria-labelledby="home-needs">
+            <header className={css.sectionHead}>
+              <h2 id="home-needs" className={css.first}>
+                What needs you
+              </h2>
+              {seen.length > 0 && (
+                <Button
+                  size="small"
+                  look="quiet"
+                  icon={<CheckCheck />}
+                  busy={busy}
+                  onClick={() => void seeAll()}
+                >
+                  Mark all as seen
+                </Button>
+              )}
+            </header>
+            {needs ? (
+              <>
+                <p className={css.sum}>{needs}</p>
+                <Needs home={home} />
+              </>
+            ) : (
+              <div className={css.calm}>
+                <Coffee aria-hidden />
+                <div>
+                  <p className={css.calmTitle}>Nothing needs you</p>
+                  <p>
+                    {home.running.length
+                      ? "The agents are at work. Their questions and results will appear here."
+                      : "Questions, failures and finished work will appear here."}
+                  </p>
+                </div>
+              </div>
+            )}
+          </section>
+          {home.running.length > 0 && (
+            <section aria-labelledby="home-running">
+              <header className={css.sectionHead}>
+                <h2 id="home-running">Running now</h2>
+                <span className={css.count}>{home.counts.running}</span>
+              </header>
+              <Running sessions={home.running} />
+            </section>
+          )}
+          {home.queued.length > 0 && (
+            <section aria-labelledby="home-queued">
+              <header className={css.sectionHead}>
+                <h2 id="home-queued">Queued</h2>
+                <span className={css.count}>{home.counts.queued}</span>
+              </header>
+              <Queued sessions={home.queued} />
+            </section>
+          )}
+        </div>
+        <div className={css.side}>
+          {home.trees.length > 0 && (
+            <section aria-labelledby="home-trees">
+              <header className={css.sectionHead}>
+                <h2 id="home-trees">Recent trees</h2>
+              </header>
+              <Trees trees={home.trees} />
+            </section>
+          )}
+          <section aria-labelledby="home-totals">
+            <header className={css.sectionHead}>
+              <h2 id="home-totals">Used</h2>
+            </header>
+            <Totals totals={home.totals} />
+          </section>
+        </div>
+      </div>
+    </div>
+  );
 }

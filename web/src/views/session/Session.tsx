@@ -1,3 +1,160 @@
+/** One session: its header, its transcript with the questions it asks, the box for prompts, and a panel at the side. */
+import { useQuery } from "@tanstack/react-query";
+import { type DragEvent, useMemo, useRef, useState } from "react";
+import { useSearchParams } from "wouter";
+import { approvalsQuery, useSession, useTasks, useTree } from "@/api/queries";
+import type { Approval, Session as Record, Task } from "@/api/types";
+import { useActions } from "@/app/shortcuts";
+import { useMedia } from "@/lib/media";
+import { usePref } from "@/lib/prefs";
+import { useTranscript } from "@/live/hooks";
+import { Problem, Skeleton } from "@/ui/states";
+import { Banners } from "./Banners";
+import { Composer, type ComposerHandle } from "./composer/Composer";
+import { Header } from "./header/Header";
+import { sessionActs } from "./header/sessionActs";
+import { type PanelTab, SidePanel } from "./panel/SidePanel";
+import { Questions } from "./Questions";
+import { QueueStrip } from "./queue/QueueStrip";
+import css from "./Session.module.css";
+import { type Opened, SessionDialogs } from "./SessionDialogs";
+import { standing } from "./standing";
+import { TranscriptView } from "./transcript/TranscriptView";
+import { useSeen } from "./useSeen";
+
+const NO_TASKS: Task[] = [];
+const WIDE = "(min-width: 68rem)";
+
 export default function Session({ sessionId }: { sessionId: string }) {
-  return <h1>{sessionId}</h1>;
+  const query = useSession(sessionId);
+  if (query.data) return <Shown session={query.data} />;
+  if (query.error)
+    return (
+      <div className={css.lone}>
+        <h1 className="visually-hidden">Session</h1>
+        <Problem error={query.error} retry={() => void query.refetch()} />
+      </div>
+    );
+  return (
+    <div className={css.lone}>
+      <h1 className="visually-hidden">Session</h1>
+      <Skeleton lines={7} />
+    </div>
+  );
+}
+
+function Shown({ session }: { session: Record }) {
+  const { id } = session;
+  const [search] = useSearchParams();
+  const focusMessage = search.get("message");
+  const transcript = useTranscript(id, focusMessage ?? undefined);
+  const tasks = useTasks(id).data ?? NO_TASKS;
+  const asked = useQuery({
+    ...approvalsQuery,
+    select: (all: Approval[]) => all.filter((one) => one.sessionId === id),
+  }).data;
+  const approvals = useMemo(() => asked ?? [], [asked]);
+  const kin = useTree(id).data?.sessions ?? [];
+  const now = useMemo(() => standing(session, tasks, approvals), [session, tasks, approvals]);
+  useSeen(session, tasks);
+
+  const wide = useMedia(WIDE);
+  const [docked, setDocked] = usePref("session.panel", true);
+  const [sheet, setSheet] = useState(false);
+  const [tab, setTab] = usePref<PanelTab>("session.tab", "tree");
+  const panelOpen = wide ? docked : sheet;
+  const turnPanel = (open: boolean) => (wide ? setDocked(open) : setSheet(open));
+  const show = (which: PanelTab) => {
+    setTab(which);
+    turnPanel(true);
+  };
+
+  const [opened, setOpened] = useState<{ which: Opened; taskId?: string } | null>(null);
+  const acts = sessionActs(session, now, (which) => setOpened({ which }));
+  const composer = useRef<ComposerHandle>(null);
+  useActions([
+    ...acts.map(({ label, keys, run }) => ({ label, keys, run: () => void run(), group: "This session" })),
+    { label: "Write a prompt", keys: "r", group: "This session", run: () => composer.current?.focus() },
+    {
+      label: "Go to the question",
+      keys: "w",
+      group: "This session",
+      words: "approval permission",
+      run: () => document.querySelector<HTMLElement>("[data-approval]")?.focus(),
+    },
+    { label: "Settings of this session", keys: "e", group: "This session", run: () => show("details") },
+    { label: "Show its tree", keys: "t", group: "This session", run: () => show("tree") },
+    { label: "Show its queue", keys: "q", group: "This session", run: () => show("queue") },
+    {
+      label: "Show its changes",
+      keys: "d",
+      group: "This session",
+      words: "diff",
+      run: () => show("changes"),
+    },
+    { label: "Side panel", keys: "p", group: "This session", run: () => turnPanel(!panelOpen) },
+  ]);
+
+  const [dropping, setDropping] = useState(false);
+  const withFiles = (event: DragEvent) => event.dataTransfer.types.includes("Files");
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: files may be dropped anywhere; the button is the other way
+    <div
+      className={`${css.session} ${dropping ? css.dropping : ""}`}
+      onDragOver={(event) => {
+        if (!withFiles(event)) return;
+        event.preventDefault();
+        setDropping(true);
+      }}
+      onDragLeave={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setDropping(false);
+      }}
+      onDrop={(event) => {
+        if (!withFiles(event)) return;
+        event.preventDefault();
+        setDropping(false);
+        composer.current?.attach([...event.dataTransfer.files]);
+      }}
+    >
+      <Header
+        session={session}
+        kin={kin}
+        approvals={approvals}
+        now={now}
+        acts={acts}
+        panelOpen={panelOpen}
+        onPanel={() => turnPanel(!panelOpen)}
+      />
+      <div className={css.body}>
+        <div className={css.talk}>
+          <div className={css.transcript}>
+            <TranscriptView
+              session={session}
+              tasks={tasks}
+              transcript={transcript}
+              focusMessage={focusMessage}
+              onFork={(taskId) => setOpened({ which: "fork", taskId })}
+              footer={<Questions session={session} approvals={approvals} />}
+            />
+          </div>
+          <div className={css.below}>
+            <Banners session={session} now={now} onFork={() => setOpened({ which: "fork" })} />
+            {!(wide && docked && tab === "queue") && <QueueStrip now={now} onOpen={() => show("queue")} />}
+            <Composer ref={composer} session={session} tasks={tasks} now={now} />
+          </div>
+        </div>
+        <SidePanel
+          session={session}
+          tasks={tasks}
+          now={now}
+          wide={wide}
+          open={panelOpen}
+          tab={tab}
+          onTab={setTab}
+          onClose={() => turnPanel(false)}
+        />
+      </div>
+      <SessionDialogs session={session} opened={opened} onClose={() => setOpened(null)} />
+    </div>
+  );
 }

@@ -1,3 +1,200 @@
-export default function Tree() {
-  return <h1>Tree</h1>;
+/** A whole tree on a canvas: how its sessions hang together and stand, and what can be done with all of them. */
+import { Archive, Columns2, EllipsisVertical, Flag, GitBranchPlus, OctagonX } from "lucide-react";
+import { useMemo, useState } from "react";
+import { useLocation, useSearchParams } from "wouter";
+import { act, archiveSession, stopSession } from "@/api/actions";
+import { useRaces, useSession, useTree } from "@/api/queries";
+import type { Tree as TreeRecord } from "@/api/types";
+import { routes } from "@/app/routes";
+import { useActions } from "@/app/shortcuts";
+import { useTitle } from "@/app/title";
+import { plural } from "@/lib/format";
+import { useMedia } from "@/lib/media";
+import { usePref } from "@/lib/prefs";
+import { nameOf } from "@/lib/words";
+import { Button, ButtonLink, IconButton } from "@/ui/Button";
+import { Dialog } from "@/ui/Dialog";
+import { Menu, MenuItem, MenuLabel, MenuLine } from "@/ui/Menu";
+import { Answered, Skeleton } from "@/ui/states";
+import { SpawnDialog } from "@/views/forms/SpawnDialog";
+import { Drawer } from "./Drawer";
+import { grow, parted, walk } from "./lineage";
+import { Totals } from "./Totals";
+import css from "./Tree.module.css";
+import { TreeCanvas } from "./TreeCanvas";
+import { useCallbacks, useTaskNumbers } from "./useTreeParts";
+
+export default function Tree({ params }: { params: { sessionId: string } }) {
+  const query = useTree(params.sessionId);
+  return (
+    <Answered query={query} loading={<Skeleton lines={4} block />}>
+      {(tree) => <Shown key={tree.rootSessionId} tree={tree} sessionId={params.sessionId} />}
+    </Answered>
+  );
+}
+
+function Shown({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
+  const [, navigate] = useLocation();
+  const [search, setSearch] = useSearchParams();
+  const [picked, setPicked] = useState<string[] | null>(null);
+  const [asking, setAsking] = useState(false);
+  const [spawnFrom, setSpawnFrom] = useState<string | null>(null);
+  const inHeader = useMedia("(min-width: 64rem)") ? 2 : 0;
+  const [all, setAll] = usePref("treeShowsAll", true);
+  const nodes = useMemo(
+    () => (all ? tree.sessions : [...walk(parted(grow(tree.sessions)).shown)].map(([one]) => one)),
+    [all, tree.sessions],
+  );
+  const callbacks = useCallbacks(nodes);
+  const numbers = useTaskNumbers(nodes);
+  const races = useRaces(tree.rootSessionId).data ?? [];
+  const root = tree.sessions.find((one) => one.id === tree.rootSessionId) ?? tree.sessions[0]!;
+  useTitle(`${nameOf(root)} · Tree`);
+  const open = tree.sessions.find((one) => one.id === search.get("show")) ?? null;
+  const show = (id: string | null) => setSearch(id ? { show: id } : {}, { replace: true });
+
+  const choose = (id: string) => {
+    if (!picked) return show(id);
+    const next = picked.includes(id) ? picked.filter((one) => one !== id) : [...picked, id];
+    if (next.length < 2) return setPicked(next);
+    navigate(routes.compare(tree.rootSessionId, next[0]!, next[1]!));
+  };
+  const close = () => {
+    const id = open?.id;
+    show(null);
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-session="${id}"]`)?.focus());
+  };
+  const stopAll = () => act(() => stopSession(tree.rootSessionId, { cascade: true }));
+  const compare = () => setPicked(picked ? null : open ? [open.id] : []);
+  const spawn = () => setSpawnFrom(open?.id ?? root.id);
+  const busy = tree.running + tree.asking + tree.queued > 0;
+
+  useActions([
+    { label: "New child", group: "Tree", run: spawn },
+    { label: picked ? "Stop comparing" : "Compare two sessions", group: "Tree", run: compare },
+    { label: "Stop all sessions of this tree", group: "Tree", run: () => void stopAll() },
+    { label: "Archive this tree", group: "Tree", run: () => setAsking(true) },
+    {
+      label: all ? "Hide asides and archived" : "Show asides and archived",
+      group: "Tree",
+      run: () => setAll(!all),
+    },
+    ...races.map((race, at) => ({
+      label: `Look at race ${races.length - at}`,
+      group: "Tree",
+      run: () => navigate(routes.race(race.raceId)),
+    })),
+  ]);
+
+  return (
+    <div className={css.view}>
+      <header className={css.header}>
+        <div className={css.names}>
+          <h1 className={css.title}>
+            <span className="visually-hidden">Tree: </span>
+            {nameOf(root)}
+          </h1>
+          <Totals tree={tree} />
+        </div>
+        <div className={css.actions}>
+          {races
+            .map((race, at) => (
+              <ButtonLink key={race.raceId} href={routes.race(race.raceId)} icon={<Flag />}>
+                Race{races.length > 1 ? ` ${races.length - at}` : ""}
+              </ButtonLink>
+            ))
+            .slice(0, inHeader)}
+          <Button
+            icon={<Columns2 />}
+            aria-pressed={picked !== null}
+            onClick={compare}
+            disabled={nodes.length < 2}
+          >
+            {picked ? "Stop comparing" : "Compare"}
+          </Button>
+          <Button icon={<GitBranchPlus />} onClick={spawn}>
+            New child
+          </Button>
+          <Menu
+            trigger={
+              <IconButton label="More">
+                <EllipsisVertical />
+              </IconButton>
+            }
+          >
+            <MenuItem onSelect={() => setAll(!all)}>
+              {all ? "Hide asides and archived" : "Show asides and archived"}
+            </MenuItem>
+            {races.length > inHeader && <MenuLabel>Races</MenuLabel>}
+            {races.slice(inHeader).map((race, at) => (
+              <MenuItem key={race.raceId} icon={<Flag />} onSelect={() => navigate(routes.race(race.raceId))}>
+                Race {races.length - inHeader - at}
+              </MenuItem>
+            ))}
+            <MenuLine />
+            <MenuItem icon={<OctagonX />} disabled={!busy} onSelect={() => void stopAll()}>
+              Stop all
+            </MenuItem>
+            <MenuItem icon={<Archive />} danger onSelect={() => setAsking(true)}>
+              Archive all…
+            </MenuItem>
+          </Menu>
+        </div>
+      </header>
+      {picked && (
+        <p className={css.hint} role="status">
+          {picked.length ? "Now choose the second session." : "Choose the first of two sessions to compare."}
+        </p>
+      )}
+      <div className={css.body}>
+        <div className={css.canvas}>
+          <TreeCanvas
+            {...{ nodes, callbacks, numbers, races, picked }}
+            open={open?.id ?? null}
+            start={open?.id ?? sessionId}
+            onChoose={choose}
+            onOpen={(id) => navigate(routes.session(id))}
+          />
+        </div>
+        {open && !picked && <Drawer node={open} onClose={close} onSpawn={() => setSpawnFrom(open.id)} />}
+      </div>
+      {spawnFrom && <Spawn sessionId={spawnFrom} onClose={() => setSpawnFrom(null)} />}
+      <ArchiveAll tree={tree} open={asking} onClose={() => setAsking(false)} />
+    </div>
+  );
+}
+
+function Spawn({ sessionId, onClose }: { sessionId: string; onClose: () => void }) {
+  const session = useSession(sessionId).data;
+  return session ? <SpawnDialog session={session} open onClose={onClose} /> : null;
+}
+
+function ArchiveAll({ tree, open, onClose }: { tree: TreeRecord; open: boolean; onClose: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const archive = async () => {
+    setBusy(true);
+    const done = await act(() => archiveSession(tree.rootSessionId, { archived: true, cascade: true }));
+    setBusy(false);
+    if (done) onClose();
+  };
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="Archive this tree?"
+      description={`${plural(tree.used.sessions, "session")} will be put away. Nothing is deleted; they can be brought back.`}
+      footer={
+        <>
+          <Button onClick={onClose}>Keep them here</Button>
+          <Button look="primary" busy={busy} onClick={() => void archive()}>
+            Archive all
+          </Button>
+        </>
+      }
+    >
+      {tree.running > 0 && (
+        <p>{plural(tree.running, "session is", "sessions are")} at work and will not be stopped by this.</p>
+      )}
+    </Dialog>
+  );
 }

@@ -1,4 +1,93 @@
-/** A tree as an indented list, for the side of a session. */
-export function TreeList({ sessionId }: { sessionId: string }) {
-  return <nav>{sessionId}</nav>;
+/** A tree as an indented list of links, for the side of a session. What was put away, and asides, are folded below. */
+import { ChevronRight, Network } from "lucide-react";
+import { useMemo } from "react";
+import { Link } from "wouter";
+import { useTree } from "@/api/queries";
+import type { Node } from "@/api/types";
+import { routes } from "@/app/routes";
+import { plural } from "@/lib/format";
+import { usePref } from "@/lib/prefs";
+import { nameOf } from "@/lib/words";
+import { AgentMark } from "@/ui/AgentMark";
+import { StateMark } from "@/ui/Badge";
+import { Answered } from "@/ui/states";
+import { type Branching, grow, parted } from "./lineage";
+import { KindMark, Marks } from "./Marks";
+import css from "./TreeList.module.css";
+
+export function TreeList({ sessionId, current }: { sessionId: string; current?: string }) {
+  const query = useTree(sessionId);
+  return (
+    <nav aria-label="Sessions of this tree" className={css.tree}>
+      <Answered query={query}>
+        {(tree) => (
+          <>
+            <Listed nodes={tree.sessions} current={current ?? sessionId} />
+            {tree.sessions.length > 1 && (
+              <Link href={routes.tree(sessionId)} className={css.all}>
+                <Network aria-hidden />
+                Look at the whole tree
+              </Link>
+            )}
+          </>
+        )}
+      </Answered>
+    </nav>
+  );
 }
+
+function Listed({ nodes, current }: { nodes: Node[]; current: string }) {
+  const { shown, folded } = useMemo(() => parted(grow(nodes)), [nodes]);
+  const [open, setOpen] = usePref("treeFoldOpen", false);
+  const isOpen = open || folded.some((one) => one.id === current);
+  return (
+    <>
+      <Level branches={shown} current={current} />
+      {folded.length > 0 && (
+        <div className={css.fold}>
+          <button
+            type="button"
+            className={css.toggle}
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen || undefined)}
+          >
+            <ChevronRight aria-hidden />
+            Asides and archived
+            <span className={css.number}>
+              <span aria-hidden>{folded.length}</span>
+              <span className="visually-hidden">{plural(folded.length, "session")}</span>
+            </span>
+          </button>
+          {isOpen && <Level branches={folded.map((node) => ({ node, children: [] }))} current={current} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+const Level = ({ branches, current }: { branches: Branching<Node>[]; current: string }) => (
+  <ul className={css.level}>
+    {branches.map(({ node, children }) => (
+      <li key={node.id}>
+        <Row node={node} current={node.id === current} />
+        {children.length > 0 && <Level branches={children} current={current} />}
+      </li>
+    ))}
+  </ul>
+);
+
+const Row = ({ node, current }: { node: Node; current: boolean }) => (
+  <Link
+    href={routes.session(node.id)}
+    className={`${css.row} ${node.archived ? css.archived : ""}`}
+    aria-current={current ? "page" : undefined}
+  >
+    <StateMark of={node} />
+    <AgentMark agent={node.agent} />
+    <KindMark kind={node.kind} />
+    <span className={css.title} title={nameOf(node)}>
+      {nameOf(node)}
+    </span>
+    <Marks of={node} />
+  </Link>
+);

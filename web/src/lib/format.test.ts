@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { ago, bytes, duration, firstLine, money, tokens } from "./format";
+
+describe("numbers as people read them", () => {
+  it("round where nobody would miss the rest", () => {
+    expect([0, 999, 1234, 12_345, 999_600, 1_250_000].map(tokens)).toEqual([
+      "0",
+      "999",
+      "1.2k",
+      "12k",
+      "1.0M",
+      "1.3M",
+    ]);
+    expect([money(0), money(0.004), money(1.5), money(250), money(2, "EUR")]).toEqual([
+      "$0.00",
+      "<$0.01",
+      "$1.50",
+      "$250",
+      "EUR 2.00",
+    ]);
+    expect([bytes(999), bytes(12_300), bytes(5_200_000)]).toEqual(["999 B", "12 KB", "5.2 MB"]);
+    expect([duration(0.2), duration(59), duration(125), duration(3700)]).toEqual([
+      "200 ms",
+      "59 s",
+      "2 min 5 s",
+      "1 h 1 min",
+    ]);
+  });
+
+  it("say how long ago something was, and never that it is to come", () => {
+    const now = Date.parse("2026-03-02T12:00:00Z");
+    expect(
+      ["2026-03-02T12:00:09Z", "2026-03-02T11:58:00Z", "2026-03-02T09:00:00Z"].map((at) => ago(at, now)),
+    ).toEqual(["just now", "2 min ago", "3 h ago"]);
+  });
+
+  it("cut a line where a word ends", () => {
+    expect(firstLine("  one\ntwo")).toBe("one");
+    expect(firstLine("a".repeat(10).concat(" ", "b".repeat(200)), 20)).toBe(`${"a".repeat(10)}…`);
+  });
+});

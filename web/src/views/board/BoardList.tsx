@@ -1,0 +1,27 @@
+/** The same board as plain nested lists: repositories, their worktrees, the sessions in them. */
+import { useMemo } from "react";
+import type { Card } from "@/api/types";
+import css from "./BoardList.module.css";
+import { CardBody, CardHead } from "./Card";
+import { cardId } from "./placing";
+
+export function BoardList({ cards, whole }: { cards: Card[]; whole: ReadonlySet<string> }) {
+  const repos = useMemo(() => [...Map.groupBy(cards, (one) => one.repo.id).values()], [cards]);
+  return (
+    <ul className={css.repos} data-testid="board-list">
+      {repos.map((group) => (
+        <li key={group[0]!.repo.id}>
+          <h2 className={css.repo}>{group[0]!.repo.name}</h2>
+          <ul className={css.cards}>
+            {group.map((card) => (
+              <li key={cardId(card)} className={css.card}>
+                <CardHead card={card} level="h3" />
+                <CardBody card={card} whole={whole.has(cardId(card))} />
+              </li>
+            ))}
+          </ul>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import type { Card, CardSession } from "@/api/types";
+import { filtered, NO_FILTER } from "./filter";
+import { arrange, cardId, heightOf, linesOf, SHOWN, snap, WIDTH } from "./placing";
+
+const session = (id: string, more: Partial<CardSession> = {}): CardSession =>
+  ({
+    id,
+    title: id,
+    agent: "demo",
+    status: "active",
+    activity: "idle",
+    unread: false,
+    ...more,
+  }) as CardSession;
+
+const card = (id: string, repo: string, sessions: CardSession[], more: Partial<Card> = {}): Card =>
+  ({
+    worktree: { id, branch: `branch-${id}`, path: `/w/${id}`, notes: "" },
+    repo: { id: repo, name: `repo-${repo}`, path: `/r/${repo}`, kind: "git", defaultBranch: "main" },
+    x: null,
+    y: null,
+    sessions,
+    sessionsTotal: sessions.length,
+    ...more,
+  }) as Card;
+
+const overlaps = (cards: Card[], places = arrange(cards)) => {
+  const boxes = cards.map((one) => ({ ...places.get(cardId(one))!, height: heightOf(one) }));
+  return boxes.some((a, at) =>
+    boxes
+      .slice(at + 1)
+      .some((b) => a.x < b.x + WIDTH && b.x < a.x + WIDTH && a.y < b.y + b.height && b.y < a.y + a.height),
+  );
+};
+
+const MANY = Array.from({ length: 300 }, (_, at) =>
+  card(
+    `c${at}`,
+    `r${at % 12}`,
+    Array.from({ length: at % 7 }, (_, n) => session(`s${at}-${n}`)),
+  ),
+);
+
+describe("placing", () => {
+  it("lays out hundreds of cards without putting one on another, by repository", () => {
+    const places = arrange(MANY);
+    expect(places.size).toBe(300);
+    expect(overlaps(MANY, places)).toBe(false);
+    const first = MANY.filter((one) => one.repo.id === "r0").map((one) => places.get(cardId(one))!.x);
+    expect(Math.max(...first)).toBeLessThan(8 * WIDTH);
+  });
+
+  it("keeps what was placed by hand and lays the others around it", () => {
+    const placed = [card("p", "r0", [session("a")], { x: 20, y: 60 }), card("q", "r0", [], { x: 400, y: 0 })];
+    const cards = [...placed, ...MANY.slice(0, 40)];
+    const places = arrange(cards);
+    expect(places.get("p")).toEqual({ x: 20, y: 60 });
+    expect(places.get("q")).toEqual({ x: 400, y: 0 });
+    expect(overlaps(cards, places)).toBe(false);
+  });
+
+  it("folds long cards and counts what is not shown", () => {
+    const many = Array.from({ length: 12 }, (_, at) => session(`${at}`));
+    expect(linesOf(many, 12, false)).toBe(SHOWN + 1);
+    expect(linesOf(many, 12, true)).toBe(12);
+    expect(linesOf(many, 50, true)).toBe(13);
+    expect(linesOf(many.slice(0, 3), 3, false)).toBe(3);
+    expect(heightOf(card("x", "r", many), true)).toBeGreaterThan(heightOf(card("x", "r", many)));
+  });
+
+  it("names the card of a repository's own folder, and snaps", () => {
+    expect(cardId(card("x", "r", [], { worktree: null }))).toBe("repo:r");
+    expect([snap(29), snap(31), snap(-9)]).toEqual([20, 40, -0]);
+  });
+});
+
+describe("filter", () => {
+  const cards = [
+    card("a", "1", [session("login", { activity: "running" }), session("docs", { unread: true })]),
+    card("b", "2", [session("tests", { status: "error" })]),
+    card("c", "2", []),
+  ];
+  const ids = (found: Card[]) => found.map((one) => `${cardId(one)}:${one.sessions.map((each) => each.id)}`);
+
+  it("gives the same cards when nothing is asked for", () => {
+    expect(filtered(cards, NO_FILTER)).toBe(cards);
+    expect(filtered(cards, { ...NO_FILTER, repo: "1" })[0]).toBe(cards[0]);
+  });
+
+  it("goes by repository, state and words", () => {
+    expect(ids(filtered(cards, { ...NO_FILTER, repo: "2" }))).toEqual(["b:tests", "c:"]);
+    expect(ids(filtered(cards, { ...NO_FILTER, state: "running" }))).toEqual(["a:login"]);
+    expect(ids(filtered(cards, { ...NO_FILTER, state: "unread" }))).toEqual(["a:docs"]);
+    expect(ids(filtered(cards, { ...NO_FILTER, state: "failed" }))).toEqual(["b:tests"]);
+    expect(ids(filtered(cards, { ...NO_FILTER, words: "DOCS" }))).toEqual(["a:docs"]);
+    expect(ids(filtered(cards, { ...NO_FILTER, words: "branch-c" }))).toEqual(["c:"]);
+  });
+});

@@ -1,0 +1,139 @@
+/** A proposal becomes a form and comes back with what was changed, and nothing else. */
+import { describe, expect, it } from "vitest";
+import type { Repo, Session, Worktree } from "@/api/types";
+import { type Around, readProposal, writeProposal } from "./proposal";
+
+const session = {
+  id: "s1",
+  repoId: "repo-0001-aaaa",
+  agent: "demo",
+  permissionMode: "acceptEdits",
+  worktreeId: null,
+} as unknown as Session;
+const repos = [
+  { id: "repo-0001-aaaa", path: "/w/shop" },
+  { id: "repo-0002-bbbb", path: "/w/shop/inner" },
+] as Repo[];
+const worktrees = [
+  { id: "tree-0001-aaaa", repoId: "repo-0001-aaaa", path: "/w/shop/.worktrees/login" },
+] as Worktree[];
+const around: Around = { session, repos, worktrees };
+
+const read = (tool: string, given: Record<string, unknown>, more: Partial<Around> = {}) => {
+  const found = readProposal(tool, given, { ...around, ...more });
+  if (!found) throw new Error(`${tool} is no proposal`);
+  return found;
+};
+
+describe("agor_sessions_create", () => {
+  const given = { worktreeId: "tree-0001", agenticTool: "codex", title: "auth", initialPrompt: "Build it." };
+
+  it("fills the form, with a worktree by a part of its id and the agent's own default mode", () => {
+    const { draft, repoId } = read("agor_sessions_create", given);
+    expect(draft.place).toEqual({ kind: "worktree", worktreeId: "tree-0001-aaaa" });
+    expect(repoId).toBe("repo-0001-aaaa");
+    expect(draft).toMatchObject({ prompt: "Build it.", title: "auth", agent: "codex", mode: "auto" });
+    expect(draft.callback.enabled).toBe(false);
+  });
+
+  it("is not changed by a form that was not changed", () => {
+    const proposal = read("agor_sessions_create", given);
+    expect(writeProposal(proposal, { ...proposal.draft }, proposal.repoId, around)).toBeNull();
+  });
+
+  it("keeps what was not touched, and puts a repository's own folder by its id", () => {
+    const proposal = read("agor_sessions_create", { ...given, description: "kept", idempotencyKey: "k" });
+    const draft = { ...proposal.draft, mode: "plan" as const, place: { kind: "own" as const } };
+    expect(writeProposal(proposal, draft, proposal.repoId, around)).toEqual({
+      ...given,
+      description: "kept",
+      idempotencyKey: "k",
+      permissionMode: "plan",
+      worktreeId: "repo-0001-aaaa",
+    });
+  });
+
+  it("drops what was emptied", () => {
+    const proposal = read("agor_sessions_create", given);
+    const after = writeProposal(proposal, { ...proposal.draft, title: "" }, proposal.repoId, around);
+    expect(after).not.toHaveProperty("title");
+  });
+});
+
+describe("agor_sessions_spawn", () => {
+  it("inherits from the session that proposes, and writes model and report where the tool has them", () => {
+    const proposal = read("agor_sessions_spawn", { prompt: "Test it." });
+    expect(proposal.draft).toMatchObject({ agent: "demo", mode: "acceptEdits", place: { kind: "same" } });
+    const draft = {
+      ...proposal.draft,
+      model: "demo-large",
+      callback: { ...proposal.draft.callback, enabled: false, extraInstructions: "Short." },
+    };
+    expect(writeProposal(proposal, draft, proposal.repoId, around)).toEqual({
+      prompt: "Test it.",
+      modelConfig: { model: "demo-large" },
+      enableCallback: false,
+      extraInstructions: "Short.",
+    });
+  });
+
+  it("leaves the worktree out when it works in the same folder after all", () => {
+    const proposal = read("agor_sessions_spawn", { prompt: "x", worktreeId: "tree-0001-aaaa" });
+    const after = writeProposal(
+      proposal,
+      { ...proposal.draft, place: { kind: "same" } },
+      proposal.repoId,
+      around,
+    );
+    expect(after).toEqual({ prompt: "x" });
+  });
+});
+
+describe("agor_sessions_prompt", () => {
+  it("asks only for the prompt when a session is continued", () => {
+    const { asked } = read("agor_sessions_prompt", { sessionId: "s2", mode: "continue", prompt: "go" });
+    expect(asked).toMatchObject({ prompt: true, title: false, agent: false, mode: false, callback: "none" });
+  });
+
+  it("takes agent and mode of the session that it would fork", () => {
+    const target = { ...session, id: "s2", agent: "codex", permissionMode: "plan" } as Session;
+    const given = { sessionId: "s2", mode: "fork", prompt: "go" };
+    const proposal = read("agor_sessions_prompt", given, { target });
+    expect(proposal.draft).toMatchObject({ agent: "codex", mode: "plan" });
+    const after = writeProposal(proposal, { ...proposal.draft, agent: "demo" }, proposal.repoId, around);
+    expect(after).toEqual({ ...given, agenticTool: "demo" });
+  });
+});
+
+describe("create_session", () => {
+  const given = { name: "search", workingDir: "/w/shop/inner/", worktree: { branch: "feature/search" } };
+
+  it("finds the innermost repository of its folder, and the worktree to make", () => {
+    const proposal = read("create_session", given);
+    expect(proposal.repoId).toBe("repo-0002-bbbb");
+    expect(proposal.draft).toMatchObject({ title: "search", mode: "default", agent: "demo" });
+    expect(proposal.draft.place).toMatchObject({ kind: "new", branch: "feature/search" });
+  });
+
+  it("writes another branch, or none", () => {
+    const proposal = read("create_session", given);
+    const other = {
+      ...proposal.draft,
+      place: { ...proposal.draft.place, branch: "find" } as typeof proposal.draft.place,
+    };
+    expect(writeProposal(proposal, other, proposal.repoId, around)).toMatchObject({
+      worktree: { branch: "find" },
+    });
+    const none = writeProposal(
+      proposal,
+      { ...proposal.draft, place: { kind: "own" } },
+      proposal.repoId,
+      around,
+    );
+    expect(none).toEqual({ name: "search", workingDir: "/w/shop/inner" });
+  });
+});
+
+it("knows no proposal in other tools", () => {
+  expect(readProposal("agor_sessions_stop", {}, around)).toBeNull();
+});

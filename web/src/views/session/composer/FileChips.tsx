@@ -1,0 +1,24 @@
+/** The files that go with the prompt, each with a way to take it off again. */
+import { FileText, Image, X } from "lucide-react";
+import { bytes } from "@/lib/format";
+import { IconButton } from "@/ui/Button";
+import css from "./Composer.module.css";
+import type { Attached } from "./files";
+
+export function FileChips({ files, onRemove }: { files: Attached[]; onRemove: (id: string) => void }) {
+  if (!files.length) return null;
+  return (
+    <ul className={css.chips} aria-label="Files of this prompt">
+      {files.map((file) => (
+        <li key={file.id} className={css.chip}>
+          {file.data === undefined ? <FileText aria-hidden /> : <Image aria-hidden />}
+          <span className={css.fileName}>{file.name}</span>
+          <span className={css.size}>{bytes(file.size)}</span>
+          <IconButton label={`Remove ${file.name}`} size="small" onClick={() => onRemove(file.id)}>
+            <X />
+          </IconButton>
+        </li>
+      ))}
+    </ul>
+  );
+}

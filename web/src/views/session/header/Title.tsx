@@ -1,0 +1,51 @@
+/** The title of a session, changed in place. */
+import { Pencil } from "lucide-react";
+import { useState } from "react";
+import { act, patchSession } from "@/api/actions";
+import type { Session } from "@/api/types";
+import { IconButton } from "@/ui/Button";
+import { Input } from "@/ui/Field";
+import css from "./Header.module.css";
+
+export function Title({ session, name }: { session: Session; name: string }) {
+  const [text, setText] = useState<string | null>(null);
+  const save = async () => {
+    const title = text?.trim();
+    setText(null);
+    if (title !== undefined && title !== session.title) await act(() => patchSession(session.id, { title }));
+  };
+  if (text !== null)
+    return (
+      <form
+        className={css.rename}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <h1 className="visually-hidden">{name}</h1>
+        <Input
+          aria-label="Title"
+          value={text}
+          autoFocus
+          maxLength={200}
+          onFocus={(event) => event.target.select()}
+          onChange={(event) => setText(event.target.value)}
+          onBlur={() => void save()}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") setText(null);
+          }}
+        />
+      </form>
+    );
+  return (
+    <div className={css.titleRow}>
+      <h1 className={css.title} title={name}>
+        {name}
+      </h1>
+      <IconButton label="Rename" size="small" className={css.pencil} onClick={() => setText(session.title)}>
+        <Pencil />
+      </IconButton>
+    </div>
+  );
+}

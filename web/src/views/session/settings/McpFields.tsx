@@ -1,0 +1,45 @@
+/** Which of the registered MCP servers the agent of this session is given. */
+import { Link } from "wouter";
+import { useMcpServers } from "@/api/queries";
+import { routes } from "@/app/routes";
+import { Answered } from "@/ui/states";
+import css from "./Settings.module.css";
+
+export function McpFields({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {
+  const query = useMcpServers();
+  return (
+    <fieldset className={css.part}>
+      <legend className={css.head}>MCP servers</legend>
+      <Answered query={query}>
+        {(servers) =>
+          servers.length === 0 ? (
+            <p className={css.hint}>
+              None are registered. <Link href={routes.settingsOf("mcp")}>Add one in the settings.</Link>
+            </p>
+          ) : (
+            servers.map((server) => (
+              <label key={server.id} className={css.choice}>
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(server.id)}
+                  onChange={(event) =>
+                    onChange(
+                      event.target.checked ? [...chosen, server.id] : chosen.filter((id) => id !== server.id),
+                    )
+                  }
+                />
+                <span>
+                  <span className={css.choiceName}>{server.name}</span>
+                  <span className={css.hint}>
+                    {server.transport === "stdio" ? server.command : server.url}
+                    {server.enabled ? "" : " (switched off)"}
+                  </span>
+                </span>
+              </label>
+            ))
+          )
+        }
+      </Answered>
+    </fieldset>
+  );
+}

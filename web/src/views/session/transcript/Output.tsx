@@ -1,0 +1,44 @@
+/** A command and what it printed, as a terminal would show it; of long output the end, where the news is. */
+import { useState } from "react";
+import { Button } from "@/ui/Button";
+import { CopyButton } from "@/ui/Code";
+import { part } from "@/ui/CodeFold";
+import css from "./Output.module.css";
+import type { Terminal } from "./tool";
+
+export function Output({ terminal, running }: { terminal: Terminal; running: boolean }) {
+  const [open, setOpen] = useState(false);
+  const { text, lines, folded } = part(terminal.output.replace(/\n+$/, ""), open, true);
+  const failed = terminal.signal !== null || (terminal.exitCode !== null && terminal.exitCode !== 0);
+  return (
+    <div className={css.terminal}>
+      <div className={css.top}>
+        <code className={css.command}>
+          <span aria-hidden className={css.prompt}>
+            ${" "}
+          </span>
+          {terminal.command}
+        </code>
+        <CopyButton text={terminal.output} label="Copy output" />
+      </div>
+      {folded && (
+        <Button look="quiet" size="small" className={css.more} onClick={() => setOpen(true)}>
+          Show all {lines} lines
+        </Button>
+      )}
+      {text ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        <pre className={css.text} tabIndex={0}>
+          {text}
+        </pre>
+      ) : (
+        <p className={css.none}>{running ? "Nothing printed yet." : "Nothing was printed."}</p>
+      )}
+      {failed && (
+        <p className={css.failed}>
+          {terminal.signal ? `Ended by ${terminal.signal}` : `Exit code ${terminal.exitCode}`}
+        </p>
+      )}
+    </div>
+  );
+}

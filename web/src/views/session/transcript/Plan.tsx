@@ -1,0 +1,38 @@
+/** The agent's plan: its steps, and how far each is. */
+import { Circle, CircleCheck, CircleDot, ListChecks } from "lucide-react";
+import type { PlanStep } from "@/api/types";
+import css from "./Plan.module.css";
+
+const LOOKS = {
+  pending: { icon: <Circle />, word: "To do" },
+  in_progress: { icon: <CircleDot />, word: "In progress" },
+  completed: { icon: <CircleCheck />, word: "Done" },
+};
+
+export function Plan({ steps }: { steps: PlanStep[] }) {
+  const done = steps.filter((step) => step.status === "completed").length;
+  return (
+    <section className={css.plan} aria-label="Plan">
+      <div className={css.head}>
+        <ListChecks aria-hidden />
+        <span>Plan</span>
+        <span className={css.count}>
+          {done} of {steps.length} done
+        </span>
+      </div>
+      <ol className={css.steps}>
+        {steps.map((step, at) => {
+          const look = LOOKS[step.status] ?? LOOKS.pending;
+          return (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a plan is replaced as a whole
+            <li key={at} data-status={step.status}>
+              <span aria-hidden>{look.icon}</span>
+              <span className="visually-hidden">{look.word}: </span>
+              <span className={css.text}>{step.content}</span>
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,81 @@
+/** Agents: what is installed, and the two steps that connect one that is not. */
+import { Copy, RefreshCw } from "lucide-react";
+import { useAgents } from "@/api/queries";
+import type { Agent } from "@/api/types";
+import { AgentMark } from "@/ui/AgentMark";
+import { Badge } from "@/ui/Badge";
+import { Button, IconButton } from "@/ui/Button";
+import { Answered } from "@/ui/states";
+import { toast } from "@/ui/toast";
+import css from "./Settings.module.css";
+
+export function AgentsPart() {
+  const agents = useAgents();
+  return (
+    <>
+      <Answered query={agents}>
+        {(found) => (
+          <ul className={css.list}>
+            {found.map((one) => (
+              <li key={one.name}>
+                <AgentCard agent={one} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Answered>
+      <div className={css.actions}>
+        <Button icon={<RefreshCw />} busy={agents.isFetching} onClick={() => void agents.refetch()}>
+          Look again
+        </Button>
+      </div>
+    </>
+  );
+}
+
+/** The command inside a sentence like “Get it with: bough agents install codex”. */
+export const commandOf = (sentence: string): string | null => /:\s*(\S.*)$/.exec(sentence)?.[1] ?? null;
+
+/** A sentence in which `commands` stand between backticks. */
+const withCode = (sentence: string) =>
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one sentence never change places
+  sentence.split("`").map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part));
+
+export function AgentCard({ agent, heading: Heading = "h2" }: { agent: Agent; heading?: "h2" | "h3" }) {
+  const command = commandOf(agent.install);
+  const missing = agent.how !== "installed";
+  return (
+    <article className={css.card}>
+      <div className={css.row}>
+        <AgentMark agent={agent.name} />
+        <Heading className={`${css.grow} ${css.name}`}>{agent.title}</Heading>
+        {agent.isDefault && <Badge tone="accent">Default</Badge>}
+        {agent.how === "installed" && (
+          <Badge tone="done">Installed{agent.version && ` · ${agent.version}`}</Badge>
+        )}
+        {agent.how === "npx" && <Badge>Fetched at first use</Badge>}
+        {agent.how === "missing" && <Badge tone="waiting">Not installed</Badge>}
+        {agent.login.found === true && <Badge tone="done">Login found</Badge>}
+      </div>
+      <p className={css.soft}>{agent.description}</p>
+      {agent.error && <p className={css.soft}>{agent.error}</p>}
+      {missing && command && <CopyLine text={command} />}
+      {agent.login.found === false && <p className={css.soft}>Login: {withCode(agent.login.how)}</p>}
+    </article>
+  );
+}
+
+export function CopyLine({ text }: { text: string }) {
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    toast("Copied.");
+  };
+  return (
+    <div className={css.command}>
+      <code>{text}</code>
+      <IconButton label="Copy the command" size="small" onClick={() => void copy()}>
+        <Copy />
+      </IconButton>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+/** MCP servers that sessions can be given. */
+import { Plug, Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { act, patchMcpServer, removeMcpServer } from "@/api/actions";
+import { useMcpServers } from "@/api/queries";
+import type { McpServer } from "@/api/types";
+import { Badge } from "@/ui/Badge";
+import { Button, IconButton } from "@/ui/Button";
+import { Answered, Empty } from "@/ui/states";
+import { McpServerDialog } from "./McpServerDialog";
+import css from "./Settings.module.css";
+
+export function McpServersPart() {
+  const [shown, setShown] = useState<McpServer | "new" | null>(null);
+  return (
+    <>
+      <div className={css.actions}>
+        <Button look="primary" icon={<Plus />} onClick={() => setShown("new")}>
+          Add a server
+        </Button>
+      </div>
+      <Answered query={useMcpServers()}>
+        {(servers) =>
+          servers.length ? (
+            <ul className={css.list}>
+              {servers.map((server) => (
+                <li key={server.id} className={css.card}>
+                  <div className={css.row}>
+                    <h2 className={`${css.grow} ${css.name}`}>{server.name}</h2>
+                    <Badge>{server.transport}</Badge>
+                    {!server.enabled && <Badge tone="waiting">Switched off</Badge>}
+                    <Button
+                      size="small"
+                      onClick={() => void act(() => patchMcpServer(server.id, { enabled: !server.enabled }))}
+                    >
+                      {server.enabled ? "Switch off" : "Switch on"}
+                    </Button>
+                    <Button size="small" onClick={() => setShown(server)}>
+                      Change
+                    </Button>
+                    <IconButton
+                      label={`Remove ${server.name}`}
+                      size="small"
+                      onClick={() => void act(() => removeMcpServer(server.id))}
+                    >
+                      <Trash2 />
+                    </IconButton>
+                  </div>
+                  <p className={css.soft}>{server.url ?? [server.command, ...server.args].join(" ")}</p>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <Empty icon={<Plug />} title="No MCP servers yet">
+              Sessions always have Bough's own tools. Others that you add here can be given to any session.
+            </Empty>
+          )
+        }
+      </Answered>
+      {shown && <McpServerDialog server={shown === "new" ? null : shown} onClose={() => setShown(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,113 @@
+/** Rules in the order in which they are tried, and the choices that were remembered. */
+import { ArrowDown, ArrowUp, Plus, ShieldCheck, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { act, patchRule, removeChoice, removeRule } from "@/api/actions";
+import { useChoices, useRules } from "@/api/queries";
+import type { Rule } from "@/api/types";
+import { Badge, type Tone } from "@/ui/Badge";
+import { Button, IconButton } from "@/ui/Button";
+import { Answered, Empty } from "@/ui/states";
+import { Time } from "@/ui/Time";
+import { RuleDialog } from "./RuleDialog";
+import css from "./Settings.module.css";
+
+const TONES: Record<Rule["effect"], Tone> = { allow: "done", ask: "waiting", deny: "failed" };
+const SCOPES = { session: "In one session", worktree: "In one folder", everywhere: "Everywhere" };
+
+/** A rule as a sentence: what it is about. */
+export function aboutRule(rule: Pick<Rule, "agent" | "kind" | "tool" | "command" | "path">): string {
+  const parts = [
+    rule.kind && `uses of kind ${rule.kind}`,
+    rule.tool && `tool ${rule.tool}`,
+    rule.command && `command ${rule.command}`,
+    rule.path && `files ${rule.path}`,
+    rule.agent && `by ${rule.agent}`,
+  ].filter(Boolean);
+  return parts.join(", ") || "everything";
+}
+
+export function PolicyPart() {
+  const [shown, setShown] = useState<Rule | "new" | null>(null);
+  return (
+    <>
+      <div className={css.actions}>
+        <Button look="primary" icon={<Plus />} onClick={() => setShown("new")}>
+          Add a rule
+        </Button>
+      </div>
+      <Answered query={useRules()}>
+        {(rules) =>
+          rules.length ? (
+            <ol className={css.list}>
+              {rules.map((rule, at) => (
+                <li key={rule.id} className={css.card}>
+                  <div className={css.row}>
+                    <Badge tone={TONES[rule.effect]}>{rule.effect}</Badge>
+                    <span className={`${css.grow} ${css.name}`}>{aboutRule(rule)}</span>
+                    <IconButton
+                      label="Try earlier"
+                      size="small"
+                      disabled={at === 0}
+                      onClick={() => void act(() => patchRule(rule.id, { position: at }))}
+                    >
+                      <ArrowUp />
+                    </IconButton>
+                    <IconButton
+                      label="Try later"
+                      size="small"
+                      disabled={at === rules.length - 1}
+                      onClick={() => void act(() => patchRule(rule.id, { position: at + 2 }))}
+                    >
+                      <ArrowDown />
+                    </IconButton>
+                    <Button size="small" onClick={() => setShown(rule)}>
+                      Change
+                    </Button>
+                    <IconButton
+                      label="Remove the rule"
+                      size="small"
+                      onClick={() => void act(() => removeRule(rule.id))}
+                    >
+                      <Trash2 />
+                    </IconButton>
+                  </div>
+                  {rule.note && <p className={css.soft}>{rule.note}</p>}
+                </li>
+              ))}
+            </ol>
+          ) : (
+            <Empty icon={<ShieldCheck />} title="No rules yet">
+              Without rules, a session's mode decides what is asked.
+            </Empty>
+          )
+        }
+      </Answered>
+      <h2 className={css.section}>Remembered choices</h2>
+      <Answered query={useChoices()}>
+        {(choices) =>
+          choices.length ? (
+            <ul className={css.list}>
+              {choices.map((choice) => (
+                <li key={choice.id} className={css.card}>
+                  <div className={css.row}>
+                    <span className={`${css.grow} ${css.name}`}>{choice.title}</span>
+                    <Badge>{SCOPES[choice.scope]}</Badge>
+                    <Button size="small" onClick={() => void act(() => removeChoice(choice.id))}>
+                      Forget
+                    </Button>
+                  </div>
+                  <p className={css.soft}>
+                    {choice.agent} · <Time at={choice.createdAt} />
+                  </p>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <p className={css.soft}>Nobody has said “always” to anything yet.</p>
+          )
+        }
+      </Answered>
+      {shown && <RuleDialog rule={shown === "new" ? null : shown} onClose={() => setShown(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+/** Repositories: added by their path, renamed, told what a new worktree needs, forgotten. */
+import { FolderGit2, Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { act, addRepo, patchRepo, removeRepo } from "@/api/actions";
+import { useRepos } from "@/api/queries";
+import type { Repo } from "@/api/types";
+import { Badge } from "@/ui/Badge";
+import { Button, IconButton } from "@/ui/Button";
+import { Dialog } from "@/ui/Dialog";
+import { Field, Input, TextArea } from "@/ui/Field";
+import { Answered, Empty } from "@/ui/states";
+import css from "./Settings.module.css";
+
+export function ReposPart() {
+  const [shown, setShown] = useState<Repo | "new" | null>(null);
+  return (
+    <>
+      <div className={css.actions}>
+        <Button look="primary" icon={<Plus />} onClick={() => setShown("new")}>
+          Add a repository
+        </Button>
+      </div>
+      <Answered query={useRepos()}>
+        {(repos) =>
+          repos.length ? (
+            <ul className={css.list}>
+              {repos.map((repo) => (
+                <li key={repo.id} className={css.card}>
+                  <div className={css.row}>
+                    <h2 className={`${css.grow} ${css.name}`}>{repo.name}</h2>
+                    <Badge>{repo.kind === "git" ? (repo.defaultBranch ?? "git") : "plain folder"}</Badge>
+                    <Button size="small" onClick={() => setShown(repo)}>
+                      Change
+                    </Button>
+                    <IconButton
+                      label={`Forget ${repo.name}`}
+                      size="small"
+                      onClick={() => void act(() => removeRepo(repo.id))}
+                    >
+                      <Trash2 />
+                    </IconButton>
+                  </div>
+                  <p className={css.soft}>{repo.path}</p>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <Empty icon={<FolderGit2 />} title="No repositories yet">
+              Add one by its path on the server. Its files stay where they are.
+            </Empty>
+          )
+        }
+      </Answered>
+      {shown && <RepoDialog repo={shown === "new" ? null : shown} onClose={() => setShown(null)} />}
+    </>
+  );
+}
+
+const lines = (text: string) =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void }) {
+  const [path, setPath] = useState(repo?.path ?? "");
+  const [name, setName] = useState(repo?.name ?? "");
+  const [setup, setSetup] = useState(repo?.setup.join("\n") ?? "");
+  const [copied, setCopied] = useState(repo?.copyIgnored.join("\n") ?? "");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const save = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      if (repo) await patchRepo(repo.id, { name, setup: lines(setup), copyIgnored: lines(copied) });
+      else await addRepo({ path: path.trim(), name: name.trim() || null });
+      onClose();
+    } catch (failure) {
+      setError(failure instanceof Error ? failure.message : String(failure));
+    }
+    setBusy(false);
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={repo ? `Change ${repo.name}` : "Add a repository"}
+      onSubmit={() => void save()}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" busy={busy}>
+            {repo ? "Save" : "Add"}
+          </Button>
+        </>
+      }
+    >
+      {!repo && (
+        <Field label="Path" hint="A git repository, or a plain folder." error={error}>
+          <Input
+            value={path}
+            onChange={(event) => setPath(event.target.value)}
+            required
+            placeholder="/home/me/project"
+          />
+        </Field>
+      )}
+      <Field label="Name" error={repo ? error : null}>
+        <Input
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          placeholder="As its folder is called"
+        />
+      </Field>
+      {repo?.kind === "git" && (
+        <>
+          <Field
+            label="Set-up of a new worktree"
+            hint="Commands, one a line, run in the new folder (npm ci)."
+          >
+            <TextArea value={setup} onChange={(event) => setSetup(event.target.value)} rows={3} />
+          </Field>
+          <Field label="Ignored files to copy" hint="Patterns, one a line (.env, config/*.local).">
+            <TextArea value={copied} onChange={(event) => setCopied(event.target.value)} rows={2} />
+          </Field>
+        </>
+      )}
+    </Dialog>
+  );
+}

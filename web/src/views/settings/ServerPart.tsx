@@ -1,0 +1,35 @@
+/** What the server runs with. It is read when it starts; how to change it stands beside each. */
+import { useServerSettings } from "@/api/queries";
+import { Answered } from "@/ui/states";
+import css from "./Settings.module.css";
+
+export function ServerPart() {
+  return (
+    <Answered query={useServerSettings()}>
+      {(settings) => (
+        <table className={css.table}>
+          <thead>
+            <tr>
+              <th scope="col">Setting</th>
+              <th scope="col">Value</th>
+              <th scope="col">Meaning</th>
+            </tr>
+          </thead>
+          <tbody>
+            {settings.map((one) => (
+              <tr key={one.name}>
+                <th scope="row">
+                  <code>{one.variable}</code>
+                </th>
+                <td>
+                  <code>{String(one.value)}</code>
+                </td>
+                <td className={css.soft}>{one.description}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Answered>
+  );
+}

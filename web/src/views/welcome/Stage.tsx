@@ -1,0 +1,39 @@
+/** Where the tour plays: the tree as it grows, the session that matters now, and its questions. */
+import { useApprovals, useSession, useTasks } from "@/api/queries";
+import { useTranscript } from "@/live/hooks";
+import { Skeleton } from "@/ui/states";
+import { ApprovalCard } from "@/views/approvals/ApprovalCard";
+import { TranscriptView } from "@/views/session/transcript/TranscriptView";
+import { TreeList } from "@/views/tree/TreeList";
+import css from "./Welcome.module.css";
+
+export function Stage({ sessionId, rootId }: { sessionId: string; rootId: string }) {
+  return (
+    <div className={css.stage}>
+      <div className={css.tree}>
+        <TreeList sessionId={rootId} current={sessionId} />
+      </div>
+      <Shown key={sessionId} sessionId={sessionId} />
+    </div>
+  );
+}
+
+function Shown({ sessionId }: { sessionId: string }) {
+  const { data: session } = useSession(sessionId);
+  const { data: tasks = [] } = useTasks(sessionId);
+  const { data: approvals = [] } = useApprovals();
+  const transcript = useTranscript(sessionId);
+  if (!session) return <Skeleton />;
+  const mine = approvals.filter((one) => one.sessionId === sessionId);
+  return (
+    <div className={css.transcript}>
+      <TranscriptView
+        session={session}
+        tasks={tasks}
+        transcript={transcript}
+        onFork={() => undefined}
+        footer={mine.map((one) => <ApprovalCard key={one.id} approval={one} />)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import type { Node, Tree } from "@/api/types";
+import { current, STEPS } from "./tour";
+
+const node = (more: Partial<Node>): Node =>
+  ({ id: more.kind ?? "root", kind: "root", activity: "idle", queued: 0, turns: 0, ...more }) as Node;
+const tree = (...sessions: Node[]): Tree => ({ rootSessionId: "root", sessions }) as unknown as Tree;
+const stateOf = (at: number, of: Tree) => STEPS[at]!.state(of);
+
+describe("the tour", () => {
+  it("begins with the first step", () => {
+    expect(current(tree(node({})))).toBe(0);
+    expect(stateOf(0, tree(node({ activity: "running" })))).toBe("running");
+  });
+
+  it("takes a question that waits for a step that runs", () => {
+    expect(stateOf(1, tree(node({ turns: 1, activity: "waiting_permission" })))).toBe("running");
+    expect(stateOf(1, tree(node({ turns: 1 })))).toBe("todo");
+    expect(current(tree(node({ turns: 2 })))).toBe(2);
+  });
+
+  it("waits for the parent to have read its child's report", () => {
+    const child = node({ kind: "subsession", turns: 1 });
+    expect(stateOf(3, tree(node({ turns: 2, activity: "running" }), child))).toBe("running");
+    expect(stateOf(3, tree(node({ turns: 3 }), child))).toBe("done");
+  });
+
+  it("is over when the aside was answered, though the long turn goes on", () => {
+    const all = tree(
+      node({ turns: 3, activity: "running" }),
+      node({ kind: "fork", turns: 1 }),
+      node({ kind: "subsession", turns: 1 }),
+      node({ kind: "btw", turns: 1 }),
+    );
+    expect(current(all)).toBe(STEPS.length);
+  });
+});

@@ -16,6 +16,7 @@ from bench import (
     delay,
     editors,
     keeper,
+    page,
     report,
     rows,
     search,
@@ -39,6 +40,7 @@ ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "tools": tools.run,
     "editors": editors.run,
     "search": search.run,
+    "page": page.run,
 }
 
 

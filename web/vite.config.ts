@@ -19,7 +19,13 @@ function running(): Record<string, ProxyOptions> {
 // Built into the Python package, which serves it; nothing of it is committed.
 export default defineConfig({
   plugins: [react()],
-  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  resolve: {
+    alias: {
+      "@": fileURLToPath(new URL("./src", import.meta.url)),
+      // Dialogs would write a style sheet into the page, which its policy forbids; what it says is in `base.css`.
+      "react-style-singleton": fileURLToPath(new URL("./src/lib/no-style-singleton.ts", import.meta.url)),
+    },
+  },
   build: {
     outDir: "../src/bough/web",
     emptyOutDir: true,

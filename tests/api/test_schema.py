@@ -229,7 +229,7 @@ command = {{ values = ["/bin/false"] }}
 """
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 async def test_whatever_is_sent_the_answer_is_as_documented(tmp_path: Path) -> None:
     """A4: requests made up from the document, right ones and wrong ones, are answered as it says and never with 5xx."""
     flags = ("--max-sessions", "10000", "--max-agents", "1", "--default-agent", "demo")

@@ -126,3 +126,8 @@ async def choose(page: Page, label: str) -> None:
     """An entry of the menu of a session."""
     await page.get_by_role("button", name="More about this session").click()
     await page.get_by_role("menuitem", name=label).click()
+
+
+def said(where: Page | Locator, text: str) -> Locator:
+    """An answer that is just this, in a transcript; what is read out aloud of it elsewhere does not count."""
+    return where.get_by_role("article", name="Answer").get_by_text(text, exact=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.async_api import Locator, Page, expect
 
 from .conftest import Visit
-from .site import Site, transcript
+from .site import Site, said
 
 
 def section(page: Page, name: str) -> Locator:
@@ -91,7 +91,7 @@ async def test_finished_work_waits_to_be_looked_at(site: Site, page: Page) -> No
     await expect(section(page, "What needs you").get_by_text("1 finished session to look at")).to_be_visible()
     await done.get_by_role("link", name="Finished").click()
     await expect(page).to_have_url(f"{site.url}/session/{session['id']}")
-    await expect(transcript(page).get_by_text("The walls are painted.")).to_be_visible()
+    await expect(said(page, "The walls are painted.")).to_be_visible()
     await page.get_by_role("navigation", name="Main").get_by_role("link", name="Home", exact=True).click()
     await expect(page.get_by_text("Nothing needs you")).to_be_visible()
 
@@ -120,7 +120,7 @@ async def test_what_was_opened_elsewhere_is_gone_here(site: Site, page: Page, vi
     async with visit() as context:
         other = await context.new_page()
         await other.goto(f"/session/{session['id']}")
-        await expect(transcript(other).get_by_text("Ready.")).to_be_visible()
+        await expect(said(other, "Ready.")).to_be_visible()
         await expect(page.get_by_text("Nothing needs you")).to_be_visible()
 
 

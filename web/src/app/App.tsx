@@ -50,7 +50,9 @@ export function App() {
               <Switch>
                 <Route path="/" component={Home} />
                 <Route path="/board/:boardId?" component={Board} />
-                <Route path="/tree/:sessionId/compare/:left/:right" component={Compare} />
+                <Route path="/tree/:sessionId/compare/:left/:right">
+                  {(params) => <Compare params={params} />}
+                </Route>
                 <Route path="/tree/:sessionId" component={Tree} />
                 <Route path="/race/:raceId" component={Race} />
                 <Route path="/session/:sessionId">

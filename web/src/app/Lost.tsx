@@ -3,11 +3,14 @@ import { MapPinOff } from "lucide-react";
 import { ButtonLink } from "@/ui/Button";
 import { Empty } from "@/ui/states";
 import { routes } from "./routes";
+import { useTitle } from "./title";
 
 export default function Lost() {
+  useTitle("Nothing here");
   return (
     <Empty
       icon={<MapPinOff />}
+      heading="h1"
       title="There is nothing here"
       actions={<ButtonLink href={routes.home}>Go home</ButtonLink>}
     >

@@ -32,7 +32,8 @@ export function useTranscript(sessionId: string, around?: string): Transcript {
         void transcript.refresh();
       } else transcript.take(event);
     });
-    void transcript.load(around);
+    // An address that no longer names a message leaves the reader where they are.
+    if (around || transcript.shape().state !== "ready") void transcript.load(around);
     return forget;
   }, [stream, transcript, around]);
   return transcript;

@@ -1,67 +1,8 @@
-/** Keeps the store of a transcript right: pages, growing text, holes, gaps, the queue and what a fork inherited. */
+/** Keeps the store of a transcript right: pages, gaps, the queue and what a fork inherited. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ApiError } from "@/api/client";
-import type { Message } from "@/api/types";
-import type { LiveEvent } from "./stream";
 import { OLDER_PAGE, PAGE, QUEUED_BASE, Transcript } from "./transcript";
-import type { PageQuery, Source } from "./transcript-source";
+import { at, delta, event, growing, many, message, opened, Server } from "./transcript-fixture";
 
-const at = (second: number) => new Date(Date.UTC(2030, 0, 1) + second * 1000).toISOString();
-
-function message(id: string, position: number, change: Partial<Message> = {}): Message {
-  return {
-    id,
-    sessionId: "s",
-    taskId: "t",
-    position,
-    role: "agent",
-    content: { type: "text", text: id, partial: false },
-    createdAt: at(position),
-    updatedAt: at(position % 1e6),
-    ...change,
-  };
-}
-const growing = (id: string, position: number, text: string, second = position) =>
-  message(id, position, { content: { type: "text", text, partial: true }, updatedAt: at(second) });
-
-/** A server in miniature: the same rules for pages as the real one. */
-class Server implements Source {
-  asked: PageQuery[] = [];
-  fetched: string[] = [];
-  gate: Promise<void> | null = null;
-  constructor(
-    public messages: Message[],
-    public parent: Message[] = [],
-  ) {}
-  async page(_: string, query: PageQuery): Promise<Message[]> {
-    this.asked.push(query);
-    const { before, after, since, limit, inherited } = query;
-    const all = inherited ? [...this.parent, ...this.messages] : this.messages;
-    const low = after ? all.findIndex((one) => one.id === after) + 1 : 0;
-    const high = before ? all.findIndex((one) => one.id === before) : all.length;
-    let found = all.slice(low, high);
-    if (since) found = found.filter((one) => one.updatedAt > since);
-    found = after || since ? found.slice(0, limit) : found.slice(-limit);
-    if (this.gate) await this.gate;
-    return found;
-  }
-  async one(id: string): Promise<Message> {
-    this.fetched.push(id);
-    const found = this.messages.find((one) => one.id === id);
-    if (!found) throw new ApiError("message_not_found", "There is no such message.", 404);
-    return found;
-  }
-}
-
-const event = (type: string, data: Message): LiveEvent => ({ type, sessionId: "s", objectId: data.id, data });
-const delta = (messageId: string, offset: number, text: string, type = "message.delta"): LiveEvent => ({
-  type,
-  sessionId: "s",
-  messageId,
-  offset,
-  text,
-});
-const many = (count: number) => Array.from({ length: count }, (_, n) => message(`m${n}`, n + 1));
 const frame = () => vi.advanceTimersByTimeAsync(20);
 const text = (transcript: Transcript, id: string) => transcript.entry(id)?.text;
 
@@ -71,12 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
 });
-
-async function opened(server: Server, around?: string): Promise<Transcript> {
-  const transcript = new Transcript("s", server);
-  await transcript.load(around);
-  return transcript;
-}
 
 describe("pages", () => {
   it("opens at the newest and pages backwards to the beginning", async () => {
@@ -186,78 +121,6 @@ describe("the queue", () => {
     transcript.take(event("message.removed", message("m1", 2)));
     await frame();
     expect(transcript.shape().ids).toEqual(["m2", "m0"]);
-  });
-});
-
-describe("growing text", () => {
-  it("counts code points and skips what is known", async () => {
-    const transcript = await opened(new Server([growing("g", 1, "🌳a")]));
-    transcript.take(delta("g", 2, "é🌱"));
-    transcript.take(delta("g", 3, "🌱z"));
-    transcript.take(delta("g", 0, "🌳aé🌱z!", "message.snapshot"));
-    await frame();
-    expect(text(transcript, "g")).toBe("🌳aé🌱z!");
-  });
-
-  it("redraws once a frame and only the message that grew", async () => {
-    const transcript = await opened(new Server([message("m", 1), growing("g", 2, "")]));
-    const [grown, other, shape] = [vi.fn(), vi.fn(), vi.fn()];
-    transcript.follow("g", grown);
-    transcript.follow("m", other);
-    transcript.followShape(shape);
-    for (let n = 0; n < 50; n += 1) transcript.take(delta("g", n, "x"));
-    await frame();
-    expect(grown).toHaveBeenCalledTimes(1);
-    expect(other).not.toHaveBeenCalled();
-    expect(shape).not.toHaveBeenCalled();
-  });
-
-  it("fills a hole from the stored message, asked for once, and goes on with what came meanwhile", async () => {
-    const server = new Server([growing("g", 1, "abc")]);
-    const transcript = await opened(server);
-    server.messages = [growing("g", 1, "abcdef", 5)];
-    transcript.take(delta("g", 6, "g"));
-    transcript.take(delta("g", 7, "h"));
-    await frame();
-    expect(text(transcript, "g")).toBe("abcdefgh");
-    expect(server.fetched).toEqual(["g"]);
-  });
-
-  it("does not ask with every delta while the stored message is behind", async () => {
-    const server = new Server([growing("g", 1, "abc")]);
-    const transcript = await opened(server);
-    for (let n = 10; n < 60; n += 1) transcript.take(delta("g", n, "x"));
-    await frame();
-    expect(server.fetched.length).toBe(1);
-    expect(text(transcript, "g")).toBe("abc");
-    transcript.take(event("message.patched", growing("g", 1, "0123456789", 9)));
-    expect(text(transcript, "g")).toBe(`0123456789${"x".repeat(50)}`);
-  });
-
-  it("keeps the text that is ahead of a patch, and believes the last word", async () => {
-    const transcript = await opened(new Server([growing("g", 1, "ab")]));
-    transcript.take(delta("g", 2, "cd"));
-    transcript.take(event("message.patched", growing("g", 1, "abc", 5)));
-    expect(text(transcript, "g")).toBe("abcd");
-    const last = message("g", 1, {
-      content: { type: "text", text: "ab!", partial: false },
-      updatedAt: at(6),
-    });
-    transcript.take(event("message.patched", last));
-    expect(text(transcript, "g")).toBe("ab!");
-    transcript.take(event("message.patched", growing("g", 1, "old", 2)));
-    expect(text(transcript, "g")).toBe("ab!");
-  });
-
-  it("gets a content that was too large for an event", async () => {
-    const server = new Server([]);
-    const transcript = await opened(server);
-    server.messages = [message("big", 1)];
-    transcript.take(
-      event("message.created", message("big", 1, { content: { type: "omitted", bytes: 99999 } })),
-    );
-    await frame();
-    expect(text(transcript, "big")).toBe("big");
   });
 });
 

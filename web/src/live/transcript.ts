@@ -3,8 +3,11 @@
 import { ApiError } from "@/api/client";
 import type { Message } from "@/api/types";
 import type { LiveEvent } from "./stream";
+import type { Entry, Shape } from "./transcript-shape";
 import { rest, type Source } from "./transcript-source";
 import { Growth } from "./transcript-text";
+
+export type { Entry, Shape };
 
 export const PAGE = 60;
 /** Pages backwards are larger: who scrolls through thousands of messages should not wait at each few dozen. */
@@ -15,23 +18,6 @@ export const QUEUED_BASE = 2 ** 40;
 const MOST_CHANGES = 500;
 /** Transactions end in another order than their clocks say; a little is read twice instead of missed. */
 const OVERLAP = 5000;
-
-export interface Entry {
-  readonly id: string;
-  readonly message: Message;
-  /** The text so far, which may be ahead of the message that was stored. */
-  readonly text: string;
-}
-
-export interface Shape {
-  /** Ids in the order of the conversation. A new array whenever it changes. */
-  readonly ids: readonly string[];
-  readonly state: "loading" | "ready" | "failed";
-  readonly error: unknown;
-  /** Whether there are messages before the first one here, and after the last. */
-  readonly older: boolean;
-  readonly newer: boolean;
-}
 
 const isQueued = (message: Message) => message.position >= QUEUED_BASE;
 type Page = { found: Message[]; older: boolean; newer: boolean };
@@ -80,6 +66,7 @@ export class Transcript {
 
   /** The newest page, or the pages around one message. What comes by the stream meanwhile is added to it. */
   async load(around?: string): Promise<void> {
+    if (around && this.#entries.has(around) && !this.#early) return;
     const turn = ++this.#loads;
     this.#early = [];
     this.#opened = around;

@@ -38,7 +38,8 @@ function nothingToSee(file: FilePatch): string | null {
   if (file.binary) return "A binary file. Its contents are not shown.";
   if (file.hunks.length) return null;
   if (file.status === "renamed" || file.status === "copied") return "Only its name is another.";
-  return file.status === "mode" ? "Only its mode was changed." : "Nothing to show: it is empty.";
+  if (file.status === "mode") return "Only its mode was changed.";
+  return file.status === "modified" ? "Nothing was changed." : "It is empty.";
 }
 
 function File({ file, open: first, split }: { file: FilePatch; open: boolean; split: boolean }) {

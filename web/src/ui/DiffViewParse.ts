@@ -145,7 +145,7 @@ export function parsePatch(patch: string): FilePatch[] {
 }
 
 /** Beyond so many edits two texts are shown as one after the other: finding the shortest way takes too long. */
-const MOST_EDITS = 3000;
+const MOST_EDITS = 1000;
 
 export function fileOf(path: string, oldText: string | null, newText: string): FilePatch {
   const options = { context: 3, maxEditLength: MOST_EDITS };

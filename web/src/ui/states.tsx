@@ -9,11 +9,14 @@ import css from "./states.module.css";
 export function Empty({
   icon,
   title,
+  heading: Heading = "h2",
   children,
   actions,
 }: {
   icon?: ReactNode;
   title: string;
+  /** `h1` where it is all that a view has to say. */
+  heading?: "h1" | "h2";
   children?: ReactNode;
   actions?: ReactNode;
 }) {
@@ -24,7 +27,7 @@ export function Empty({
           {icon}
         </div>
       )}
-      <h2 className={css.title}>{title}</h2>
+      <Heading className={css.title}>{title}</Heading>
       {children && <div className={css.text}>{children}</div>}
       {actions && <div className={css.actions}>{actions}</div>}
     </div>

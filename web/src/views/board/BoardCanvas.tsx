@@ -24,6 +24,8 @@ const ARROWS: Record<string, [number, number]> = {
 /** How long after the last key a move by keys is over. */
 const PAUSE = 500;
 const FAR = 5;
+/** From so many cards on, marks of work do not turn. */
+const MANY = 30;
 
 export interface BoardCanvasProps {
   boardId: string;
@@ -74,7 +76,12 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what the handles of cards do
-    <div className={css.canvas} onKeyDown={onKeyDown} data-testid="board-canvas">
+    <div
+      className={css.canvas}
+      onKeyDown={onKeyDown}
+      data-many={cards.length > MANY || undefined}
+      data-testid="board-canvas"
+    >
       <ReactFlow<CardNodeType>
         nodes={nodes}
         onNodesChange={onNodesChange}

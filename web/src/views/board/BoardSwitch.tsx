@@ -20,7 +20,7 @@ export function BoardSwitch({ boards, board }: { boards: Board[]; board: Board }
       <Menu
         align="start"
         trigger={
-          <Button icon={<LayoutDashboard />} aria-label={`Board: ${board.name}. Choose another.`}>
+          <Button icon={<LayoutDashboard />}>
             Boards
             <ChevronDown aria-hidden />
           </Button>

@@ -15,7 +15,6 @@ import type { Board, Card } from "@/api/types";
 import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
 import { Badge } from "@/ui/Badge";
-import { IconButton } from "@/ui/Button";
 import { Menu, MenuItem, MenuLine } from "@/ui/Menu";
 import css from "./Card.module.css";
 import { linesOf, SHOWN } from "./placing";
@@ -92,9 +91,14 @@ function CardMenu({ card }: { card: Card }) {
   return (
     <Menu
       trigger={
-        <IconButton label={`More about ${placeName(card)}`} className={`${css.more} nodrag nopan`}>
-          <EllipsisVertical />
-        </IconButton>
+        <button
+          type="button"
+          aria-label={`More about ${placeName(card)}`}
+          title="More"
+          className={`${css.more} nodrag nopan`}
+        >
+          <EllipsisVertical aria-hidden />
+        </button>
       }
     >
       <MenuItem icon={<Plus />} onSelect={() => navigate(`${routes.new}?${here}`)}>

@@ -92,7 +92,10 @@ function RemoveDialog({ name, worktree, onClose }: Given) {
   const remove = async () => {
     setBusy(true);
     const done = await act(() =>
-      removeWorktree(worktree.id, { force: lost, branch: branch ? "delete" : "keep" }),
+      removeWorktree(worktree.id, {
+        force: lost || !losses.data?.removable,
+        branch: branch ? "delete" : "keep",
+      }),
     );
     setBusy(false);
     if (!done) return;
@@ -112,7 +115,7 @@ function RemoveDialog({ name, worktree, onClose }: Given) {
       footer={
         <>
           <Button onClick={onClose}>Keep it</Button>
-          <Button look="danger" busy={busy} disabled={!losses.data?.removable} onClick={() => void remove()}>
+          <Button look="danger" busy={busy} disabled={!losses.data} onClick={() => void remove()}>
             {lost ? "Remove it with all that" : "Remove it"}
           </Button>
         </>
@@ -131,9 +134,9 @@ function RemoveDialog({ name, worktree, onClose }: Given) {
 const losing = (losses: Losses) =>
   losses.uncommitted.length + losses.untracked.length + losses.unpushed.length > 0;
 
-/** Everything that would go, by name. */
+/** Everything that would go, by name. Without force, the server would refuse; with it, all is kept on a ref. */
 function Lost({ losses }: { losses: Losses }) {
-  if (!losses.removable) return <p className={css.warn}>{losses.why}</p>;
+  if (!losing(losses) && !losses.removable) return <p className={css.warn}>{losses.why}</p>;
   if (!losing(losses)) return <p>Nothing would be lost: all of its work is committed and known elsewhere.</p>;
   const parts = [
     { title: "Changed and not committed", items: losses.uncommitted, total: losses.counts.uncommitted },

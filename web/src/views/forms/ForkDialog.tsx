@@ -9,12 +9,12 @@ import { firstLine } from "@/lib/format";
 import { nameOf } from "@/lib/words";
 import { Dialog } from "@/ui/Dialog";
 import { Field, Input } from "@/ui/Field";
+import folds from "./Folds.module.css";
 import { BranchFields } from "./parts/BranchFields";
 import { type Draft, fromSession, toBranch } from "./parts/draft";
 import { Footer } from "./parts/Footer";
 import { More } from "./parts/More";
 import { PromptPart } from "./parts/PromptPart";
-import css from "./parts/parts.module.css";
 import { rememberModel } from "./parts/remember";
 import { FormProblem, SubmitKeys, useSubmit } from "./parts/useSubmit";
 
@@ -75,7 +75,7 @@ function ForkForm({ session, onClose, taskId }: ForkDialogProps) {
         <Field label="Title" hint="May be left empty." error={form.at("title")}>
           <Input value={draft.title} onChange={(event) => set({ title: event.target.value })} />
         </Field>
-        <div className={css.folds}>
+        <div className={folds.folds}>
           <BranchFields
             draft={draft}
             set={set}

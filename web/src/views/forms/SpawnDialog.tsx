@@ -8,6 +8,7 @@ import { nameOf } from "@/lib/words";
 import { Dialog } from "@/ui/Dialog";
 import { Field, Input } from "@/ui/Field";
 import { toast } from "@/ui/toast";
+import folds from "./Folds.module.css";
 import { BranchFields } from "./parts/BranchFields";
 import { CallbackPart } from "./parts/CallbackPart";
 import { type Draft, fromSession, toBranch } from "./parts/draft";
@@ -15,7 +16,6 @@ import { Footer } from "./parts/Footer";
 import { More } from "./parts/More";
 import { Fold } from "./parts/Part";
 import { PromptPart } from "./parts/PromptPart";
-import css from "./parts/parts.module.css";
 import { rememberModel } from "./parts/remember";
 import { FormProblem, SubmitKeys, useSubmit } from "./parts/useSubmit";
 
@@ -75,7 +75,7 @@ function SpawnForm({ session, onClose }: SpawnDialogProps) {
         <Field label="Title" hint="May be left empty." error={form.at("title")}>
           <Input value={draft.title} onChange={(event) => set({ title: event.target.value })} />
         </Field>
-        <div className={css.folds}>
+        <div className={folds.folds}>
           <BranchFields
             draft={draft}
             set={set}

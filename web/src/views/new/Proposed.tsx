@@ -14,7 +14,7 @@ import { Time } from "@/ui/Time";
 import { proposalOf } from "@/views/approvals/calls";
 import css from "./New.module.css";
 import { ProposalForm } from "./ProposalForm";
-import { isProposal, readProposal } from "./proposal";
+import { proposed, readProposal } from "./proposal";
 
 export function Proposed({
   approvalId,
@@ -60,8 +60,8 @@ export function Proposed({
       <p className={css.banner}>
         <Bot aria-hidden />
         <span>
-          <Link href={routes.session(session.id)}>{nameOf(session)}</Link> ({session.agent}) proposes this{" "}
-          {isProposal(tool) && tool === "agor_sessions_prompt" ? "prompt" : "session"}.{" "}
+          <Link href={routes.session(session.id)}>{nameOf(session)}</Link> ({session.agent}){" "}
+          {proposed(tool, given, nameOf(target.data ?? session))}.{" "}
           <span className={css.about}>
             {approval.reason} <Time at={approval.createdAt} />
           </span>

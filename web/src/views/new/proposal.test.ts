@@ -1,7 +1,7 @@
 /** A proposal becomes a form and comes back with what was changed, and nothing else. */
 import { describe, expect, it } from "vitest";
 import type { Repo, Session, Worktree } from "@/api/types";
-import { type Around, readProposal, writeProposal } from "./proposal";
+import { type Around, proposed, readProposal, writeProposal } from "./proposal";
 
 const session = {
   id: "s1",
@@ -132,6 +132,12 @@ describe("create_session", () => {
     );
     expect(none).toEqual({ name: "search", workingDir: "/w/shop/inner" });
   });
+});
+
+it("says in words what is proposed", () => {
+  expect(proposed("agor_sessions_create", {}, "X")).toBe("proposes this session");
+  expect(proposed("agor_sessions_prompt", { mode: "fork" }, "X")).toBe("proposes a fork of “X”");
+  expect(proposed("agor_sessions_prompt", { mode: "continue" }, "X")).toBe("wants to prompt “X”");
 });
 
 it("knows no proposal in other tools", () => {

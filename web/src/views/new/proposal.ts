@@ -58,7 +58,17 @@ const flag = (value: unknown, fallback: boolean): boolean => (typeof value === "
 /** Ids may be given in part. */
 const isId = (id: string, given: string) => id === given || id.startsWith(given) || id.endsWith(given);
 
-export const isProposal = (tool: string): boolean => tool in READERS;
+/** What is proposed, as the end of a sentence; `target` is what the session to be prompted is called. */
+export function proposed(tool: string, given: Arguments, target: string): string {
+  if (tool === "agor_sessions_spawn") return "proposes a child of its own";
+  if (tool !== "agor_sessions_prompt") return "proposes this session";
+  const how: Record<string, string> = {
+    fork: `proposes a fork of “${target}”`,
+    subsession: `proposes a child of “${target}”`,
+    btw: `wants to ask “${target}” aside`,
+  };
+  return how[text(given.mode)] ?? `wants to prompt “${target}”`;
+}
 
 export function readProposal(tool: string, given: Arguments, around: Around): Proposal | null {
   const read = READERS[tool];

@@ -32,7 +32,7 @@ export function SideBySide({ sides }: { sides: Side[] }) {
       ))}
       {files.map((file) => (
         <section key={file} className={css.file} aria-label={file}>
-          <h3 className={css.name}>{file}</h3>
+          <h3 className="visually-hidden">{file}</h3>
           <div className={css.pair} data-sides={sides.length}>
             {sides.map((side, at) => (
               <div key={side.key} className={css.side}>

@@ -2,11 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { type DragEvent, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
+import { ApiError } from "@/api/client";
 import { approvalsQuery, useSession, useTasks, useTree } from "@/api/queries";
 import type { Approval, Session as Record, Task } from "@/api/types";
 import { useActions } from "@/app/shortcuts";
+import { useTitle } from "@/app/title";
 import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
+import { nameOf } from "@/lib/words";
 import { useTranscript } from "@/live/hooks";
 import { Problem, Skeleton } from "@/ui/states";
 import { Banners } from "./Banners";
@@ -27,7 +30,9 @@ const WIDE = "(min-width: 68rem)";
 
 export default function Session({ sessionId }: { sessionId: string }) {
   const query = useSession(sessionId);
-  if (query.data) return <Shown session={query.data} />;
+  // What was removed while it was looked at is gone, whatever is still known of it.
+  const gone = query.error instanceof ApiError && query.error.status === 404;
+  if (query.data && !gone) return <Shown session={query.data} />;
   if (query.error)
     return (
       <div className={css.lone}>
@@ -45,6 +50,7 @@ export default function Session({ sessionId }: { sessionId: string }) {
 
 function Shown({ session }: { session: Record }) {
   const { id } = session;
+  useTitle(nameOf(session));
   const [search] = useSearchParams();
   const focusMessage = search.get("message");
   const transcript = useTranscript(id, focusMessage ?? undefined);

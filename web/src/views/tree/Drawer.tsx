@@ -1,6 +1,6 @@
 /** One session of the tree, read and answered without leaving the tree. */
 import { ArrowUpRight, GitBranchPlus, Send, X } from "lucide-react";
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { act, promptSession } from "@/api/actions";
 import { useApprovals, useSession, useTasks } from "@/api/queries";
@@ -71,16 +71,12 @@ function Read({ session }: { session: Session }) {
   const [, navigate] = useLocation();
   const transcript = useTranscript(session.id);
   const tasks = useTasks(session.id);
+  const open = useCallback(() => navigate(routes.session(session.id)), [navigate, session.id]);
   const asked = (useApprovals().data ?? []).filter((one) => one.sessionId === session.id);
   return (
     <>
       <div className={css.transcript}>
-        <TranscriptView
-          session={session}
-          tasks={tasks.data ?? []}
-          transcript={transcript}
-          onFork={() => navigate(routes.session(session.id))}
-        />
+        <TranscriptView session={session} tasks={tasks.data ?? []} transcript={transcript} onFork={open} />
       </div>
       {asked.length > 0 && (
         <div className={css.asked}>

@@ -118,7 +118,14 @@ function Canvas({
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its buttons do
-    <div ref={box} className={css.canvas} onKeyDown={onKeyDown} onClick={onClick} data-testid="tree-canvas">
+    <div
+      ref={box}
+      className={css.canvas}
+      onKeyDown={onKeyDown}
+      onClick={onClick}
+      data-many={nodes.length > MANY || undefined}
+      data-testid="tree-canvas"
+    >
       <Arrowheads />
       {!wide && <Legend />}
       <ReactFlow<SessionNode>
@@ -143,7 +150,7 @@ function Canvas({
             <Legend />
           </Panel>
         )}
-        {wide && nodes.length > 3 && (
+        {wide && !open && nodes.length > 3 && (
           <MiniMap<SessionNode>
             pannable
             zoomable

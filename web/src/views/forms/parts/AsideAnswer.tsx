@@ -6,6 +6,7 @@ import { useEntry, useShape, useTranscript } from "@/live/hooks";
 import type { Transcript } from "@/live/transcript";
 import { Markdown } from "@/ui/Markdown";
 import { Skeleton } from "@/ui/states";
+import own from "./AsideAnswer.module.css";
 import css from "./parts.module.css";
 
 export function AsideAnswer({
@@ -27,7 +28,7 @@ export function AsideAnswer({
   }, [over]);
   return (
     <div className={css.stack}>
-      <blockquote className={css.quote}>{question}</blockquote>
+      <blockquote className={own.quote}>{question}</blockquote>
       <div aria-live="polite">
         {ids.map((id) => (
           <Said key={id} transcript={transcript} id={id} />

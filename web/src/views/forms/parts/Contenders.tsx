@@ -7,6 +7,7 @@ import { sessionsQuery, useAgents } from "@/api/queries";
 import { Button, IconButton } from "@/ui/Button";
 import { Input, Select } from "@/ui/Field";
 import { isReady } from "./agents";
+import own from "./Contenders.module.css";
 import { offeredFor } from "./options";
 import css from "./parts.module.css";
 import { modelsOf } from "./remember";
@@ -87,7 +88,7 @@ function Row({
   const offered = offeredFor(one.agent, useQuery(sessionsQuery).data ?? []);
   const models = [...new Set([...offered.models, ...modelsOf(one.agent)])];
   return (
-    <div className={css.contender}>
+    <div className={own.contender}>
       <Select
         aria-label={`Agent of contender ${number}`}
         value={one.agent}

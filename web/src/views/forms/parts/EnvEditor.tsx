@@ -3,7 +3,7 @@ import { Plus, X } from "lucide-react";
 import { Button, IconButton } from "@/ui/Button";
 import { Input } from "@/ui/Field";
 import type { EnvLine } from "./draft";
-import css from "./parts.module.css";
+import own from "./EnvEditor.module.css";
 
 export function EnvEditor({ value, onChange }: { value: EnvLine[]; onChange: (value: EnvLine[]) => void }) {
   const set = (at: number, change: Partial<EnvLine>) =>
@@ -12,7 +12,7 @@ export function EnvEditor({ value, onChange }: { value: EnvLine[]; onChange: (va
     <>
       {value.map((line, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a line has no name before one is typed
-        <div className={css.envRow} key={at}>
+        <div className={own.envRow} key={at}>
           <Input
             aria-label={`Name of variable ${at + 1}`}
             placeholder="NAME"

@@ -1,6 +1,7 @@
 /** Work that only a worktree has, named, so that nobody deletes it unawares. */
 import { plural } from "@/lib/format";
 import type { Losses } from "./deleting";
+import own from "./LossList.module.css";
 import css from "./parts.module.css";
 
 function Group({ label, names, total }: { label: string; names: string[]; total: number }) {
@@ -24,7 +25,7 @@ function Group({ label, names, total }: { label: string; names: string[]; total:
 export function LossList({ losses }: { losses: Losses }) {
   const { counts } = losses;
   return (
-    <section className={css.losses} aria-label="Work that would be lost">
+    <section className={own.losses} aria-label="Work that would be lost">
       <Group
         label={plural(counts.uncommitted, "uncommitted file")}
         names={losses.uncommitted}

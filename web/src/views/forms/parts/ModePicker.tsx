@@ -5,6 +5,7 @@ import { useAgents } from "@/api/queries";
 import type { Mode } from "@/api/types";
 import { isUnasked } from "@/lib/words";
 import { Badge } from "@/ui/Badge";
+import own from "./ModePicker.module.css";
 import { offeredModes } from "./modes";
 import { Choice } from "./Part";
 import css from "./parts.module.css";
@@ -38,7 +39,7 @@ export function ModePicker({
           >
             <span>{one.refused ?? one.words}</span>
             {one.mode === value && one.note && known && (
-              <span className={css.note}>
+              <span className={own.note}>
                 {known.title}: {one.note}
               </span>
             )}

@@ -3,12 +3,13 @@ import { useId } from "react";
 import { Button } from "@/ui/Button";
 import { Field, Input, Switch } from "@/ui/Field";
 import type { Place } from "./draft";
+import own from "./NewPlace.module.css";
 import css from "./parts.module.css";
 import { previewWords, usePreview } from "./preview";
 
 export type New = Extract<Place, { kind: "new" }>;
 
-const TONES = { path: css.mono, plain: css.hint, bad: css.bad };
+const TONES = { path: css.mono, plain: css.hint, bad: own.bad };
 
 export function NewPlace({
   place,
@@ -45,7 +46,7 @@ export function NewPlace({
         />
       </Field>
       <output
-        className={css.preview}
+        className={own.preview}
         aria-live="polite"
         aria-busy={previewed.waiting}
         data-testid="path-preview"

@@ -6,6 +6,7 @@ import { Button, IconButton } from "@/ui/Button";
 import { Field, TextArea } from "@/ui/Field";
 import { toast } from "@/ui/toast";
 import { type Attached, attach } from "@/views/session/composer/files";
+import own from "./PromptPart.module.css";
 import css from "./parts.module.css";
 
 export function PromptPart({
@@ -87,7 +88,7 @@ export function PromptPart({
             }}
           />
           {files.map((file) => (
-            <span key={file.id} className={css.file}>
+            <span key={file.id} className={own.file}>
               {file.name} <span className={css.hint}>{bytes(file.size)}</span>
               <IconButton
                 label={`Leave out ${file.name}`}

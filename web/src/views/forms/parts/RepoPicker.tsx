@@ -9,6 +9,7 @@ import { Button } from "@/ui/Button";
 import { Field, Input, Select } from "@/ui/Field";
 import css from "./parts.module.css";
 import { messageOf } from "./problems";
+import own from "./RepoPicker.module.css";
 
 export function RepoPicker({
   repos,
@@ -34,7 +35,7 @@ export function RepoPicker({
       />
     );
   return (
-    <div className={css.addable}>
+    <div className={own.addable}>
       <Field label="Repository" hint={repo && <code>{repo.path}</code>} error={error}>
         <Select value={value ?? ""} onChange={(event) => onChange(event.target.value)}>
           {!repo && <option value="">Choose one</option>}
@@ -46,7 +47,7 @@ export function RepoPicker({
           ))}
         </Select>
       </Field>
-      <Button icon={<FolderPlus />} onClick={() => setAdding(true)} className={css.beside}>
+      <Button icon={<FolderPlus />} onClick={() => setAdding(true)} className={own.beside}>
         Add
       </Button>
     </div>

@@ -15,6 +15,8 @@ import {
   useState,
 } from "react";
 import { type CustomContainerComponentProps, Virtualizer, type VirtualizerHandle } from "virtua";
+import { firstLine } from "@/lib/format";
+import { useEntry } from "@/live/hooks";
 import type { Shape } from "@/live/transcript";
 import { Button } from "@/ui/Button";
 import { useAround } from "./around";
@@ -131,7 +133,8 @@ export function List({
       <section
         ref={scroller}
         className={css.scroll}
-        role="feed"
+        role="log"
+        aria-live="off"
         aria-label="Transcript"
         aria-busy={shape.older || undefined}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -159,6 +162,7 @@ export function List({
           </div>
         </Grown>
       </section>
+      {newest && <Spoken id={newest} />}
       {!end.atEnd && (
         <div className={css.jump}>
           <Button look={waits ? "primary" : "plain"} icon={waits ? <Hand /> : <ArrowDown />} onClick={toEnd}>
@@ -170,6 +174,18 @@ export function List({
           </Button>
         </div>
       )}
+    </div>
+  );
+}
+
+/** Read out when an answer is there as a whole: text that grows would be read again and again. */
+function Spoken({ id }: { id: string }) {
+  const entry = useEntry(useAround().transcript, id);
+  const { role, content } = entry?.message ?? {};
+  const over = role === "agent" && content?.type === "text" && !content.partial;
+  return (
+    <div role="status" className="visually-hidden">
+      {over && entry ? firstLine(entry.text, 200) : ""}
     </div>
   );
 }

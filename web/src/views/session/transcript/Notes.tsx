@@ -9,16 +9,19 @@ import {
   Undo2,
   Wrench,
 } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
+import { act, restoreCheckpoint } from "@/api/actions";
 import type { Message } from "@/api/types";
 import { routes } from "@/app/routes";
-import { firstLine } from "@/lib/format";
+import { firstLine, shortId } from "@/lib/format";
 import { TASKS } from "@/lib/words";
 import { AgentMark } from "@/ui/AgentMark";
 import { Badge, type Tone } from "@/ui/Badge";
+import { Button } from "@/ui/Button";
 import { Code } from "@/ui/Code";
 import { Markdown } from "@/ui/Markdown";
+import { toast } from "@/ui/toast";
 import { Fold } from "./Fold";
 import css from "./Notes.module.css";
 import { lastMessageOf } from "./tool";
@@ -94,13 +97,45 @@ export function Outcome({ message: { id, content } }: Given) {
 
 const NOTES: Record<string, ReactNode> = { error: <CircleX />, cancelled: <CircleSlash />, notice: <Info /> };
 
+const ID = /([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/;
+
+/** Ids are for looking up, not for reading: their ends will do. */
+const shortened = (words: string): ReactNode =>
+  words.split(ID).map((piece, at) =>
+    at % 2 ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text never change their places
+      <code key={at} title={piece}>
+        {shortId(piece)}
+      </code>
+    ) : (
+      piece
+    ),
+  );
+
+/** Takes back a restore of files, which the notice of it offers. */
+function Undo({ checkpointId }: { checkpointId: string }) {
+  const [busy, setBusy] = useState(false);
+  const undo = async () => {
+    setBusy(true);
+    if (await act(() => restoreCheckpoint(checkpointId))) toast("The files are as they were.");
+    setBusy(false);
+  };
+  return (
+    <Button size="small" busy={busy} className={css.undo} onClick={() => void undo()}>
+      Undo
+    </Button>
+  );
+}
+
 export function Note({ message: { content } }: Given) {
-  const restored = content.type === "notice" && /brought back|restored/i.test(text(content.text));
+  const words = text(content.text);
+  const checkpoint = words.match(new RegExp(`Checkpoint ${ID.source} undoes this`))?.[1];
   return (
     <div className={css.note} data-kind={content.type} role={content.type === "error" ? "alert" : undefined}>
-      <span aria-hidden>{restored ? <Undo2 /> : NOTES[content.type]}</span>
+      <span aria-hidden>{checkpoint ? <Undo2 /> : NOTES[content.type]}</span>
       <div className={css.words}>
-        {text(content.text)}
+        {shortened(words)}
+        {checkpoint && <Undo checkpointId={checkpoint} />}
         {content.type === "error" && text(content.code) && (
           <code className={css.code}>{text(content.code)}</code>
         )}

@@ -6,9 +6,12 @@ import { part } from "@/ui/CodeFold";
 import css from "./Output.module.css";
 import type { Terminal } from "./tool";
 
+/** What fits without scrolling. */
+const LINES = 20;
+
 export function Output({ terminal, running }: { terminal: Terminal; running: boolean }) {
   const [open, setOpen] = useState(false);
-  const { text, lines, folded } = part(terminal.output.replace(/\n+$/, ""), open, true);
+  const { text, lines, folded } = part(terminal.output.replace(/\n+$/, ""), open, true, LINES);
   const failed = terminal.signal !== null || (terminal.exitCode !== null && terminal.exitCode !== 0);
   return (
     <div className={css.terminal}>

@@ -5,7 +5,6 @@ import { Link } from "wouter";
 import type { FileNote, Message, Task } from "@/api/types";
 import { routes } from "@/app/routes";
 import { bytes } from "@/lib/format";
-import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { part } from "@/ui/CodeFold";
 import { useFold, useTaskOf } from "./around";
@@ -15,29 +14,25 @@ import css from "./Prompt.module.css";
 const LINES = 14;
 const MOST = 2400;
 
-function Who({ task }: { task: Task | undefined }): ReactNode {
+/** Who asked, and by which way. */
+function whoOf(task: Task | undefined): { words: string; icon: ReactNode } {
+  if (task?.source === "schedule") return { words: "By schedule", icon: <Clock /> };
+  if (task?.source === "btw") return { words: "Asked aside", icon: <MessageCircleQuestion /> };
+  if (task?.source === "callback") return { words: "Report of a child", icon: <CornerDownRight /> };
+  if (task?.sourceSessionId || task?.source === "session")
+    return { words: "Prompted by an agent", icon: <Bot /> };
+  return { words: "You", icon: null };
+}
+
+function Who({ task }: { task: Task | undefined }) {
+  const { words, icon } = whoOf(task);
   const from = task?.sourceSessionId;
-  const link = (words: string) => (from ? <Link href={routes.session(from)}>{words}</Link> : words);
-  if (task?.source === "schedule") return <Badge icon={<Clock />}>By schedule</Badge>;
-  if (task?.source === "btw")
-    return (
-      <Badge tone="btw" icon={<MessageCircleQuestion />}>
-        {link("Asked aside")}
-      </Badge>
-    );
-  if (task?.source === "callback")
-    return (
-      <Badge tone="accent" icon={<CornerDownRight />}>
-        {link("Report of a child")}
-      </Badge>
-    );
-  if (from || task?.source === "session")
-    return (
-      <Badge tone="btw" icon={<Bot />}>
-        {link("Prompted by an agent")}
-      </Badge>
-    );
-  return <span className={css.you}>You</span>;
+  return (
+    <span className={css.mark}>
+      {icon}
+      {from ? <Link href={routes.session(from)}>{words}</Link> : words}
+    </span>
+  );
 }
 
 function Attached({ file }: { file: FileNote }) {

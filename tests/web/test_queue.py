@@ -1,0 +1,99 @@
+"""O4, Q5: the queue of a session beside its transcript: prompts that wait are changed, moved, taken out, held and let go."""
+
+from __future__ import annotations
+
+from playwright.async_api import Locator, Page, expect
+
+from .site import Site, axe, transcript
+
+
+async def busy(site: Site, *waiting: str) -> str:
+    """A session whose turn does not end by itself, and what waits behind it."""
+    session = await site.session(title="Busy")
+    await site.client.prompt(session["id"], "[[hang]]")
+    for text in waiting:
+        await site.client.prompt(session["id"], text)
+    return session["id"]
+
+
+async def queued(site: Site, session_id: str) -> list[str]:
+    """What the server has in line."""
+    tasks = (await site.client.get(f"/api/sessions/{session_id}/tasks?status=queued"))["tasks"]
+    return [one["prompt"] for one in sorted(tasks, key=lambda one: one["position"])]
+
+
+async def open_queue(page: Page, session_id: str) -> Locator:
+    await page.goto(f"/session/{session_id}")
+    await page.get_by_role("tab", name="Queue").click()
+    return page.get_by_role("list", name="Waiting prompts").get_by_role("listitem")
+
+
+async def test_a_waiting_prompt_is_changed(site: Site, page: Page) -> None:
+    """Q5: its text is changed in place; Escape leaves it as it was."""
+    session_id = await busy(site, "one", "two")
+    items = await open_queue(page, session_id)
+    await expect(items).to_have_count(2)
+    await items.nth(1).get_by_role("button", name="Edit").click()
+    await page.get_by_role("textbox", name="Prompt 2").fill("never")
+    await page.keyboard.press("Escape")
+    await expect(items.nth(1)).to_contain_text("two")
+    await items.nth(1).get_by_role("button", name="Edit").click()
+    await page.get_by_role("textbox", name="Prompt 2").fill("two, better said")
+    assert await axe(page) == []
+    await page.get_by_role("button", name="Save").click()
+    await expect(items.nth(1)).to_contain_text("two, better said")
+    await expect(page.get_by_role("textbox", name="Prompt 2")).to_be_hidden()
+    assert await queued(site, session_id) == ["one", "two, better said"]
+
+
+async def test_waiting_prompts_are_moved_by_keys_and_by_hand(site: Site, page: Page) -> None:
+    """Q5: buttons that keys reach move one up or down, dragging moves it anywhere, and the new place is said."""
+    session_id = await busy(site, "one", "two", "three")
+    items = await open_queue(page, session_id)
+    await expect(items).to_have_count(3)
+    await expect(items.first.get_by_role("button", name="Move up")).to_be_disabled()
+    await items.nth(2).get_by_role("button", name="Move up").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("status").filter(has_text="Moved to place 2.")).to_be_attached()
+    await expect(items.nth(1)).to_contain_text("three")
+    assert await queued(site, session_id) == ["one", "three", "two"]
+    await items.filter(has_text="one").get_by_role("button", name="Move down").click()
+    await expect(items.nth(1)).to_contain_text("one")
+    await expect(page.get_by_role("status").filter(has_text="Moved to place 2.")).to_be_attached()
+    await items.filter(has_text="two").drag_to(items.filter(has_text="three"))
+    await expect(page.get_by_role("status").filter(has_text="Moved to place 1.")).to_be_attached()
+    await expect(items.first).to_contain_text("two")
+    assert await queued(site, session_id) == ["two", "three", "one"]
+
+
+async def test_a_waiting_prompt_is_taken_out(site: Site, page: Page) -> None:
+    """Q5: what was taken out of the queue does not run."""
+    session_id = await busy(site, "wanted", "unwanted")
+    items = await open_queue(page, session_id)
+    await items.filter(has_text="unwanted").get_by_role("button", name="Take out of the queue").click()
+    await expect(items).to_have_count(1)
+    assert await queued(site, session_id) == ["wanted"]
+    await page.get_by_role("button", name="Stop").click()
+    await page.get_by_role("button", name="Resume queue").click()
+    await expect(transcript(page).get_by_text('You said "wanted".', exact=False)).to_be_visible()
+    await expect(page.get_by_text("Nothing waits")).to_be_visible()
+    assert not [one for one in await site.client.texts(session_id) if '"unwanted"' in one]
+
+
+async def test_a_paused_queue_waits_for_its_person(site: Site, page: Page) -> None:
+    """Q5, T6: a queue that was paused does not move when the turn is over, until it is resumed."""
+    session = await site.session(title="Held", permissionMode="bypassPermissions")
+    await site.client.prompt(session["id"], "[[run until test -e go; do sleep 0.05; done]]")
+    for text in ("one", "two"):
+        await site.client.prompt(session["id"], text)
+    await open_queue(page, session["id"])
+    await page.get_by_role("button", name="Pause queue").click()
+    await expect(page.get_by_text("Paused with 2 prompts waiting.")).to_be_visible()
+    (site.repo / "go").touch()
+    await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    await expect(page.get_by_text("Paused", exact=True).first).to_be_visible()
+    assert await queued(site, session["id"]) == ["one", "two"]
+    assert await axe(page) == []
+    await page.get_by_role("button", name="Resume queue").click()
+    await expect(transcript(page).get_by_text('You said "two".', exact=False)).to_be_visible()
+    await expect(page.get_by_text("Nothing waits")).to_be_visible()

@@ -1,0 +1,274 @@
+"""O4: what people do with a session from its page: naming it, branching from it, ending and resuming it, its settings,
+its files, and taking it away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+from playwright.async_api import Page, expect
+
+from bough.testing.repos import git
+
+from .site import Complaints, Site, axe, choose, entries, send, transcript
+
+
+async def ready(site: Site, page: Page, *said: str, title: str = "Acts", mode: str = "bypassPermissions") -> str:
+    """A session in which something was said, open in the page."""
+    session = await site.session(title=title, permissionMode=mode)
+    for text in said:
+        await site.client.ask(session["id"], text)
+    await page.goto(f"/session/{session['id']}")
+    await expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
+    return session["id"]
+
+
+async def test_a_session_is_renamed(site: Site, page: Page) -> None:
+    """O4: its title is changed in place; Escape leaves it as it was."""
+    session_id = await ready(site, page, title="Before")
+    await page.get_by_role("button", name="Rename").click()
+    await page.get_by_role("textbox", name="Title").fill("Never")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("heading", name="Before", level=1)).to_be_visible()
+    await page.get_by_role("button", name="Rename").click()
+    await page.get_by_role("textbox", name="Title").fill("After")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="After", level=1)).to_be_visible()
+    await expect(page).to_have_title(re.compile("After"))
+    assert (await site.client.get(f"/api/sessions/{session_id}"))["title"] == "After"
+
+
+async def test_a_fork_knows_what_was_said(site: Site, page: Page) -> None:
+    """B1: a fork opens with the conversation above it and recalls it; the session that it came from does not know more."""
+    session_id = await ready(site, page, "The colour is green.")
+    await page.get_by_role("button", name="Fork", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Fork this session")
+    await dialog.get_by_label("Prompt", exact=True).fill("[[recall]]")
+    await dialog.get_by_label("Title").fill("Other way")
+    assert await axe(page) == []
+    await dialog.get_by_role("button", name="Fork", exact=True).click()
+    await expect(page.get_by_role("heading", name="Other way", level=1)).to_be_visible()
+    await expect(entries(page, "Answer of demo").last).to_contain_text("The colour is green.")
+    await expect(transcript(page).get_by_text("Forked here from")).to_be_visible()
+    await page.get_by_role("navigation", name="Kin").get_by_role("link", name="Acts").click()
+    await expect(page).to_have_url(re.compile(session_id))
+    await expect(transcript(page).get_by_text("[[recall]]")).to_have_count(0)
+
+
+async def test_a_fork_begins_at_an_earlier_task(site: Site, page: Page) -> None:
+    """B1: forked from a task, it knows what was said up to there and nothing after."""
+    await ready(site, page, "Early words.", "Late words.")
+    await transcript(page).get_by_role("button", name="Fork from here").first.click()
+    dialog = page.get_by_role("dialog", name="Fork this session")
+    await expect(dialog.get_by_text("up to “Early words.”")).to_be_visible()
+    await dialog.get_by_label("Prompt", exact=True).fill("[[recall]]")
+    await dialog.get_by_label("Title").fill("From early on")
+    await dialog.get_by_role("button", name="Fork", exact=True).click()
+    await expect(page.get_by_role("heading", name="From early on", level=1)).to_be_visible()
+    answer = entries(page, "Answer of demo").last
+    await expect(answer).to_contain_text("Early words.")
+    await expect(answer).not_to_contain_text("Late words.")
+
+
+async def test_a_child_is_spawned_and_reports(site: Site, page: Page) -> None:
+    """B3, Q3: a child begins afresh beside its parent, and its report comes into the parent's transcript as it was asked
+    for: with the prompt it was given, and a word to the parent."""
+    session_id = await ready(site, page, "The colour is green.")
+    await page.get_by_role("button", name="Spawn", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Spawn a child")
+    await dialog.get_by_role("button", name="Spawn", exact=True).click()
+    await expect(dialog.get_by_role("alert").filter(has_text="Say what the child is to do")).to_be_visible()
+    await dialog.get_by_label("Prompt", exact=True).fill("[[recall]]")
+    await dialog.get_by_label("Title").fill("Little one")
+    await dialog.get_by_text("Report", exact=True).click()
+    await dialog.get_by_label("With the prompt it was given").click()
+    await dialog.get_by_label("What to add to the report").fill("Check its work.")
+    assert await axe(page) == []
+    await dialog.get_by_role("button", name="Spawn", exact=True).click()
+    report = entries(page, "Report of a child")
+    await expect(report.get_by_text("Report of Little one")).to_be_visible()
+    await report.get_by_role("button", name="The report as the agent reads it").click()
+    await expect(report).to_contain_text("Check its work.")
+    await expect(page.get_by_role("navigation", name="Sessions of this tree").get_by_text("Little one")).to_be_visible()
+    [child] = [one for one in (await site.client.get(f"/api/sessions/{session_id}/tree"))["sessions"] if one["depth"]]
+    assert not [one for one in await site.client.texts(child["id"]) if "green" in one]
+
+
+async def test_an_aside_is_answered_while_the_session_works(site: Site, page: Page) -> None:
+    """B4: a question to a busy session is answered beside its turn, in the dialog and in the transcript."""
+    session_id = await ready(site, page, "The colour is green.")
+    await send(page, "[[hang]]")
+    await page.get_by_role("button", name="Stop").wait_for()
+    await page.get_by_role("button", name="Ask aside").click()
+    dialog = page.get_by_role("dialog", name="Ask aside")
+    await dialog.get_by_label("Question").fill("[[recall]]")
+    await dialog.get_by_role("button", name="Ask", exact=True).click()
+    answered = page.get_by_role("dialog", name="Asked aside")
+    await expect(answered.get_by_text("The colour is green.", exact=False)).to_be_visible()
+    assert await axe(page) == []
+    await answered.get_by_role("button", name="Close").last.click()
+    await expect(entries(page, "Aside").get_by_text("The colour is green.", exact=False)).to_be_visible()
+    await expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    assert (await site.client.get(f"/api/sessions/{session_id}"))["activity"] == "running"
+
+
+async def test_a_turn_is_stopped_and_the_session_goes_on(site: Site, page: Page) -> None:
+    """O4, T6: stop ends the turn and holds the queue; resume lets it go on."""
+    await ready(site, page)
+    await send(page, "[[hang]]")
+    await page.get_by_role("button", name="Stop").wait_for()
+    await send(page, "what waited")
+    await page.get_by_role("button", name="Stop").click()
+    await expect(transcript(page).get_by_text("Cancelled", exact=True)).to_be_visible()
+    await expect(page.get_by_text("Paused", exact=True).first).to_be_visible()
+    await page.get_by_role("button", name="Resume", exact=True).click()
+    await expect(entries(page, "Answer of demo")).to_contain_text('You said "what waited".')
+
+
+async def test_a_session_is_completed_and_archived_and_comes_back(
+    site: Site, page: Page, complaints: Complaints
+) -> None:
+    """O4, T6, B5: completing one that has work to do is asked twice; it can be resumed, put away and taken out again."""
+    complaints.forgive("409 (Conflict)")
+    session_id = await ready(site, page)
+    await send(page, "[[hang]]")
+    await page.get_by_role("button", name="Stop").wait_for()
+    await choose(page, "Complete")
+    await page.get_by_role("button", name="Complete anyway").click()
+    await expect(page.get_by_text("This session is completed.", exact=False).first).to_be_visible()
+    await page.get_by_role("button", name="Resume", exact=True).first.click()
+    await expect(page.get_by_text("This session is completed.", exact=False)).to_be_hidden()
+    await choose(page, "Archive")
+    await expect(page.get_by_text("This session is archived.", exact=False)).to_be_visible()
+    assert (await site.client.get(f"/api/sessions/{session_id}"))["archived"]
+    assert await axe(page) == []
+    await page.get_by_role("button", name="Take out of the archive").click()
+    await expect(page.get_by_text("This session is archived.", exact=False)).to_be_hidden()
+    assert not (await site.client.get(f"/api/sessions/{session_id}"))["archived"]
+
+
+async def test_settings_reach_the_agent(site: Site, page: Page) -> None:
+    """O4, P2: mode, model, effort and variables are changed at any time and hold from the next prompt on; values of
+    variables are never shown again."""
+    session_id = await ready(site, page, "hello", mode="acceptEdits")
+    await page.get_by_role("tab", name="Details").click()
+    form = page.get_by_role("form", name="Settings of this session")
+    await form.get_by_role("radio", name=re.compile("^Bypass permissions")).check()
+    await form.get_by_label("Model").fill("demo-large")
+    await form.get_by_label("Effort").fill("high")
+    await form.get_by_role("button", name="Add a variable").click()
+    await form.get_by_label("Name of the variable").fill("SECRET")
+    await form.get_by_label("Value of SECRET").fill("very-secret")
+    assert await axe(page) == []
+    await form.get_by_role("button", name="Save").click()
+    await expect(form.get_by_text("Saved.", exact=False)).to_be_visible()
+    await expect(form.get_by_label("Value of SECRET")).to_have_value("")
+    await expect(form.get_by_label("Value of SECRET")).to_have_attribute("placeholder", "kept")
+    await send(page, "[[status]][[run test $SECRET = very-secret && echo it knows]]")
+    answer = entries(page, "Answer of demo").last
+    for word in ("bypassPermissions", "demo-large", "high"):
+        await expect(answer).to_contain_text(word)
+    command = entries(page, "Tool: test")
+    await command.get_by_role("button", name="test").first.click()
+    await expect(command.get_by_text("it knows", exact=True)).to_be_visible()
+    session = await site.client.get(f"/api/sessions/{session_id}")
+    assert (session["permissionMode"], session["model"], session["effort"]) == ("bypassPermissions", "demo-large", "high")
+    assert "very-secret" not in json.dumps(session["env"])
+
+
+async def test_a_child_stops_reporting(site: Site, page: Page) -> None:
+    """O4, Q3: whether a child reports is among its settings, at any time."""
+    parent = await site.session(title="Parent")
+    made = await site.client.post(f"/api/sessions/{parent['id']}/spawn", {"prompt": "hello", "title": "Child"})
+    await site.client.wait_task(made["taskId"])
+    await page.goto(f"/session/{made['sessionId']}")
+    await page.get_by_role("tab", name="Details").click()
+    form = page.get_by_role("form", name="Settings of this session")
+    await form.get_by_role("switch", name="Report to the parent").click()
+    await form.get_by_role("button", name="Save").click()
+    await expect(form.get_by_text("Saved.", exact=False)).to_be_visible()
+    await send(page, "not to be told")
+    await expect(entries(page, "Answer of demo").last).to_contain_text('You said "not to be told".')
+    callbacks = (await site.client.get(f"/api/sessions/{parent['id']}/callbacks"))["callbacks"]
+    assert len(callbacks) == 1, "only the first turn was reported"
+
+
+async def test_changes_of_a_task_are_shown_and_taken_back(site: Site, page: Page) -> None:
+    """W4: what one task has changed, and the whole session; files are brought back to before the task, and the undo of
+    that brings them forth again."""
+    await ready(site, page, "[[write one.txt first]]", "[[write two.txt second]]")
+    await transcript(page).get_by_role("button", name="Changes").last.click()
+    changes = page.get_by_role("dialog", name="Changes")
+    await expect(changes.get_by_role("button", name="two.txt")).to_be_visible()
+    await expect(changes.get_by_text("one.txt")).to_have_count(0)
+    await expect(changes.get_by_role("cell", name="added: second")).to_be_visible()
+    assert await axe(page) == []
+    await page.keyboard.press("Escape")
+    await page.get_by_role("tab", name="Changes").click()
+    panel = page.get_by_role("tabpanel", name="Changes")
+    for name in ("one.txt", "two.txt"):
+        await expect(panel.get_by_role("button", name=name)).to_be_visible()
+
+    await transcript(page).get_by_role("button", name="Restore files").first.click()
+    dialog = page.get_by_role("dialog", name="Restore files")
+    await expect(dialog.get_by_role("listitem").filter(has_text="one.txt")).to_be_visible()
+    await dialog.get_by_role("radio", name="All of the folder").check()
+    assert await axe(page) == []
+    await dialog.get_by_role("button", name="Restore", exact=True).click()
+    done = page.get_by_role("dialog", name="Files restored")
+    await expect(done.get_by_text("2 files removed.")).to_be_visible()
+    assert not (site.repo / "one.txt").exists()
+    assert not (site.repo / "two.txt").exists()
+    await done.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_text("Undone: 2 files written.")).to_be_visible()
+    assert (site.repo / "one.txt").read_text().strip() == "first"
+    assert (site.repo / "two.txt").read_text().strip() == "second"
+
+
+async def test_a_session_is_exported(site: Site, page: Page) -> None:
+    """A2, O4: the transcript is taken along as Markdown and as JSON."""
+    session_id = await ready(site, page, "[[say Take me along.]]")
+    async with page.expect_download() as started:
+        await choose(page, "Export as Markdown")
+    download = await started.value
+    assert download.suggested_filename.endswith(".md")
+    assert "Take me along." in await asyncio.to_thread(Path(await download.path()).read_text, "utf-8")
+    async with page.expect_download() as started:
+        await choose(page, "Export as JSON")
+    exported = json.loads(await asyncio.to_thread(Path(await (await started.value).path()).read_text, "utf-8"))
+    assert session_id in json.dumps(exported)
+
+
+async def test_deleting_names_what_would_be_lost(site: Site, page: Page, complaints: Complaints) -> None:
+    """W2, O4: before a worktree goes along, uncommitted and untracked files and commits that are nowhere else are named,
+    and it goes only when that was ticked; how it is brought back is told."""
+    # What is open in the page is asked for once more when it is removed.
+    complaints.forgive("404 (Not Found)")
+    session = await site.session(title="With worktree", worktree={"branch": "feature/gone"})
+    folder = Path(session["cwd"])
+    (folder / "committed.txt").write_text("kept\n", "utf-8")
+    await asyncio.to_thread(git, folder, "add", "committed.txt")
+    await asyncio.to_thread(git, folder, "commit", "--quiet", "--message", "Only here.")
+    (folder / "README.md").write_text("# Changed\n", "utf-8")
+    (folder / "new.txt").write_text("new\n", "utf-8")
+    await page.goto(f"/session/{session['id']}")
+    await choose(page, "Delete")
+    dialog = page.get_by_role("dialog", name="Cancel or delete")
+    await dialog.get_by_role("radio", name="Delete it for good").check()
+    await dialog.get_by_role("switch", name="Also delete the worktree").click()
+    losses = dialog.get_by_role("region", name="Work that would be lost")
+    await expect(losses.get_by_role("list", name="1 uncommitted file")).to_contain_text("README.md")
+    await expect(losses.get_by_role("list", name="1 untracked file")).to_contain_text("new.txt")
+    await expect(losses.get_by_role("list", name="1 commit that is nowhere else")).to_contain_text("Only here.")
+    assert await axe(page) == []
+    await expect(dialog.get_by_role("button", name="Delete for good")).to_be_disabled()
+    await dialog.get_by_role("checkbox", name="Delete anyway").check()
+    await dialog.get_by_role("button", name="Delete for good").click()
+    told = page.get_by_role("dialog", name="The session is deleted, its worktree removed.")
+    await expect(told.get_by_role("listitem").first).to_be_visible()
+    await told.get_by_role("button", name="Close").last.click()
+    await expect(page).to_have_url(f"{site.url}/")
+    assert not folder.exists()
+    await site.client.get(f"/api/sessions/{session['id']}", expect=404)

@@ -1,0 +1,206 @@
+"""O4: the canvas of a tree: how its sessions hang together and stand, reading one, comparing two, stopping all."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import Locator, Page, expect
+
+from bough.testing.client import Json
+
+from .conftest import Visit
+from .site import PHONE, Site, said
+
+
+def node(page: Page, title: str) -> Locator:
+    return page.get_by_test_id("tree-canvas").get_by_role("button").filter(has_text=title)
+
+
+def edge(page: Page, words: str) -> Locator:
+    return page.get_by_test_id("tree-canvas").get_by_label(words, exact=True)
+
+
+def drawer(page: Page, title: str) -> Locator:
+    return page.get_by_role("complementary", name=title)
+
+
+async def branch(site: Site, parent: Json, way: str, **fields: object) -> Json:
+    made = await site.client.post(f"/api/sessions/{parent['id']}/{way}", dict(fields))
+    return await site.client.get(f"/api/sessions/{made['sessionId']}")
+
+
+async def test_the_lines_between_sessions(site: Site, page: Page) -> None:
+    """O4, B1, B3, B4, Q3: forks, children, asides and the reports of children are drawn, each as what it is; what
+    branches off later appears by itself."""
+    root = await site.session(title="Root")
+    await site.client.ask(root["id"], "Begin.")
+    await site.client.ask(root["id"], "Go on.")
+    await branch(site, root, "fork", title="Fork")
+    await page.goto(f"/tree/{root['id']}")
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("Root")
+    await expect(edge(page, "Fork: fork of Root")).to_be_attached()
+    await expect(page.get_by_text("fork at task 2")).to_be_attached()
+    child = await branch(site, root, "spawn", title="Child", prompt="[[say Done.]]")
+    await expect(edge(page, "Child: child of Root")).to_be_attached()
+    await expect(edge(page, "reported to its parent")).to_be_attached()
+    await branch(site, child, "spawn", title="Grandchild", prompt="[[say Done.]]")
+    await expect(edge(page, "Grandchild: child of Child")).to_be_attached()
+    await site.client.post(f"/api/sessions/{root['id']}/btw", {"prompt": "What is this?"})
+    aside = page.get_by_test_id("tree-canvas").get_by_label(re.compile(": aside to Root$"))
+    await expect(aside).to_be_attached()
+    await expect(page.get_by_test_id("tree-canvas").get_by_role("button").filter(has_text="Aside")).to_be_visible()
+    await expect(page.get_by_role("list", name="What the lines mean")).to_be_visible()
+
+
+async def test_a_child_moves_as_it_works(site: Site, page: Page) -> None:
+    """O4: a node says how its session stands, as it happens; and so does the whole tree."""
+    root = await site.session(title="Root", permissionMode="default")
+    await page.goto(f"/tree/{root['id']}")
+    child = await branch(site, root, "spawn", title="Child", prompt="[[say Begun.]][[run true]]")
+    await expect(node(page, "Child").get_by_text("Waits for you")).to_be_visible()
+    await expect(page.get_by_text("1 waits for you")).to_be_visible()
+    approval = await site.client.approval(child["id"])
+    await site.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+    await expect(node(page, "Child").get_by_text("Ready")).to_be_visible()
+    await expect(node(page, "Child").get_by_text("New since you last looked")).to_be_attached()
+    await site.client.prompt(child["id"], "[[hang]]")
+    await expect(node(page, "Child").get_by_text("Working")).to_be_visible()
+    await expect(page.get_by_text("1 working")).to_be_visible()
+
+
+async def test_a_node_is_read_without_leaving(site: Site, page: Page) -> None:
+    """O4: a click reads a session beside the tree, live, and prompts it; its question is answered there; the address
+    keeps it; Escape goes back to the node."""
+    root = await site.session(title="Root")
+    child = await branch(site, root, "spawn", title="Child", prompt="[[say I am the child.]]")
+    await page.goto(f"/tree/{root['id']}")
+    await node(page, "Child").click()
+    read = drawer(page, "Child")
+    await expect(said(read, "I am the child.")).to_be_visible()
+    assert page.url.endswith(f"?show={child['id']}")
+    await read.get_by_label("Prompt for Child").fill("[[say I was asked.]][[run echo ran > ran.txt]]")
+    await read.get_by_role("button", name="Send").click()
+    await expect(said(read, "I was asked.")).to_be_visible()
+    await read.get_by_role("button", name="Allow", exact=True).click()
+    await expect(node(page, "Child").get_by_text("Ready")).to_be_visible()
+    assert (site.repo / "ran.txt").exists()
+    await page.reload()
+    await expect(said(drawer(page, "Child"), "I was asked.")).to_be_visible()
+    await drawer(page, "Child").get_by_role("heading", name="Child").press("Escape")
+    await expect(drawer(page, "Child")).to_be_hidden()
+    await expect(node(page, "Child")).to_be_focused()
+
+
+async def test_through_the_tree_by_keys(site: Site, page: Page) -> None:
+    """O4: the arrow keys lead from session to session, Enter reads one, and its link opens it."""
+    root = await site.session(title="Root")
+    await site.client.ask(root["id"], "Begin.")
+    first = await branch(site, root, "fork", title="First")
+    await branch(site, root, "fork", title="Second")
+    await page.goto(f"/tree/{root['id']}")
+    await node(page, "Second").wait_for()
+    await node(page, "Root").focus()
+    await page.keyboard.press("ArrowRight")
+    await expect(node(page, "First")).to_be_focused()
+    await page.keyboard.press("ArrowDown")
+    await expect(node(page, "Second")).to_be_focused()
+    await page.keyboard.press("ArrowUp")
+    await expect(node(page, "First")).to_be_focused()
+    await page.keyboard.press("ArrowLeft")
+    await expect(node(page, "Root")).to_be_focused()
+    await page.keyboard.press("ArrowRight")
+    await expect(node(page, "First")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(drawer(page, "First").get_by_role("heading", name="First")).to_be_focused()
+    await drawer(page, "First").get_by_role("link", name="Open").click()
+    await expect(page).to_have_url(f"{site.url}/session/{first['id']}")
+    await expect(page.get_by_role("heading", level=1, name="First")).to_be_visible()
+
+
+async def test_two_sessions_are_compared(site: Site, page: Page) -> None:
+    """O4, B1, B2: two sessions stand side by side, with what each said and what each changed."""
+    root = await site.session(title="Root")
+    await site.client.ask(root["id"], "Begin.")
+    for name in ("left", "right"):
+        one = await branch(site, root, "fork", title=f"The {name} way", worktree={"branch": name})
+        await site.client.ask(one["id"], f"[[write {name}.txt made by {name}]][[say I went {name}.]]")
+    await page.goto(f"/tree/{root['id']}")
+    await node(page, "The left way").wait_for()
+    await page.get_by_role("button", name="Compare").click()
+    await expect(page.get_by_text("Choose the first of two sessions to compare.")).to_be_visible()
+    await node(page, "The left way").click()
+    await expect(page.get_by_text("Now choose the second session.")).to_be_visible()
+    await node(page, "The right way").click()
+    await page.wait_for_url("**/compare/**")
+    sides = [page.get_by_role("region", name=name) for name in ("A: The left way", "B: The right way")]
+    await expect(said(sides[0], "I went left.")).to_be_visible()
+    await expect(said(sides[1], "I went right.")).to_be_visible()
+    await page.get_by_role("tab", name="What was changed").click()
+    for name in ("left", "right"):
+        await expect(page.get_by_role("region", name=f"{name}.txt").get_by_text(f"made by {name}")).to_be_visible()
+    await page.get_by_role("button", name="Swap").click()
+    await page.get_by_role("tab", name="What was said").click()
+    await expect(said(page.get_by_role("region", name="B: The left way"), "I went left.")).to_be_visible()
+
+
+async def test_all_are_stopped(site: Site, page: Page) -> None:
+    """O4, B5: one act stops everything that runs in a tree."""
+    root = await site.session(title="Root")
+    await site.client.prompt(root["id"], "[[say On it.]][[hang]]")
+    child = await branch(site, root, "spawn", title="Child", prompt="[[hang]]")
+    await page.goto(f"/tree/{root['id']}")
+    await expect(page.get_by_text("2 working")).to_be_visible()
+    await page.get_by_role("button", name="More", exact=True).click()
+    await page.get_by_role("menuitem", name="Stop all").click()
+    await expect(page.get_by_text("2 working")).to_be_hidden()
+    await expect(node(page, "Child").get_by_text("Working")).to_be_hidden()
+    await expect(node(page, "Root").get_by_text("Working")).to_be_hidden()
+    for one in (root, child):
+        [task] = (await site.client.get(f"/api/sessions/{one['id']}/tasks"))["tasks"][:1]
+        assert task["status"] == "cancelled"
+
+
+async def test_a_child_is_spawned_from_its_node(site: Site, page: Page) -> None:
+    """O4, B3: a child is begun from the tree, and stands there."""
+    root = await site.session(title="Root")
+    await site.client.ask(root["id"], "Begin.")
+    await page.goto(f"/tree/{root['id']}")
+    await node(page, "Root").click()
+    await drawer(page, "Root").get_by_role("button", name="New child").click()
+    dialog = page.get_by_role("dialog", name="Spawn a child")
+    await dialog.get_by_label("Prompt", exact=True).fill("[[say Grown.]]")
+    await dialog.get_by_label("Title").fill("Twig")
+    await dialog.get_by_role("button", name="Spawn").click()
+    await expect(edge(page, "Twig: child of Root")).to_be_attached()
+    await expect(node(page, "Twig").get_by_text("Ready")).to_be_visible()
+
+
+async def test_a_tree_is_archived(site: Site, page: Page) -> None:
+    """O4, B5: a whole tree is put away after a question, and is off the start page."""
+    root = await site.session(title="Old tree")
+    await site.client.ask(root["id"], "Begin.")
+    fork = await branch(site, root, "fork", title="Old fork")
+    await page.goto(f"/tree/{root['id']}")
+    await page.get_by_role("button", name="More", exact=True).click()
+    await page.get_by_role("menuitem", name="Archive all").click()
+    dialog = page.get_by_role("dialog", name="Archive this tree?")
+    await expect(dialog.get_by_text("2 sessions will be put away.", exact=False)).to_be_visible()
+    await dialog.get_by_role("button", name="Archive all").click()
+    await expect(dialog).to_be_hidden()
+    for one in (root, fork):
+        assert (await site.client.get(f"/api/sessions/{one['id']}"))["archived"]
+
+
+async def test_a_tree_on_a_phone(site: Site, visit: Visit) -> None:
+    """O4: on a phone the tree stands one below the other, and a tap reads a session."""
+    root = await site.session(title="Root")
+    await site.client.ask(root["id"], "Begin.")
+    child = await branch(site, root, "spawn", title="Child", prompt="[[say Small.]]")
+    await site.client.wait_task((await site.client.get(f"/api/sessions/{child['id']}/tasks"))["tasks"][0]["id"])
+    async with visit(viewport=PHONE, has_touch=True, is_mobile=True) as context:
+        page = await context.new_page()
+        await page.goto(f"/tree/{root['id']}")
+        await node(page, "Child").tap()
+        await expect(said(drawer(page, "Child"), "Small.")).to_be_visible()
+        await drawer(page, "Child").get_by_role("link", name="Open").tap()
+        await expect(said(page, "Small.")).to_be_visible()

@@ -1,0 +1,118 @@
+"""How a page feels, in numbers: what it loads, how evenly it draws, how soon it answers a key, how it goes through a
+long transcript. Taken in the page itself; what is good enough is said by tests and benchmarks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from playwright.async_api import CDPSession, Locator, Page
+
+# Milliseconds between frames for as long as it is told, the first one left out.
+FRAMES = """(seconds) => new Promise((done) => {
+  const gaps = [];
+  const end = performance.now() + seconds * 1000;
+  let last = 0;
+  const tick = (now) => {
+    if (last) gaps.push(now - last);
+    last = now;
+    if (now < end) requestAnimationFrame(tick); else done(gaps);
+  };
+  requestAnimationFrame(tick);
+})"""
+# From the moment a key was pressed until the frame that follows it was handed over to be shown.
+LISTEN = """() => {
+  window.keyDelays = [];
+  addEventListener('keydown', (event) => requestAnimationFrame(() => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => window.keyDelays.push(performance.now() - event.timeStamp);
+    channel.port2.postMessage(0);
+  }), {capture: true});
+}"""
+NODES = "() => document.querySelectorAll('*').length"
+# One look at the transcript: to its top, two frames later what is there.
+TO_THE_TOP = """(scroller) => new Promise((done) => {
+  scroller.scrollTop = 0;
+  requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelectorAll('*').length)));
+})"""
+
+
+def prompt_box(page: Page) -> Locator:
+    """Where prompts are written; while commands are offered it is a combobox."""
+    return page.get_by_role("textbox", name="Prompt").or_(page.get_by_role("combobox", name="Prompt"))
+
+
+@dataclass
+class Loaded:
+    """What a page has loaded, in bytes as they came over the wire."""
+
+    scripts: dict[str, int] = field(default_factory=dict[str, int])
+    plain: list[str] = field(default_factory=list[str])
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.scripts.values())
+
+
+@contextlib.asynccontextmanager
+async def loading(page: Page) -> AsyncGenerator[Loaded]:
+    """Counts the JavaScript that is loaded meanwhile."""
+    found = Loaded()
+    debugger: CDPSession = await page.context.new_cdp_session(page)
+    scripts: dict[str, str] = {}
+
+    def answered(event: dict[str, Any]) -> None:
+        if event["type"] != "Script":
+            return
+        scripts[event["requestId"]] = event["response"]["url"]
+        headers = {name.lower(): value for name, value in event["response"]["headers"].items()}
+        if "content-encoding" not in headers:
+            found.plain.append(event["response"]["url"])
+
+    def finished(event: dict[str, Any]) -> None:
+        if event["requestId"] in scripts:
+            found.scripts[scripts[event["requestId"]]] = int(event["encodedDataLength"])
+
+    debugger.on("Network.responseReceived", answered)
+    debugger.on("Network.loadingFinished", finished)
+    # What it takes and answers has no types of its own.
+    send = cast("Callable[..., Awaitable[object]]", debugger.send)  # pyright: ignore[reportUnknownMemberType]
+    await send("Network.enable")
+    await send("Network.setCacheDisabled", {"cacheDisabled": True})
+    yield found
+    await debugger.detach()
+
+
+async def frames(page: Page, seconds: float) -> list[float]:
+    """The times between frames, in seconds."""
+    gaps = cast("list[float]", await page.evaluate(FRAMES, seconds))
+    return [gap / 1000 for gap in gaps]
+
+
+async def key_delays(page: Page, presses: int) -> list[float]:
+    """How long the page took to show each of so many letters in the prompt, in seconds."""
+    await prompt_box(page).focus()
+    await page.evaluate(LISTEN)
+    for _ in range(presses):
+        await page.keyboard.press("x")
+    async with asyncio.timeout(30):
+        while await page.evaluate("() => window.keyDelays.length") < presses:
+            await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done(0)))")
+    delays = cast("list[float]", await page.evaluate("() => window.keyDelays"))
+    return [delay / 1000 for delay in delays]
+
+
+async def climb(page: Page, first: str, seconds: float = 120) -> tuple[int, int]:
+    """Goes to the top of a transcript again and again until its first words are there, as pages come in; how many looks
+    that took, and how many elements the page had at most."""
+    scroller = await page.get_by_label("Transcript").element_handle()
+    words = page.get_by_label("Transcript").get_by_text(first, exact=True)
+    looks, most = 0, 0
+    async with asyncio.timeout(seconds):
+        while not await words.count():
+            most = max(most, await page.evaluate(TO_THE_TOP, scroller))
+            looks += 1
+    return looks, most

@@ -1,0 +1,110 @@
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { Tooltip } from "radix-ui";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Approval } from "@/api/types";
+import { ApprovalCard } from "./ApprovalCard";
+import { answeredHere } from "./Decided";
+
+const approval = (over: Partial<Approval> = {}): Approval => ({
+  id: "a1",
+  sessionId: "s1",
+  taskId: "t1",
+  attempt: 1,
+  status: "pending",
+  title: "rm -rf build",
+  toolKind: "execute",
+  toolCall: { rawInput: { command: "rm -rf build" } },
+  options: [
+    { optionId: "y", name: "Yes", kind: "allow_once" },
+    { optionId: "n", name: "No", kind: "reject_once" },
+  ],
+  optionId: null,
+  decision: null,
+  decidedBy: null,
+  requestId: 1,
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+  decidedAt: null,
+  expiresAt: null,
+  onExpiry: null,
+  reason: null,
+  key: "execute: rm",
+  ...over,
+});
+
+describe("a question", () => {
+  const sent: Request[] = [];
+  let next: () => Response;
+  beforeEach(() => {
+    sent.length = 0;
+    next = () => new Response("{}", { headers: { "content-type": "application/json" } });
+    vi.stubGlobal("fetch", async (request: Request) => {
+      sent.push(request);
+      return next();
+    });
+  });
+  afterEach(() => {
+    cleanup();
+    answeredHere.clear();
+    vi.unstubAllGlobals();
+  });
+  const show = (one: Approval) =>
+    render(
+      <Tooltip.Provider>
+        <ApprovalCard approval={one} />
+      </Tooltip.Provider>,
+    );
+  const card = () => screen.getByRole("group");
+
+  it.each([
+    ["a", { decision: "allow" }],
+    ["A", { decision: "allow_always", scope: "session" }],
+    ["d", { decision: "deny" }],
+  ])("is answered by the key %s", async (key, body) => {
+    show(approval());
+    fireEvent.keyDown(card(), { key });
+    await waitFor(() => expect(sent).toHaveLength(1));
+    expect(await sent[0]!.json()).toEqual(body);
+  });
+
+  it("takes no key that is meant for a button in it, and no second answer", async () => {
+    show(approval());
+    fireEvent.keyDown(screen.getByRole("button", { name: "Allow" }), { key: "d" });
+    fireEvent.keyDown(card(), { key: "a", ctrlKey: true });
+    expect(sent).toHaveLength(0);
+    fireEvent.keyDown(card(), { key: "a" });
+    fireEvent.keyDown(card(), { key: "d" });
+    await waitFor(() => expect(sent).toHaveLength(1));
+    expect(sent).toHaveLength(1);
+  });
+
+  it("says what was refused and can be answered again", async () => {
+    next = () =>
+      new Response(JSON.stringify({ error: { code: "x", message: "It was answered before." } }), {
+        status: 409,
+      });
+    show(approval());
+    fireEvent.click(screen.getByRole("button", { name: "Allow" }));
+    expect((await screen.findByRole("alert")).textContent).toBe("It was answered before.");
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Allow" }).disabled).toBe(false);
+  });
+
+  it("with several ways to allow has one button for each, and none by key", async () => {
+    const options = [
+      { optionId: "one", name: "This way", kind: "allow_once" },
+      { optionId: "two", name: "That way", kind: "allow_once" },
+    ];
+    show(approval({ options, toolKind: "other" }));
+    fireEvent.keyDown(card(), { key: "a" });
+    expect(sent).toHaveLength(0);
+    fireEvent.click(screen.getByRole("button", { name: "That way" }));
+    await waitFor(() => expect(sent).toHaveLength(1));
+    expect(await sent[0]!.json()).toEqual({ optionId: "two" });
+  });
+
+  it("that somebody else has answered is one line", () => {
+    show(approval({ status: "denied", decidedBy: { kind: "person", id: null } }));
+    expect(screen.getByTestId("approval-decided").textContent).toContain("Denied by a person");
+    expect(screen.queryByRole("button")).toBeNull();
+  });
+});

@@ -1,0 +1,79 @@
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { Tooltip } from "radix-ui";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Session } from "@/api/types";
+import { setPref } from "@/lib/prefs";
+import { standing } from "../standing";
+import { Composer } from "./Composer";
+
+const session = {
+  id: "s1",
+  agent: "other",
+  status: "active",
+  activity: "idle",
+  queuePaused: false,
+  metadata: { commands: [{ name: "help", description: "" }] },
+} as unknown as Session;
+
+const answer = (status: number, body: unknown) =>
+  new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
+
+describe("the box", () => {
+  const sent: Request[] = [];
+  let next = () => answer(202, { taskId: "t1" });
+  beforeEach(() => {
+    sent.length = 0;
+    setPref("draft.s1", undefined);
+    setPref("enterSends", true);
+    vi.stubGlobal("fetch", async (request: Request) => {
+      sent.push(request);
+      return next();
+    });
+    render(
+      <Tooltip.Provider>
+        <Composer session={session} tasks={[]} now={standing(session, [], [])} />
+      </Tooltip.Provider>,
+    );
+  });
+  afterEach(() => {
+    cleanup();
+    vi.unstubAllGlobals();
+  });
+  const box = () => screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Prompt" });
+  const type = (value: string) => fireEvent.change(box(), { target: { value } });
+
+  it("sends by Enter, not by Shift+Enter, and is empty then", async () => {
+    next = () => answer(202, { taskId: "t1" });
+    type("hello");
+    fireEvent.keyDown(box(), { key: "Enter", shiftKey: true });
+    expect(sent).toHaveLength(0);
+    fireEvent.keyDown(box(), { key: "Enter" });
+    await waitFor(() => expect(box().value).toBe(""));
+    expect(await sent[0]!.json()).toEqual({ resume: true, text: "hello" });
+  });
+
+  it("keeps what was refused, says why, and sends it again as the same prompt", async () => {
+    next = () => answer(409, { error: { code: "x", message: "Not now." } });
+    type("hello");
+    fireEvent.keyDown(box(), { key: "Enter" });
+    await screen.findByText("Not now.");
+    expect(box().value).toBe("hello");
+    fireEvent.keyDown(box(), { key: "Enter" });
+    await waitFor(() => expect(sent).toHaveLength(2));
+    const key = (at: number) => sent[at]!.headers.get("idempotency-key");
+    expect(key(0)).toBe(key(1));
+    await waitFor(() => expect(box().readOnly).toBe(false));
+    type("another");
+    fireEvent.keyDown(box(), { key: "Enter" });
+    await waitFor(() => expect(sent).toHaveLength(3));
+    expect(key(2)).not.toBe(key(0));
+  });
+
+  it("completes a command instead of sending half of it", () => {
+    fireEvent.change(box(), { target: { value: "/he", selectionStart: 3 } });
+    expect(screen.getAllByRole("option")).toHaveLength(1);
+    fireEvent.keyDown(box(), { key: "Enter" });
+    expect(box().value).toBe("/help ");
+    expect(sent).toHaveLength(0);
+  });
+});

@@ -19,6 +19,8 @@ from .player import Score
 PLAYER = Path(__file__).with_name("player.py")
 # The scene has more roots and agents at once than one person usually does.
 FLAGS = ("--max-sessions", "40", "--max-agents", "30", "--default-agent", "demo")
+# How wide and high cards are on the board, about.
+COLUMN, CARD, LINE = 380, 120, 36
 DESCRIPTION = """\
 extends = "demo"
 command = ["{{python}}", {player}, {score}]
@@ -82,7 +84,6 @@ class _Player:
         self._client = client
         self._root = root
         self._repos: dict[str, str] = {}
-        self._trees: dict[str, str] = {}
 
     async def open_repos(self) -> None:
         paths = await asyncio.gather(*(asyncio.to_thread(_repository, self._root / name) for name in score.FILES))
@@ -155,20 +156,18 @@ class _Player:
         return session, (await self._client.approval(session))["id"]
 
     async def place(self) -> None:
-        """Puts everything in its place on the board."""
-        for column, name in enumerate(self._repos):
-            await self._put(f"/api/repos/{self._repos[name]}", column, 0)
-        for row, (branch, column) in enumerate(
-            (("feature/rate-limits", 0), ("feature/checkout", 1), ("fix/slow-pages", 0)), start=1
-        ):
-            await self._put(f"/api/worktrees/{self._trees[branch]}", column, 1 if row < 3 else 2)
-
-    async def _put(self, path: str, column: int, row: int) -> None:
-        await self._client.call("PATCH", path, json={"x": 40.0 + 380 * column, "y": 40.0 + 300 * row})
+        """Puts everything in its place on the board: a column for each repository."""
+        cards = (await self._client.get("/api/boards/default/cards"))["cards"]
+        for column, repo in enumerate(self._repos.values()):
+            y = 40.0
+            for card in (one for one in cards if one["repo"]["id"] == repo):
+                worktree = card["worktree"]
+                path = f"/api/worktrees/{worktree['id']}" if worktree else f"/api/repos/{repo}"
+                await self._client.call("PATCH", path, json={"x": 40.0 + COLUMN * column, "y": y})
+                y += CARD + LINE * max(1, len(card["sessions"]))
 
     async def _worktree(self, repo: str, branch: str) -> str:
         made = await self._client.post("/api/worktrees", {"repoId": self._repos[repo], "branch": branch})
-        self._trees[branch] = made["id"]
         return made["id"]
 
     async def _session(self, repo: str, title: str, worktree: str | None, mode: str) -> str:

@@ -209,8 +209,8 @@ def _racer(model: str, code: str, words: str) -> tuple[str, str, str]:
 
 
 def score() -> list[tuple[str, str, str]]:
-    """What the player takes. In a race all are given the same words: the model tells who does what. The small one is what
-    the agent begins with, so that nobody has to choose it."""
+    """What the player takes. In a race all are given the same words: the model tells who does what. The small one is
+    what the agent begins with, so that nobody has to choose it."""
     return [
         _racer("demo-large", SEARCH_INDEX, "Words are indexed once, when the pages load. A search is 40 times faster."),
         _racer("", SEARCH_CACHE, "What was looked for before is remembered. The first search is as slow as it was."),

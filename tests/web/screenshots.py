@@ -62,10 +62,11 @@ def pictures(of: Scene) -> list[Picture]:
 async def _up(page: Page) -> None:
     """Shows the answer with its code and its table instead of the end."""
     await page.get_by_label("Transcript").hover()
-    for _ in range(12):
-        await page.mouse.wheel(0, -400)
+    table = page.get_by_text("guessing keys must be slow")
+    for _ in range(40):
+        await page.mouse.wheel(0, -300)
         await settled(page)
-        if await page.get_by_role("table").first.is_visible():
+        if await table.count() and await table.is_visible():
             break
     await page.mouse.move(0, 0)
 

@@ -45,6 +45,10 @@ class Site:
         """A session with the demo agent."""
         return await self.client.session(self.repo_id, **fields)
 
+    async def worktree(self, branch: str, **fields: Any) -> Json:
+        """A worktree of its repository, made by Bough."""
+        return await self.client.post("/api/worktrees", {"repoId": self.repo_id, "branch": branch, **fields})
+
 
 @dataclass
 class Complaints:
@@ -131,3 +135,8 @@ async def choose(page: Page, label: str) -> None:
 def said(where: Page | Locator, text: str) -> Locator:
     """An answer that is just this, in a transcript; what is read out aloud of it elsewhere does not count."""
     return where.get_by_role("article", name="Answer").get_by_text(text, exact=True)
+
+
+def card(page: Page, name: str) -> Locator:
+    """A card of the board: `repo · own folder`, `repo · BRANCH`."""
+    return page.get_by_role("article", name=name, exact=True)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from pathlib import Path
 from typing import cast
 
 from playwright.async_api import Locator, Page, expect
 
-from bough.testing.client import Json
-
 from .conftest import Visit
-from .site import PHONE, Site, transcript
+from .site import PHONE, Site, card, transcript
 
 OWN = "repo · own folder"
-
-
-def card(page: Page, name: str) -> Locator:
-    return page.get_by_role("article", name=name, exact=True)
 
 
 def line(page: Page, title: str) -> Locator:
@@ -28,10 +20,6 @@ def line(page: Page, title: str) -> Locator:
 
 def handle(page: Page, name: str) -> Locator:
     return card(page, name).get_by_role("button", name=f"Move {name}: arrow keys")
-
-
-async def worktree(site: Site, branch: str, **fields: str) -> Json:
-    return await site.client.post("/api/worktrees", {"repoId": site.repo_id, "branch": branch, **fields})
 
 
 async def place(page: Page, name: str) -> tuple[float, float]:
@@ -55,7 +43,7 @@ async def until_placed(page: Page, name: str, at: tuple[float, float]) -> None:
 async def test_cards_and_their_sessions(site: Site, page: Page) -> None:
     """O4, W1: a card for the repository's own folder and one for each worktree, each with the tree of its sessions; a
     line leads to its session; what comes up later appears by itself."""
-    await worktree(site, "feature/login")
+    await site.worktree("feature/login")
     root = await site.session(title="In the folder")
     await site.client.ask(root["id"], "Begin.")
     await site.client.post(f"/api/sessions/{root['id']}/fork", {"title": "Another way"})
@@ -67,7 +55,7 @@ async def test_cards_and_their_sessions(site: Site, page: Page) -> None:
     login = card(page, "repo · feature/login")
     await expect(login.get_by_text("No sessions here.")).to_be_visible()
     await expect(login.get_by_text(str(site.repo / ".worktrees/feature/login"))).to_be_attached()
-    made = await worktree(site, "feature/later")
+    made = await site.worktree("feature/later")
     await expect(card(page, "repo · feature/later")).to_be_visible()
     await site.session(title="Came later", worktreeId=made["id"])
     await expect(card(page, "repo · feature/later").get_by_role("link")).to_contain_text("Came later")
@@ -114,7 +102,7 @@ async def test_who_was_prompted_by_an_agent(site: Site, page: Page) -> None:
 
 async def test_a_card_stays_where_it_was_dragged(site: Site, page: Page, visit: Visit) -> None:
     """O4: a card that was dragged by mouse is there after a reload, and moves on the screen of somebody else."""
-    made = await worktree(site, "feature/drag")
+    made = await site.worktree("feature/drag")
     name = "repo · feature/drag"
     await page.goto("/board")
     await expect(card(page, name)).to_be_visible()
@@ -149,7 +137,7 @@ async def test_a_card_stays_where_it_was_dragged(site: Site, page: Page, visit: 
 
 async def test_a_card_is_moved_by_keys(site: Site, page: Page) -> None:
     """O4: the arrow keys move a card from its handle, further with Shift, and say where it went; it stays there."""
-    await worktree(site, "feature/keys")
+    await site.worktree("feature/keys")
     name = "repo · feature/keys"
     await page.goto("/board")
     await handle(page, name).focus()
@@ -168,7 +156,7 @@ async def test_a_card_is_moved_by_keys(site: Site, page: Page) -> None:
 
 async def test_tidy_and_undo(site: Site, page: Page) -> None:
     """O4: a board is tidied by one button, and that can be undone."""
-    made = await worktree(site, "feature/far")
+    made = await site.worktree("feature/far")
     where = {"x": 2000, "y": 1500}
     await site.client.call("PATCH", f"/api/worktrees/{made['id']}", json=where)
     name = "repo · feature/far"
@@ -185,7 +173,7 @@ async def test_tidy_and_undo(site: Site, page: Page) -> None:
 
 async def test_zoom(site: Site, page: Page) -> None:
     """O4: the canvas is zoomed by buttons, and shows everything again by one."""
-    await worktree(site, "feature/zoom")
+    await site.worktree("feature/zoom")
     await page.goto("/board")
     await expect(card(page, "repo · feature/zoom")).to_be_visible()
     view = page.locator(".react-flow__viewport")
@@ -206,7 +194,7 @@ async def test_zoom(site: Site, page: Page) -> None:
 
 async def test_a_phone_shows_lists(site: Site, visit: Visit) -> None:
     """O4: on a phone the board is nested lists, with the same sessions, menus and marks, no wider than the phone."""
-    await worktree(site, "feature/phone")
+    await site.worktree("feature/phone")
     await site.session(title="Small screen")
     async with visit(viewport=PHONE, has_touch=True, is_mobile=True) as context:
         page = await context.new_page()
@@ -237,104 +225,49 @@ async def test_a_list_on_a_desk_too(site: Site, page: Page) -> None:
 async def test_several_boards(site: Site, page: Page) -> None:
     """O4: boards are made, renamed and deleted; a worktree that was put on another board is there and not here, and
     comes back when its board goes."""
-    made = await worktree(site, "feature/board")
+    await site.worktree("feature/board")
     name = "repo · feature/board"
+    boards = page.get_by_role("button", name="Boards", exact=True)
+    title = page.get_by_role("heading", level=1)
     await page.goto("/board")
     await expect(card(page, name)).to_be_visible()
-    await page.get_by_role("button", name=re.compile("Choose another")).click()
+    first = await title.inner_text()
+    await boards.click()
     await page.get_by_role("menuitem", name="New board").click()
     dialog = page.get_by_role("dialog", name="New board")
     await dialog.get_by_label("Name").fill("Later")
     await dialog.get_by_role("button", name="Make it").click()
-    await expect(page.get_by_role("heading", level=1, name="Later")).to_be_visible()
+    await expect(title).to_have_text("Later")
     await expect(page.get_by_role("heading", name="This board is empty")).to_be_visible()
-    boards = (await site.client.get("/api/boards"))["boards"]
-    first = next(one for one in boards if one["isDefault"])
-    board = next(one for one in boards if one["name"] == "Later")
-    assert page.url.endswith(f"/board/{board['id']}")
-    await site.client.call("PATCH", f"/api/worktrees/{made['id']}", json={"boardId": board["id"]})
-    await expect(card(page, name)).to_be_visible()
-    await page.get_by_role("button", name=re.compile("Choose another")).click()
+    await boards.click()
     await page.get_by_role("menuitem", name="Rename this board").click()
     dialog = page.get_by_role("dialog", name="Rename this board")
     await dialog.get_by_label("Name").fill("Some day")
     await dialog.get_by_role("button", name="Rename").click()
-    await expect(page.get_by_role("heading", level=1, name="Some day")).to_be_visible()
-    await page.get_by_role("button", name=re.compile("Choose another")).click()
-    await page.get_by_role("menuitem", name=first["name"], exact=True).click()
+    await expect(title).to_have_text("Some day")
+    await boards.click()
+    await page.get_by_role("menuitem", name=first, exact=True).click()
     await expect(page).to_have_url(f"{site.url}/board")
-    await expect(card(page, OWN)).to_be_visible()
+    await card(page, name).get_by_role("button", name=f"More about {name}").click()
+    await page.get_by_role("menuitem", name="Put on Some day").click()
+    await expect(page.get_by_role("region", name="Notices").get_by_text("It lies on Some day now.")).to_be_visible()
     await expect(card(page, name)).to_be_hidden()
-    await page.go_back()
-    await page.get_by_role("button", name=re.compile("Choose another")).click()
+    await expect(card(page, OWN)).to_be_visible()
+    await boards.click()
+    await page.get_by_role("menuitem", name="Some day").click()
+    await expect(title).to_have_text("Some day")
+    await expect(card(page, name)).to_be_visible()
+    await expect(card(page, OWN)).to_be_hidden()
+    await boards.click()
     await page.get_by_role("menuitem", name="Delete this board").click()
-    await page.get_by_role("dialog").get_by_role("button", name=re.compile("Delete")).click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete the board").click()
     await expect(page).to_have_url(f"{site.url}/board")
     await expect(card(page, name)).to_be_visible()
 
 
-async def test_a_session_is_begun_from_a_card(site: Site, page: Page) -> None:
-    """O4, W1: “New session here” opens the form with that worktree chosen, and the session works there."""
-    made = await worktree(site, "feature/here")
-    await page.goto("/board")
-    await card(page, "repo · feature/here").get_by_role("button", name="More about repo · feature/here").click()
-    await page.get_by_role("menuitem", name="New session here").click()
-    await expect(page.get_by_role("radio", name="feature/here")).to_be_checked()
-    await page.get_by_label("What should be done?").fill("[[run pwd]]")
-    await page.get_by_role("radio", name="Auto", exact=True).check()
-    await page.get_by_role("button", name="Start the session").click()
-    await expect(transcript(page).get_by_text("Completed").first).to_be_visible()
-    [session] = (await site.client.get("/api/sessions"))["sessions"]
-    assert session["worktreeId"] == made["id"]
-    assert session["cwd"] == str(site.repo / ".worktrees/feature/here")
-
-
-async def test_removing_a_worktree_names_what_would_be_lost(site: Site, page: Page) -> None:
-    """O4, W2: before a worktree goes, every file and commit that would go with it is named; it goes only when that was
-    confirmed, and can be brought back."""
-    made = await worktree(site, "feature/loss")
-    folder = Path(made["path"])
-    (folder / "README.md").write_text("changed\n", "utf-8")
-    (folder / "notes.txt").write_text("precious\n", "utf-8")
-    name = "repo · feature/loss"
-    await page.goto("/board")
-    await card(page, name).get_by_role("button", name=f"More about {name}").click()
-    await page.get_by_role("menuitem", name="Remove worktree").click()
-    dialog = page.get_by_role("dialog", name=f"Remove {name}?")
-    await expect(dialog.get_by_role("listitem").filter(has_text="README.md")).to_be_visible()
-    await expect(dialog.get_by_role("listitem").filter(has_text="notes.txt")).to_be_visible()
-    await dialog.get_by_role("button", name="Keep it").click()
-    assert await asyncio.to_thread(folder.exists)
-    await card(page, name).get_by_role("button", name=f"More about {name}").click()
-    await page.get_by_role("menuitem", name="Remove worktree").click()
-    await dialog.get_by_role("button", name="Remove it with all that").click()
-    # What is behind a dialog cannot be seen by its role.
-    await expect(dialog).to_be_hidden()
-    await expect(card(page, name)).to_be_hidden()
-    assert not await asyncio.to_thread(folder.exists)
-    gone = await site.client.get(f"/api/worktrees/{made['id']}")
-    assert gone["recoveryRef"]
-
-
-async def test_a_clean_worktree_loses_nothing(site: Site, page: Page) -> None:
-    """O4, W2: where nothing would be lost, the dialog says that, and the branch can go along."""
-    made = await worktree(site, "feature/clean")
-    name = "repo · feature/clean"
-    await page.goto("/board")
-    await card(page, name).get_by_role("button", name=f"More about {name}").click()
-    await page.get_by_role("menuitem", name="Remove worktree").click()
-    dialog = page.get_by_role("dialog", name=f"Remove {name}?")
-    await expect(dialog.get_by_text("Nothing would be lost", exact=False)).to_be_visible()
-    await dialog.get_by_role("switch", name="Also delete the branch feature/clean").click()
-    await dialog.get_by_role("button", name="Remove it", exact=True).click()
-    await expect(dialog).to_be_hidden()
-    await expect(card(page, name)).to_be_hidden()
-    assert not await asyncio.to_thread(Path(made["path"]).exists)
-
-
 async def test_the_board_is_filtered(site: Site, page: Page) -> None:
     """O4: a board is narrowed by words and by how sessions stand, and says so when nothing fits."""
-    await worktree(site, "feature/filter")
+    await site.worktree("feature/filter")
     asks = await site.session(title="Has a question", permissionMode="default")
     await site.session(title="Has none")
     await site.client.prompt(asks["id"], "[[run true]]")

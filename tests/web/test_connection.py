@@ -23,7 +23,7 @@ async def test_the_server_is_killed_and_comes_back(site: Site, page: Page, compl
     forgive_a_lost_server(complaints)
     session = await site.session(title="Survivor")
     await page.goto(f"/session/{session['id']}")
-    await site.client.prompt(session["id"], "[[slow 40 8]][[say All of it arrived.]]")
+    await site.client.prompt(session["id"], "[[slow 40 8]]")
     log = page.get_by_role("log")
     await expect(log.get_by_text("tick 3", exact=False).first).to_be_visible()
     await site.server.stop(signal.SIGKILL)
@@ -31,10 +31,9 @@ async def test_the_server_is_killed_and_comes_back(site: Site, page: Page, compl
     await expect(log.get_by_text("tick 3", exact=False).first).to_be_visible()
     await site.server.start()
     await expect(page.get_by_text("The server cannot be reached")).to_be_hidden()
-    await expect(log.get_by_text("All of it arrived.")).to_be_visible()
-    texts = await site.client.texts(session["id"])
+    await expect(log.get_by_text("tick 40", exact=False).first).to_be_visible()
     shown = await log.inner_text()
-    assert all(f"tick {number}" in shown for number in range(1, 41)), texts
+    assert all(f"tick {number}" in shown for number in range(1, 41))
 
 
 async def test_a_prompt_sent_while_the_server_restarts_arrives_once(
@@ -66,7 +65,7 @@ async def test_two_browsers_see_one_session(site: Site, page: Page, visit: Visit
         await other.goto(f"/session/{session['id']}")
         await site.client.prompt(session["id"], "[[say Both read this.]][[run true]]")
         for one in (page, other):
-            await expect(one.get_by_role("log").get_by_text("Both read this.")).to_be_visible()
+            await expect(one.get_by_role("log").get_by_text("Both read this.", exact=True)).to_be_visible()
             await expect(one.get_by_role("button", name="Allow", exact=True)).to_be_visible()
         await other.get_by_role("button", name="Allow", exact=True).click()
         for one in (page, other):

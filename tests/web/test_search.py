@@ -28,7 +28,7 @@ async def test_a_word_is_found_and_opened(site: Site, page: Page) -> None:
     await page.get_by_role("button", name="Clear filters").click()
     await results.get_by_role("link").filter(has_text="The walrus sleeps").filter(has_text="Answer").click()
     assert f"/session/{said['id']}?message=" in page.url
-    await expect(page.get_by_role("log").get_by_text("The walrus sleeps.")).to_be_visible()
+    await expect(page.get_by_role("log").get_by_text("The walrus sleeps.", exact=True)).to_be_visible()
     await page.go_back()
     await expect(page.get_by_role("searchbox", name="Words")).to_have_value("walrus")
 

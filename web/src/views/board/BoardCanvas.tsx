@@ -101,7 +101,7 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
       >
         <Background gap={GRID * 2} />
         <FlowControls />
-        {wide && nodes.length > 6 && <MiniMap pannable zoomable ariaLabel="Map of the board" />}
+        {wide && nodes.length > 20 && <MiniMap pannable zoomable ariaLabel="Map of the board" />}
       </ReactFlow>
       <p className="visually-hidden" role="status" aria-live="polite">
         {said}

@@ -88,14 +88,13 @@ function RemoveDialog({ name, worktree, onClose }: Given) {
   const losses = useQuery(worktreeLossesQuery(worktree.id));
   const [branch, setBranch] = useState(false);
   const [busy, setBusy] = useState(false);
-  const lost = losses.data ? losing(losses.data) : false;
+  // What Bough did not make is forgotten, never deleted: with force, it would be.
+  const lost = losses.data !== undefined && worktree.madeByBough && losing(losses.data);
+  const stays = losses.data === undefined || (!losses.data.removable && (!lost || isUsed(losses.data)));
   const remove = async () => {
     setBusy(true);
     const done = await act(() =>
-      removeWorktree(worktree.id, {
-        force: lost || !losses.data?.removable,
-        branch: branch ? "delete" : "keep",
-      }),
+      removeWorktree(worktree.id, { force: lost, branch: branch ? "delete" : "keep" }),
     );
     setBusy(false);
     if (!done) return;
@@ -115,13 +114,13 @@ function RemoveDialog({ name, worktree, onClose }: Given) {
       footer={
         <>
           <Button onClick={onClose}>Keep it</Button>
-          <Button look="danger" busy={busy} disabled={!losses.data} onClick={() => void remove()}>
+          <Button look="danger" busy={busy} disabled={stays} onClick={() => void remove()}>
             {lost ? "Remove it with all that" : "Remove it"}
           </Button>
         </>
       }
     >
-      <Answered query={losses}>{(found) => <Lost losses={found} />}</Answered>
+      <Answered query={losses}>{(found) => <Lost losses={found} goes={worktree.madeByBough} />}</Answered>
       {worktree.branchMade && worktree.branch && (
         <div className={css.branch}>
           <Switch label={`Also delete the branch ${worktree.branch}`} checked={branch} onChange={setBranch} />
@@ -134,9 +133,13 @@ function RemoveDialog({ name, worktree, onClose }: Given) {
 const losing = (losses: Losses) =>
   losses.uncommitted.length + losses.untracked.length + losses.unpushed.length > 0;
 
+const isUsed = (losses: Losses) => losses.counts.sessions > 0;
+
 /** Everything that would go, by name. Without force, the server would refuse; with it, all is kept on a ref. */
-function Lost({ losses }: { losses: Losses }) {
-  if (!losing(losses) && !losses.removable) return <p className={css.warn}>{losses.why}</p>;
+function Lost({ losses, goes }: { losses: Losses; goes: boolean }) {
+  if (isUsed(losses) || (!losing(losses) && !losses.removable))
+    return <p className={css.warn}>{losses.why}</p>;
+  if (!goes) return <p>{losses.why}</p>;
   if (!losing(losses)) return <p>Nothing would be lost: all of its work is committed and known elsewhere.</p>;
   const parts = [
     { title: "Changed and not committed", items: losses.uncommitted, total: losses.counts.uncommitted },

@@ -5,7 +5,7 @@ import type { Agent } from "@/api/types";
 import { AgentMark } from "@/ui/AgentMark";
 import { Badge } from "@/ui/Badge";
 import { Answered, Skeleton } from "@/ui/states";
-import own from "./AgentPicker.module.css";
+import looks from "./AgentPicker.module.css";
 import { inOrder, isReady, loginHint, readiness } from "./agents";
 import { Choice, Fold } from "./Part";
 import css from "./parts.module.css";
@@ -58,7 +58,7 @@ function Agents({
                 {agent.isDefault && agent.name !== own && <Badge>default</Badge>}
                 {loginHint(agent) && <Badge tone="waiting">not logged in</Badge>}
                 {agent.name !== value && agent.how === "npx" && (
-                  <span className={own.quiet}>fetched at first use</span>
+                  <span className={looks.quiet}>fetched at first use</span>
                 )}
               </>
             }

@@ -10,7 +10,9 @@ from playwright.async_api import FilePayload, Page, expect
 
 from .site import Complaints, Site, axe, entries, prompt_box, send, transcript
 
-PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 # What a drag of one file from the desktop ends in.
 DROP = """(target, [name, text]) => {
   const data = new DataTransfer();

@@ -180,7 +180,8 @@ async def test_a_prompt_is_sent_on_a_phone(stage: Stage) -> None:
         await page.goto(f"/session/{session['id']}")
         await page.get_by_role("textbox", name="Prompt", exact=True).fill("Hello from the train.")
         await page.get_by_role("button", name="Send").tap()
-        await expect(page.get_by_text("This is user turn 1.", exact=False)).to_be_in_viewport()
+        answer = page.get_by_label("Transcript").get_by_text("This is user turn 1.")
+        await expect(answer).to_be_in_viewport()
 
 
 async def test_a_question_is_answered_on_a_phone(stage: Stage) -> None:
@@ -205,4 +206,4 @@ async def test_a_session_is_begun_on_a_phone(stage: Stage) -> None:
         await page.get_by_label("What should be done?").fill("Begun on a phone.")
         await page.get_by_role("button", name="Start the session").tap()
         await expect(page).to_have_url(re.compile("/session/"))
-        await expect(page.get_by_text("This is user turn 1.", exact=False).first).to_be_visible()
+        await expect(page.get_by_label("Transcript").get_by_text("This is user turn 1.")).to_be_visible()

@@ -174,7 +174,11 @@ async def test_settings_reach_the_agent(site: Site, page: Page) -> None:
     await command.get_by_role("button", name="test").first.click()
     await expect(command.get_by_text("it knows", exact=True)).to_be_visible()
     session = await site.client.get(f"/api/sessions/{session_id}")
-    assert (session["permissionMode"], session["model"], session["effort"]) == ("bypassPermissions", "demo-large", "high")
+    assert (session["permissionMode"], session["model"], session["effort"]) == (
+        "bypassPermissions",
+        "demo-large",
+        "high",
+    )
     assert "very-secret" not in json.dumps(session["env"])
 
 

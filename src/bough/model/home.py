@@ -56,6 +56,7 @@ class HomeApproval(Approval, kw_only=True):
     root_session_id: str
     agent: str
     repo_id: str
+    cwd: str
 
 
 class HomeTree(msgspec.Struct, rename="camel"):

@@ -100,8 +100,10 @@ class Node(msgspec.Struct, rename="camel"):
     queued: int
     asking: int
     held: int
-    # Whether a turn has ended since a person looked, who opened it, whether an agent caused its newest turn.
+    # Whether a turn has ended since a person looked and whether the last one failed; who opened it; whether an agent
+    # caused its newest turn.
     unread: bool
+    failed: bool
     created_by: Who
     prompted_by_agent: bool
     created_at: str

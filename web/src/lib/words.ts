@@ -57,6 +57,8 @@ export interface Stand {
   queuePaused?: boolean;
   queued?: number;
   asking?: number;
+  /** Whether the last turn failed, and nobody has looked yet. */
+  failed?: boolean;
 }
 
 export function look(one: Stand): Look {
@@ -66,6 +68,7 @@ export function look(one: Stand): Look {
   if (one.activity === "waiting_permission" || one.asking) return "waiting";
   if (one.activity === "running") return "running";
   if (one.queued) return one.queuePaused ? "paused" : "queued";
+  if (one.failed) return "failed";
   return one.activity === "not_started" ? "new" : "idle";
 }
 

@@ -21,7 +21,7 @@ FROM spending WHERE quarter >= :since
 
 -- name: asked
 -- Open questions with where they come from, oldest first.
-SELECT a.*, s.title AS session_title, s.root_session_id, s.agent, s.repo_id
+SELECT a.*, s.title AS session_title, s.root_session_id, s.agent, s.repo_id, s.cwd
 FROM approvals a JOIN sessions s ON s.id = a.session_id WHERE a.status = 'pending'
 ORDER BY a.created_at, a.id LIMIT :limit
 

@@ -12,10 +12,10 @@ import css from "./ApprovalCard.module.css";
 import { ApprovalSubject } from "./ApprovalSubject";
 import { Countdown } from "./Countdown";
 import { answeredHere, Decided } from "./Decided";
-import { answersOf, wordsOf } from "./reading";
+import { answersOf, inWords, wordsOf } from "./reading";
 
 /** The lists of the start page name the session as well. */
-type Asked = Approval & { sessionTitle?: string; agent?: string };
+type Asked = Approval & { sessionTitle?: string; agent?: string; cwd?: string };
 
 interface Props {
   approval: Asked;
@@ -24,7 +24,7 @@ interface Props {
   cwd?: string;
 }
 
-export function ApprovalCard({ approval, showSession = false, cwd }: Props) {
+export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd }: Props) {
   const [error, setError] = useState<string | null>(null);
   const [busy, setBusy] = useState<string | null>(null);
   const [open, setOpen] = useState<"because" | "arguments" | null>(null);
@@ -90,7 +90,7 @@ export function ApprovalCard({ approval, showSession = false, cwd }: Props) {
         </p>
       )}
       <ApprovalSubject approval={approval} cwd={cwd} brief={open === "arguments"} />
-      {approval.reason && <p className={css.reason}>{approval.reason}</p>}
+      {approval.reason && <p className={css.reason}>{inWords(approval.reason)}</p>}
       {approval.expiresAt && <Countdown at={approval.expiresAt} then={approval.onExpiry} />}
       {error && (
         <p className={css.error} role="alert">

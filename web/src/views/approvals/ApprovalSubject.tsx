@@ -19,7 +19,10 @@ interface Props {
 export function ApprovalSubject({ approval, cwd, brief }: Props) {
   if (isCall(approval)) return <Proposed approval={approval} brief={brief} />;
   const parts = partsOf(approval);
-  const said = parts.some((part) => part.type === "command" && part.text === approval.title);
+  // A command, or a difference with the name of its file, says what the title says.
+  const said = parts.some(
+    (part) => part.type === "diff" || (part.type === "command" && part.text === approval.title),
+  );
   return (
     <>
       {!said && <p className={css.title}>{inFolder(approval.title, cwd)}</p>}

@@ -1,5 +1,6 @@
 /** Reads a question: what it is about, which answers it takes and in which words. */
-import type { Approval } from "@/api/types";
+import type { Approval, Mode } from "@/api/types";
+import { modeName } from "@/lib/words";
 
 export type Part =
   | { type: "command"; text: string; cwd: string | null }
@@ -117,3 +118,7 @@ export function partsOf(approval: Pick<Approval, "toolKind" | "toolCall" | "titl
 
 /** Paths inside the folder without it: they are what tells one from another. */
 export const inFolder = (text: string, cwd?: string): string => (cwd ? text.replaceAll(`${cwd}/`, "") : text);
+
+/** Why it is asked, with modes called as everywhere on the page. */
+export const inWords = (reason: string): string =>
+  reason.replace(/^Mode (\S+) asks/, (_, mode: string) => `The mode “${modeName(mode as Mode)}” asks`);

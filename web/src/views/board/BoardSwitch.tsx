@@ -9,6 +9,7 @@ import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { Field, Input } from "@/ui/Field";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "@/ui/Menu";
+import { clear } from "./moving";
 
 type Asked = "new" | "rename" | "delete" | null;
 
@@ -109,7 +110,10 @@ function DeleteBoard({ board, onClose, onGone }: { board: Board; onClose: () => 
   const [busy, setBusy] = useState(false);
   const remove = async () => {
     setBusy(true);
-    const done = await act(() => removeBoard(board.id));
+    const done = await act(async () => {
+      await clear(board.id);
+      await removeBoard(board.id);
+    });
     setBusy(false);
     if (!done) return;
     onClose();

@@ -39,6 +39,10 @@ export const CardContext = createContext<CardActs>({
 export const placeName = (card: Card) =>
   `${card.repo.name} · ${card.worktree ? (card.worktree.branch ?? card.worktree.name) : "own folder"}`;
 
+/** A path as seen from its repository, whose own is on its card. */
+const within = (path: string, repo: string) =>
+  path.startsWith(`${repo}/`) ? path.slice(repo.length + 1) : path;
+
 const STATES: Record<string, string> = {
   making: "Being made",
   setting_up: "Being set up",
@@ -74,7 +78,7 @@ export function CardHead({
               Setup failed
             </Badge>
           )}
-          <bdi>{worktree?.path ?? repo.path}</bdi>
+          <bdi>{worktree ? within(worktree.path, repo.path) : repo.path}</bdi>
         </div>
       </div>
       <CardMenu card={card} />

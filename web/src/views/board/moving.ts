@@ -12,7 +12,9 @@ interface Place {
 /** Requests under way at a time when many cards move. */
 const TOGETHER = 6;
 
-const save = (card: Card, boardId: string, at: Place) =>
+const NOWHERE: Place = { x: null, y: null };
+
+const save = (card: Card, boardId: string | null, at: Place) =>
   card.worktree
     ? patchWorktree(card.worktree.id, { boardId, ...at })
     : patchRepo(card.repo.id, { boardId, ...at });
@@ -35,13 +37,17 @@ export async function moveCard(card: Card, boardId: string, at: Place): Promise<
   return done;
 }
 
-async function moveAll(cards: Card[], boardId: string, where: (card: Card) => Place): Promise<boolean> {
-  show(boardId, new Map(cards.map((card) => [cardId(card), where(card)])));
+function saveAll(cards: Card[], boardId: string | null, where: (card: Card) => Place): Promise<unknown> {
   const waiting = [...cards];
   const work = async () => {
     for (let card = waiting.shift(); card; card = waiting.shift()) await save(card, boardId, where(card));
   };
-  const done = await act(() => Promise.all(Array.from({ length: TOGETHER }, work)));
+  return Promise.all(Array.from({ length: TOGETHER }, work));
+}
+
+async function moveAll(cards: Card[], boardId: string, where: (card: Card) => Place): Promise<boolean> {
+  show(boardId, new Map(cards.map((card) => [cardId(card), where(card)])));
+  const done = await act(() => saveAll(cards, boardId, where));
   if (!done) void client.invalidateQueries({ queryKey: ["cards"] });
   return done;
 }
@@ -50,7 +56,7 @@ async function moveAll(cards: Card[], boardId: string, where: (card: Card) => Pl
 export async function tidy(cards: Card[], boardId: string): Promise<void> {
   const placed = cards.filter((card) => card.x !== null);
   if (!placed.length) return toast("Nothing to tidy: no card was moved by hand.");
-  if (await moveAll(placed, boardId, () => ({ x: null, y: null })))
+  if (await moveAll(placed, boardId, () => NOWHERE))
     toast("The board was tidied.", {
       action: {
         label: "Undo",
@@ -62,6 +68,12 @@ export async function tidy(cards: Card[], boardId: string): Promise<void> {
 /** Puts a card on another board, where it finds a place by itself. */
 export async function putOn(card: Card, from: string, to: Board): Promise<void> {
   const back = () => void act(() => save(card, from, card));
-  if (await act(() => save(card, to.id, { x: null, y: null })))
+  if (await act(() => save(card, to.id, NOWHERE)))
     toast(`It lies on ${to.name} now.`, { action: { label: "Undo", run: back } });
+}
+
+/** Puts everything that lies on a board back on the first one: the server removes only boards that are empty. */
+export async function clear(boardId: string): Promise<void> {
+  const cards = await client.fetchQuery({ ...cardsQuery(boardId, false), staleTime: 0 });
+  await saveAll(cards, null, () => NOWHERE);
 }

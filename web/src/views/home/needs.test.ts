@@ -59,7 +59,7 @@ it("retries a failed turn, but not a session that has ended in an error", () => 
 
 it("tells how a tree stands", () => {
   const tree = { sessions: 4, asking: 1, running: 2, queued: 0, unread: 3 } as HomeTree;
-  expect(treeInWords(tree)).toBe("4 sessions · 1 asks · 2 work · 3 new");
+  expect(treeInWords(tree)).toBe("4 sessions · 1 question · 2 working · 3 new");
 });
 
 describe("step", () => {

@@ -40,9 +40,9 @@ export const canRetry = (session: HomeSession): boolean =>
 export function treeInWords(tree: HomeTree): string {
   return [
     plural(tree.sessions, "session"),
-    tree.asking > 0 && plural(tree.asking, "asks", "ask"),
-    tree.running > 0 && plural(tree.running, "works", "work"),
-    tree.queued > 0 && plural(tree.queued, "waits", "wait"),
+    tree.asking > 0 && plural(tree.asking, "question"),
+    tree.running > 0 && `${tree.running} working`,
+    tree.queued > 0 && `${tree.queued} queued`,
     tree.unread > 0 && `${tree.unread} new`,
   ]
     .filter(Boolean)

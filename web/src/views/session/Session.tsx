@@ -30,9 +30,11 @@ const WIDE = "(min-width: 68rem)";
 
 export default function Session({ sessionId }: { sessionId: string }) {
   const query = useSession(sessionId);
-  // What was removed while it was looked at is gone, whatever is still known of it.
-  const gone = query.error instanceof ApiError && query.error.status === 404;
-  if (query.data && !gone) return <Shown session={query.data} />;
+  const [deleting, setDeleting] = useState(false);
+  // What was removed while it was looked at is gone, whatever is still known of it. Who removed it here is first told
+  // what became of its work.
+  const gone = query.error instanceof ApiError && query.error.status === 404 && !deleting;
+  if (query.data && !gone) return <Shown session={query.data} onDeleting={setDeleting} />;
   if (query.error)
     return (
       <div className={css.lone}>
@@ -48,7 +50,14 @@ export default function Session({ sessionId }: { sessionId: string }) {
   );
 }
 
-function Shown({ session }: { session: Record }) {
+function Shown({
+  session,
+  onDeleting,
+}: {
+  session: Record;
+  /** Whether the dialog of deleting is open. */
+  onDeleting: (open: boolean) => void;
+}) {
   const { id } = session;
   useTitle(nameOf(session));
   const [search] = useSearchParams();
@@ -76,7 +85,10 @@ function Shown({ session }: { session: Record }) {
   };
 
   const [opened, setOpened] = useState<{ which: Opened; taskId?: string } | null>(null);
-  const acts = sessionActs(session, now, (which) => setOpened({ which }));
+  const acts = sessionActs(session, now, (which) => {
+    setOpened({ which });
+    onDeleting(which === "delete");
+  });
   const composer = useRef<ComposerHandle>(null);
   useActions([
     ...acts.map(({ label, keys, run }) => ({ label, keys, run: () => void run(), group: "This session" })),
@@ -160,7 +172,14 @@ function Shown({ session }: { session: Record }) {
           onClose={() => turnPanel(false)}
         />
       </div>
-      <SessionDialogs session={session} opened={opened} onClose={() => setOpened(null)} />
+      <SessionDialogs
+        session={session}
+        opened={opened}
+        onClose={() => {
+          setOpened(null);
+          onDeleting(false);
+        }}
+      />
     </div>
   );
 }

@@ -81,7 +81,7 @@ function Read({ session }: { session: Session }) {
       {asked.length > 0 && (
         <div className={css.asked}>
           {asked.map((approval) => (
-            <ApprovalCard key={approval.id} approval={approval} />
+            <ApprovalCard key={approval.id} approval={approval} cwd={session.cwd} />
           ))}
         </div>
       )}

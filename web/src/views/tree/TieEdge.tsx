@@ -10,7 +10,9 @@ export const TieEdge = memo(function TieEdge(props: EdgeProps<Tie>) {
   const { tie = "spawn", state } = props.data ?? {};
   // Beside the session that it is about, where lines do not cross.
   const [x, y] = tie === "report" ? [props.sourceX, props.sourceY] : [props.targetX, props.targetY];
-  const near = down ? { x: x + 56, y: y + (tie === "report" ? 33 : -64) } : { x: x - 52, y };
+  // A fork's words stand above its line, which ends here; a report's on its own, which begins here.
+  const beside = { x: x - 58, y: tie === "report" ? y : y - 14 };
+  const near = down ? { x: x + 56, y: y + (tie === "report" ? 33 : -64) } : beside;
   return (
     <BaseEdge
       id={props.id}

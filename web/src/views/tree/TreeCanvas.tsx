@@ -20,6 +20,8 @@ const NODE_TYPES = { session: TreeNode };
 const EDGE_TYPES = { tie: TieEdge };
 /** From here on only what can be seen is drawn. */
 const MANY = 120;
+/** Below this a map shows no more than the tree itself. */
+const MAPPED = 12;
 
 export interface TreeCanvasProps {
   nodes: Node[];
@@ -150,7 +152,7 @@ function Canvas({
             <Legend />
           </Panel>
         )}
-        {wide && !open && nodes.length > 3 && (
+        {wide && !open && nodes.length > MAPPED && (
           <MiniMap<SessionNode>
             pannable
             zoomable

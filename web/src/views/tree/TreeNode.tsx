@@ -74,7 +74,7 @@ export const TreeNode = memo(function TreeNode({ data }: NodeProps<SessionNode>)
             </Badge>
           )}
           <span className={css.used} title="Tokens and cost">
-            {session.tokens > 0 && tokens(session.tokens)}
+            {session.tokens > 0 && `${tokens(session.tokens)} tokens`}
             {session.cost > 0 && ` · ${money(session.cost)}`}
           </span>
         </span>

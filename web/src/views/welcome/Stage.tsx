@@ -32,7 +32,7 @@ function Shown({ sessionId }: { sessionId: string }) {
         tasks={tasks}
         transcript={transcript}
         onFork={() => undefined}
-        footer={mine.map((one) => <ApprovalCard key={one.id} approval={one} />)}
+        footer={mine.map((one) => <ApprovalCard key={one.id} approval={one} cwd={session.cwd} />)}
       />
     </div>
   );

@@ -35,17 +35,22 @@ export function Bar({ now, busy, empty, enterSends, onEnterSends, onFiles }: Pro
           event.target.value = "";
         }}
       />
-      <button
-        type="button"
-        className={css.hint}
-        title="Change what Enter does"
-        onClick={() => onEnterSends(!enterSends)}
-      >
-        {enterSends ? "Enter sends, Shift+Enter for a new line" : `${MOD}+Enter sends, Enter for a new line`}
-      </button>
-      <span className={css.what} title={words}>
-        {words}
-      </span>
+      {words ? (
+        <span className={css.what} title={words}>
+          {words}
+        </span>
+      ) : (
+        <button
+          type="button"
+          className={css.hint}
+          title="Change what Enter does"
+          onClick={() => onEnterSends(!enterSends)}
+        >
+          {enterSends
+            ? "Enter sends, Shift+Enter for a new line"
+            : `${MOD}+Enter sends, Enter for a new line`}
+        </button>
+      )}
       <Button
         type="submit"
         look="primary"

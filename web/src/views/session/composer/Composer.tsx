@@ -134,7 +134,7 @@ export function Composer({ session, tasks, now, ref }: Props) {
         void submit();
       }}
     >
-      {session.agent === "demo" && empty && !now.broken && !now.waiting.length && (
+      {session.agent === "demo" && empty && session.messageCount === 0 && !now.broken && (
         <Examples
           onPick={(example) => {
             put(example);

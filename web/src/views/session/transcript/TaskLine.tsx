@@ -1,5 +1,5 @@
 /** The end of a task: how it went, what it took, and what can be done with what it did. */
-import { FileDiff, GitFork, LoaderCircle, RotateCcw, Undo2 } from "lucide-react";
+import { FileDiff, GitFork, Hand, LoaderCircle, RotateCcw, Undo2 } from "lucide-react";
 import { memo, type ReactNode, useEffect, useReducer, useState } from "react";
 import type { Task } from "@/api/types";
 import { duration, money, plural, tokens } from "@/lib/format";
@@ -54,7 +54,11 @@ export const TaskLine = memo(function TaskLine({ taskId }: { taskId: string }) {
     <div className={css.line} data-row={`task:${taskId}`} data-status={task.status}>
       <div className={css.facts}>
         <span className={css.status}>
-          {!over && task.status !== "interrupted" && <LoaderCircle className={css.spin} aria-hidden />}
+          {task.status === "waiting_permission" ? (
+            <Hand aria-hidden />
+          ) : (
+            !over && task.status !== "interrupted" && <LoaderCircle className={css.spin} aria-hidden />
+          )}
           {TASKS[task.status]}
         </span>
         <Elapsed task={task} />

@@ -60,7 +60,9 @@ export const ToolCall = memo(function ToolCall({ message }: { message: Message }
   );
   const additions = files.reduce((sum, file) => sum + file.additions, 0);
   const deletions = files.reduce((sum, file) => sum + file.deletions, 0);
-  const small = files.length > 0 && additions + deletions <= SMALL && state !== "denied";
+  // What is asked about is shown by the question.
+  const asked = state === "running" && task?.status === "waiting_permission";
+  const small = files.length > 0 && additions + deletions <= SMALL && state !== "denied" && !asked;
   const title = short(String(content.title || content.tool || "Tool"));
   return (
     <Fold

@@ -95,12 +95,12 @@ class _Player:
         place = await self._worktree("atlas-api", "feature/rate-limits")
         root = await self._session("atlas-api", "Rate limits for the public API", place, "bypassPermissions")
         await self._client.ask(root, score.LIMIT)
-        tests, guide, fork, asking = await asyncio.gather(
-            self._branch(root, "spawn", score.TESTS, title="Tests for the limiter"),
-            self._branch(root, "spawn", score.GUIDE, title="A page in the guide"),
-            self._branch(root, "fork", score.WINDOW, title="Sliding window", worktree={"branch": "try/sliding-window"}),
-            self._branch(root, "spawn", score.LOAD, title="Cost under load", permissionMode="default"),
-        )
+        # One after the other, so that they stand in the tree in the same order each time.
+        tests = await self._branch(root, "spawn", score.TESTS, title="Tests for the limiter")
+        guide = await self._branch(root, "spawn", score.GUIDE, title="A page in the guide")
+        asking = await self._branch(root, "spawn", score.LOAD, title="Cost under load", permissionMode="default")
+        apart = {"branch": "try/sliding-window"}
+        fork = await self._branch(root, "fork", score.WINDOW, title="Sliding window", worktree=apart)
         await self._reports(root, tests, guide)
         await self._client.ask(root, score.WAIT)
         await self._client.prompt(root, score.GATEWAY)

@@ -63,10 +63,11 @@ async def _up(page: Page) -> None:
     """Shows the answer with its code and its table instead of the end."""
     await page.get_by_label("Transcript").hover()
     table = page.get_by_text("guessing keys must be slow")
-    for _ in range(40):
-        await page.mouse.wheel(0, -300)
+    for _ in range(60):
+        await page.mouse.wheel(0, -200)
         await settled(page)
-        if await table.count() and await table.is_visible():
+        box = await table.bounding_box() if await table.count() else None
+        if box is not None and box["y"] > DESK["height"] * 0.45:
             break
     await page.mouse.move(0, 0)
 

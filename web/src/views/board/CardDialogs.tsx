@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { act, patchWorktree, removeWorktree } from "@/api/actions";
-import { worktreeDiffQuery, worktreeLossesQuery } from "@/api/queries";
+import { lossesQuery, worktreeDiffQuery } from "@/api/queries";
 import type { Card, Losses, Worktree } from "@/api/types";
 import { plural } from "@/lib/format";
 import { Button } from "@/ui/Button";
@@ -85,7 +85,7 @@ function NotesDialog({ name, worktree, onClose }: Given) {
 }
 
 function RemoveDialog({ name, worktree, onClose }: Given) {
-  const losses = useQuery(worktreeLossesQuery(worktree.id));
+  const losses = useQuery(lossesQuery(worktree.id));
   const [branch, setBranch] = useState(false);
   const [busy, setBusy] = useState(false);
   // What Bough did not make is forgotten, never deleted: with force, it would be.

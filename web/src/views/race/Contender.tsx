@@ -1,7 +1,7 @@
 /** One who runs in a race: how it stands, what it has used and changed, what it said last. */
 import { useQuery } from "@tanstack/react-query";
 import { ArrowUpRight, Check, Trophy } from "lucide-react";
-import { spokenLastQuery } from "@/api/queries";
+import { lastWordsQuery } from "@/api/queries";
 import type { Race, Standing } from "@/api/types";
 import { routes } from "@/app/routes";
 import { duration, money, plural, tokens } from "@/lib/format";
@@ -20,7 +20,7 @@ export interface ContenderProps {
 }
 
 export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps) {
-  const words = useQuery(spokenLastQuery(one.sessionId));
+  const words = useQuery(lastWordsQuery(one.sessionId));
   const decided = race.keptSessionId !== null;
   const busy = one.activity === "running" || one.activity === "waiting_permission";
   const id = `racer-${one.number}`;
@@ -45,6 +45,7 @@ export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps)
         <AgentMark agent={one.agent} name />
         {one.model && <code>{one.model}</code>}
       </h2>
+      {one.title && <p className={css.title}>{one.title}</p>}
       <dl className={css.facts}>
         <div>
           <dt>Time</dt>

@@ -105,7 +105,7 @@ function Changes({ race, looked }: { race: RaceRecord; looked: string[] }) {
     () =>
       shown.map((one, at) => ({
         key: one.sessionId,
-        title: `Racer ${one.number}, ${one.agent}${one.model ? ` ${one.model}` : ""}`,
+        title: `Racer ${one.number}, ${one.title || [one.agent, one.model].filter(Boolean).join(" ")}`,
         patch: texts[at] ?? (answers[at]?.error ? "" : undefined),
         note: answers[at]?.error?.message ?? answers[at]?.data?.note,
       })),

@@ -167,6 +167,7 @@ export function Composer({ session, tasks, now, ref }: Props) {
             write(event.target.value);
             setBrowsing(WRITING);
             setChosen(0);
+            setDismissed("");
             setCaret(event.target.selectionStart);
           }}
           onSelect={(event) => setCaret(event.currentTarget.selectionStart)}

@@ -1,0 +1,33 @@
+/** What is asked about questions, and what answers them: rules and remembered choices. */
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { api, got } from "../client";
+import { MOST } from "./cache";
+
+export const approvalsQuery = queryOptions({
+  queryKey: ["approvals"],
+  queryFn: async () =>
+    (await got(api.GET("/api/approvals", { params: { query: { status: "pending", limit: MOST } } })))
+      .approvals,
+});
+export const useApprovals = () => useQuery(approvalsQuery);
+
+export const rulesQuery = queryOptions({
+  queryKey: ["rules"],
+  queryFn: async () => (await got(api.GET("/api/policy/rules", { params: { query: { limit: 500 } } }))).rules,
+});
+export const useRules = () => useQuery(rulesQuery);
+
+export const choicesQuery = queryOptions({
+  queryKey: ["choices"],
+  queryFn: async () =>
+    (await got(api.GET("/api/policy/choices", { params: { query: { limit: 500 } } }))).choices,
+});
+export const useChoices = () => useQuery(choicesQuery);
+
+/** A question by its id, also one that was answered. */
+export const approvalQuery = (approvalId: string) =>
+  queryOptions({
+    queryKey: ["approval", approvalId],
+    queryFn: () => got(api.GET("/api/approvals/{approvalId}", { params: { path: { approvalId } } })),
+    staleTime: 0,
+  });

@@ -1,0 +1,94 @@
+/** What is asked about sessions and their tasks. */
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { api, got } from "../client";
+import type { Message } from "../types";
+import { MOST } from "./cache";
+
+export const sessionQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ["session", sessionId],
+    queryFn: () =>
+      got(
+        api.GET("/api/sessions/{sessionId}", { params: { path: { sessionId }, query: { messages: false } } }),
+      ),
+  });
+export const useSession = (sessionId: string) => useQuery(sessionQuery(sessionId));
+
+/** All tasks of a session that are not over, and the newest of those that are. */
+export const tasksQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ["tasks", sessionId],
+    queryFn: async () =>
+      (await got(
+        api.GET("/api/sessions/{sessionId}/tasks", {
+          params: { path: { sessionId }, query: { limit: MOST } },
+        }),
+      ))!.tasks,
+  });
+export const useTasks = (sessionId: string) => useQuery(tasksQuery(sessionId));
+
+/** The newest sessions, for choosing one by name. */
+export const sessionsQuery = queryOptions({
+  queryKey: ["sessions", "newest"],
+  queryFn: async () =>
+    (await got(api.GET("/api/sessions", { params: { query: { archived: false, limit: 100 } } }))).sessions,
+});
+
+/** What a session has changed in its folder. Asked anew when another turn is over (`after`), not at every event. */
+export const sessionDiffQuery = (sessionId: string, after: string | null = null) =>
+  queryOptions({
+    queryKey: ["sessionDiff", sessionId, after],
+    queryFn: () => got(api.GET("/api/sessions/{sessionId}/diff", { params: { path: { sessionId } } })),
+  });
+
+export const useSessionDiff = (sessionId: string, after: string | null) =>
+  useQuery({ ...sessionDiffQuery(sessionId, after), placeholderData: (known) => known });
+
+export const budgetQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ["budget", sessionId],
+    queryFn: () => got(api.GET("/api/sessions/{sessionId}/budget", { params: { path: { sessionId } } })),
+  });
+export const useBudget = (sessionId: string) => useQuery(budgetQuery(sessionId));
+
+/** Who works in a repository, in whichever of its folders. */
+export const activeInRepoQuery = (repoId: string) =>
+  queryOptions({
+    queryKey: ["sessions", "active", repoId],
+    queryFn: async () =>
+      (await got(
+        api.GET("/api/sessions", {
+          params: { query: { repoId, status: "active", archived: false, limit: MOST } },
+        }),
+      ))!.sessions,
+  });
+
+export const taskQuery = (taskId: string) =>
+  queryOptions({
+    queryKey: ["task", taskId],
+    queryFn: () => got(api.GET("/api/tasks/{taskId}", { params: { path: { taskId } } })),
+  });
+
+/** What a task has changed in the files. Asked for anew each time it is looked at: a task at work changes more. */
+export const taskDiffQuery = (taskId: string, stat = false) =>
+  queryOptions({
+    queryKey: ["taskDiff", taskId, stat],
+    staleTime: 0,
+    queryFn: () =>
+      got(api.GET("/api/tasks/{taskId}/diff", { params: { path: { taskId }, query: { stat } } })),
+  });
+
+/** What the agent of a session said last, nothing if it has not spoken. Asked anew when `after` changes. */
+export const lastWordsQuery = (sessionId: string, after: string | null = null) =>
+  queryOptions({
+    queryKey: ["words", sessionId, after],
+    queryFn: async () => {
+      const messages = (await got(
+        api.GET("/api/sessions/{sessionId}/messages", {
+          params: { path: { sessionId }, query: { limit: 30 } },
+        }),
+      )) as Message[];
+      const said = messages.findLast((one) => one.role === "agent" && one.content.type === "text");
+      return said?.content.text ?? "";
+    },
+  });

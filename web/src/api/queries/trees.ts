@@ -1,0 +1,50 @@
+/** What is asked about trees: their sessions, reports and races. */
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { api, got } from "../client";
+import { MOST } from "./cache";
+
+export const treeQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ["tree", sessionId],
+    queryFn: () => got(api.GET("/api/sessions/{sessionId}/tree", { params: { path: { sessionId } } })),
+  });
+export const useTree = (sessionId: string) => useQuery(treeQuery(sessionId));
+
+/** Reports to some sessions of a tree and from them; asked for one by one, as they belong to a session each. */
+export const callbacksQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ["callbacks", sessionId],
+    queryFn: async () =>
+      (await got(
+        api.GET("/api/sessions/{sessionId}/callbacks", {
+          params: { path: { sessionId }, query: { limit: 100 } },
+        }),
+      ))!.callbacks,
+  });
+
+export const racesQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ["races", sessionId],
+    queryFn: async () =>
+      (await got(
+        api.GET("/api/sessions/{sessionId}/races", {
+          params: { path: { sessionId }, query: { limit: MOST } },
+        }),
+      ))!.races,
+  });
+export const useRaces = (sessionId: string) => useQuery(racesQuery(sessionId));
+
+export const raceQuery = (raceId: string) =>
+  queryOptions({
+    queryKey: ["race", raceId],
+    queryFn: () => got(api.GET("/api/races/{raceId}", { params: { path: { raceId } } })),
+  });
+export const useRace = (raceId: string) => useQuery(raceQuery(raceId));
+
+/** What a contender has changed; asked for again when its race is. */
+export const raceDiffQuery = (raceId: string, session: string) =>
+  queryOptions({
+    queryKey: ["race", raceId, "diff", session],
+    queryFn: () =>
+      got(api.GET("/api/races/{raceId}/diff", { params: { path: { raceId }, query: { session } } })),
+  });

@@ -22,7 +22,7 @@ from .site import DESK, PATIENCE, PHONE, Complaints, Site, visiting
 
 OUT = Path(__file__).parents[2] / "docs/images"
 # Sharp enough on most screens, and half as large as twice the size would be.
-SCALE = 1.5
+SCALE = 1
 LIGHT: dict[str, Any] = {"color_scheme": "light", "viewport": DESK, "device_scale_factor": SCALE}
 DARK = LIGHT | {"color_scheme": "dark"}
 SMALL = LIGHT | {"viewport": PHONE, "has_touch": True, "is_mobile": True}

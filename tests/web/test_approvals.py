@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from bough.testing.client import Json
+from bough.testing.repos import make_repo
+from bough.testing.server import ServerProcess
 
-from .site import Site, axe, entries, transcript
+from .site import Complaints, Site, axe, entries, transcript, visiting
 
 SPAWN = '[[mcp agor_sessions_spawn {"prompt": "[[say I am the child.]]", "title": "As proposed"}]]'
 
@@ -123,6 +126,26 @@ async def test_a_budget_that_is_used_up_asks(site: Site, page: Page) -> None:
     assert await axe(page) == []
     await card.get_by_role("button", name="Go on").click()
     await expect(entries(page, "Answer of demo").last).to_contain_text("This is user turn 2.")
+
+
+async def test_a_turn_that_was_cut_off_goes_on_when_a_person_says_so(
+    chromium: Browser, complaints: Complaints, tmp_path: Path
+) -> None:
+    """O2, P4: where it is set that an interrupted turn asks, the question has words of its own, and "go on" makes the
+    second attempt."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work", ("--on-interrupt", "ask")) as server:
+        path = make_repo(server.root / "repo")
+        async with server.client() as client:
+            site = Site(server, client, path, (await client.repo(path))["id"])
+            async with visiting(chromium, site, complaints) as context:
+                page = await context.new_page()
+                await asking(site, page, "[[say Half of it.]][[crash]]")
+                card = question(page, "The turn was interrupted")
+                await expect(card.get_by_role("button", name="Drop it")).to_be_visible()
+                await expect(card.get_by_role("button", name="Always")).to_be_hidden()
+                assert await axe(page) == []
+                await card.get_by_role("button", name="Go on").click()
+                await expect(transcript(page).get_by_text("Attempt 2")).to_be_visible()
 
 
 async def test_a_session_that_an_agent_proposes_is_approved(site: Site, page: Page) -> None:

@@ -1,4 +1,4 @@
-"""O4: the box for prompts: sending, queueing, earlier prompts, drafts, files, commands of the agent, and what is refused."""
+"""O4: the box for prompts: sending, queueing, earlier prompts, drafts, files, commands of the agent, refusals."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ async def test_a_draft_survives_a_reload(site: Site, page: Page) -> None:
 
 
 async def test_files_go_along(site: Site, page: Page) -> None:
-    """O4: files that are chosen or dropped are listed, can be taken off again, reach the agent, and are in the transcript."""
+    """O4: files that are chosen or dropped are listed, can be taken off again, reach the agent, and stay with the
+    prompt in the transcript."""
     session = await site.session(title="Files")
     await page.goto(f"/session/{session['id']}")
     async with page.expect_file_chooser() as chosen:
@@ -125,7 +126,8 @@ async def test_files_go_along(site: Site, page: Page) -> None:
 
 
 async def test_a_command_of_the_agent_is_chosen_by_keys(site: Site, page: Page) -> None:
-    """O4, C1: a slash lists the agent's own commands; arrows choose, Tab completes, Enter sends; Escape puts the list away."""
+    """O4, C1: a slash lists the agent's own commands; arrows choose, Tab completes, Enter sends; Escape puts the list
+    away until something is typed again."""
     session = await site.session(title="Commands")
     await site.client.ask(session["id"], "hello")
     await page.goto(f"/session/{session['id']}")
@@ -149,7 +151,7 @@ async def test_a_command_of_the_agent_is_chosen_by_keys(site: Site, page: Page) 
 
 
 async def test_what_was_refused_is_still_in_the_box(site: Site, page: Page, complaints: Complaints) -> None:
-    """O4, Q1: a prompt that the server does not take stays in the box with the reason above it, and can be sent again."""
+    """O4, Q1: a prompt that the server does not take stays in the box with the reason above it, and is sent again."""
     complaints.forgive("Failed to load resource")
     session = await site.session(title="Full")
     await site.client.prompt(session["id"], "[[hang]]")

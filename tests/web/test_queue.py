@@ -1,4 +1,4 @@
-"""O4, Q5: the queue of a session beside its transcript: prompts that wait are changed, moved, taken out, held and let go."""
+"""O4, Q5: the queue of a session beside its transcript: what waits is changed, moved, taken out, held and let go."""
 
 from __future__ import annotations
 

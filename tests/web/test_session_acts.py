@@ -41,7 +41,7 @@ async def test_a_session_is_renamed(site: Site, page: Page) -> None:
 
 
 async def test_a_fork_knows_what_was_said(site: Site, page: Page) -> None:
-    """B1: a fork opens with the conversation above it and recalls it; the session that it came from does not know more."""
+    """B1: a fork opens with the conversation above it and recalls it; the session it came from does not know more."""
     session_id = await ready(site, page, "The colour is green.")
     await page.get_by_role("button", name="Fork", exact=True).click()
     dialog = page.get_by_role("dialog", name="Fork this session")
@@ -73,8 +73,8 @@ async def test_a_fork_begins_at_an_earlier_task(site: Site, page: Page) -> None:
 
 
 async def test_a_child_is_spawned_and_reports(site: Site, page: Page) -> None:
-    """B3, Q3: a child begins afresh beside its parent, and its report comes into the parent's transcript as it was asked
-    for: with the prompt it was given, and a word to the parent."""
+    """B3, Q3: a child begins afresh beside its parent, and its report comes into the parent's transcript as it was
+    asked for, with the prompt it was given and a word to the parent."""
     session_id = await ready(site, page, "The colour is green.")
     await page.get_by_role("button", name="Spawn", exact=True).click()
     dialog = page.get_by_role("dialog", name="Spawn a child")
@@ -91,6 +91,7 @@ async def test_a_child_is_spawned_and_reports(site: Site, page: Page) -> None:
     await expect(report.get_by_text("Report of Little one")).to_be_visible()
     await report.get_by_role("button", name="The report as the agent reads it").click()
     await expect(report).to_contain_text("Check its work.")
+    await expect(report).to_contain_text("[[recall]]")
     await expect(page.get_by_role("navigation", name="Sessions of this tree").get_by_text("Little one")).to_be_visible()
     [child] = [one for one in (await site.client.get(f"/api/sessions/{session_id}/tree"))["sessions"] if one["depth"]]
     assert not [one for one in await site.client.texts(child["id"]) if "green" in one]
@@ -130,7 +131,7 @@ async def test_a_turn_is_stopped_and_the_session_goes_on(site: Site, page: Page)
 async def test_a_session_is_completed_and_archived_and_comes_back(
     site: Site, page: Page, complaints: Complaints
 ) -> None:
-    """O4, T6, B5: completing one that has work to do is asked twice; it can be resumed, put away and taken out again."""
+    """O4, T6, B5: completing one that has work to do is asked twice; it is resumed, put away and taken out again."""
     complaints.forgive("409 (Conflict)")
     session_id = await ready(site, page)
     await send(page, "[[hang]]")
@@ -246,8 +247,8 @@ async def test_a_session_is_exported(site: Site, page: Page) -> None:
 
 
 async def test_deleting_names_what_would_be_lost(site: Site, page: Page, complaints: Complaints) -> None:
-    """W2, O4: before a worktree goes along, uncommitted and untracked files and commits that are nowhere else are named,
-    and it goes only when that was ticked; how it is brought back is told."""
+    """W2, O4: before a worktree goes along, uncommitted and untracked files and commits that are nowhere else are
+    named, and it goes only when that was ticked; how it is brought back is told."""
     # What is open in the page is asked for once more when it is removed.
     complaints.forgive("404 (Not Found)")
     session = await site.session(title="With worktree", worktree={"branch": "feature/gone"})
@@ -274,5 +275,5 @@ async def test_deleting_names_what_would_be_lost(site: Site, page: Page, complai
     await expect(told.get_by_role("listitem").first).to_be_visible()
     await told.get_by_role("button", name="Close").last.click()
     await expect(page).to_have_url(f"{site.url}/")
-    assert not folder.exists()
+    assert not await asyncio.to_thread(folder.exists)
     await site.client.get(f"/api/sessions/{session['id']}", expect=404)

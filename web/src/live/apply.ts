@@ -1,6 +1,6 @@
 /** What events do to the kept answers: a record replaces its older self at once; lists that are made of many records are
  * asked for again, together and not too often. */
-import type { QueryClient } from "@tanstack/react-query";
+import type { Query, QueryClient } from "@tanstack/react-query";
 import type { Approval, Session, Task } from "@/api/types";
 import type { LiveEvent } from "./stream";
 
@@ -24,6 +24,8 @@ const PARTS: Record<string, string[]> = {
 
 export class Applier {
   #touched = new Set<string>();
+  /** Questions whose answer was on the way when something happened: it may be older than that. */
+  #late = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #joined = false;
 
@@ -31,28 +33,34 @@ export class Applier {
 
   take = (event: LiveEvent): void => {
     const [noun = "", verb = ""] = event.type.split(".");
-    if (event.type === "stream.gap") void this.queries.invalidateQueries();
+    if (event.type === "stream.gap") this.#ask(() => true);
     else if (event.type === "stream.ready") {
-      // What was asked for before the stream stood may be older than its beginning.
-      if (!this.#joined) void this.queries.invalidateQueries();
+      // What was asked for before the stream stood may be older than its beginning; what failed while the server was
+      // away is tried again.
+      const first = !this.#joined;
       this.#joined = true;
+      this.#ask((query) => first || query.state.status === "error");
     } else if (noun !== "message") {
       this.#record(noun, verb, event);
-      for (const part of PARTS[noun] ?? []) this.#touch(part);
+      for (const part of PARTS[noun] ?? []) this.#touched.add(part);
+      if (this.#touched.size) this.#soon();
     }
   };
 
   #record(noun: string, verb: string, event: LiveEvent): void {
     if (noun === "session") {
-      const key = ["session", event.objectId];
-      if (verb === "removed") void this.queries.invalidateQueries({ queryKey: key });
-      else
-        this.queries.setQueryData<Session>(key, (known) =>
-          known && known.updatedAt <= event.data.updatedAt ? { ...known, ...event.data } : known,
-        );
+      const { objectId } = event;
+      if (verb === "removed")
+        return this.#ask(({ queryKey }) => queryKey[0] === "session" && queryKey[1] === objectId);
+      this.#overtake(["session", objectId]);
+      this.queries.setQueryData<Session>(["session", objectId], (known) =>
+        known && known.updatedAt <= event.data.updatedAt ? { ...known, ...event.data } : known,
+      );
     } else if (noun === "task") {
+      const key = ["tasks", event.sessionId];
+      this.#overtake(key);
       this.queries.setQueryData<Task[]>(
-        ["tasks", event.sessionId],
+        key,
         (known) =>
           known &&
           merged(known, { ...(event.data as Task), id: event.objectId! }, verb).sort(
@@ -61,6 +69,7 @@ export class Applier {
       );
     } else if (noun === "approval") {
       const approval = event.data as Approval;
+      this.#overtake(["approvals"]);
       this.queries.setQueryData<Approval[]>(
         ["approvals"],
         (known) => known && merged(known, approval, approval.status === "pending" ? verb : "removed"),
@@ -68,16 +77,39 @@ export class Applier {
     }
   }
 
-  #touch(part: string): void {
-    this.#touched.add(part);
+  /** An answer on the way would put the record back to how it was before the event. */
+  #overtake(queryKey: readonly unknown[]): void {
+    const query = this.queries.getQueryCache().find({ queryKey, exact: true });
+    if (!query || isIdle(query)) return;
+    this.#late.add(query.queryHash);
+    this.#soon();
+  }
+
+  #soon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      const touched = this.#touched;
+      const [touched, late] = [this.#touched, this.#late];
       this.#touched = new Set();
-      void this.queries.invalidateQueries({ predicate: (query) => touched.has(String(query.queryKey[0])) });
+      this.#late = new Set();
+      this.#ask((query) => late.has(query.queryHash) || touched.has(String(query.queryKey[0])));
     }, SETTLE);
   }
+
+  /** Asks anew. What is being asked already is let come first: begun again with every event, a slow answer would never
+   * be there while agents are at work. */
+  #ask(wanted: (query: Query) => boolean): void {
+    const found = new Set(this.queries.getQueryCache().findAll({ predicate: wanted }));
+    for (const query of found)
+      if (!isIdle(query)) {
+        found.delete(query);
+        this.#late.add(query.queryHash);
+      }
+    if (this.#late.size) this.#soon();
+    void this.queries.invalidateQueries({ predicate: (query) => found.has(query) });
+  }
 }
+
+const isIdle = (query: Query) => query.state.fetchStatus === "idle";
 
 function merged<T extends { id: string; updatedAt: string }>(known: T[], record: T, verb: string): T[] {
   const at = known.findIndex((one) => one.id === record.id);

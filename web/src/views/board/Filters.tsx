@@ -20,7 +20,7 @@ export function Filters({
       <Input
         type="search"
         aria-label="Find on this board"
-        placeholder="Find on this board"
+        placeholder="Find…"
         className={css.words}
         value={filter.words}
         onChange={(event) => onChange({ ...filter, words: event.target.value })}

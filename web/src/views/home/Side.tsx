@@ -20,6 +20,7 @@ export function Trees({ trees }: { trees: HomeTree[] }) {
                 asking: tree.asking,
                 activity: tree.running ? "running" : tree.session.activity,
                 queued: tree.queued,
+                failed: tree.session.unread && tree.session.lastTask?.status === "failed",
               }}
             />
             <span className={css.treeText}>

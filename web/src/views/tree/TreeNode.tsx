@@ -67,7 +67,7 @@ export const TreeNode = memo(function TreeNode({ data }: NodeProps<SessionNode>)
         </span>
         <span className={css.title}>{nameOf(session)}</span>
         <span className={css.foot}>
-          <AgentMark agent={session.agent} name />
+          <AgentMark agent={session.agent} />
           {session.kind !== "root" && (
             <Badge tone={session.kind === "btw" ? "btw" : "plain"}>
               {data.raceNumber ? `Racer ${data.raceNumber}` : KINDS[session.kind]}

@@ -45,6 +45,8 @@ export function ties(nodes: readonly Node[], numbers: Map<string, number>): TieE
         type: "tie",
         focusable: false,
         label,
+        // Words stand above other lines.
+        zIndex: label ? 1 : 0,
         ariaLabel: `${nameOf(node)}: ${WORDS[tie]} ${nameOf(known.get(from)!)}`,
         data: { tie },
       },

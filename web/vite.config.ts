@@ -13,7 +13,9 @@ function running(): Record<string, ProxyOptions> {
   if (!existsSync(about)) return {};
   const { url, token } = JSON.parse(readFileSync(about, "utf8")) as { url: string; token: string };
   // The page's own origin goes along as it is: the server goes on refusing other sites, also through this door.
-  return { "/api": { target: url, ws: true, changeOrigin: false, headers: { authorization: `Bearer ${token}` } } };
+  return {
+    "/api": { target: url, ws: true, changeOrigin: false, headers: { authorization: `Bearer ${token}` } },
+  };
 }
 
 // Built into the Python package, which serves it; nothing of it is committed.

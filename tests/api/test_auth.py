@@ -11,6 +11,7 @@ from shapes import refused
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from bough.api.auth import load_token
 from bough.testing.server import Running, serving
 
 
@@ -212,3 +213,11 @@ async def test_websockets_open_for_the_token_and_for_the_cookie(server: Running)
     ):
         async with connect(f"ws://127.0.0.1:{port(server)}/api/events", additional_headers=headers) as socket:
             assert b"stream.ready" in await socket.recv(decode=False)
+
+
+def test_an_empty_token_lets_nobody_in(tmp_path: Path) -> None:
+    """L1: a file of the token that was left empty, by a full disk or a kill, is filled: nobody comes in with nothing."""
+    (tmp_path / "token").touch()
+    token = load_token(tmp_path)
+    assert len(token) >= 32
+    assert load_token(tmp_path) == token

@@ -10,6 +10,7 @@ import pytest
 from shapes import Json, refused
 
 from bough.core import home as module
+from bough.core import tour as tour_module
 from bough.core.home import MOST, day_began, first_line
 from bough.errors import Denied, Invalid
 from bough.git.places import is_folder
@@ -258,3 +259,26 @@ async def test_the_tour(server: Running, monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert [(await client.get(f"/api/{noun}"))["total"] for noun in ("sessions", "worktrees", "repos")] == [0, 0, 0]
     nothing = {"repoId": None, "path": None, "sessions": 0, "folderRemoved": False}
     assert await client.call("DELETE", "/api/tour") == nothing
+
+
+async def test_the_tour_takes_no_place_of_others(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1: a folder that comes up at the last moment is left as it is, also if the tour then cannot be made."""
+    places = tour_module._places  # pyright: ignore[reportPrivateUsage]
+    taken = server.root / "bough-tour"
+
+    def late(root: Path) -> list[Path]:
+        """Somebody makes the folder just after it was seen that there is none."""
+        found = places(root)
+
+        class Late(type(found[0])):
+            def mkdir(self, *args: Any, **options: Any) -> None:
+                taken.mkdir(exist_ok=True)
+                (taken / "mine.txt").write_text("mine")
+                super().mkdir(*args, **options)
+
+        return [Late(found[0]), *found[1:]]
+
+    monkeypatch.setattr(tour_module, "_places", late)
+    tour = await server.client.post("/api/tour", expect=201)
+    assert tour["path"] == str(server.root / "bough-tour-2")
+    assert [one.name for one in taken.iterdir()] == ["mine.txt"]

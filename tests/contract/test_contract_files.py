@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 
+from bough.core import files
 from bough.model.file import File, FileInfo
 from bough.storage import migrate, queries
 from bough.storage.backend import Backend, Tx
@@ -34,6 +35,7 @@ KEEPER = Query(
     " VALUES ('k', 's', TRUE, 0, FALSE, '[]', FALSE, '', :now)",
     "A keeper from before.",
 )
+TAKE_AWAY = Query("take_away", "DELETE FROM files WHERE position < 2", "Leaves those of one test.")
 TAKES = Query("takes", "SELECT takes_images, takes_resources FROM keepers", "What the agents of keepers take.")
 
 
@@ -57,6 +59,30 @@ async def test_files_come_and_go_with_their_task(empty: Backend) -> None:
         await empty.transaction(lambda tx: tx.run(TASKS.remove_of_session, session_id="s"))
         assert await _infos(empty, "one") == await _infos(empty, "other") == []
         await migrate.downgrade(empty, BEFORE_FILES)
+
+
+async def test_texts_are_read_as_far_as_they_are_told(empty: Backend) -> None:
+    """B1: of a long text the beginning is read, of whole characters, and of a picture nothing."""
+    await migrate.upgrade(empty)
+    long = "€𝄞ä" * 1000
+    given = {"long": ("text/plain", long), "short": ("text/x-python", "x"), "none": ("text/plain", "")}
+
+    async def add(tx: Tx) -> None:
+        await _before(tx)
+        await _add(tx, "one")
+        for place, (name, (kind, text)) in enumerate((given | {"picture": ("image/png", long)}).items(), 2):
+            data = base64.b64encode(text.encode()).decode()
+            about = {"id": name, "task_id": "one", "position": place, "name": name, "mime_type": kind}
+            await tx.run(FILES.add, **about, size=len(text.encode()), data=data, now=NOW)
+        await tx.run(TAKE_AWAY)
+
+    await empty.transaction(add)
+    for characters in (1, 2, 7, 100):
+        found = await empty.read(lambda tx, most=characters: files.beginnings(tx, "one", most))
+        assert found.keys() == given.keys()
+        assert (found["short"], found["none"]) == ("x", "")
+        assert long.startswith(found["long"])
+        assert characters <= len(found["long"]) <= characters * 4 + 3
 
 
 async def _infos(backend: Backend, task_id: str) -> list[FileInfo]:

@@ -30,7 +30,9 @@ def load_token(data: Path) -> str:
     """The server's token, made once and kept over restarts in a file that only its owner can read."""
     path = data / "token"
     try:
-        return path.read_text("ascii").strip()
+        # Empty if a server died, or the disk was full, while it was made: an empty token would let everybody in.
+        if kept := path.read_text("ascii").strip():
+            return kept
     except FileNotFoundError:
         pass
     token = secrets.token_urlsafe(32)

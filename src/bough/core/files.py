@@ -13,6 +13,7 @@ from bough.core.lookup import find
 from bough.core.store import Change, Store
 from bough.errors import Invalid, TooLarge
 from bough.model.file import (
+    IMAGES,
     LARGEST_FILE,
     LONGEST_NAME,
     MIME_TYPE,
@@ -129,3 +130,12 @@ async def of_task(tx: Tx, task_id: str) -> list[File]:
 
 async def infos(tx: Tx, task_id: str) -> list[FileInfo]:
     return await tx.all(FILES.infos, FileInfo, task_id=task_id)
+
+
+async def beginnings(tx: Tx, task_id: str, characters: int) -> dict[str, str]:
+    """How the texts of a prompt begin, by their ids: so many characters of each at least if it has them. Neither the
+    rest nor any picture is read."""
+    # A character has at most four bytes, and four signs of base64 are three of them.
+    signs = (characters * 4 // 3 + 1) * 4
+    found = await tx.all(FILES.beginnings, tuple[str, str], task_id=task_id, signs=signs, images=IMAGES)
+    return {id: base64.b64decode(data).decode(errors="ignore") for id, data in found}

@@ -145,13 +145,16 @@ class SessionPast:
 
 
 def _texts_of(page: list[Message]) -> Callable[[Tx], Awaitable[dict[str, str]]]:
-    """Reads the texts of the files that went with prompts, by their ids."""
+    """Reads the texts of the files that went with prompts, by their ids, as far as they are told."""
 
     async def work(tx: Tx) -> dict[str, str]:
         # Looked for in the bytes first: most prompts have none, and agents say much.
         named = [one for one in page if one.role == "user" and b'"files":' in bytes(one.content) and one.task_id]
-        found = [file for one in named for file in await files.of_task(tx, one.task_id or "")]
-        return {file.id: file.text for file in found if file.sort == "text"}
+        texts: dict[str, str] = {}
+        for one in named:
+            # One more than is told shows that there is more.
+            texts |= await files.beginnings(tx, one.task_id or "", replay.LONGEST_FILE + 1)
+        return texts
 
     return work
 

@@ -18,7 +18,7 @@ from bough.core.rows import SESSIONS
 from bough.core.store import Store
 from bough.core.worktrees import Worktrees
 from bough.errors import BoughError, Conflict, Denied, NotFound
-from bough.git.places import is_folder, is_there, real
+from bough.git.places import is_folder, real
 from bough.git.run import git
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller, Session
@@ -117,9 +117,7 @@ class Tours:
             root = Path(real(str(self._root)))
             path = next((one for one in _places(root) if _is_ours(one)), None)
             if path is None:
-                path = next((one for one in _places(root) if not is_there(str(one))), None)
-                if path is None:
-                    raise Conflict("no_place", f"There is no free name for the tour in {root}, such as {FOLDER}.")
+                path = _claim(root)
                 await _build(path)
                 log.info("tour_made", path=str(path))
             known = await self._store.read(lambda tx: tx.one(REPOS.by_path, Repo, path=str(path)))
@@ -193,6 +191,17 @@ def _is_ours(path: Path) -> bool:
     return not path.is_symlink() and (path / ".git" / MARK).is_file()
 
 
+def _claim(root: Path) -> Path:
+    """A new folder; whatever was there a moment ago is somebody else's, also another server's tour on its way."""
+    for path in _places(root):
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return path
+    raise Conflict("no_place", f"There is no free name for the tour in {root}, such as {FOLDER}.")
+
+
 async def _build(path: Path) -> None:
     """The files and a first commit; the mark comes last, and what was not finished is taken away."""
     try:
@@ -208,7 +217,6 @@ async def _build(path: Path) -> None:
 
 
 def _write(path: Path) -> None:
-    path.mkdir(parents=True, exist_ok=True)
     for name, text in FILES.items():
         (path / name).write_text(text, encoding="utf-8")
 

@@ -39,8 +39,7 @@ const typing = (target: EventTarget | null): boolean =>
 
 export function chord(event: KeyboardEvent): string {
   const mod = event.ctrlKey || event.metaKey;
-  const named = event.key.length === 1 ? event.key.toLowerCase() : event.key.toLowerCase();
-  return `${mod ? "mod+" : ""}${event.altKey ? "alt+" : ""}${event.shiftKey && event.key.length > 1 ? "shift+" : ""}${named}`;
+  return `${mod ? "mod+" : ""}${event.altKey ? "alt+" : ""}${event.shiftKey && event.key.length > 1 ? "shift+" : ""}${event.key.toLowerCase()}`;
 }
 
 function onKey(event: KeyboardEvent): void {

@@ -81,6 +81,16 @@ describe("what events do to kept answers", () => {
     expect(home.asked).toHaveBeenCalledTimes(2);
   });
 
+  it("asks about the words of a session again for that session alone", async () => {
+    const [own, other] = [look(["words", "s", null]), look(["words", "t", null])];
+    await own.answer("a");
+    await other.answer("b");
+    applier.take(event("task.patched", task("a")));
+    await pass(1000);
+    expect(own.asked).toHaveBeenCalledTimes(2);
+    expect(other.asked).toHaveBeenCalledTimes(1);
+  });
+
   it("lets a slow answer come while events go on, and asks once more after it", async () => {
     const home = look(["home"]);
     await home.answer("first");

@@ -1,6 +1,6 @@
 /** What events do to the kept answers: a record replaces its older self at once; lists that are made of many records are
  * asked for again, together and not too often. */
-import type { Query, QueryClient } from "@tanstack/react-query";
+import { hashKey, type Query, type QueryClient } from "@tanstack/react-query";
 import type { Approval, Session, Task } from "@/api/types";
 import type { LiveEvent } from "./stream";
 
@@ -22,6 +22,9 @@ const PARTS: Record<string, string[]> = {
   choice: ["choices"],
 };
 
+/** Of these only the ones about the session of the event: there may be dozens on the start page. */
+const OF_SESSION = new Set(["sessionDiff", "words"]);
+
 export class Applier {
   #touched = new Set<string>();
   /** Questions whose answer was on the way when something happened: it may be older than that. */
@@ -42,20 +45,21 @@ export class Applier {
       this.#ask((query) => first || query.state.status === "error");
     } else if (noun !== "message") {
       this.#record(noun, verb, event);
-      for (const part of PARTS[noun] ?? []) this.#touched.add(part);
+      for (const part of PARTS[noun] ?? [])
+        this.#touched.add(OF_SESSION.has(part) ? `${part} ${event.sessionId}` : part);
       if (this.#touched.size) this.#soon();
     }
   };
 
   #record(noun: string, verb: string, event: LiveEvent): void {
     if (noun === "session") {
-      const { objectId } = event;
-      if (verb === "removed")
-        return this.#ask(({ queryKey }) => queryKey[0] === "session" && queryKey[1] === objectId);
-      this.#overtake(["session", objectId]);
-      this.queries.setQueryData<Session>(["session", objectId], (known) =>
-        known && known.updatedAt <= event.data.updatedAt ? { ...known, ...event.data } : known,
-      );
+      const key = ["session", event.objectId];
+      this.#overtake(key);
+      if (verb === "removed") this.#ask(({ queryHash }) => queryHash === hashKey(key));
+      else
+        this.queries.setQueryData<Session>(key, (known) =>
+          known && known.updatedAt <= event.data.updatedAt ? { ...known, ...event.data } : known,
+        );
     } else if (noun === "task") {
       const key = ["tasks", event.sessionId];
       this.#overtake(key);
@@ -91,7 +95,10 @@ export class Applier {
       const [touched, late] = [this.#touched, this.#late];
       this.#touched = new Set();
       this.#late = new Set();
-      this.#ask((query) => late.has(query.queryHash) || touched.has(String(query.queryKey[0])));
+      this.#ask(
+        ({ queryHash, queryKey: [part, id] }) =>
+          late.has(queryHash) || touched.has(String(part)) || touched.has(`${part} ${id}`),
+      );
     }, SETTLE);
   }
 

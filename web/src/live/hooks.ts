@@ -27,7 +27,9 @@ export function useTranscript(sessionId: string, around?: string): Transcript {
     // What is read before the stream stands may be older than its beginning.
     let early = stream.link.get().state !== "live";
     const forget = stream.listen((event) => {
-      if (event.type === "stream.gap" || (event.type === "stream.ready" && early)) {
+      // What failed while the server was away is tried again when it is back.
+      const behind = event.type === "stream.ready" && (early || transcript.shape().error !== null);
+      if (event.type === "stream.gap" || behind) {
         early = false;
         void transcript.refresh();
       } else transcript.take(event);

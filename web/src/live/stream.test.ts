@@ -98,5 +98,21 @@ describe("the event stream (A3)", () => {
     newest().close();
     await vi.advanceTimersByTimeAsync(10);
     expect(stream.link.get().state).toBe("locked");
+    // Trying again does not take it back meanwhile.
+    const states: string[] = [];
+    stream.link.subscribe(() => states.push(stream.link.get().state));
+    await vi.advanceTimersByTimeAsync(1000);
+    newest().close();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(states).toEqual([]);
+  });
+
+  it("is not live while it is told what it missed", async () => {
+    newest().say({ type: "stream.ready", cursor: 3 });
+    stream.reconnect();
+    newest().say({ type: "task.created", cursor: 4, sessionId: "s" });
+    expect(stream.link.get().state).toBe("connecting");
+    newest().say({ type: "stream.ready", cursor: 4 });
+    expect(stream.link.get().state).toBe("live");
   });
 });

@@ -72,6 +72,8 @@ export class EventStream {
   reconnect(): void {
     this.#pause = FIRST_PAUSE;
     this.#drop();
+    // What comes now was missed: it is not live before all of it is here.
+    if (this.link.get().state === "live") this.link.set({ state: "connecting", since: this.#lastTick });
     this.#connect();
   }
 
@@ -100,11 +102,13 @@ export class EventStream {
     clearTimeout(this.#limit);
     this.#socket = null;
     const { state, since } = this.link.get();
-    this.link.set({ state: "offline", since: state === "live" ? Date.now() : since });
+    // Who is locked out stays so until it is known otherwise: what is said about it would else come and go.
+    if (state !== "locked") this.link.set({ state: "offline", since: state === "live" ? Date.now() : since });
     this.#timer = setTimeout(() => this.#connect(), this.#pause * (0.75 + Math.random() / 2));
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
-    if ((await this.whyRefused()) === "locked" && this.link.get().state === "offline")
-      this.link.set({ state: "locked", since });
+    const why = await this.whyRefused();
+    const now = this.link.get();
+    if (now.state !== "live" && now.state !== why) this.link.set({ state: why, since: now.since });
   }
 
   #take(event: LiveEvent): void {

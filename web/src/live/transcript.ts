@@ -103,6 +103,7 @@ export class Transcript {
       const found = await this.source.page(this.sessionId, { since, limit: MOST_CHANGES });
       if (found.length >= MOST_CHANGES) return await this.load();
       for (const message of found) this.#record(message);
+      if (this.#shape.error) this.#set({ error: null });
     } catch (error) {
       this.#set({ error });
     }

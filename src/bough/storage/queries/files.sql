@@ -14,3 +14,8 @@ SELECT id, name, mime_type, size, data FROM files WHERE task_id = :task_id ORDER
 -- name: infos
 -- The files of a prompt in order.
 SELECT id, name, mime_type, size FROM files WHERE task_id = :task_id ORDER BY position
+
+-- name: beginnings
+-- How those files of a prompt that are no pictures begin, in order.
+SELECT id, substr(data, 1, :signs) AS data FROM files WHERE task_id = :task_id AND mime_type NOT IN :images
+ORDER BY position

@@ -14,16 +14,30 @@ export const sessionQuery = (sessionId: string) =>
   });
 export const useSession = (sessionId: string) => useQuery(sessionQuery(sessionId));
 
+const OPEN = "queued,dispatching,running,waiting_permission,stopping,interrupted";
+
+/** Some tasks of a session, in the order of its queue: the oldest come first. */
+const someTasks = async (sessionId: string, query: { status?: string; offset?: number }) =>
+  (await got(
+    api.GET("/api/sessions/{sessionId}/tasks", {
+      params: { path: { sessionId }, query: { ...query, limit: MOST } },
+    }),
+  ))!;
+
 /** All tasks of a session that are not over, and the newest of those that are. */
 export const tasksQuery = (sessionId: string) =>
   queryOptions({
     queryKey: ["tasks", sessionId],
-    queryFn: async () =>
-      (await got(
-        api.GET("/api/sessions/{sessionId}/tasks", {
-          params: { path: { sessionId }, query: { limit: MOST } },
-        }),
-      ))!.tasks,
+    queryFn: async () => {
+      const { tasks, total } = await someTasks(sessionId, {});
+      if (total <= tasks.length) return tasks;
+      const [open, newest] = await Promise.all([
+        someTasks(sessionId, { status: OPEN }),
+        someTasks(sessionId, { offset: total - MOST }),
+      ]);
+      const known = new Map([...open.tasks, ...newest.tasks].map((task) => [task.id, task]));
+      return [...known.values()].sort((a, b) => a.position - b.position);
+    },
   });
 export const useTasks = (sessionId: string) => useQuery(tasksQuery(sessionId));
 
@@ -34,7 +48,7 @@ export const sessionsQuery = queryOptions({
     (await got(api.GET("/api/sessions", { params: { query: { archived: false, limit: 100 } } }))).sessions,
 });
 
-/** What a session has changed in its folder. Asked anew when another turn is over (`after`), not at every event. */
+/** What a session has changed in its folder. Asked anew when its tasks change, and when another turn is over (`after`). */
 export const sessionDiffQuery = (sessionId: string, after: string | null = null) =>
   queryOptions({
     queryKey: ["sessionDiff", sessionId, after],

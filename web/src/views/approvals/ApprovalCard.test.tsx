@@ -57,12 +57,15 @@ describe("a question", () => {
   const card = () => screen.getByRole("group");
 
   it.each([
-    ["a", { decision: "allow" }],
-    ["A", { decision: "allow_always", scope: "session" }],
-    ["d", { decision: "deny" }],
-  ])("is answered by the key %s", async (key, body) => {
+    ["a", { key: "a" }, { decision: "allow" }],
+    ["a with Caps Lock", { key: "A" }, { decision: "allow" }],
+    ["Shift+A", { key: "A", shiftKey: true }, { decision: "allow_always", scope: "session" }],
+    ["d", { key: "d" }, { decision: "deny" }],
+  ])("is answered by the key %s", async (_, pressed, body) => {
     show(approval());
-    fireEvent.keyDown(card(), { key });
+    fireEvent.keyDown(card(), { ...pressed, repeat: true });
+    expect(sent).toHaveLength(0);
+    fireEvent.keyDown(card(), pressed);
     await waitFor(() => expect(sent).toHaveLength(1));
     expect(await sent[0]!.json()).toEqual(body);
   });

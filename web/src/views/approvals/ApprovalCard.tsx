@@ -53,12 +53,15 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
     }
   };
   const onKey = (event: KeyboardEvent) => {
-    if (event.target !== card.current || event.ctrlKey || event.metaKey || event.altKey) return;
+    // A key that is held down answers one question, not the next ones as well.
+    if (event.target !== card.current || event.repeat) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // By the Shift key and not by the letter: with Caps Lock, every letter is a capital.
     const run = {
       a: takes.ways.length ? null : () => answer("allow", { decision: "allow" }),
-      A: takes.always ? () => answer("always", { decision: "allow_always", scope: "session" }) : null,
+      "shift+a": takes.always ? () => answer("always", { decision: "allow_always", scope: "session" }) : null,
       d: () => answer("deny", { decision: "deny" }),
-    }[event.key];
+    }[`${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`];
     if (!run) return;
     event.preventDefault();
     void run();

@@ -46,7 +46,8 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
   const { nodes, onNodesChange, hold, release } = useCardNodes(cards, whole);
   const { fitView, getNode } = useReactFlow<CardNodeType>();
   const [said, setSaid] = useState("");
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  // One for each card: who goes on with another one has put down the first.
+  const timers = useRef(new Map<string, ReturnType<typeof setTimeout>>());
   const ready = nodes.length > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when there is something to see
   useEffect(() => {
@@ -70,8 +71,11 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
     const at = { x: snap(node.position.x) + way[0] * step, y: snap(node.position.y) + way[1] * step };
     hold(node.id, at);
     setSaid(`${placeName(node.data.card)} moved to ${at.x}, ${at.y}`);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => void put({ ...node, position: at }), PAUSE);
+    clearTimeout(timers.current.get(id));
+    timers.current.set(
+      id,
+      setTimeout(() => void put({ ...node, position: at }), PAUSE),
+    );
   };
 
   return (

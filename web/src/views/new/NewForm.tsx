@@ -71,8 +71,14 @@ export function NewForm({
     else form.submit();
   };
   const moveTo = (next: string) => {
+    const last = remembered(next);
+    // What was chosen by hand stays; what another repository is used to does not come along.
+    const chosen = draft.mode !== (remembered(repoId).mode ?? null);
     setRepoId(next);
-    set(begin(next, remembered(next).place ?? { kind: "own" }));
+    set({
+      ...begin(next, last.place ?? { kind: "own" }),
+      mode: chosen ? draft.mode : (last.mode ?? null),
+    });
   };
   return (
     <form

@@ -1,6 +1,6 @@
 /** One session: its header, its transcript with the questions it asks, the box for prompts, and a panel at the side. */
 import { useQuery } from "@tanstack/react-query";
-import { type DragEvent, useMemo, useRef, useState } from "react";
+import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 import { ApiError } from "@/api/client";
 import { approvalsQuery, useSession, useTasks, useTree } from "@/api/queries";
@@ -89,6 +89,8 @@ function Shown({
     setOpened({ which });
     onDeleting(which === "delete");
   });
+  // The same function each time: all messages in sight would be drawn again with it.
+  const forkFrom = useCallback((taskId: string) => setOpened({ which: "fork", taskId }), []);
   const composer = useRef<ComposerHandle>(null);
   useActions([
     ...acts.map(({ label, keys, run }) => ({ label, keys, run: () => void run(), group: "This session" })),
@@ -151,7 +153,7 @@ function Shown({
               tasks={tasks}
               transcript={transcript}
               focusMessage={focusMessage}
-              onFork={(taskId) => setOpened({ which: "fork", taskId })}
+              onFork={forkFrom}
               footer={<Questions session={session} approvals={approvals} />}
             />
           </div>

@@ -160,7 +160,7 @@ function Said({ pair }: { pair: [Node, Node] }) {
     return (
       <div className={css.pair}>
         {pair.map((one, at) => (
-          <section key={one.id} className={css.side} aria-label={`${"AB"[at]}: ${nameOf(one)}`}>
+          <section key={`${at} ${one.id}`} className={css.side} aria-label={`${"AB"[at]}: ${nameOf(one)}`}>
             <Words node={one} />
           </section>
         ))}

@@ -17,7 +17,7 @@ import { CommandList, optionId } from "./CommandList";
 import css from "./Composer.module.css";
 import { Examples } from "./Examples";
 import { FileChips } from "./FileChips";
-import { type Attached, attach, forSending } from "./files";
+import { type Attached, attach, forSending, MOST_FILES } from "./files";
 import { earlierPrompts, step, WRITING, wantsHistory } from "./history";
 import { type Command, commandsOf, completed, matching, slashWord } from "./slash";
 import { useDraft } from "./useDraft";
@@ -56,7 +56,9 @@ export function Composer({ session, tasks, now, ref }: Props) {
 
   const take = async (added: File[]) => {
     const outcome = await attach(files, added);
-    setFiles(outcome.files);
+    // More may have been added, or all of it sent, while these were read.
+    const read = outcome.files.slice(files.length);
+    setFiles((now) => [...now, ...read].slice(0, MOST_FILES));
     setError(outcome.refused.join(" ") || null);
   };
   useImperativeHandle(ref, () => ({

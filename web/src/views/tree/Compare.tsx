@@ -158,9 +158,10 @@ function Said({ pair }: { pair: [Node, Node] }) {
   const wide = useMedia("(min-width: 48rem)");
   if (wide)
     return (
-      <div className={css.pair}>
+      // Made anew when the two change places: what is moved about in a page loses where it was scrolled to.
+      <div key={pair[0].id} className={css.pair}>
         {pair.map((one, at) => (
-          <section key={`${at} ${one.id}`} className={css.side} aria-label={`${"AB"[at]}: ${nameOf(one)}`}>
+          <section key={one.id} className={css.side} aria-label={`${"AB"[at]}: ${nameOf(one)}`}>
             <Words node={one} />
           </section>
         ))}

@@ -216,7 +216,7 @@ async def test_websockets_open_for_the_token_and_for_the_cookie(server: Running)
 
 
 def test_an_empty_token_lets_nobody_in(tmp_path: Path) -> None:
-    """L1: a file of the token that was left empty, by a full disk or a kill, is filled: nobody comes in with nothing."""
+    """L1: a file of the token that a full disk or a kill left empty is filled: nobody comes in with nothing."""
     (tmp_path / "token").touch()
     token = load_token(tmp_path)
     assert len(token) >= 32

@@ -57,6 +57,7 @@ async def test_the_start_page(tmp_path: Path, database_url: str) -> None:
             "rootSessionId": asks["id"],
             "agent": "demo",
             "repoId": repo["id"],
+            "cwd": asks["cwd"],
         }
         assert ids(home["needs"]["failed"]) == [bad["id"]]
         assert ids(home["needs"]["review"]) == [good["id"]]

@@ -137,6 +137,9 @@ async def test_the_link_is_traded_at_every_address(server: Running) -> None:
             answer = await stranger.get(joined)
             assert (answer.status_code, answer.headers["location"]) == (303, path)
             assert (await stranger.get(path)).text == INDEX
+            # No address of the page, though its route: whoever is known already is sent there all the same.
+            again = await stranger.get(f"{server.url}//?token={server.token}")
+            assert (again.status_code, again.headers["location"]) == (303, "/")
 
 
 async def test_no_link_leads_elsewhere(server: Running) -> None:

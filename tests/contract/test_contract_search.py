@@ -307,6 +307,26 @@ async def test_the_index_follows(store: Store) -> None:
         assert await store.read(lambda tx, left=left: tx.value(left)) == 0
 
 
+REFUSE = {
+    "sqlite": "CREATE TRIGGER full_up BEFORE INSERT ON search_entries BEGIN SELECT RAISE(ABORT, 'full'); END",
+    "postgres": "ALTER TABLE search_entries ADD CONSTRAINT full_up CHECK (id < 0) NOT VALID",
+}
+TAKE = {"sqlite": "DROP TRIGGER full_up", "postgres": "ALTER TABLE search_entries DROP CONSTRAINT full_up"}
+
+
+async def test_an_index_that_cannot_be_written_is_searched(store: Store) -> None:
+    """A2: what the index has is found also while nothing can be put into it, and that something is missing is told."""
+    session = await add_session(store)
+    await say(store, session, "old badger")
+    assert await found(store, "badger") == ["old badger"]
+    await store.write(lambda change: change.tx.run(Query("refuse", REFUSE[store.db.dialect], "A full disk.")))
+    await say(store, session, "new badger")
+    answer = await Search(store).find("badger")
+    assert ([hit.snippet for hit in answer.results], answer.indexing) == (["old badger"], True)
+    await store.write(lambda change: change.tx.run(Query("take", TAKE[store.db.dialect], "There is room again.")))
+    assert sorted(await found(store, "badger")) == ["new badger", "old badger"]
+
+
 async def test_a_message_that_says_nothing_leaves(store: Store) -> None:
     """A2: what no longer has a word, or no title, is in the index no longer."""
     session = await add_session(store, title="kiwi")

@@ -118,7 +118,7 @@ def _standing(text: str, status: int = 200) -> Response[str]:
 def _address(request: Request[Any, Any, Any]) -> str:
     """What was asked for, on this server and without the token."""
     # Two slashes at the beginning would lead to another one.
-    path = "/" + quote(request.scope["state"]["page"], errors="replace").lstrip("/")
+    path = "/" + quote(request.scope["state"].get("page", "/"), errors="replace").lstrip("/")
     asked = request.scope["query_string"].decode("latin-1")
     query = urlencode([(name, value) for name, value in parse_qsl(asked, keep_blank_values=True) if name != "token"])
     return f"{path}?{query}" if query else path

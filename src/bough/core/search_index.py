@@ -105,9 +105,14 @@ class Index:
     async def catch_up(self) -> bool:
         """Puts into the index what has changed until now; False if there is still something missing."""
         deadline = time.monotonic() + CATCH_UP_WITHIN
-        while await self._step(NEW):
-            if time.monotonic() > deadline:
-                return False
+        try:
+            while await self._step(NEW):
+                if time.monotonic() > deadline:
+                    return False
+        except Exception:
+            # On a full disk, say, what the index has is found all the same.
+            log.exception("indexing_failed")
+            return False
         return await self._store.read(lambda tx: tx.value(SEARCH.backlog)) is None
 
     async def _step(self, which: queries.Query) -> bool:

@@ -57,6 +57,15 @@ export function noticeOf(event: LiveEvent, wanted: Notices): Notice | null {
   return null;
 }
 
+function notify({ title, body, tag }: Notice): Notification | null {
+  try {
+    return new Notification(title, { body, tag, icon: "/icon.svg" });
+  } catch {
+    // Browsers of phones have the class and let no page make one.
+    return null;
+  }
+}
+
 export function useNotices(): void {
   const [wanted] = usePref<Notices>("notices", "off");
   const stream = useStream();
@@ -69,8 +78,8 @@ export function useNotices(): void {
       // What was missed while the page was away is on it; nobody wants fifty notices on waking.
       const live = stream.link.get().state === "live";
       const notice = live && !document.hasFocus() ? noticeOf(event, wanted) : null;
-      if (!notice) return;
-      const shown = new Notification(notice.title, { body: notice.body, tag: notice.tag, icon: "/icon.svg" });
+      const shown = notice && notify(notice);
+      if (!shown) return;
       shown.onclick = () => {
         window.focus();
         go.current(routes.session(notice.sessionId));

@@ -10,7 +10,7 @@ const SETTLE = 200;
 /** Which answers a kind of record is part of, besides its own. */
 const PARTS: Record<string, string[]> = {
   session: ["home", "cards", "tree", "sessions", "race", "races", "callbacks"],
-  task: ["home", "cards", "tree", "race", "sessionDiff", "words"],
+  task: ["home", "cards", "tree", "race", "sessionDiff", "words", "budget"],
   approval: ["home", "cards", "tree"],
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],

@@ -91,6 +91,19 @@ describe("the event stream (A3)", () => {
     expect(stream.cursor).toBeNull();
   });
 
+  it("tells the others when one who listens fails", () => {
+    const reported = vi.fn();
+    vi.stubGlobal("reportError", reported);
+    stream.listen(() => {
+      throw new Error("broken");
+    });
+    const after: string[] = [];
+    stream.listen((event) => after.push(event.type));
+    newest().say({ type: "stream.ready", cursor: 1 });
+    expect(after).toEqual(["stream.ready"]);
+    expect(reported).toHaveBeenCalledTimes(1);
+  });
+
   it("says that it is locked out, when it is", async () => {
     stop();
     stream = new EventStream("ws://here/api/events", async () => "locked");

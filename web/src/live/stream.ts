@@ -118,6 +118,12 @@ export class EventStream {
       this.cursor = event.cursor ?? this.cursor;
       this.link.set({ state: "live", since: Date.now() });
     } else if (event.cursor !== undefined) this.cursor = event.cursor;
-    for (const listener of this.#listeners) listener(event);
+    for (const listener of this.#listeners)
+      try {
+        listener(event);
+      } catch (error) {
+        // The others must hear it all the same: it does not come again.
+        reportError(error);
+      }
   }
 }

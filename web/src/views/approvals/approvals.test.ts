@@ -59,6 +59,16 @@ describe("what a question is about", () => {
     expect(partsOf(approval({ toolCall: {} }))).toEqual([]);
   });
 
+  it("leaves out nothing that no other part shows", () => {
+    const locations = [{ path: "/w/a" }];
+    const written = partsOf(approval({ toolCall: { locations, rawInput: { path: "/w/a", content: "rm" } } }));
+    expect(written.at(-1)).toEqual({ type: "facts", facts: [{ name: "content", value: "rm" }] });
+    const elsewhere = partsOf(approval({ toolCall: { locations, rawInput: { path: "/etc/a" } } }));
+    expect(elsewhere.at(-1)).toEqual({ type: "facts", facts: [{ name: "path", value: "/etc/a" }] });
+    const twice = partsOf(approval({ toolCall: { rawInput: { command: "ls", cmd: "rm" } } }));
+    expect(twice.at(-1)).toEqual({ type: "facts", facts: [{ name: "cmd", value: "rm" }] });
+  });
+
   it("names the files that a repository brings", () => {
     const parts = partsOf(
       approval({ toolKind: "trust", toolCall: { locations: [{ path: "a" }, { path: "a" }, { path: "b" }] } }),
@@ -69,6 +79,7 @@ describe("what a question is about", () => {
   it("shows paths as seen from the folder", () => {
     expect(inFolder("Write /w/x/a.py", "/w/x")).toBe("Write a.py");
     expect(inFolder("Write /w/xy/a.py", "/w/x")).toBe("Write /w/xy/a.py");
+    expect(inFolder("/tmp/w/x/a.py /w/x/b.py", "/w/x")).toBe("/tmp/w/x/a.py b.py");
   });
 });
 

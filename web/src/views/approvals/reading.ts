@@ -55,8 +55,7 @@ export interface Answers {
 export function answersOf(approval: Approval): Answers {
   const ways = approval.options.filter((one) => one.kind === "allow_once");
   const own = approval.toolKind in OWN;
-  const always =
-    ways.length === 1 && (isCall(approval) ? approval.key !== null : !own) && approval.key !== null;
+  const always = ways.length === 1 && approval.key !== null && (isCall(approval) || !own);
   return {
     ways: ways.length > 1 ? ways.map(({ optionId, name }) => ({ optionId, name })) : [],
     always,
@@ -65,19 +64,21 @@ export function answersOf(approval: Approval): Answers {
   };
 }
 
-/** Names of arguments that are said by another part already. */
-const TOLD = new Set([
-  "command",
-  "cmd",
-  "path",
-  "file_path",
-  "filePath",
-  "cwd",
-  "text",
-  "content",
-  "new_string",
-  "old_string",
-]);
+const PATHS = new Set(["path", "file_path", "filePath"]);
+const TEXTS = new Set(["text", "content", "new_string", "old_string"]);
+
+/** Whether another part says this argument already. Only then is it left out: nobody should allow what was not shown. */
+function isTold(name: string, value: unknown, input: Json, parts: readonly Part[]): boolean {
+  return parts.some((part) => {
+    if (part.type === "command")
+      return value === (input.command ?? input.cmd) || (name === "cwd" && value === part.cwd);
+    if (part.type === "paths") return PATHS.has(name) && part.paths.includes(String(value));
+    if (part.type !== "diff") return false;
+    if (PATHS.has(name)) return part.path === value;
+    const texts = [part.oldText ?? "", part.newText];
+    return TEXTS.has(name) && typeof value === "string" && texts.some((one) => one.includes(value));
+  });
+}
 
 export function partsOf(approval: Pick<Approval, "toolKind" | "toolCall" | "title">): Part[] {
   const { toolCall } = approval;
@@ -108,16 +109,21 @@ export function partsOf(approval: Pick<Approval, "toolKind" | "toolCall" | "titl
     ...new Set(places.map((one) => String(one.path ?? "")).filter((path) => path && !diffs.has(path))),
   ];
   if (paths.length) parts.push({ type: "paths", paths });
-  const told = parts.length > 0;
   const facts = Object.entries(input)
-    .filter(([name, value]) => value !== null && value !== "" && !(told && TOLD.has(name)))
+    .filter(([name, value]) => value !== null && value !== "" && !isTold(name, value, input, parts))
     .map(([name, value]) => ({ name, value: shown(value) }));
   if (facts.length) parts.push({ type: "facts", facts });
   return parts;
 }
 
 /** Paths inside the folder without it: they are what tells one from another. */
-export const inFolder = (text: string, cwd?: string): string => (cwd ? text.replaceAll(`${cwd}/`, "") : text);
+export function inFolder(text: string, cwd?: string): string {
+  if (!cwd) return text;
+  // Not in the middle of another path: `/tmp/w/a` is none of the folder `/w`.
+  return text
+    .split(`${cwd}/`)
+    .reduce((before, after) => (/[\w./~-]$/.test(before) ? `${before}${cwd}/${after}` : before + after));
+}
 
 /** Why it is asked, with modes called as everywhere on the page. */
 export const inWords = (reason: string): string =>

@@ -81,7 +81,7 @@ function RaceForm({ session, onClose }: RaceDialogProps) {
           hint={`All of them work in the mode of this session: ${modeName(session.permissionMode)}.`}
           error={form.at("agent") ?? form.at("model") ?? form.at("effort")}
         >
-          <Contenders value={who} onChange={setWho} />
+          <Contenders value={who} onChange={setWho} from={session} />
         </Part>
         <Part label="What they know">
           <div className={css.choices}>

@@ -70,7 +70,7 @@ export function ProposalForm({
         else approving.submit();
       }}
     >
-      <SubmitKeys onSubmit={approving.submit} className={css.columns}>
+      <SubmitKeys onSubmit={denying ? denial.submit : approving.submit} className={css.columns}>
         <SessionFields
           draft={draft}
           set={set}
@@ -115,7 +115,9 @@ export function ProposalForm({
                   Undo changes
                 </Button>
               )}
-              <Button onClick={() => setDenying(true)}>Deny</Button>
+              <Button disabled={approving.busy} onClick={() => setDenying(true)}>
+                Deny
+              </Button>
               <Button type="submit" look="primary" busy={approving.busy}>
                 {changed ? "Approve with changes" : "Approve"}
               </Button>

@@ -49,12 +49,20 @@ export function KeepDialog({
   const [refused, setRefused] = useState<ApiError | null>(null);
   const others = race.contenders.filter((other) => other.sessionId !== one.sessionId && !other.archived);
   const atWork = others.filter((other) => other.activity !== "idle" && other.activity !== "not_started");
+  // Only what was refused just now is overruled, never something else that is in the way later.
+  const forceable = refused !== null && FORCEABLE.has(refused.code);
+  const choose = (next: How) => {
+    setHow(next);
+    setRefused(null);
+    setForce(false);
+  };
   const keep = async () => {
     setBusy(true);
     try {
-      onKept(await keepContender(race.raceId, { sessionId: one.sessionId, how, force }));
+      onKept(await keepContender(race.raceId, { sessionId: one.sessionId, how, force: forceable && force }));
       onClose();
     } catch (error) {
+      setForce(false);
       setRefused(error instanceof ApiError ? error : new ApiError("unknown", String(error), 0));
     }
     setBusy(false);
@@ -79,7 +87,7 @@ export function KeepDialog({
         <legend className={css.legend}>What to do with its work</legend>
         {WAYS.map((way) => (
           <label key={way.how} className={css.way}>
-            <input type="radio" name="how" checked={how === way.how} onChange={() => setHow(way.how)} />
+            <input type="radio" name="how" checked={how === way.how} onChange={() => choose(way.how)} />
             <span>
               <strong>{way.name}</strong>
               <span className={css.words}>{way.words(race)}</span>
@@ -103,9 +111,7 @@ export function KeepDialog({
           {refused.message}
         </p>
       )}
-      {refused && FORCEABLE.has(refused.code) && (
-        <Switch label="Do it anyway" checked={force} onChange={setForce} />
-      )}
+      {forceable && <Switch label="Do it anyway" checked={force} onChange={setForce} />}
     </Dialog>
   );
 }

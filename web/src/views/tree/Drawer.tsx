@@ -15,6 +15,7 @@ import { Button, ButtonLink, IconButton } from "@/ui/Button";
 import { Input } from "@/ui/Field";
 import { Answered } from "@/ui/states";
 import { ApprovalCard } from "@/views/approvals/ApprovalCard";
+import { useDraft } from "@/views/session/composer/useDraft";
 import { TranscriptView } from "@/views/session/transcript/TranscriptView";
 import css from "./Drawer.module.css";
 
@@ -91,7 +92,8 @@ function Read({ session }: { session: Session }) {
 }
 
 function PromptLine({ session }: { session: Session }) {
-  const [text, setText] = useState("");
+  // The same draft as in the session's own box: going to another session does not lose it.
+  const [text, setText] = useDraft(session.id);
   const [busy, setBusy] = useState(false);
   const send = async (event: FormEvent) => {
     event.preventDefault();

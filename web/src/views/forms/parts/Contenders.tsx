@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Plus, X } from "lucide-react";
 import { useId } from "react";
 import { sessionsQuery, useAgents } from "@/api/queries";
+import type { Session } from "@/api/types";
 import { Button, IconButton } from "@/ui/Button";
 import { Input, Select } from "@/ui/Field";
 import { isReady } from "./agents";
@@ -33,9 +34,12 @@ export const contender = (agent: string, model = "", effort = ""): Contender => 
 export function Contenders({
   value,
   onChange,
+  from,
 }: {
   value: Contender[];
   onChange: (value: Contender[]) => void;
+  /** The session that they are branches of. */
+  from: Session;
 }) {
   const set = (id: number, change: Partial<Contender>) =>
     onChange(value.map((one) => (one.id === id ? { ...one, ...change } : one)));
@@ -47,6 +51,7 @@ export function Contenders({
             <Row
               contender={one}
               number={at + 1}
+              from={from}
               onChange={(change) => set(one.id, change)}
               onRemove={
                 value.length > FEWEST
@@ -75,16 +80,20 @@ export function Contenders({
 function Row({
   contender: one,
   number,
+  from,
   onChange,
   onRemove,
 }: {
   contender: Contender;
   number: number;
+  from: Session;
   onChange: (change: Partial<Contender>) => void;
   onRemove?: () => void;
 }) {
   const list = useId();
-  const agents = (useAgents().data ?? []).filter(isReady);
+  const agents = (useAgents().data ?? []).filter((agent) => isReady(agent) || agent.name === one.agent);
+  // What is left empty is inherited from the session, unless the agent is another.
+  const inherited = one.agent === from.agent ? from : null;
   const offered = offeredFor(one.agent, useQuery(sessionsQuery).data ?? []);
   const models = [...new Set([...offered.models, ...modelsOf(one.agent)])];
   return (
@@ -102,7 +111,7 @@ function Row({
       </Select>
       <Input
         aria-label={`Model of contender ${number}`}
-        placeholder="Its own model"
+        placeholder={inherited?.model || "Its own model"}
         value={one.model}
         onChange={(event) => onChange({ model: event.target.value })}
         list={`${list}-models`}
@@ -111,7 +120,7 @@ function Row({
       />
       <Input
         aria-label={`Effort of contender ${number}`}
-        placeholder="Effort"
+        placeholder={inherited?.effort || "Effort"}
         value={one.effort}
         onChange={(event) => onChange({ effort: event.target.value })}
         list={`${list}-efforts`}

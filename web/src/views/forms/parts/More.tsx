@@ -37,12 +37,14 @@ export function More({
   const offered = offeredFor(draft.agent, from ? [from, ...newest] : newest);
   const models = [...new Set([...offered.models, ...modelsOf(draft.agent)])];
   const efforts = offered.efforts.length ? offered.efforts : EFFORTS;
+  // What a branch leaves empty is inherited, unless it has another agent.
+  const empty = from && from.agent === draft.agent ? "as in this session" : "its own choice";
   const wrong = (["model", "effort", "mcp", "env", "files"] as const).some((field) => of.at(field));
   return (
     <Fold label="More" value={shows ? undefined : "model, MCP servers, variables"} wrong={wrong}>
       {(!shows || shows.model) && (
         <div className={css.pair}>
-          <Field label="Model" hint="As the agent names it. Empty: its own choice." error={of.at("model")}>
+          <Field label="Model" hint={`As the agent names it. Empty: ${empty}.`} error={of.at("model")}>
             <Input
               value={draft.model}
               onChange={(event) => set({ model: event.target.value })}

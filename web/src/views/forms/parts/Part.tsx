@@ -1,6 +1,6 @@
 /** A part of a form: a group with a name, or one that is folded and shows what is chosen. */
 import { ChevronRight } from "lucide-react";
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import css from "./parts.module.css";
 
 export function Part({
@@ -36,26 +36,30 @@ export function Fold({
   label,
   value,
   wrong = false,
+  lazy = false,
   children,
 }: {
   label: string;
   value?: ReactNode;
   wrong?: boolean;
+  /** What is in it asks the server much, and only when somebody looks. */
+  lazy?: boolean;
   children: ReactNode;
 }) {
   const details = useRef<HTMLDetailsElement>(null);
   const id = useId();
+  const [looked, setLooked] = useState(!lazy);
   useEffect(() => {
     if (wrong && details.current) details.current.open = true;
   }, [wrong]);
   return (
-    <details className={css.fold} ref={details}>
+    <details className={css.fold} ref={details} onToggle={() => setLooked(true)}>
       <summary className={css.summary} id={id}>
         <ChevronRight aria-hidden className={css.chevron} />
         <span className={css.legend}>{label}</span>
         <span className={css.value}>{value}</span>
       </summary>
-      <div className={css.inside}>{children}</div>
+      <div className={css.inside}>{looked && children}</div>
     </details>
   );
 }

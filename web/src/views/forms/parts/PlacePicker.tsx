@@ -105,7 +105,7 @@ export function PlacePicker({
         {offers.includes("worktree") && git && shown.map(row)}
       </div>
       {offers.includes("worktree") && git && rest.length > 0 && (
-        <Fold label={plural(rest.length, "more worktree")}>
+        <Fold label={plural(rest.length, "more worktree")} lazy>
           <div className={css.choices}>{rest.map(row)}</div>
         </Fold>
       )}

@@ -60,6 +60,7 @@ function AddRepo({ onAdded, onBack }: { onAdded: (repo: Repo) => void; onBack?: 
   const [wrong, setWrong] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const add = async () => {
+    if (busy) return;
     if (!path.trim()) return setWrong("Give the folder's whole path.");
     setBusy(true);
     setWrong(null);

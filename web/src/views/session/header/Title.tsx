@@ -1,6 +1,6 @@
 /** The title of a session, changed in place. */
 import { Pencil } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { act, patchSession } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { IconButton } from "@/ui/Button";
@@ -9,6 +9,12 @@ import css from "./Header.module.css";
 
 export function Title({ session, name }: { session: Session; name: string }) {
   const [text, setText] = useState<string | null>(null);
+  const [byKey, setByKey] = useState(false);
+  const pencil = useRef<HTMLButtonElement>(null);
+  // Who ends it by a key goes on from where it began.
+  useEffect(() => {
+    if (byKey && text === null) pencil.current?.focus();
+  }, [byKey, text]);
   const save = async () => {
     const title = text?.trim();
     setText(null);
@@ -20,6 +26,7 @@ export function Title({ session, name }: { session: Session; name: string }) {
         className={css.rename}
         onSubmit={(event) => {
           event.preventDefault();
+          setByKey(true);
           void save();
         }}
       >
@@ -33,7 +40,9 @@ export function Title({ session, name }: { session: Session; name: string }) {
           onChange={(event) => setText(event.target.value)}
           onBlur={() => void save()}
           onKeyDown={(event) => {
-            if (event.key === "Escape") setText(null);
+            if (event.key !== "Escape") return;
+            setByKey(true);
+            setText(null);
           }}
         />
       </form>
@@ -43,7 +52,16 @@ export function Title({ session, name }: { session: Session; name: string }) {
       <h1 className={css.title} title={name}>
         {name}
       </h1>
-      <IconButton label="Rename" size="small" className={css.pencil} onClick={() => setText(session.title)}>
+      <IconButton
+        ref={pencil}
+        label="Rename"
+        size="small"
+        className={css.pencil}
+        onClick={() => {
+          setByKey(false);
+          setText(session.title);
+        }}
+      >
         <Pencil />
       </IconButton>
     </div>

@@ -1,9 +1,11 @@
 /** What stands beside the transcript: tree, queue, changes, details. On a narrow window it is a sheet. */
 import { Tabs } from "radix-ui";
+import { useState } from "react";
 import type { Session, Task } from "@/api/types";
 import { Dialog } from "@/ui/Dialog";
 import { TreeList } from "@/views/tree/TreeList";
 import { QueuePanel } from "../queue/QueuePanel";
+import type { Draft } from "../settings/changes";
 import { SettingsPanel } from "../settings/SettingsPanel";
 import type { Standing } from "../standing";
 import { ChangesPanel } from "./ChangesPanel";
@@ -29,21 +31,37 @@ interface Props {
   onClose: () => void;
 }
 
+/** Settings that were changed and not saved yet. */
+interface Typed {
+  typed: Partial<Draft>;
+  setTyped: (typed: Partial<Draft>) => void;
+}
+
 export function SidePanel({ wide, open, onClose, ...rest }: Props) {
+  // Held here, so that a look at another tab, or a panel that was closed, loses none of them.
+  const [typed, setTyped] = useState<Partial<Draft>>({});
+  const panels = <Panels {...rest} typed={typed} setTyped={setTyped} />;
   if (!wide)
     return (
       <Dialog open={open} onClose={onClose} title="About this session">
-        <Panels {...rest} />
+        {panels}
       </Dialog>
     );
   return open ? (
     <aside className={css.panel} aria-label="About this session">
-      <Panels {...rest} />
+      {panels}
     </aside>
   ) : null;
 }
 
-function Panels({ session, tasks, now, tab, onTab }: Omit<Props, "wide" | "open" | "onClose">) {
+function Panels({
+  session,
+  tasks,
+  now,
+  tab,
+  onTab,
+  ...settings
+}: Omit<Props, "wide" | "open" | "onClose"> & Typed) {
   return (
     <Tabs.Root className={css.tabs} value={tab} onValueChange={(value) => onTab(value as PanelTab)}>
       <div className={css.head}>
@@ -68,7 +86,7 @@ function Panels({ session, tasks, now, tab, onTab }: Omit<Props, "wide" | "open"
         <ChangesPanel session={session} tasks={tasks} />
       </Tabs.Content>
       <Tabs.Content value="details" className={css.content}>
-        <SettingsPanel session={session} />
+        <SettingsPanel session={session} {...settings} />
       </Tabs.Content>
     </Tabs.Root>
   );

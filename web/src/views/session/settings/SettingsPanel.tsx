@@ -13,9 +13,16 @@ import { ModeField } from "./ModeField";
 import { OfferField } from "./OfferField";
 import css from "./Settings.module.css";
 
-export function SettingsPanel({ session }: { session: Session }) {
-  // Only what was touched is held here: all else follows the session, also when another tab changes it.
-  const [typed, setTyped] = useState<Partial<Draft>>({});
+export function SettingsPanel({
+  session,
+  typed,
+  setTyped,
+}: {
+  session: Session;
+  /** Only what was touched: all else follows the session, also when another tab changes it. */
+  typed: Partial<Draft>;
+  setTyped: (typed: Partial<Draft>) => void;
+}) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [saved, setSaved] = useState(false);

@@ -136,7 +136,6 @@ export function List({
         role="log"
         aria-live="off"
         aria-label="Transcript"
-        aria-busy={shape.older || undefined}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
         onScroll={() => {

@@ -4,6 +4,7 @@ import { createContext, useContext, useMemo, useSyncExternalStore } from "react"
 import { taskQuery } from "@/api/queries";
 import type { Session, Task } from "@/api/types";
 import type { Transcript } from "@/live/transcript";
+import { inFolder } from "@/views/approvals/reading";
 
 /** What the reader opened and closed; it outlasts entries, which are not there while they are out of sight. */
 export class Folds {
@@ -57,5 +58,5 @@ export function useTaskOf(taskId: string | null): Task | undefined {
 /** A path as it is seen from the session's folder. */
 export function useShortPath(): (path: string) => string {
   const { cwd } = useAround().session;
-  return useMemo(() => (path: string) => path.replaceAll(`${cwd}/`, ""), [cwd]);
+  return useMemo(() => (path: string) => inFolder(path, cwd), [cwd]);
 }

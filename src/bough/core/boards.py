@@ -78,7 +78,7 @@ class Boards:
             if board.is_default:
                 raise Conflict("board_is_default", "The default board cannot be removed; rename it instead.")
             if await change.tx.value(BOARDS.uses, id=board.id):
-                raise Conflict("board_in_use", f"Board {board.name} still holds worktrees. Move them first.")
+                raise Conflict("board_in_use", f"Board {board.name} still holds cards. Move them first.")
             await change.tx.run(BOARDS.remove, id=board.id)
             change.emit("board.removed", board)
             return board

@@ -22,7 +22,7 @@ DEEP = 1100
 # What a row has that nobody says when a session is opened.
 GROWN = (
     *("status", "activity", "message_count", "queue_paused", "archived", "context", "cost", "ended_at"),
-    *("created_at", "updated_at", "active_at", "turns", "tokens", "seconds", "spent"),
+    *("created_at", "updated_at", "active_at", "turns", "tokens", "seconds", "spent", "seen_at"),
 )
 
 

@@ -42,7 +42,7 @@ async def test_a_command_is_allowed(site: Site, page: Page) -> None:
     await expect(page.get_by_text("Waits for you").first).to_be_visible()
     assert await axe(page) == []
     await card.get_by_role("button", name="Allow", exact=True).click()
-    await expect(transcript(page).get_by_text("Went on.")).to_be_visible()
+    await expect(transcript(page).get_by_text("Went on.", exact=True)).to_be_visible()
     await expect(page.get_by_text("You allowed this")).to_be_visible()
     await expect(card).to_be_hidden()
     assert (site.repo / "ran.txt").exists()
@@ -90,7 +90,7 @@ async def test_a_denial_tells_the_agent_why(site: Site, page: Page) -> None:
     await page.get_by_label("Why not?").fill("Others still need that folder.")
     assert await axe(page) == []
     await card.get_by_role("button", name="Deny", exact=True).click()
-    await expect(transcript(page).get_by_text("Then not.")).to_be_visible()
+    await expect(transcript(page).get_by_text("Then not.", exact=True)).to_be_visible()
     [approval] = await answers(site, session_id)
     assert approval["decidedBy"]["because"] == "Others still need that folder."
     await site.client.prompt(session_id, "[[recall]]")

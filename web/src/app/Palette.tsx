@@ -59,7 +59,7 @@ function Contents({ close }: { close: () => void }) {
   const [words, setWords] = useState("");
   const [, navigate] = useLocation();
   const offered = useOffered();
-  const { data: sessions = [] } = useQuery(sessionsQuery);
+  const { data: sessions = [], isPending } = useQuery(sessionsQuery);
   const run = (work: () => void) => () => {
     close();
     work();
@@ -103,7 +103,8 @@ function Contents({ close }: { close: () => void }) {
             </Command.Item>
           ))}
         </Command.Group>
-        {words.trim() && (
+        {/* Only when the sessions are there: what is chosen first stays chosen. */}
+        {words.trim() && !isPending && (
           <Command.Group heading="Search" className={css.group} forceMount>
             <Command.Item
               forceMount

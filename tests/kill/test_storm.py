@@ -15,7 +15,7 @@ from .storm import Storm, processes
 from .trees import check_trees
 
 # `make test-kill ROUNDS=500 SEED=7` for more than the ordinary run.
-ROUNDS = int(os.environ.get("ROUNDS") or 10)
+ROUNDS = int(os.environ.get("ROUNDS") or 4)
 SEED = int(os.environ.get("SEED") or 1)
 
 

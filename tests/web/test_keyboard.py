@@ -69,3 +69,27 @@ async def test_rules_and_servers_are_kept_by_the_server(site: Site, page: Page) 
     await page.get_by_role("button", name="Change").click()
     await expect(page.get_by_label("Environment")).to_have_value("TOKEN=***")
     assert await axe(page) == []
+
+
+async def test_who_looks_elsewhere_is_told(site: Site, page: Page) -> None:
+    """O4: with notices switched on, a question of an agent reaches who has another window in front, and a click on it
+    opens the session."""
+    await page.context.grant_permissions(["notifications"])
+    # The browser's own pop-up cannot be seen from here: what it is asked to show can.
+    await page.add_init_script(
+        """window.shown = [];
+        window.Notification = class { static permission = "granted"; static requestPermission = async () => "granted";
+          constructor(title, about) { window.shown.push({ title, body: about.body, open: () => this.onclick() }); }
+          close() {} };
+        document.hasFocus = () => false;"""
+    )
+    await page.goto("/settings")
+    await page.get_by_label("Notifications").select_option("needed")
+    session = await site.session(title="Asks", permissionMode="default")
+    await site.client.prompt(session["id"], "[[run true]]")
+    await page.wait_for_function("window.shown.length === 1")
+    assert await page.evaluate("window.shown.map(({ title, body }) => [title, body])") == [
+        ["An agent waits for your answer", "true"]
+    ]
+    await page.evaluate("window.shown[0].open()")
+    await expect(page).to_have_url(f"{site.url}/session/{session['id']}")

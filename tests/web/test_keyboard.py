@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from playwright.async_api import Page, expect
@@ -74,12 +75,18 @@ async def test_rules_and_servers_are_kept_by_the_server(site: Site, page: Page) 
 async def test_who_looks_elsewhere_is_told(site: Site, page: Page) -> None:
     """O4: with notices switched on, a question of an agent reaches who has another window in front, and a click on it
     opens the session."""
-    await page.context.grant_permissions(["notifications"])
+    shown: asyncio.Queue[list[str]] = asyncio.Queue()
+
+    def told(title: str, body: str) -> None:
+        shown.put_nowait([title, body])
+
+    await page.expose_function("told", told)  # pyright: ignore[reportUnknownMemberType]
     # The browser's own pop-up cannot be seen from here: what it is asked to show can.
     await page.add_init_script(
-        """window.shown = [];
-        window.Notification = class { static permission = "granted"; static requestPermission = async () => "granted";
-          constructor(title, about) { window.shown.push({ title, body: about.body, open: () => this.onclick() }); }
+        """window.Notification = class {
+          static permission = "granted";
+          static requestPermission = async () => "granted";
+          constructor(title, about) { window.shown = this; window.told(title, about.body); }
           close() {} };
         document.hasFocus = () => false;"""
     )
@@ -87,9 +94,7 @@ async def test_who_looks_elsewhere_is_told(site: Site, page: Page) -> None:
     await page.get_by_label("Notifications").select_option("needed")
     session = await site.session(title="Asks", permissionMode="default")
     await site.client.prompt(session["id"], "[[run true]]")
-    await page.wait_for_function("window.shown.length === 1")
-    assert await page.evaluate("window.shown.map(({ title, body }) => [title, body])") == [
-        ["An agent waits for your answer", "true"]
-    ]
-    await page.evaluate("window.shown[0].open()")
+    async with asyncio.timeout(20):
+        assert await shown.get() == ["An agent waits for your answer", "true"]
+    await page.evaluate("() => window.shown.onclick()")
     await expect(page).to_have_url(f"{site.url}/session/{session['id']}")

@@ -6,6 +6,7 @@ import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { Field, Input, Select, TextArea } from "@/ui/Field";
 import { fromLines, toLines } from "./pairs";
+import { useSave } from "./useSave";
 
 export function McpServerDialog({ server, onClose }: { server: McpServer | null; onClose: () => void }) {
   const [name, setName] = useState(server?.name ?? "");
@@ -16,25 +17,15 @@ export function McpServerDialog({ server, onClose }: { server: McpServer | null;
   const [secrets, setSecrets] = useState(
     toLines((server?.transport === "stdio" ? server?.env : server?.headers) ?? {}),
   );
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
   const local = transport === "stdio";
-  const save = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const pairs = fromLines(secrets);
-      const how = local
-        ? { command: command.trim(), args: args.split("\n").filter(Boolean), env: pairs }
-        : { url: url.trim(), headers: pairs };
-      if (server) await patchMcpServer(server.id, { name, ...how });
-      else await addMcpServer({ name, transport, ...how });
-      onClose();
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : String(failure));
-    }
-    setBusy(false);
-  };
+  const { busy, error, save } = useSave(async () => {
+    const pairs = fromLines(secrets);
+    const how = local
+      ? { command: command.trim(), args: args.split("\n").filter(Boolean), env: pairs }
+      : { url: url.trim(), headers: pairs };
+    if (server) await patchMcpServer(server.id, { name, ...how });
+    else await addMcpServer({ name, transport, ...how });
+  }, onClose);
   return (
     <Dialog
       open

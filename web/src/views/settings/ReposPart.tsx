@@ -10,6 +10,7 @@ import { Dialog } from "@/ui/Dialog";
 import { Field, Input, TextArea } from "@/ui/Field";
 import { Answered, Empty } from "@/ui/states";
 import css from "./Settings.module.css";
+import { useSave } from "./useSave";
 
 export function ReposPart() {
   const [shown, setShown] = useState<Repo | "new" | null>(null);
@@ -67,20 +68,10 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
   const [name, setName] = useState(repo?.name ?? "");
   const [setup, setSetup] = useState(repo?.setup.join("\n") ?? "");
   const [copied, setCopied] = useState(repo?.copyIgnored.join("\n") ?? "");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
-  const save = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      if (repo) await patchRepo(repo.id, { name, setup: lines(setup), copyIgnored: lines(copied) });
-      else await addRepo({ path: path.trim(), name: name.trim() || null });
-      onClose();
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : String(failure));
-    }
-    setBusy(false);
-  };
+  const { busy, error, save } = useSave(async () => {
+    if (repo) await patchRepo(repo.id, { name, setup: lines(setup), copyIgnored: lines(copied) });
+    else await addRepo({ path: path.trim(), name: name.trim() || null });
+  }, onClose);
   return (
     <Dialog
       open

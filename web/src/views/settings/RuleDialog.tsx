@@ -6,6 +6,7 @@ import type { Rule } from "@/api/types";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { Field, Input, Select } from "@/ui/Field";
+import { useSave } from "./useSave";
 
 const KINDS = [
   "read",
@@ -32,29 +33,19 @@ export function RuleDialog({ rule, onClose }: { rule: Rule | null; onClose: () =
     path: rule?.path ?? "",
     note: rule?.note ?? "",
   });
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
   const text = (name: keyof typeof texts) => ({
     value: texts[name],
     onChange: (event: { target: { value: string } }) => setTexts({ ...texts, [name]: event.target.value }),
   });
-  const save = async () => {
-    setBusy(true);
-    setError(null);
+  const { busy, error, save } = useSave(async () => {
     const { note, kind, ...rest } = texts;
     const conditions = Object.fromEntries(
       Object.entries(rest).map(([name, value]) => [name, value.trim() || null]),
     );
     const body = { effect, note, kind: (kind || null) as Rule["kind"], ...conditions };
-    try {
-      if (rule) await patchRule(rule.id, body);
-      else await addRule(body);
-      onClose();
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : String(failure));
-    }
-    setBusy(false);
-  };
+    if (rule) await patchRule(rule.id, body);
+    else await addRule(body);
+  }, onClose);
   return (
     <Dialog
       open

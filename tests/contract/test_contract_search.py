@@ -174,7 +174,7 @@ TOOL: dict[str, Any] = {
     "title": "Editing hedgehog.py",
     "toolCallId": "call-seventeen",
     "args": {"command": "grep --zebra", "nested": [{"deep": "okapi"}], "timeout": 12345},
-    "locations": [{"path": "/work/lion.py"}],
+    "locations": [{"path": "/home/me/lion.py"}],
     "result": {
         "status": "completed",
         "content": [

@@ -87,7 +87,8 @@ def _rest(shown: int, count: int, see: str) -> None:
 def _spent(name: str, used: Json) -> str:
     cost = f", cost {used['cost']:.2f}" if used["cost"] >= 0.005 else ""
     title = {"today": "Today", "week": "7 days", "all": "ever"}[name]
-    return f"{title}: {used['turns']} turns, {amount(used['tokens'])} tokens{cost}"
+    turns = f"{used['turns']} turn{'' if used['turns'] == 1 else 's'}"
+    return f"{title}: {turns}, {amount(used['tokens'])} tokens{cost}"
 
 
 def tour(

@@ -4,11 +4,12 @@ tool for it. What the script language means is `bough.testing.model`, and what B
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
 
-class Deeds:
+class Deeds(ABC):
     """Prompts for an agent that works in `cwd`; names of files are relative to it, or absolute."""
 
     DEFERRED = "mcp__{server}__{tool}"
@@ -17,29 +18,29 @@ class Deeds:
     def __init__(self, cwd: Path) -> None:
         self.cwd = cwd
 
+    @abstractmethod
     def write(self, name: str = "new.txt", content: str = "alpha\nbeta\n") -> str:
         """Makes a file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def edit(self, name: str, old: str, new: str) -> str:
         """Changes one whole line of a file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, name: str) -> str:
         """Looks at a file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shell(self, command: str, *, escalate: bool = False) -> str:
         """Runs a command; to escalate is to ask for it outside the sandbox, where the agent has one (Codex)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def plan(self) -> str:
         """Notes two steps, `First` and `Second`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def question(self) -> str:
         """Asks which colour: Red or Blue."""
-        raise NotImplementedError
 
     def echo(self, text: str = "harmless") -> str:
         """Runs a command that changes nothing."""

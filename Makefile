@@ -16,7 +16,7 @@ PAGE := src/bough/web/index.html
 PAGE_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path $(CONTRACT) -not -path $(TYPES) -not -name '*.test.ts*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web serve test test-kill test-agents test-mcp test-web screenshots check bench clean
+.PHONY: help setup web serve test test-kill test-agents test-mcp test-web screenshots docs check bench clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -43,13 +43,13 @@ $(FETCHED): web/package.json web/package-lock.json | $(READY)
 	@touch $@
 
 # Looked at whenever the server's sources change, and written only if it says something else.
-$(CONTRACT_SEEN): $(READY) $(shell find src/bough -name '*.py')
+$(CONTRACT_SEEN): $(READY) tools/openapi_document.py $(shell find src/bough -name '*.py')
 	@mkdir -p $(@D)
-	@$(BIN)/python -m bough.api.openapi_file $(CONTRACT)
+	@$(BIN)/python -m tools.openapi_document $(CONTRACT)
 	@touch $@
 
 $(CONTRACT): $(CONTRACT_SEEN)
-	@test -e $@ || $(BIN)/python -m bough.api.openapi_file $@
+	@test -e $@ || $(BIN)/python -m tools.openapi_document $@
 
 $(TYPES): $(CONTRACT) $(FETCHED)
 	@$(NPM) run --silent types > .cache/web-types.txt 2>&1 || { cat .cache/web-types.txt; exit 1; }
@@ -93,6 +93,9 @@ test-web: $(PAGE) ## Test the page: types, lint, its parts, and all of it in Chr
 screenshots: $(PAGE) ## Take pictures of the page for the documentation
 	@$(BIN)/python -m tests.web.chromium
 	@$(BIN)/python -m tests.web.screenshots $(ARGS)
+
+docs: $(READY) ## Regenerate the reference pages in docs/ from the source
+	@$(BIN)/python -m tools.reference_pages docs
 
 check: $(READY) ## Lint, check types and the direction of imports, also of the page
 	@mkdir -p .cache

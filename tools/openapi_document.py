@@ -1,5 +1,5 @@
-"""`python -m bough.api.openapi_file FILE` writes the OpenAPI document without a server, for what is generated from it.
-What is in the document is `openapi`'s part; a file that says the same already is left as it is."""
+"""`python -m tools.openapi_document FILE` writes the server's OpenAPI document without starting a server. It leaves a
+file that is already current untouched, so that `make` does not rebuild what depends on it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from bough.settings import Settings
 
 
 def text() -> bytes:
-    """The document as the running server has it, in lines."""
+    """Returns the document that a running server serves, indented."""
     settings = Settings()
-    # Routes ask the services only when they are called, and here nobody calls them.
+    # Routes use the services only when they are called, so their settings are enough here.
     services = cast("Services", SimpleNamespace(settings=settings))
     return msgspec.json.format(msgspec.json.encode(document(application(services, Gate("", settings)))), indent=1)
 
 
 def write(path: Path) -> None:
+    """Writes the document unless the file already holds it."""
     new = text() + b"\n"
     if not path.exists() or path.read_bytes() != new:
         path.parent.mkdir(parents=True, exist_ok=True)

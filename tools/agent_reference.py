@@ -1,5 +1,5 @@
-"""What docs/agents.md says about the agents that come described, taken from the catalog: how to get them, what modes
-mean to them, what is set for them, what of a repository they are kept from. `docs` puts it between the marks."""
+"""Generates what docs/agents.md says about the agents in the catalog: how to get them, what each mode means to them,
+what Bough sets for them and what it asks about before they read a repository's files."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from bough.model.session import MODES, RANK
 BY_RANK = sorted(MODES, key=RANK.__getitem__)
 USAGE = {
     "turn": "",
-    "session": "The tokens that it tells count the whole session; Bough takes the difference.",
-    "call": "The tokens that it tells are those of the last call to its model, not of the turn.",
-    "none": "It tells no tokens.",
+    "session": "It reports the tokens of the whole session; Bough computes the difference.",
+    "call": "It reports the tokens of the last model call, not of the turn.",
+    "none": "It reports no tokens.",
 }
 
 
 def entries() -> list[Entry]:
-    """The agents that are described, without those that come with Bough."""
-    # A folder that is not there, with a name that stands for any.
+    """Returns the agents of the catalog, without those that Bough brings itself."""
+    # A data folder that does not exist; its name stands for any.
     return [entry for entry in load_catalog(Path("{data}")).entries() if entry.package is not None]
 
 
 def agents_table() -> str:
-    """Which agents come described, and how to get each."""
+    """Lists the agents with their packages and how to sign in."""
     rows = ["| name | agent | package | its key or account |", "|---|---|---|---|"]
     for entry in entries():
         package = f"`{entry.package.npm}` {entry.package.version}" if entry.package is not None else ""
@@ -38,7 +38,7 @@ def agents_table() -> str:
 
 
 def modes_table() -> str:
-    """Eight modes times agents, and what is to be known about a cell below."""
+    """Maps every mode to each agent's own, followed by the notes on single cells."""
     known = entries()
     rows = [f"| | {' | '.join(entry.title for entry in known)} |", "|---" * (len(known) + 1) + "|"]
     rows += [f"| **`{name}`** | {' | '.join(_cell(entry, name) for entry in known)} |" for name in BY_RANK]
@@ -57,16 +57,16 @@ def _cell(entry: Entry, name: Any) -> str:
 
 
 def starts_table() -> str:
-    """How each agent is started, and what Bough sets for it."""
+    """Lists how each agent is started and what Bough sets for it."""
     rows = ["| agent | command | always set | start | set for it |", "|---|---|---|---|---|"]
     for entry in entries():
         command = f"`{' '.join(_plain(part) for part in entry.command)}`"
         always = _codes(f"{name}={_plain(value)}" for name, value in entry.env.items())
-        for at, (name, start) in enumerate((entry.start or {"": Start()}).items()):
+        for index, (name, start) in enumerate((entry.start or {"": Start()}).items()):
             home = _home(entry.home) if entry.home is not None else ()
-            said = "; ".join([*_set_for(start), *home, *_pinned(entry)])
-            first = (f"`{entry.name}`", command, always) if at == 0 else ("", "", "")
-            rows.append(f"| {' | '.join(first)} | {f'`{name}`' if name else ''} | {said or 'nothing'} |")
+            details = "; ".join([*_set_for(start), *home, *_pinned(entry)])
+            first = (f"`{entry.name}`", command, always) if index == 0 else ("", "", "")
+            rows.append(f"| {' | '.join(first)} | {f'`{name}`' if name else ''} | {details or 'nothing'} |")
     return "\n".join(rows)
 
 
@@ -83,65 +83,69 @@ def _set_for(start: Start) -> Iterator[str]:
 
 def _home(home: Home) -> Iterator[str]:
     if home.variable:
-        yield f"`{home.variable}` is a folder of Bough's own"
+        yield f"`{home.variable}` points to a folder that Bough manages"
     for name, table in home.merge.items():
-        left = f", without the user's {_codes(home.drop[name])}" if home.drop.get(name) else ""
-        yield f"there {_codes(_keys(table))} in a copy of `{home.user}/{name}`{left}"
+        omitted = f", without the user's {_codes(home.drop[name])}" if home.drop.get(name) else ""
+        yield f"{_codes(_keys(table))} in its copy of `{home.user}/{name}`{omitted}"
     if home.link:
         yield f"linked from `{home.user}`: {_codes(home.link)}"
-    made = [*home.files, *home.programs]
-    if made:
-        yield f"files of Bough's own: {_codes(made)}"
+    if own_files := [*home.files, *home.programs]:
+        yield f"Bough's own files: {_codes(own_files)}"
 
 
 def _pinned(entry: Entry) -> Iterator[str]:
     if entry.pinned_options:
         options = _codes(f"{name}={value}" for name, value in entry.pinned_options.items())
-        yield f"held before each prompt: option {options}"
+        yield f"reset before each prompt: option {options}"
 
 
 def repository_table() -> str:
-    """What a repository brings that is asked about, keeps an agent from trusting it, or is passed on by Bough."""
-    rows = ["| agent | asked about before it starts | makes it start restricted | instructions that Bough passes on |"]
-    rows.append("|---|---|---|---|")
+    """Lists the files of a repository that Bough asks about, that restrict an agent, or that Bough passes on."""
+    headings = (
+        "agent",
+        "files Bough asks about before it starts",
+        "files that make it start restricted",
+        "instructions that Bough passes on",
+    )
+    rows = [f"| {' | '.join(headings)} |", "|---" * len(headings) + "|"]
     for entry in entries():
-        brought = entry.repository
-        restricted = _codes(brought.restrict)
-        if brought.restrict:
-            switched = _codes(f"{name}={value}" for name, value in brought.restrict_env.items())
-            restricted += f": started with {switched}. {brought.restrict_note}"
-        if brought.restrict_instructions:
-            restricted += f" Bough then passes on {_codes(brought.restrict_instructions)}."
-        cells = (_codes(brought.ask), restricted, _codes(brought.instructions))
+        repository = entry.repository
+        restricted = _codes(repository.restrict)
+        if repository.restrict:
+            switched = _codes(f"{name}={value}" for name, value in repository.restrict_env.items())
+            restricted += f": started with {switched}. {repository.restrict_note}"
+        if repository.restrict_instructions:
+            restricted += f" Bough then passes on {_codes(repository.restrict_instructions)}."
+        cells = (_codes(repository.ask), restricted, _codes(repository.instructions))
         rows.append(f"| `{entry.name}` | {' | '.join(cell or '–' for cell in cells)} |")
     return "\n".join(rows)
 
 
 def quirks_list() -> str:
-    """What each agent does that others do not."""
+    """Lists what each agent does differently."""
     return "\n".join(f"- **{entry.title}**: {' '.join(_quirks(entry)) or 'nothing.'}" for entry in entries())
 
 
 def _quirks(entry: Entry) -> Iterator[str]:
     quirks, corrections = entry.quirks, entry.corrections
     if not entry.resume:
-        yield "It loses conversations with its process: that stays up, and one that died is told the transcript."
-    told = {"load": corrections.load, "resume": corrections.resume, "fork": corrections.fork}
-    if off := [name for name, value in told.items() if value is False]:
+        yield "Its conversations end with its process: Bough keeps that running, and sends the transcript if it dies."
+    offered = {"load": corrections.load, "resume": corrections.resume, "fork": corrections.fork}
+    if off := [name for name, value in offered.items() if value is False]:
         yield f"It offers {_codes(off)}, which Bough does not use."
     if not corrections.stdio:
-        yield "It takes no MCP server that it would have to start itself."
+        yield "It accepts no MCP server that it would have to start itself."
     if quirks.leaves_commands:
-        yield "A command that runs when its turn is stopped goes on: Bough ends its process."
+        yield "Its commands keep running when a turn is stopped: Bough ends its process."
     if quirks.start_alone:
-        yield "It is started one at a time."
+        yield "Bough starts one process of it at a time."
     if quirks.failures or quirks.failure_meta:
         signs = [*quirks.failures, *([quirks.failure_meta] if quirks.failure_meta else [])]
-        yield f"A failed turn ends as if all were well, and is known by {_codes(signs)}."
+        yield f"A failed turn ends like a successful one; Bough recognizes it by {_codes(signs)}."
     if signs := [*quirks.unauthenticated, *quirks.unauthorized]:
-        yield f"A missing key is known by {_codes(signs)}."
+        yield f"Bough recognizes a missing key by {_codes(signs)}."
     if quirks.noise:
-        yield f"Left out of what it says is {_codes(quirks.noise)}."
+        yield f"Bough drops this from its output: {_codes(quirks.noise)}."
     if quirks.fork_elsewhere:
         yield "It can fork a conversation into another folder."
     if USAGE[quirks.usage]:
@@ -153,19 +157,19 @@ def _settings(entry: Entry) -> Iterator[str]:
     if entry.quirks.mode_tools:
         yield f"It asks to change its mode through {_codes(entry.quirks.mode_tools)}."
     if entry.quirks.sandboxed:
-        yield "It keeps to its sandbox in every mode, and asks to leave it."
+        yield "It stays in its sandbox in every mode, and asks before leaving it."
     if entry.effort_option is None:
         yield "It has no setting for effort."
 
 
-def _keys(table: dict[str, Any], above: str = "") -> Iterator[str]:
-    """The settings in a table by their whole names; a table of nothing but tables is told by what is in it."""
+def _keys(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yields the full names of the settings in a table; a table of tables is represented by its members."""
     for name, value in table.items():
         inner = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-        if inner and all(isinstance(one, dict) for one in inner.values()):
-            yield from _keys(inner, f"{above}{name}.")
+        if inner and all(isinstance(member, dict) for member in inner.values()):
+            yield from _keys(inner, f"{prefix}{name}.")
         else:
-            yield f"{above}{name}"
+            yield f"{prefix}{name}"
 
 
 def _codes(texts: Iterable[str]) -> str:
@@ -176,7 +180,7 @@ def _plain(text: str) -> str:
     return text.replace(sys.executable, "{python}")
 
 
-PARTS = {
+SECTIONS = {
     "agents": agents_table,
     "modes": modes_table,
     "starts": starts_table,

@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from playwright.async_api import Browser, Page, async_playwright, expect
-from tests.web import chromium, scene, watching
-from tests.web.site import PATIENCE, Complaints, Site, visiting
 
 from bench import measure
 from bench.report import Result, Row, duration, slower
 from bough.api.web import BUILT
 from bough.testing.client import Client
 from bough.testing.repos import make_repo
+from tests.web import chromium, scene, watching
+from tests.web.site import PATIENCE, Complaints, Site, visiting
 
 ROUNDS = 5
 SECONDS = 1.5

@@ -13,7 +13,7 @@ from bough.agents.keeper.__main__ import main
 # About one of three keepers of a storm comes to that write; the others are killed before, or live to the end.
 WRITES = (1, 400)
 
-last = random.Random(sys.argv[1]).randint(*WRITES)
+last = 0
 whole = journal._write  # pyright: ignore[reportPrivateUsage]
 
 
@@ -30,4 +30,5 @@ def write(fd: int, parts: Sequence[bytes | memoryview], offset: int) -> None:
 journal._write = write  # pyright: ignore[reportPrivateUsage]
 
 if __name__ == "__main__":
+    last = random.Random(sys.argv[1]).randint(*WRITES)
     main(sys.argv[1])

@@ -76,8 +76,8 @@ test-kill: $(READY) ## Kill server, keepers and agents at random (ROUNDS=500 SEE
 	@ROUNDS=$(or $(ROUNDS),60) SEED=$(SEED) $(BIN)/python -m pytest -n 2 tests/kill $(ARGS)
 
 test-agents: $(READY) ## Run the tests with real agents (AGENTS="codex gemini" for some, FULL=1 for more)
-	@$(BIN)/python -m bough.testing.real.packages $(AGENTS)
-	@AGENTS="$(AGENTS)" FULL=$(FULL) $(BIN)/python -m pytest -n 2 tests/agents $(ARGS)
+	@$(BIN)/python -m tests.support.real_agents.packages $(AGENTS)
+	@AGENTS="$(AGENTS)" FULL=$(FULL) $(BIN)/python -m pytest -n 2 tests/real_agents $(ARGS)
 
 test-mcp: $(READY) ## Run the published conformance suite of MCP against the tools (WRITE=1 keeps the table)
 	@$(BIN)/python -m tests.conformance.suite

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from bench.websocket import Socket
-from bough.testing.server import ServerProcess
+from tests.support.server import ServerProcess
 
 SILENCE = 60.0
 # How the answers of Bough begin; all that it tells by itself has no id.

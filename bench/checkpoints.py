@@ -11,11 +11,11 @@ from pathlib import Path
 
 from bench import measure
 from bench.report import Result, Row, duration, slower
-from bough.git import checkpoints
+from bough.git import checkpoint_refs
 from bough.git.inspect import state
 from bough.git.restore import apply, plan
 from bough.git.snapshot import FRESH, Memory, take
-from bough.testing.repos import git, make_repo
+from tests.support.repos import git, make_repo
 
 ROUNDS = 15
 CALLS = 3
@@ -53,7 +53,7 @@ async def run() -> Result:
             (repo / "0" / "0").write_text(f"changed {next(numbers)}\n", "utf-8")
             start = time.perf_counter()
             found = await take(path, memory=memory)
-            await checkpoints.keep(path, {checkpoints.ref_name("bench", "one", "after"): found.sha})
+            await checkpoint_refs.keep(path, {checkpoint_refs.ref_name("bench", "one", "after"): found.sha})
             return time.perf_counter() - start
 
         one = await measure.alternate(ROUNDS, floor, one_changed)

@@ -16,9 +16,9 @@ from litestar import Litestar, Response, get
 from litestar.params import PathParameter
 
 from bench import measure
-from bough.api.auth import Gate
-from bough.api.middleware import GateMiddleware
-from bough.api.serve import Server
+from bough.api.http.auth import Gate
+from bough.api.server.middleware import GateMiddleware
+from bough.api.server.serve import Server
 from bough.settings import Settings
 
 TOKEN = "constant"

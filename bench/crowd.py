@@ -19,7 +19,7 @@ from bench.http import Http
 from bench.measure import Sample
 from bench.recording import Recording
 from bench.report import Result, Row, duration
-from bough.testing.server import ServerProcess
+from tests.support.server import ServerProcess
 
 CROWD = 50
 KILLS = 5
@@ -56,7 +56,7 @@ every {LOOK * 1e3:.0f} ms, in the last of these against the first."""
 
 
 async def _found_again(folder: Path) -> list[Row]:
-    command = [sys.executable, "-m", "bough.testing.agents.trickle"]
+    command = [sys.executable, "-m", "tests.support.misbehaving_agents.trickle"]
     floor, ours, heard = Sample([]), Sample([]), Sample([])
     async with turns.server(folder, command, env=ENV) as server:
         with Http(server.url, server.token) as http:

@@ -20,8 +20,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from bench import measure
 from bench.http import Http
 from bench.report import Result, Row, duration
-from bough.testing.repos import make_repo
-from bough.testing.server import ServerProcess
+from tests.support.repos import make_repo
+from tests.support.server import ServerProcess
 
 WARM_UP = 5
 TURNS = 40

@@ -23,7 +23,7 @@ from bench.measure import Sample
 from bench.recording import Recording
 from bench.report import Result, Row, duration, noise, slower
 from bough.storage.sqlite_tx import connect
-from bough.testing.server import ServerProcess
+from tests.support.server import ServerProcess
 
 SIZE = Size(1, 1, 10_000)
 LOADS = 7

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from bench import measure, recording, turns
 from bench.report import Result, Row, duration, noise
-from bough.agents.keeper import remains
+from bough.agents.keeper import orphans
 from bough.agents.keeper.launcher import Keepers
 from bough.agents.launcher import Launcher
 from bough.agents.link import LinkClosed
 from bough.model.ids import new_id
-from bough.testing.processes import Processes
+from tests.support.unkept_agents import Processes
 
 ROUNDS = 15
 WARM_UP = 3
@@ -77,7 +77,7 @@ async def _streams(folder: Path) -> list[Row]:
 
 
 def _keepers(root: Path) -> list[int]:
-    found = [remains.read_about(folder) for folder in remains.list_keepers(root)]
+    found = [orphans.read_about(folder) for folder in orphans.list_keepers(root)]
     pids = [about.keeper.pid for about in found if about is not None]
     if not pids:
         raise RuntimeError("the server has started no keeper")
@@ -102,7 +102,7 @@ async def _starts(folder: Path) -> Row:
 def _start(launcher: Launcher) -> Callable[[], Awaitable[float]]:
     async def started() -> float:
         name = new_id()
-        command = [sys.executable, "-m", "bough.testing.agents.echo"]
+        command = [sys.executable, "-m", "tests.support.misbehaving_agents.echo"]
         start = time.perf_counter()
         link = await launcher.start(name, command, cwd="/", env=dict(os.environ))
         try:

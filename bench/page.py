@@ -13,9 +13,9 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 
 from bench import measure
 from bench.report import Result, Row, duration, slower
-from bough.api.web import BUILT
-from bough.testing.client import Client
-from bough.testing.repos import make_repo
+from bough.api.page.routes import BUILT
+from tests.support.client import Client
+from tests.support.repos import make_repo
 from tests.web import chromium, scene, watching
 from tests.web.site import PATIENCE, Complaints, Site, visiting
 

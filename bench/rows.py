@@ -17,17 +17,17 @@ from bench.database import Size
 from bench.http import Http, at_once
 from bench.report import Result, Row, slower
 from bough.app import build
-from bough.core.rows import MESSAGES, SESSIONS
 from bough.core.services import Services
-from bough.core.session_requests import SessionFilter
-from bough.core.transcript import END
+from bough.core.sessions.requests import SessionFilter
+from bough.core.store.sql import MESSAGES, SESSIONS
+from bough.core.transcripts.read import END
 from bough.settings import Settings
 from bough.storage.open import open_backend
 from bough.storage.queries import Query
 from bough.storage.sqlite_tx import connect
-from bough.testing.processes import Processes
-from bough.testing.repos import make_repo
-from bough.testing.server import ServerProcess
+from tests.support.repos import make_repo
+from tests.support.server import ServerProcess
+from tests.support.unkept_agents import Processes
 
 LARGE = Size(10_000, 10_000, 100)
 GROWTH = (Size(1_000, 1_000, 100), LARGE, Size(100_000, 1_000, 100))

@@ -16,8 +16,8 @@ from bench import database, measure
 from bench.database import Size
 from bench.measure import Sample
 from bench.report import Result, Row, duration, slower
-from bough.core.search import Search, SearchFilter
-from bough.core.store import Store
+from bough.core.search.service import Search, SearchFilter
+from bough.core.store.transactions import Store
 from bough.storage.open import open_backend
 from bough.storage.sqlite_tx import connect
 

@@ -11,7 +11,7 @@ from bench import constant, database, measure
 from bench.measure import Sample
 from bench.report import Result, Row, duration
 from bench.rows import LARGE
-from bough.testing.server import ServerProcess
+from tests.support.server import ServerProcess
 
 ROUNDS = 7
 MOST_SECONDS = 2.5

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench import measure
 from bench.report import Result, slower
-from bough.core.store import EVENTS
+from bough.core.store.sql import EVENTS
 from bough.storage import migrate
 from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend

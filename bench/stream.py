@@ -17,7 +17,7 @@ from bench import measure, recording, turns
 from bench.recording import Recording
 from bench.report import Result, Row, noise
 from bench.turns import Turn
-from bough.testing.server import ServerProcess
+from tests.support.server import ServerProcess
 
 ROUNDS = 15
 # The first turns fill the caches of SQLite and the arenas of Python.

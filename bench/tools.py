@@ -15,10 +15,10 @@ from bench.database import Size
 from bench.http import Http
 from bench.measure import Sample
 from bench.report import Result, Row, noise
-from bough.testing import caller
-from bough.testing.client import Client
-from bough.testing.repos import make_repo
-from bough.testing.server import ServerProcess
+from tests.support import tool_caller
+from tests.support.client import Client
+from tests.support.repos import make_repo
+from tests.support.server import ServerProcess
 
 SIZE = Size(1_000, 1_000, 20)
 CHILDREN = 20
@@ -69,7 +69,7 @@ async def _tree(client: Client, server: ServerProcess, folder: Path) -> tuple[di
         "agor_sessions_list": {"limit": 20},
         "agor_tasks_get": {"taskId": done["id"]},
     }
-    return calls, caller.take(server.data, session["id"])
+    return calls, tool_caller.take(server.data, session["id"])
 
 
 async def _measured(url: str, token: str, calls: dict[str, dict[str, Any]], revision: str, who: str) -> list[Row]:

@@ -16,14 +16,13 @@ from bench.database import Size
 from bench.http import Http
 from bench.report import Result, Row, slower
 from bough.app import build
-from bough.core.callbacks import TREES
-from bough.core.rows import SESSIONS
+from bough.core.store.sql import SESSIONS, TREES
 from bough.settings import Settings
 from bough.storage.open import open_backend
 from bough.storage.queries import Query
 from bough.storage.sqlite_tx import connect
-from bough.testing.processes import Processes
-from bough.testing.server import ServerProcess
+from tests.support.server import ServerProcess
+from tests.support.unkept_agents import Processes
 
 LARGE = 1_000
 TREES_THERE = 10

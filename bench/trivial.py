@@ -20,10 +20,10 @@ from mcp.server.lowlevel import Server as ToolServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from bench import measure
-from bough.api.auth import Gate
-from bough.api.middleware import GateMiddleware
-from bough.api.protocol import BoundedProtocol
-from bough.api.serve import Server
+from bough.api.http.auth import Gate
+from bough.api.server.limits import BoundedProtocol
+from bough.api.server.middleware import GateMiddleware
+from bough.api.server.serve import Server
 from bough.settings import Settings
 
 TOKEN = "trivial"

@@ -17,15 +17,15 @@ from bench import measure, recording
 from bench.http import Http
 from bench.listener import Heard
 from bench.recording import Recording
-from bough.testing.repos import make_repo
-from bough.testing.server import ServerProcess
+from tests.support.repos import make_repo
+from tests.support.server import ServerProcess
 
 WITH_KEEPERS, WITHOUT_KEEPERS = "bough", "bench.unkept"
 
 
 def replaying(path: Path) -> list[str]:
     """The command of an agent that plays this recording."""
-    return [sys.executable, "-m", "bough.testing.agents.replay", str(path)]
+    return [sys.executable, "-m", "tests.support.misbehaving_agents.replay", str(path)]
 
 
 class Turn:

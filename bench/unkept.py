@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import sys
 
-from bough.api.cli.commands import run
+from bough.api.cli.main import run
 from bough.app import running
-from bough.testing.processes import Processes
+from tests.support.unkept_agents import Processes
 
 if __name__ == "__main__":
     sys.exit(run(lambda settings, address: running(settings, address, Processes())))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bough.testing import postgres
-from bough.testing.server import Running, serving
+from tests.support import postgres
+from tests.support.server import Running, serving
 
 
 @pytest.fixture

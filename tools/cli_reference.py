@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from bough.api.cli.base import COMMON
-from bough.api.cli.commands import PROGRAM, build
+from bough.api.cli.framework.base import COMMON
+from bough.api.cli.main import PROGRAM, build
 
 OTHERS = "Other commands"
 

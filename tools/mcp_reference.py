@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bough.api.mcp import catalog, guide, schemas
+from bough.api.mcp.protocol import guide, schemas
+from bough.api.mcp.tools import all_tools
 
 EFFECTS = {"read": "reads", "change": "asks", "end": "asks, may end something"}
 
@@ -10,7 +11,7 @@ EFFECTS = {"read": "reads", "change": "asks", "end": "asks, may end something"}
 def tools_table() -> str:
     """Lists every tool with its parameters and its description, in the order in which agents see them."""
     rows = ["| tool | parameters (`?`: optional) | | |", "|---|---|---|---|"]
-    for tool in catalog.TOOLS:
+    for tool in all_tools.TOOLS:
         schema = schemas.input_schema(tool)
         required = schema.get("required", [])
         parameters = ", ".join(f"`{name}`" if name in required else f"`{name}`?" for name in schema["properties"])

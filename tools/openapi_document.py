@@ -10,9 +10,9 @@ from typing import cast
 
 import msgspec
 
-from bough.api.auth import Gate
-from bough.api.http import application
-from bough.api.openapi import document
+from bough.api.http.auth import Gate
+from bough.api.http.openapi import document
+from bough.api.server.app import application
 from bough.core.services import Services
 from bough.settings import Settings
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bough.api.mcp import guide
+from bough.api.mcp.protocol import guide
 from tools import agent_reference, cli_reference, mcp_reference, settings_reference
 
 # Page → name of the section → function that generates it.

@@ -17,7 +17,7 @@ def main() -> None:
         from bough.agents.demo.__main__ import main as demo_agent
 
         sys.exit(demo_agent(sys.argv[2:]))
-    from bough.api.cli.commands import run
+    from bough.api.cli.main import run
 
     sys.exit(run(_running))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.testing.server import Running, serving
+from tests.support.server import Running, serving
 
 
 @pytest.fixture

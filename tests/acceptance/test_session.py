@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bough.testing.server import Running
+from tests.support.server import Running
 
 
 async def test_a_prompt_is_answered(server: Running) -> None:

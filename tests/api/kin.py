@@ -10,10 +10,10 @@ import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from bough.agents.keeper import files, proctree, remains
+from bough.agents.keeper import files, orphans, proctree
 from bough.agents.keeper.proctree import Process
-from bough.testing.client import PATIENCE
-from bough.testing.server import ServerProcess
+from tests.support.client import PATIENCE
+from tests.support.server import ServerProcess
 
 # Nobody reports the end of a process that is not a child.
 LOOK_EVERY = 0.02
@@ -26,7 +26,7 @@ def kin(data: Path) -> list[Process]:
     for name in os.listdir("/proc"):
         if name.isdigit() and _command(int(name))[-1].startswith(home) and (keeper := proctree.find(int(name))):
             found |= dict.fromkeys(proctree.family(keeper))
-    for folder in remains.list_keepers(data / "keepers"):
+    for folder in orphans.list_keepers(data / "keepers"):
         found |= dict.fromkeys(proctree.marked(f"{files.MARK}={folder.name}".encode()))
     return list(found)
 

@@ -1,5 +1,5 @@
 """What the suites of the REST and event doors share: the one shape of an error, and ids of things that are not there.
-Talking to the server is `bough.testing.client`."""
+Talking to the server is `tests.support.client`."""
 
 from __future__ import annotations
 

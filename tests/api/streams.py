@@ -9,9 +9,9 @@ import json
 from collections.abc import AsyncGenerator, Callable
 
 import httpx
-from shapes import Json
 
-from bough.testing.client import PATIENCE, Client
+from tests.api.shapes import Json
+from tests.support.client import PATIENCE, Client
 
 
 class Sse:

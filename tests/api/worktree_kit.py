@@ -8,11 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from shapes import Json
-
-from bough.testing.client import Client
-from bough.testing.repos import git, make_repo
-from bough.testing.server import Running
+from tests.api.shapes import Json
+from tests.support.client import Client
+from tests.support.repos import git, make_repo
+from tests.support.server import Running
 
 
 def at(*parts: str) -> Path:

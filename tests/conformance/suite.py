@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from bough.testing.real.packages import CACHE, node_program, npm_command
+from tests.support.real_agents.packages import CACHE, node_program, npm_command
 
 NPM, VERSION = "@modelcontextprotocol/conformance", "0.2.0-alpha.12"
 FOLDER = CACHE / "conformance"

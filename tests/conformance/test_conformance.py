@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.testing.server import Running
+from tests.support.server import Running
 
 from . import suite
 from .conftest import Record

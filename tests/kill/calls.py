@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from bough.testing.client import Client
-from bough.testing.repos import make_repo
+from tests.support.client import Client
+from tests.support.repos import make_repo
 
 Json = dict[str, Any]
 Call = Callable[..., Awaitable[Any]]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from bough.testing.client import Client
+from tests.support.client import Client
 
 from .records import Turn, read_turns
 from .storm import Storm

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bough.core import replay
-from bough.core.callbacks import GO_ON
+from bough.core.state.callbacks import GO_ON
+from bough.core.transcripts import replay
 
 Json = dict[str, Any]
 

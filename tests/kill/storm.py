@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 
 from bough.model.task import MOVES, TERMINAL
-from bough.testing.crashing import CRASH
-from bough.testing.server import ServerProcess
+from tests.support.crashing_server import CRASH
+from tests.support.server import ServerProcess
 
 from .calls import MODES as CALLER_MODES
 from .calls import Caller
@@ -56,7 +56,7 @@ class Storm:
         self.random = random.Random(self.seed)
         flags = ("--max-sessions", "5000", "--max-agents", str(AGENTS), "--max-deaths", "100000")
         self.server = ServerProcess(
-            self.folder / "data", self.folder / "work", (*flags, *self.flags), module="bough.testing.crashing"
+            self.folder / "data", self.folder / "work", (*flags, *self.flags), module="tests.support.crashing_server"
         )
         add_agents(self.server.data)
         self.callers = [Caller(mode, self.seed, self.server.root, self._call) for mode in CALLER_MODES]
@@ -161,7 +161,7 @@ def processes(data: Path) -> dict[str, list[int]]:
             continue
         with contextlib.suppress(OSError):
             command = (entry / "cmdline").read_bytes().split(b"\0")
-            if command[2:4] == [b"-m", b"bough.testing.torn_keeper"] and str(data).encode() in command[4]:
+            if command[2:4] == [b"-m", b"tests.support.torn_keeper"] and str(data).encode() in command[4]:
                 found["keeper"].append(int(entry.name))
             elif home in (entry / "environ").read_bytes().split(b"\0"):
                 found["agent"].append(int(entry.name))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bough.model.session import MODES
-from bough.testing.repos import make_repo
+from tests.support.repos import make_repo
 
 Json = dict[str, Any]
 Call = Callable[..., Awaitable[Any]]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bough.model.task import TERMINAL
-from bough.testing.client import Client
-from bough.testing.repos import git
+from tests.support.client import Client
+from tests.support.repos import git
 
 from .records import Turn, read_turns
 from .storm import Storm

@@ -12,9 +12,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
-from bough.api.web import BUILT
-from bough.testing.repos import make_repo
-from bough.testing.server import ServerProcess
+from bough.api.page.routes import BUILT
+from tests.support.repos import make_repo
+from tests.support.server import ServerProcess
 
 from . import chromium as installed
 from .site import PATIENCE, Complaints, Site, visiting

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bough.testing.client import Client, Json
-from bough.testing.repos import git, make_repo
-from bough.testing.server import ServerProcess
+from tests.support.client import Client, Json
+from tests.support.repos import git, make_repo
+from tests.support.server import ServerProcess
 
 from . import score
 from .player import Score

@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from bough.api.web import BUILT
+from bough.api.page.routes import BUILT
 
 from . import chromium, scene, score
 from .scene import Scene

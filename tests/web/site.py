@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page
 
-from bough.testing.client import Client, Json
-from bough.testing.server import ServerProcess
+from tests.support.client import Client, Json
+from tests.support.server import ServerProcess
 
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 # Milliseconds; a page that needs this long on a busy machine has failed.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Locator, Page, expect
 
-from bough.testing.client import Json
-from bough.testing.repos import make_repo
-from bough.testing.server import ServerProcess
+from tests.support.client import Json
+from tests.support.repos import make_repo
+from tests.support.server import ServerProcess
 
 from .site import Complaints, Site, axe, entries, transcript, visiting
 

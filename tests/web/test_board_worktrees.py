@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.async_api import Locator, Page, expect
 
-from bough.testing.repos import git
+from tests.support.repos import git
 
 from .site import Site, card, transcript
 

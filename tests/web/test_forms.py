@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest_asyncio
 from playwright.async_api import Locator, Page, expect
 
-from bough.testing.repos import git
-from bough.testing.server import ServerProcess
+from tests.support.repos import git
+from tests.support.server import ServerProcess
 
 from .conftest import SESSION
 from .site import Complaints, Site, choose, said, transcript

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from playwright.async_api import Locator, Page, expect
 
-from bough.testing.client import Json
-from bough.testing.repos import git
+from tests.support.client import Json
+from tests.support.repos import git
 
 from .site import Site, choose
 

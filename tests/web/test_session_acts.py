@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.async_api import Page, expect
 
-from bough.testing.repos import git
+from tests.support.repos import git
 
 from .site import Complaints, Site, axe, choose, entries, send, transcript
 

@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 
 from playwright.async_api import Page, Route, expect
 
-from bough.testing.client import Json
+from tests.support.client import Json
 
 from .site import Site, axe, entries, transcript
 

@@ -6,7 +6,7 @@ import re
 
 from playwright.async_api import Locator, Page, expect
 
-from bough.testing.client import Json
+from tests.support.client import Json
 
 from .conftest import Visit
 from .site import PHONE, Site, said

@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from bough.agents.catalog.entry import Entry, Package
-from bough.agents.catalog.finding import bin_name, is_own, npm_folder
+from bough.agents.catalog.find import bin_name, is_own, npm_folder
 from bough.agents.catalog.start import HIDDEN_PREFIXES
 from bough.errors import AgentFailed, Invalid
 

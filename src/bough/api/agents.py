@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from bough.agents.catalog import Broken, Catalog, Entry
-from bough.agents.catalog.finding import install_hint, is_set_up
+from bough.agents.catalog.find import install_hint, is_set_up
 from bough.errors import Invalid
 from bough.model.session import MODES
 

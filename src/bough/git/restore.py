@@ -11,9 +11,9 @@ from collections.abc import Iterable
 import msgspec
 
 from bough.errors import Conflict, Invalid
+from bough.git.decode import shown
 from bough.git.run import GitFailed, git
 from bough.git.snapshot import QUIET, UNFILTERED, Place, Snapshot, listed, place, scratch_index, take, without_filters
-from bough.git.text import shown
 from bough.git.threads import in_thread
 
 # Writing every file of a large working copy.

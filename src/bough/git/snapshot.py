@@ -1,5 +1,5 @@
 """A commit of the exact state of a working copy's files, made beside its index, branch, stash, configuration and hooks,
-none of which notice. Which snapshots are kept, and for how long, is `bough.git.checkpoints` and `bough.core`."""
+none of which notice. Which snapshots are kept, and for how long, is `bough.git.checkpoint_refs` and `bough.core`."""
 
 from __future__ import annotations
 

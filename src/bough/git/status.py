@@ -8,9 +8,9 @@ import os
 
 import msgspec
 
-from bough.git.places import is_there
+from bough.git.decode import shown
+from bough.git.paths import is_there
 from bough.git.run import GitFailed, git
-from bough.git.text import shown
 
 # What is named of each; the rest is counted.
 NAMED = 100

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from bough.errors import Conflict, Invalid
-from bough.git.places import is_there, real, relative
+from bough.git.paths import is_there, real, relative
 from bough.git.run import GitFailed, git
 
 # Checking out a very large repository, hooks included.

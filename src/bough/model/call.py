@@ -1,5 +1,5 @@
 """A call of one of Bough's own tools by a session's agent or by a script (5c). What tools there are is
-`bough.api.mcp`; how a call takes its course is `bough.core.calls`."""
+`bough.api.mcp`; how a call takes its course is `bough.core.tool_calls.service`."""
 
 from __future__ import annotations
 

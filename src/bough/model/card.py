@@ -1,4 +1,4 @@
-"""Cards of a board: a working copy each, with the sessions that work in it (O4). Reading them is `bough.core.cards`."""
+"""Describes the cards of a board: one per working copy, with the sessions that work in it (O4)."""
 
 from __future__ import annotations
 

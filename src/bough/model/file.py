@@ -28,6 +28,9 @@ SIGNATURES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("image/webp", re.compile(rb"RIFF.{4}WEBP", re.DOTALL)),
 )
 IMAGES = tuple(kind for kind, _ in SIGNATURES)
+# Browsers may display these; everything else is a download.
+SHOWN = frozenset({*IMAGES, TEXT})
+OPAQUE = "application/octet-stream"
 
 MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
 # Characters that turn the direction of what follows, and could make a name look like another.

@@ -1,5 +1,5 @@
 """What the start page of a person shows: what needs them, what runs, which trees there are, what it all has used (O4).
-Reading it is `bough.core.home`."""
+Reading it is `bough.core.overview.home`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Rules and remembered choices: what people have said about uses of tools beforehand (P3). What follows from them is
-`bough.core.policy`."""
+`bough.core.policy.decide`."""
 
 from __future__ import annotations
 

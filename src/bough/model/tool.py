@@ -1,5 +1,5 @@
 """A use of a tool as Bough's policy sees it, whichever agent wants it (P3). Reading one out of an agent's own words is
-`bough.core.tool_use`; deciding about it is `bough.core.policy`."""
+`bough.core.policy.tool_use`; deciding about it is `bough.core.policy.decide`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Trees: how sessions hang together, what children report, and what a tree may use (B1–B5, Q3). Making branches is
-`bough.core.branching`."""
+`bough.core.trees.branch`."""
 
 from __future__ import annotations
 

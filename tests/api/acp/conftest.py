@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 import pytest
-from editor_kit import Editor, editing
 
-from bough.testing.server import Running
+from tests.api.acp.editor_kit import Editor, editing
+from tests.support.server import Running
 
 
 @pytest.fixture

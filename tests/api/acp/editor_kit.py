@@ -13,9 +13,9 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from bough.testing.acp_driver import Driver, Json
-from bough.testing.acp_story import story
-from bough.testing.server import Running
+from tests.support.acp_driver import Driver, Json
+from tests.support.acp_summary import story
+from tests.support.server import Running
 
 BIGGEST = 64 * 1024 * 1024
 

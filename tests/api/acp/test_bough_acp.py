@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bough.testing.acp_driver import Driver, eventually
-from bough.testing.repos import make_repo
-from bough.testing.server import Running
+from tests.support.acp_driver import Driver, eventually
+from tests.support.repos import make_repo
+from tests.support.server import Running
 
 BIG = 1 << 24
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from editor_kit import Editor, editing
 
-from bough.api.acp import methods
-from bough.testing.acp_driver import Json, Refused
-from bough.testing.acp_story import spoken
-from bough.testing.pictures import PNG, picture
-from bough.testing.server import Running
+from bough.api.acp.sessions import methods
+from tests.api.acp.editor_kit import Editor, editing
+from tests.support.acp_driver import Json, Refused
+from tests.support.acp_summary import spoken
+from tests.support.images import PNG, picture
+from tests.support.server import Running
 
 
 async def test_version_and_capabilities(server: Running) -> None:

@@ -9,15 +9,15 @@ import socket as sockets
 from urllib.parse import urlsplit
 
 import pytest
-from editor_kit import Editor, editing
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from bough.api.acp import editor as editor_module
-from bough.api.acp.door import CLOSE_TOO_SLOW
-from bough.core import hub
-from bough.testing.acp_driver import PATIENCE, Json, Refused, eventually
-from bough.testing.server import Running
+from bough.api.acp.protocol import editor as editor_module
+from bough.api.acp.protocol.door import CLOSE_TOO_SLOW
+from bough.core.events import hub
+from tests.api.acp.editor_kit import Editor, editing
+from tests.support.acp_driver import PATIENCE, Json, Refused, eventually
+from tests.support.server import Running
 
 # Lines that are no message, with the code of what is said about them.
 NONSENSE: list[tuple[bytes, int]] = [

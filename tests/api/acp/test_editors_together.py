@@ -7,11 +7,11 @@ import asyncio
 
 import msgspec
 import pytest
-from editor_kit import Editor, editing
 
-from bough.testing.acp_driver import Json, Refused, eventually
-from bough.testing.acp_story import spoken
-from bough.testing.server import Running
+from tests.api.acp.editor_kit import Editor, editing
+from tests.support.acp_driver import Json, Refused, eventually
+from tests.support.acp_summary import spoken
+from tests.support.server import Running
 
 
 def queue_of(editor: Editor, session: str) -> Json:

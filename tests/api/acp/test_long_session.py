@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from editor_kit import Editor, editing
 
 from bough.model.ids import new_id
 from bough.model.times import now
-from bough.testing import acp_driver
-from bough.testing.server import Running
+from tests.api.acp.editor_kit import Editor, editing
+from tests.support import acp_driver
+from tests.support.server import Running
 
 Json = dict[str, Any]
 

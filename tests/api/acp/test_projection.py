@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from hypothesis import given, settings, strategies
 
-from bough.api.acp.projecting import Projection, Shown
-from bough.testing.acp_schema import AcpSchema
-from bough.testing.acp_story import story
+from bough.api.acp.view.projection import Projection, Shown
+from tests.support.acp_schema import AcpSchema
+from tests.support.acp_summary import story
 
 Json = dict[str, Any]
 # Whose message it is, and its contents as they follow each other.

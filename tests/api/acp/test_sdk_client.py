@@ -11,7 +11,7 @@ import pytest
 from acp import RequestError, spawn_agent_process, text_block
 from acp.schema import AllowedOutcome, ClientCapabilities, RequestPermissionResponse
 
-from bough.testing.server import Running
+from tests.support.server import Running
 
 PATIENCE = 20.0
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from editor_kit import Editor, editing
-
-from bough.testing.acp_driver import Json
-from bough.testing.acp_story import spoken
-from bough.testing.server import Running
+from tests.api.acp.editor_kit import Editor, editing
+from tests.support.acp_driver import Json
+from tests.support.acp_summary import spoken
+from tests.support.server import Running
 
 KNOWS: Json = {"subagents": {}}
 

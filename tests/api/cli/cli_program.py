@@ -78,7 +78,7 @@ async def bough(*arguments: str, cwd: Path | None = None, **env: str) -> Result:
 
 def run_here(arguments: list[str], stdin: str = "") -> Result:
     """Runs a command in this process; one at a time, since it writes to what the whole process calls stdout."""
-    from bough.api.cli.commands import run
+    from bough.api.cli.main import run
 
     before = sys.argv, sys.stdin, sys.stdout, sys.stderr
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))

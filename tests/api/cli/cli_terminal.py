@@ -12,9 +12,8 @@ import sys
 import termios
 from collections.abc import AsyncGenerator
 
-from cli_program import PATIENCE
-
-from bough.testing.server import Running
+from tests.api.cli.cli_program import PATIENCE
+from tests.support.server import Running
 
 ROWS, COLUMNS = 30, 80
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import structlog
-from cli_program import PATIENCE, Cli, Result, run_here
 
-from bough.testing.server import Running
+from tests.api.cli.cli_program import PATIENCE, Cli, Result, run_here
+from tests.support.server import Running
 
 
 @pytest.fixture

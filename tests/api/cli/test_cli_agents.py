@@ -10,10 +10,10 @@ from typing import Any
 
 import psutil
 import pytest
-from cli_program import Cli, Result, bough, run_here
 
 from bough.model.session import MODES
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli, Result, bough, run_here
+from tests.support.server import Running
 
 LOGIN = """
 from bough.testing.agents.speech import answer, messages, say
@@ -52,7 +52,7 @@ def describe(tmp_path: Path, name: str, command: list[str], more: str = "") -> N
 
 
 def misbehaving(tmp_path: Path, name: str, more: str = "") -> None:
-    describe(tmp_path, name, ["{python}", "-m", f"bough.testing.agents.{name}"], more)
+    describe(tmp_path, name, ["{python}", "-m", f"tests.support.misbehaving_agents.{name}"], more)
 
 
 def written(tmp_path: Path, name: str, program: str, more: str = "") -> None:
@@ -99,7 +99,7 @@ def test_a_handshake_with_our_own(folder: Path, name: str) -> None:
 def test_a_prompt_is_sent_only_if_there_is_one(folder: Path, tmp_path: Path) -> None:
     """C1: the answer is printed, and what the agent asks for is refused, once only."""
     heard = tmp_path / "heard"
-    describe(tmp_path, "wants", ["{python}", "-m", "bough.testing.agents.wants", str(heard)])
+    describe(tmp_path, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.wants", str(heard)])
     assert (tried(folder, "wants").code, heard.exists()) == (0, False)
     said = tried(folder, "wants", "--prompt", json.dumps({"call": {"title": "Remove it all", "kind": "execute"}}))
     assert said.code == 0 and "(no text)" in said.out
@@ -150,7 +150,7 @@ def test_a_bad_agent_is_a_sentence(
         return
     said = tried(folder, name)
     assert said.code == 1 and sentence in said.err
-    by_hand = f"Start it by hand to see what it says: {sys.executable} -m bough.testing.agents.{name}\n"
+    by_hand = f"Start it by hand to see what it says: {sys.executable} -m tests.support.misbehaving_agents.{name}\n"
     assert said.err.endswith(by_hand)
     failed, trial = seen(folder, name)
     assert (failed, trial["error"]["code"]) == (1, code)
@@ -179,7 +179,7 @@ def test_another_version_may_be_the_reason(folder: Path, tmp_path: Path, monkeyp
     """L4: who has another version than the measured one is told so where that may explain it."""
     program = tmp_path / "bin" / "old-agent"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m bough.testing.agents.other_version "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.support.misbehaving_agents.other_version "$@"\n')
     program.chmod(0o755)
     (tmp_path / "bin" / "package.json").write_text('{"version": "0.1.0"}')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_program import Cli
 
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli
+from tests.support.server import Running
 
 
 @pytest.fixture

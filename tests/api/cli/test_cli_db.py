@@ -7,12 +7,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from cli_program import Cli, run_here
 
 from bough import __version__
 from bough.agents.catalog import load_catalog
 from bough.storage import migrate
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli, run_here
+from tests.support.server import Running
 
 NEWEST = len(migrate.read_folder(migrate.FOLDER))
 

@@ -7,10 +7,9 @@ import json
 import signal
 from typing import Any
 
-from cli_program import Cli, start
-from cli_terminal import line_to, terminal
-
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli, start
+from tests.api.cli.cli_terminal import line_to, terminal
+from tests.support.server import Running
 
 
 async def test_follow_prints_the_turn(server: Running, cli: Cli, session: dict[str, Any]) -> None:

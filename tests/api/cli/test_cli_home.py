@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cli_program import Cli
-
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli
+from tests.support.server import Running
 
 
 async def test_home_and_seen(server: Running, cli: Cli, session: dict[str, Any]) -> None:

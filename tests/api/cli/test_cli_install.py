@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_program import run_here
+
+from tests.api.cli.cli_program import run_here
 
 needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_program import PATIENCE, Result, run_here
 
 from bough.agents.keeper.launcher import Keepers
 from bough.agents.keeper.proctree import find
-from bough.testing.server import Running, serving
+from tests.api.cli.cli_program import PATIENCE, Result, run_here
+from tests.support.server import Running, serving
 
 LOOK_EVERY = 0.02
 

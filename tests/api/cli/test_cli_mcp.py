@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from cli_program import Cli, Result, run_here
 
-from bough.core.mcp_servers import MCP
+from bough.core.store.sql import MCP
 from bough.model.repo import McpServer
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli, Result, run_here
+from tests.support.server import Running
 
-PROGRAM = str(Path(__file__).parents[2] / "integration" / "demo" / "mcp_server.py")
+PROGRAM = str(Path(__file__).parents[2] / "agents" / "demo" / "mcp_server.py")
 ADDRESS = "https://ann:pass-1f@127.0.0.1:1/mcp?key=query-2e"
 SECRETS = ("pass-1f", "query-2e", "header-3d", "env-4c", "env-5b")
 REMOTE = ("--url", ADDRESS, "--header", "Authorization=Bearer header-3d==")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from cli_program import Cli, Result, bough
 
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli, Result, bough
+from tests.support.server import Running
 
 # Follows redirects as a browser does, and notes what it was started with and where it came to.
 BROWSER = """\

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from cli_program import Cli
 
-from bough.testing.server import Running, serving
+from tests.api.cli.cli_program import Cli
+from tests.support.server import Running, serving
 
 OPTIONS = [
     {"optionId": "red", "name": "The red one", "kind": "allow_once"},
@@ -21,7 +21,7 @@ OPTIONS = [
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncGenerator[Running]:
     """A server with an agent that asks for whatever its prompt says."""
-    command = ["{python}", "-m", "bough.testing.agents.wants", str(tmp_path / "heard")]
+    command = ["{python}", "-m", "tests.support.misbehaving_agents.wants", str(tmp_path / "heard")]
     (tmp_path / "data" / "agents").mkdir(parents=True)
     (tmp_path / "data" / "agents" / "wants.toml").write_text(f'title = "Wants"\ncommand = {json.dumps(command)}\n')
     async with serving(tmp_path) as running:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cli_program import Cli, start
 
-from bough.api.cli import order
-from bough.api.cli.order import Order
-from bough.testing.server import Running
+from bough.api.cli.session import event_order
+from bough.api.cli.session.event_order import Order
+from tests.api.cli.cli_program import Cli, start
+from tests.support.server import Running
 
 
 class Screen:
@@ -63,7 +63,7 @@ def test_tool_calls_side_by_side() -> None:
 
 def test_live_text_is_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """O5: a tool call that goes on is overtaken after a moment, and from then on nothing waits for it."""
-    monkeypatch.setattr(order, "GRACE", 0.0)
+    monkeypatch.setattr(event_order, "GRACE", 0.0)
     screen = Screen()
     screen.text("before", 1)
     screen.tool("a", 2, "pending")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cli_program import Cli
-
-from bough.api.cli import asked
-from bough.testing.server import Running
+from bough.api.cli.commands import approval_details
+from tests.api.cli.cli_program import Cli
+from tests.support.server import Running
 
 Json = dict[str, Any]
 
@@ -136,10 +135,10 @@ def test_changes_are_told_in_a_line() -> None:
 
     change = {"type": "diff", "path": "/a", "oldText": "1\n2\n3\n", "newText": "1\nx\ny\n3\n"}
     new = {"type": "diff", "path": "/b", "oldText": None, "newText": "1\n2"}
-    assert asked.about(approval(change, new)) == "/a (+2 -1), /b (new, 2 lines)"
-    assert asked.about(approval(change | {"path": "/w/a"}), "/w") == "a (+2 -1)"
-    assert asked.about(approval(rawInput={"command": ["git", "a b"]})) == "git 'a b'"
-    assert asked.about(approval({"type": "content"})) == "Do it"
+    assert approval_details.about(approval(change, new)) == "/a (+2 -1), /b (new, 2 lines)"
+    assert approval_details.about(approval(change | {"path": "/w/a"}), "/w") == "a (+2 -1)"
+    assert approval_details.about(approval(rawInput={"command": ["git", "a b"]})) == "git 'a b'"
+    assert approval_details.about(approval({"type": "content"})) == "Do it"
 
 
 async def test_headless_is_said_for_a_session(server: Running, cli: Cli, session: Json) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_program import Cli, bough, run_here
-from cli_terminal import terminal
 
 from bough import __version__
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli, bough, run_here
+from tests.api.cli.cli_terminal import terminal
+from tests.support.server import Running
 
 HEAVY = re.compile(
     r"\| +(litestar|uvicorn|asyncpg|httpx|websockets|mcp|prometheus_client|structlog|sqlite3"

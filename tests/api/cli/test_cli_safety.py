@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import structlog
-from cli_program import Cli, bough
-from cli_terminal import terminal
 
 from bough.observe.logging import configure
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli, bough
+from tests.api.cli.cli_terminal import terminal
+from tests.support.server import Running
 
 EVIL = "a\x1b[2J\x1b]52;c;ZXZpbA==\x07\x9b31m\u202eb"
 

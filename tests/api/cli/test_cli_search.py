@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cli_program import Cli
-
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli
+from tests.support.server import Running
 
 
 async def test_hits_are_listed(server: Running, cli: Cli, session: dict[str, Any]) -> None:

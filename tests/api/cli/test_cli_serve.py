@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
-from cli_program import PATIENCE, bough, run_here, start
 
 from bough import settings
-from bough.api.cli.commands import build
-from bough.testing.server import Running
+from bough.api.cli.main import build
+from tests.api.cli.cli_program import PATIENCE, bough, run_here, start
+from tests.support.server import Running
 
 
 async def test_the_link_is_printed_once(tmp_path: Path) -> None:

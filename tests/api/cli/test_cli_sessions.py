@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cli_program import Cli, bough
-
-from bough.testing.pictures import PNG
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli, bough
+from tests.support.images import PNG
+from tests.support.server import Running
 
 
 async def test_json_is_the_answer_of_rest(server: Running, cli: Cli, session: dict[str, Any]) -> None:

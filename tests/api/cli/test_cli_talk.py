@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from bough.api.cli import words
-from bough.api.cli.talk import Talk
+from bough.api.cli.framework import formats
+from bough.api.cli.session.print_transcript import Talk
 from bough.model.ids import new_id
 
 
@@ -92,23 +92,23 @@ def test_nothing_steers_the_terminal() -> None:
     talk.message(_message(_text("a\x1b]0;title\x07[red]b\x9b2Jc", partial=False)))
     talk.message(_message({"type": "tool", "title": "x\x1b[2J", "result": {"status": "failed"}}, "t"))
     assert file.getvalue() == "a]0;title[red]b2Jc\n\n✗ x[2J\n"
-    assert words.clean("\ud800") == "?"
-    assert words.clean("rm \u202e\u2066x\u2069") == "rm x"
+    assert formats.clean("\ud800") == "?"
+    assert formats.clean("rm \u202e\u2066x\u2069") == "rm x"
 
 
 def test_a_sentence_names_ids_shortly() -> None:
     """R5: whole ids in a sentence become short ones that differ; in paths they stay."""
     one, other = new_id(), new_id()
-    said = words.shorten(f"{one} and {other}; session {one}.")
+    said = formats.shorten(f"{one} and {other}; session {one}.")
     assert said == f"{one[-8:]} and {other[-8:]}; session {one[-8:]}."
-    assert words.shorten(f"/tmp/{one}/x") == f"/tmp/{one}/x"
+    assert formats.shorten(f"/tmp/{one}/x") == f"/tmp/{one}/x"
 
 
 def test_short_ids_are_unique() -> None:
     """R5: people are shown 8 characters or more that tell an id from the others."""
     ids = [new_id() for _ in range(50)]
     for complete in (True, False):
-        forms = words.short_forms(ids, complete=complete)
+        forms = formats.short_forms(ids, complete=complete)
         for one, form in forms.items():
             assert len(form) >= 8
             assert [other for other in ids if other.startswith(form) or other.endswith(form)] == [one]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cli_program import Cli, Program, start
-from cli_terminal import terminal
 
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli, Program, start
+from tests.api.cli.cli_terminal import terminal
+from tests.support.server import Running
 
 HANG = "[[hang]]"
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cli_program import Cli
-
-from bough.testing.repos import git
-from bough.testing.server import Running
+from tests.api.cli.cli_program import Cli
+from tests.support.repos import git
+from tests.support.server import Running
 
 
 async def test_a_worktree_from_new_to_recover(server: Running, cli: Cli) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from mcp_kit import Mcp, person
 
-from bough.testing.server import Running
+from tests.api.mcp.mcp_kit import Mcp, person
+from tests.support.server import Running
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 
-from bough.core import session_tokens
+from bough.core.turns import tokens
 from bough.storage.queries import Query
-from bough.testing.client import Client
-from bough.testing.server import Running
+from tests.support.client import Client
+from tests.support.server import Running
 
 Json = dict[str, Any]
 
@@ -84,9 +84,9 @@ def person(server: Running) -> Mcp:
 
 async def agent_of(server: Running, session: Json) -> Mcp:
     """Somebody with the token of a session whose agent has started; the agent's own is void from then on."""
-    token = session_tokens.mint(session["id"])
+    token = tokens.mint(session["id"])
     store = server.services.store
-    adopted = {"session_id": session["id"], "token_hash": session_tokens.hashed(token)}
+    adopted = {"session_id": session["id"], "token_hash": tokens.hashed(token)}
     await store.write(lambda change: change.tx.run(ADOPT, **adopted))
     return Mcp(server.client.http, token)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_kit import Json, Mcp, agent_of, opened, person
 
-from bough.core.store import EVENTS
-from bough.testing.server import Running, serving
+from bough.core.store.sql import EVENTS
+from tests.api.mcp.mcp_kit import Json, Mcp, agent_of, opened, person
+from tests.support.server import Running, serving
 
 # As SPEC 5a has them, then 5b.
 CHANGING = (

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_kit import Mcp, opened
-
-from bough.testing.server import Running
+from tests.api.mcp.mcp_kit import Mcp, opened
+from tests.support.server import Running
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from mcp_kit import Mcp, agent_of, opened, person
-
 from bough.storage.queries import Query
-from bough.testing.repos import git
-from bough.testing.server import Running, serving
+from tests.api.mcp.mcp_kit import Mcp, agent_of, opened, person
+from tests.support.repos import git
+from tests.support.server import Running, serving
 
 DISGUISE = Query(
     "disguise", "UPDATE sessions SET agent = 'claude-code', updated_at = :now WHERE id = :id", "Another agent."

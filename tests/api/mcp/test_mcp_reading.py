@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from mcp_kit import Json, Mcp, agent_of, opened
 
-from bough.testing.server import Running, serving
+from tests.api.mcp.mcp_kit import Json, Mcp, agent_of, opened
+from tests.support.server import Running, serving
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 HANG = "[[hang]]"

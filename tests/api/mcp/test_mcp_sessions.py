@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_kit import Json, Mcp, agent_of, opened, person
-
-from bough.testing.server import Running, serving
+from tests.api.mcp.mcp_kit import Json, Mcp, agent_of, opened, person
+from tests.support.server import Running, serving
 
 NAMED = {
     "session_id",

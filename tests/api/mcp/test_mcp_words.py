@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from mcp_kit import Mcp, opened
 
 from bough.model.session import MODES
-from bough.testing.server import Running
+from tests.api.mcp.mcp_kit import Mcp, opened
+from tests.support.server import Running
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 PROMPT = {"sessionId": NOBODY, "prompt": "hi", "mode": "continue"}

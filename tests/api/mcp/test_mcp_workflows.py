@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 
 import pytest
-from mcp_kit import Json, agent_of, by_agent, directive, opened
 
-from bough.testing.client import Client
-from bough.testing.server import Running, serving
+from tests.api.mcp.mcp_kit import Json, agent_of, by_agent, directive, opened
+from tests.support.client import Client
+from tests.support.server import Running, serving
 
 
 async def get(client: Client, session_id: str) -> Json:

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.agents.catalog import finding
+from bough.agents.catalog import find as finding
 from bough.agents.catalog.entry import Entry
-from bough.agents.catalog.finding import Found
-from bough.agents.catalog.home import merged
+from bough.agents.catalog.find import Found
+from bough.agents.catalog.settings_folder import merged
 from bough.errors import Invalid
 
 __all__ = ["Broken", "Catalog", "Entry", "Found", "load_catalog"]

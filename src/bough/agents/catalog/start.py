@@ -14,9 +14,9 @@ from typing import Any, cast
 import msgspec
 
 from bough.agents.catalog.entry import Entry, Mode, Start
-from bough.agents.catalog.finding import Found, startable
-from bough.agents.catalog.home import make_home, merged, user_folder
-from bough.agents.catalog.repository import find_files, read_instructions
+from bough.agents.catalog.find import Found, startable
+from bough.agents.catalog.repository_files import find_files, read_instructions
+from bough.agents.catalog.settings_folder import make_home, merged, user_folder
 from bough.errors import Invalid
 
 # What of our own environment an agent must not see: our settings hold paths and addresses, and tokens are nobody's.

@@ -8,10 +8,10 @@ import os
 import sys
 from pathlib import Path
 
-from bough.agents.demo.features import SWITCHES, Features
+from bough.agents.acp_server.program import serve
+from bough.agents.demo.capabilities import SWITCHES, Features
 from bough.agents.demo.server import Agent
 from bough.agents.demo.store import Home
-from bough.agents.serving.program import serve
 
 DEFAULT_HOME = "~/.local/share/bough-demo"
 

@@ -16,9 +16,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, Implementation, TextContent
 
-from bough.agents.demo.features import AGENT_INFO
-from bough.agents.serving.rpc import Json
-from bough.agents.serving.wire import McpServer, Pair
+from bough.agents.acp_server.params import McpServer, Pair
+from bough.agents.acp_server.rpc import Json
+from bough.agents.demo.capabilities import AGENT_INFO
 
 # Starting a server and asking it for its tools takes seconds at most; a dead one must not hang the turn.
 CONNECT_LIMIT = 30.0

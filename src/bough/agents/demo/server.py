@@ -6,26 +6,19 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from bough.agents.acp_server import params as wire
+from bough.agents.acp_server.dispatch import Desk, Handler, check_folder
+from bough.agents.acp_server.params import McpServer, read
+from bough.agents.acp_server.permission_request import mode_state
+from bough.agents.acp_server.record_files import now
+from bough.agents.acp_server.rpc import INVALID_PARAMS, NOT_FOUND, Connection, Json, RequestId, RpcError
+from bough.agents.demo.capabilities import AGENT_INFO, GATES, PROTOCOL_VERSION, Features
 from bough.agents.demo.config import OPTIONS, config_options, usage_update
-from bough.agents.demo.features import AGENT_INFO, GATES, PROTOCOL_VERSION, Features
 from bough.agents.demo.permissions import MODES
 from bough.agents.demo.records import PromptRecord, SettingRecord, UpdateRecord
 from bough.agents.demo.session import Session
 from bough.agents.demo.store import Home, SessionFile
 from bough.agents.demo.turn import COMMANDS
-from bough.agents.serving import wire
-from bough.agents.serving.asking import mode_state
-from bough.agents.serving.desk import Desk, Handler, check_folder
-from bough.agents.serving.files import now
-from bough.agents.serving.rpc import (
-    INVALID_PARAMS,
-    NOT_FOUND,
-    Connection,
-    Json,
-    RequestId,
-    RpcError,
-)
-from bough.agents.serving.wire import McpServer, read
 
 
 class Agent(Desk[Session]):

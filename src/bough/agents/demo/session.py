@@ -2,13 +2,13 @@
 It leaves the order of turns to `serving`, what a turn does to the turn, and which sessions are open to the server.
 """
 
-from bough.agents.demo.features import Features
+from bough.agents.acp_server.params import McpServer
+from bough.agents.acp_server.rpc import Connection, Json, RequestId
+from bough.agents.acp_server.turn_queue import Turns
+from bough.agents.demo.capabilities import Features
 from bough.agents.demo.store import SessionFile
 from bough.agents.demo.turn import Turn
-from bough.agents.demo.voice import Voice
-from bough.agents.serving.rpc import Connection, Json, RequestId
-from bough.agents.serving.turns import Turns
-from bough.agents.serving.wire import McpServer
+from bough.agents.demo.updates import Voice
 
 
 class Session(Turns):

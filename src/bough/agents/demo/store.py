@@ -4,6 +4,7 @@ It leaves writing and reading to `serving`, and the meaning of what is said in t
 
 from pathlib import Path
 
+from bough.agents.acp_server.record_files import RecordFile, Shelf, now
 from bough.agents.demo.records import (
     EndRecord,
     Json,
@@ -16,7 +17,6 @@ from bough.agents.demo.records import (
     UpdateRecord,
     decode_record,
 )
-from bough.agents.serving.files import RecordFile, Shelf, now
 
 
 class State:

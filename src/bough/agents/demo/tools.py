@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from bough.agents.demo.voice import Voice, new_id
-from bough.agents.serving.rpc import Json
+from bough.agents.acp_server.rpc import Json
+from bough.agents.demo.updates import Voice, new_id
 
 # More than anybody reads in a tool call, and well below what a line may hold.
 OUTPUT_LIMIT = 100_000

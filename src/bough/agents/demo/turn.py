@@ -8,15 +8,15 @@ import sys
 import traceback
 from typing import Literal
 
+from bough.agents.acp_server.params import McpServer, attached, last_text
+from bough.agents.acp_server.record_files import now
+from bough.agents.acp_server.rpc import CANCELLED, INTERNAL_ERROR, Json, RpcError
 from bough.agents.demo import directives as d
+from bough.agents.demo.capabilities import Features
 from bough.agents.demo.config import EFFORTS, prompt_usage, turn_cost, usage_update
-from bough.agents.demo.deeds import Deeds, PermissionCancelled
-from bough.agents.demo.features import Features
 from bough.agents.demo.records import EndRecord, PromptRecord
-from bough.agents.demo.voice import Voice, new_id
-from bough.agents.serving.files import now
-from bough.agents.serving.rpc import CANCELLED, INTERNAL_ERROR, Json, RpcError
-from bough.agents.serving.wire import McpServer, attached, last_text
+from bough.agents.demo.tool_calls import Deeds, PermissionCancelled
+from bough.agents.demo.updates import Voice, new_id
 
 CRASH_CODE = 70
 TITLE_LENGTH = 60

@@ -7,11 +7,11 @@ from collections.abc import Generator
 from pathlib import Path
 
 from bough.agents.errors import AgentGone, command_name
-from bough.agents.keeper import proctree, remains
+from bough.agents.keeper import orphans, proctree
 from bough.agents.keeper.frames import VERSION
-from bough.agents.keeper.remains import About, Ended, Tail
+from bough.agents.keeper.orphans import About, Ended, Tail
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
-from bough.agents.outlast import outlast
+from bough.agents.shield import outlast
 
 POLL = 0.1
 """Seconds between looks at the journal: nobody says when it grows, and a turn that ends so late is rare."""
@@ -27,7 +27,7 @@ class Follower:
         self._about = about
         self._tail = Tail(folder, last)
         self._batches: Generator[Batch] | None = None
-        self._sent = remains.read_sent(folder)
+        self._sent = orphans.read_sent(folder)
         self._closed = asyncio.Event()
         self._ending: asyncio.Task[Exit] | None = None
 
@@ -75,11 +75,11 @@ class Follower:
         self._closed.set()
 
     async def _end(self) -> Exit:
-        await remains.end_keeper(self._folder)
+        await orphans.end_keeper(self._folder)
         return self._exit()
 
     def _ended(self) -> Ended | None:
-        return remains.read_ended(self._folder)
+        return orphans.read_ended(self._folder)
 
     def _exit(self) -> Exit:
         ended = self._ended()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import structlog
 
-from bough.agents.keeper import remains
+from bough.agents.keeper import orphans
 from bough.agents.keeper.follower import Follower
-from bough.agents.keeper.remains import KeeperGone
+from bough.agents.keeper.orphans import KeeperGone
 from bough.agents.keeper.start import attach_keeper, come_up, start_keeper
 from bough.agents.link import END_GRACE, Batch, Exit, Link, LinkClosed
 from bough.errors import AgentFailed
@@ -34,11 +34,11 @@ class Keepers:
             return await attach_keeper(folder, last)
         except KeeperGone as error:
             # One that lives and does not answer is dead to us; it must be so to its agent before another one starts.
-            swept = await remains.end_keeper(folder)
+            swept = await orphans.end_keeper(folder)
             log.info("keeper_found_dead", keeper=name, error=error.message, swept=swept)
             return Remains(folder, last)
         except AgentFailed as error:
-            about = remains.read_about(folder)
+            about = orphans.read_about(folder)
             if error.code != "keeper_version" or about is None:
                 raise
             log.warning("keeper_version", keeper=name, error=error.message)
@@ -48,26 +48,26 @@ class Keepers:
         folder = self._root / name
         with contextlib.suppress(KeeperGone):
             await come_up(folder)
-        swept = await remains.end_keeper(folder)
+        swept = await orphans.end_keeper(folder)
         if swept:
             log.info("keeper_left_something", keeper=name, swept=swept)
-        remains.discard(folder)
+        orphans.discard(folder)
 
     def names(self) -> list[str]:
-        return [path.name for path in remains.list_keepers(self._root)]
+        return [path.name for path in orphans.list_keepers(self._root)]
 
 
 class Remains:
     """The link to an agent that is dead: it gives what was journalled and not yet stored, then says how it ended."""
 
     def __init__(self, folder: Path, last: int) -> None:
-        about = remains.read_about(folder)
+        about = orphans.read_about(folder)
         self.command: tuple[str, ...] = tuple(about.command) if about is not None else ("agent",)
         self.pid = about.agent.pid if about is not None else 0
-        ended = remains.read_ended(folder)
+        ended = orphans.read_ended(folder)
         self._exit = ended.exit if ended is not None else Exit(code=None, signal=None, stderr="")
-        self._batches = remains.read_batches(folder, last)
-        self._sent = remains.read_sent(folder)
+        self._batches = orphans.read_batches(folder, last)
+        self._sent = orphans.read_sent(folder)
 
     async def receive(self) -> Batch:
         batch = next(self._batches, None)

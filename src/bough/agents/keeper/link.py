@@ -14,14 +14,14 @@ import msgspec
 import structlog
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import frames, proctree, remains
+from bough.agents.keeper import frames, orphans, proctree
 from bough.agents.keeper.agent import STDERR_TAIL
-from bough.agents.keeper.ending import KILL_WAIT
+from bough.agents.keeper.end_agent import KILL_WAIT
 from bough.agents.keeper.frames import Frame
-from bough.agents.keeper.remains import END_MARGIN, About, Ended, until
+from bough.agents.keeper.orphans import END_MARGIN, About, Ended, until
 from bough.agents.keeper.stream import KeeperStream
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
-from bough.agents.outlast import outlast
+from bough.agents.shield import outlast
 from bough.errors import AgentFailed
 
 LEAVE_WAIT = 3.0
@@ -169,7 +169,7 @@ class KeeperLink:
             await until(lambda: not self._alive() or self._look() is not None, DEATH_WAIT)
             if self._alive() and self._look() is None:
                 return None  # it hung up on us, and goes on without us
-            self._rest = remains.read_batches(self.folder, self.stream.last)
+            self._rest = orphans.read_batches(self.folder, self.stream.last)
         batch = await asyncio.to_thread(next, self._rest, None)
         if batch is None:
             self._ended = self._look()
@@ -179,7 +179,7 @@ class KeeperLink:
         return proctree.alive(self._keeper)
 
     def _look(self) -> Ended | None:
-        return remains.read_ended(self.folder)
+        return orphans.read_ended(self.folder)
 
     def _exit(self) -> Exit:
         return self._ended.exit if self._ended is not None else Exit(code=None, signal=None, stderr=self.stderr_tail())
@@ -206,7 +206,7 @@ class KeeperLink:
             await until(lambda: not self._alive(), LEAVE_WAIT)
         self._kill(SIGKILL)
         if ended is None or ended.left:
-            await remains.sweep(self.folder)
+            await orphans.sweep(self.folder)
         return ended.exit if ended is not None else self._exit()
 
     def _kill(self, number: int) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from bough.agents.keeper import files, proctree
 from bough.agents.keeper.agent import Agent
-from bough.agents.keeper.desk import Desk
-from bough.agents.keeper.ending import GRACE, Ending
+from bough.agents.keeper.dispatch import Desk
+from bough.agents.keeper.end_agent import GRACE, Ending
 from bough.agents.keeper.journal import Journal
 
 FOLDER_CHECK = 2.0

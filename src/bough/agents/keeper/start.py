@@ -17,11 +17,11 @@ from typing import Any
 import msgspec
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import frames, proctree, remains
+from bough.agents.keeper import frames, orphans, proctree
 from bough.agents.keeper.files import MARK, SOCKET, START, START_LIMIT
 from bough.agents.keeper.frames import VERSION, Frame, FrameReader
 from bough.agents.keeper.link import KeeperLink, Welcome
-from bough.agents.keeper.remains import About, KeeperGone
+from bough.agents.keeper.orphans import About, KeeperGone
 from bough.agents.process import agent_missing, find_program
 from bough.errors import AgentFailed
 
@@ -49,7 +49,7 @@ async def start_keeper(
             raise agent_missing(command, f"could not be started in {cwd}: {news['error']}.")
         return await attach_keeper(folder, 0)
     except BaseException:
-        remains.discard(folder)  # a keeper that is up after all then ends its agent and itself
+        orphans.discard(folder)  # a keeper that is up after all then ends its agent and itself
         raise
 
 
@@ -96,7 +96,7 @@ def other_version(about: About) -> AgentFailed:
 async def come_up(folder: Path) -> About:
     """Waits for a keeper that an earlier server may have started just before it died. KeeperGone if it is dead."""
     while True:
-        about = remains.read_about(folder)
+        about = orphans.read_about(folder)
         if about is not None:
             if proctree.alive(about.keeper):
                 return about

@@ -1,8 +1,8 @@
 """Owns the terminal agent: a real ACP agent whose prompts are shell commands, run in the session's folder.
 It leaves everything else of Bough alone: Bough starts it, asks about its commands and stops it like any other agent.
 
-A session is one file, `HOME/<session id>.jsonl`, as `bough.agents.serving.files` keeps it. Every record has `type` and
-`at` (ISO 8601, UTC); the other fields by type:
+A session is one file, `HOME/<session id>.jsonl`, written by `acp_server.record_files`. Every
+record has `type` and `at` (ISO 8601, UTC); the other fields by type:
 
 | type         | fields                                                                                          |
 |--------------|-------------------------------------------------------------------------------------------------|

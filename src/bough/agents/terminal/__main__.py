@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from bough.agents.serving.program import serve
+from bough.agents.acp_server.program import serve
 from bough.agents.terminal.server import Agent
 from bough.agents.terminal.store import Home
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from bough.agents.keeper import proctree
-from bough.agents.terminal import tree
+from bough.agents.terminal import process_tree
 from bough.agents.terminal.shell import Left, arguments, read_left
 
 READ_SIZE = 1 << 16
@@ -123,7 +123,7 @@ class Command:
             self._ended(await process.wait())
             await pipe.finish()
         except asyncio.CancelledError:
-            await tree.end(self._mark, root)
+            await process_tree.end(self._mark, root)
             if process is not None:
                 self._ended(await process.wait())
             await pipe.finish()

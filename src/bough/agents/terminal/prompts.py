@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bough.agents.serving.rpc import Json
-from bough.agents.serving.wire import texts
+from bough.agents.acp_server.params import texts
+from bough.agents.acp_server.rpc import Json
 
 # How Bough tells an agent whose process died that it shall go on with what it quotes in the block before.
 CUT_OFF = "You were cut off while you worked on the task quoted above"

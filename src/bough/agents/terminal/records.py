@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.agents.serving.rpc import Json
+from bough.agents.acp_server.rpc import Json
 
 
 class _Record(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):

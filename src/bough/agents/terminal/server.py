@@ -9,17 +9,17 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from bough.agents.serving import wire
-from bough.agents.serving.asking import mode_state
-from bough.agents.serving.desk import Desk, check_folder
-from bough.agents.serving.files import now
-from bough.agents.serving.rpc import INVALID_PARAMS, NOT_FOUND, Connection, Json, RequestId, RpcError
-from bough.agents.serving.wire import McpServer, read
+from bough.agents.acp_server import params as wire
+from bough.agents.acp_server.dispatch import Desk, check_folder
+from bough.agents.acp_server.params import McpServer, read
+from bough.agents.acp_server.permission_request import mode_state
+from bough.agents.acp_server.record_files import now
+from bough.agents.acp_server.rpc import INVALID_PARAMS, NOT_FOUND, Connection, Json, RequestId, RpcError
 from bough.agents.terminal.modes import MODES
 from bough.agents.terminal.records import PromptRecord, SettingRecord, UpdateRecord
 from bough.agents.terminal.session import Session
 from bough.agents.terminal.store import Home, SessionFile
-from bough.agents.terminal.tool import ended_early
+from bough.agents.terminal.tool_updates import ended_early
 
 PROTOCOL_VERSION = 1
 AGENT_INFO = {"name": "bough-terminal", "title": "Bough terminal", "version": "1.0.0"}

@@ -4,11 +4,11 @@ It leaves the order of turns to `serving`, what a turn does to the turn, and whi
 
 from __future__ import annotations
 
-from bough.agents.serving.rpc import Connection, Json, RequestId
-from bough.agents.serving.turns import Turns
-from bough.agents.terminal import tree
+from bough.agents.acp_server.rpc import Connection, Json, RequestId
+from bough.agents.acp_server.turn_queue import Turns
+from bough.agents.terminal import process_tree
 from bough.agents.terminal.store import SessionFile
-from bough.agents.terminal.tool import Voice
+from bough.agents.terminal.tool_updates import Voice
 from bough.agents.terminal.turn import Turn
 
 
@@ -29,10 +29,10 @@ class Session(Turns):
         """Cancels everything, and returns when all of it has been answered and nothing of it runs any more."""
         self.cancel()
         if self._used:
-            await tree.end(f"{self.file.id}/")
+            await process_tree.end(f"{self.file.id}/")
         await super().close()
 
     def kill(self) -> None:
         """Kills at once what is left."""
         if self._used:
-            tree.kill(f"{self.file.id}/")
+            process_tree.kill(f"{self.file.id}/")

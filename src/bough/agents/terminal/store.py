@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bough.agents.serving.files import RecordFile, Shelf, now
+from bough.agents.acp_server.record_files import RecordFile, Shelf, now
 from bough.agents.terminal.modes import INITIAL_MODE
 from bough.agents.terminal.prompts import asked
 from bough.agents.terminal.records import (

@@ -10,17 +10,17 @@ import os
 import sys
 import traceback
 
-from bough.agents.serving.asking import options, read_answer
-from bough.agents.serving.files import now
-from bough.agents.serving.rpc import CANCELLED, INTERNAL_ERROR, Json, RpcError
-from bough.agents.serving.turns import CancelledBy
+from bough.agents.acp_server.permission_request import options, read_answer
+from bough.agents.acp_server.record_files import now
+from bough.agents.acp_server.rpc import CANCELLED, INTERNAL_ERROR, Json, RpcError
+from bough.agents.acp_server.turn_queue import CancelledBy
 from bough.agents.terminal.command import Command
 from bough.agents.terminal.modes import REFUSED, judge
 from bough.agents.terminal.output import Screen
 from bough.agents.terminal.prompts import asked
 from bough.agents.terminal.records import EndRecord, PermissionRecord, PromptRecord, ShellRecord
 from bough.agents.terminal.shell import environment, find_shell
-from bough.agents.terminal.tool import ToolCall, Voice, new_id, summary
+from bough.agents.terminal.tool_updates import ToolCall, Voice, new_id, summary
 
 # Growing output is shown this often at most, and more rarely the longer it goes on: each time is stored by others.
 SHOW_EVERY = 0.05

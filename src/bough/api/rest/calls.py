@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 from litestar import Router, get
 
-from bough.api.rest.common import LIMIT, Id, Limit, Offset, Services, errors
+from bough.api.http.requests import LIMIT, Id, Limit, Offset, Services, errors
 from bough.model.call import Call
 
 

@@ -8,10 +8,10 @@ import msgspec
 from litestar import Router, get, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
-from bough.core.changes import Changed
-from bough.core.pruning import Pruned
-from bough.core.restoring import RestoreBody, RestoreCheckpoint, Restored
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.core.checkpoints.diff import Changed
+from bough.core.checkpoints.restore import RestoreBody, RestoreCheckpoint, Restored
+from bough.core.trees.prune import Pruned
 from bough.model.checkpoint import Checkpoint
 
 Stat = Annotated[bool, QueryParameter(description="Only which files, and how many lines; no text.")]

@@ -7,12 +7,9 @@ from urllib.parse import quote
 
 from litestar import Response, Router, get
 
-from bough.api.rest.common import Id, Services, errors
-from bough.model.file import IMAGES, TEXT
+from bough.api.http.requests import Id, Services, errors
+from bough.model.file import OPAQUE, SHOWN
 
-# What may be shown; everything else is only for keeping.
-SHOWN = frozenset({*IMAGES, TEXT})
-OPAQUE = "application/octet-stream"
 # What an id stands for never changes; those who share a browser's cache share its cookie too.
 CACHED = "private, max-age=3600"
 

@@ -9,10 +9,10 @@ import msgspec
 from litestar import Response, Router, delete, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from bough.api.rest.common import Caller, Id, Keyed, Limit, Offset, Services, answered, errors, with_key
-from bough.core.home import FURTHEST, day_began
-from bough.core.page import LARGEST_LIMIT
-from bough.core.tour import Tour, TourRemoved
+from bough.api.http.requests import Caller, Id, Keyed, Limit, Offset, Services, answered, errors, with_key
+from bough.core.overview.home import FURTHEST, day_began
+from bough.core.overview.tour import Tour, TourRemoved
+from bough.core.store.paging import LARGEST_LIMIT
 from bough.model.card import Card
 from bough.model.home import Home
 from bough.model.session import Session

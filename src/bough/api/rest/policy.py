@@ -8,9 +8,9 @@ import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
-from bough.core.explanations import ExplainBody, Explanation
-from bough.core.rules import NewRule, RulePatch
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.core.policy.explain import ExplainBody, Explanation
+from bough.core.policy.rules import NewRule, RulePatch
 from bough.model.rule import Choice, Rule, Scope
 
 OfScope = Annotated[Scope | None, QueryParameter(name="scope", description="Only those that reach this far.")]

@@ -8,11 +8,11 @@ import msgspec
 from litestar import Router, get, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
-from bough.core.keeping import KeepBody, Kept
-from bough.core.race import NewRace, RaceBegun
-from bough.core.standings import Race, RaceBrief
-from bough.git.diffs import Diff
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.core.trees.race.keep import KeepBody, Kept
+from bough.core.trees.race.start import NewRace, RaceBegun
+from bough.core.trees.race.status import Race, RaceBrief
+from bough.git.working_copy_diff import Diff
 
 Full = Annotated[bool, QueryParameter(description="With what each has changed, cut where it is too much together.")]
 Of = Annotated[str, QueryParameter(name="session", description="Of this contender.")]

@@ -6,9 +6,9 @@ import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody
 
-from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
-from bough.core.mcp_servers import McpServerPatch, NewMcpServer
-from bough.core.repos import RepoPatch
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.core.environment.mcp_servers import McpServerPatch, NewMcpServer
+from bough.core.worktrees.repos import RepoPatch
 from bough.model.repo import Board, McpServer, Repo
 
 

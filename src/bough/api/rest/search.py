@@ -7,8 +7,8 @@ from typing import Annotated
 from litestar import Router, get
 from litestar.params import QueryParameter
 
-from bough.api.rest.common import LIMIT, Offset, Services, errors
-from bough.core.search import LARGEST_LIMIT, Found, SearchFilter
+from bough.api.http.requests import LIMIT, Offset, Services, errors
+from bough.core.search.service import LARGEST_LIMIT, Found, SearchFilter
 
 LONGEST_QUERY = 1_000
 

@@ -9,7 +9,7 @@ import msgspec
 from litestar import Response, Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import (
+from bough.api.http.requests import (
     LIMIT,
     Caller,
     Id,
@@ -22,10 +22,11 @@ from bough.api.rest.common import (
     with_key,
 )
 from bough.api.rest.worktrees import WorktreeRemoved, gone
-from bough.core import export, inheritance
-from bough.core.cascades import Cascaded
-from bough.core.files import NewFiles
-from bough.core.session_requests import NewSession, SessionFilter, SessionPatch
+from bough.core.sessions.cascades import Cascaded
+from bough.core.sessions.requests import NewSession, SessionFilter, SessionPatch
+from bough.core.transcripts import export
+from bough.core.transcripts import inherited as inheritance
+from bough.core.transcripts.files import NewFiles
 from bough.errors import Invalid
 from bough.model.message import Message
 from bough.model.repo import Repo

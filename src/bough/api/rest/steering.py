@@ -9,9 +9,9 @@ import msgspec
 from litestar import Router, post
 from litestar.params import JSONBody
 
-from bough.api.rest.common import Caller, Id, Keyed, Services, errors, whole_id, with_key
-from bough.core.archive import archive
-from bough.core.cascades import Cascaded
+from bough.api.http.requests import Caller, Id, Keyed, Services, errors, whole_id, with_key
+from bough.core.sessions.archive import archive
+from bough.core.sessions.cascades import Cascaded
 from bough.errors import Invalid
 from bough.model.session import Session
 from bough.model.task import Task

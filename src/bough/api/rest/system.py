@@ -12,12 +12,12 @@ from litestar import Request, Response, Router, get
 
 from bough import __version__, settings
 from bough.api.agents import Agent, default_agent, describe
-from bough.api.openapi import document
-from bough.api.rest.common import Services, errors
-from bough.api.standing import HTML, headers
-from bough.core.counts import counts
-from bough.core.lookup import COMMON
-from bough.core.masks import masked_url
+from bough.api.http.openapi import document
+from bough.api.http.requests import Services, errors
+from bough.api.http.static_pages import HTML, headers
+from bough.core.environment.masks import masked_url
+from bough.core.overview.counts import counts
+from bough.core.store.sql import COMMON
 from bough.observe import metrics
 
 

@@ -8,11 +8,11 @@ import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, errors, whole_id, with_key
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, whole_id, with_key
 from bough.api.rest.sessions import TaskList, TaskStatusFilter
-from bough.core.approvals import AnswerBody
-from bough.core.checkpoints import TaskWithFiles
-from bough.core.tasks import TaskPatch
+from bough.core.approvals.service import AnswerBody
+from bough.core.checkpoints.take import TaskWithFiles
+from bough.core.sessions.tasks import TaskPatch
 from bough.model.approval import Approval
 from bough.model.task import Task
 

@@ -10,10 +10,10 @@ import msgspec
 from litestar import Request, Response, Router, get, post, put
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import LIMIT, Caller, Id, Limit, Offset, Services, answered, errors, with_key
-from bough.core.branching import Branch, Branched
-from bough.core.budgets import BudgetBody
-from bough.core.waiting import Wait, Waited
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, answered, errors, with_key
+from bough.core.events.wait import Wait, Waited
+from bough.core.state.budgets import BudgetBody
+from bough.core.trees.branch import Branch, Branched
 from bough.model.tree import Budget, Callback, Tree, Used
 
 DOC = errors(403, 404, 409, 413, 429)

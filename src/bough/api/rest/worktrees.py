@@ -8,13 +8,13 @@ import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.rest.common import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, with_key
-from bough.core.worktree_outlook import Losses
-from bough.core.worktree_preview import Preview
-from bough.core.worktree_removal import Removed, how_to_recover
-from bough.core.worktree_rows import NewWorktree, Use, WorktreePatch
-from bough.core.worktrees import Found
-from bough.git.diffs import Diff
+from bough.api.http.requests import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, with_key
+from bough.core.worktrees.preview import Preview
+from bough.core.worktrees.records import NewWorktree, Use, WorktreePatch
+from bough.core.worktrees.removal_preview import Losses
+from bough.core.worktrees.remove import Removed, how_to_recover
+from bough.core.worktrees.service import Found
+from bough.git.working_copy_diff import Diff
 from bough.model.repo import Worktree, WorktreeState
 
 Force = Annotated[

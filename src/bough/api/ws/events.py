@@ -15,9 +15,9 @@ from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream as StreamResponse
 
 from bough.api.errors import meaning
-from bough.api.rest.common import Services, errors
-from bough.core import rows
-from bough.core.hub import Dropped, Frame
+from bough.api.http.requests import Services, errors
+from bough.core.events.hub import Dropped, Frame
+from bough.core.store import records
 from bough.errors import BoughError, Invalid
 
 # 4000 plus the HTTP status that means the same; 4008 is ours: too slow, reconnect from the cursor in the reason.
@@ -30,7 +30,7 @@ KEEP_ALIVE = 15.0
 async def _session(services: Services, session_id: str | None) -> str | None:
     if session_id is None:
         return None
-    return (await services.store.read(lambda tx: rows.session(tx, session_id))).id
+    return (await services.store.read(lambda tx: records.session(tx, session_id))).id
 
 
 def _cursor(text: str | None) -> int | None:

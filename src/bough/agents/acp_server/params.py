@@ -1,0 +1,164 @@
+"""Owns the parameters of the protocol's methods as this agent reads them, and refuses what does not fit.
+It leaves checks against sessions, files and capabilities to the server.
+"""
+
+from typing import Literal, TypeVar
+from urllib.parse import unquote
+
+import msgspec
+
+from bough.agents.acp_server.rpc import INVALID_PARAMS, Json, RequestId, RpcError
+
+T = TypeVar("T")
+
+
+class _Params(msgspec.Struct, rename="camel", kw_only=True):
+    pass
+
+
+class Pair(msgspec.Struct):
+    """An environment variable or a header."""
+
+    name: str
+    value: str
+
+
+class McpServer(_Params):
+    """An MCP server as the client hands it over; stdio ones carry no type."""
+
+    name: str
+    type: Literal["stdio", "http", "sse"] = "stdio"
+    command: str = ""
+    args: list[str] = []
+    env: list[Pair] = []
+    url: str = ""
+    headers: list[Pair] = []
+
+    def __post_init__(self) -> None:
+        if not (self.command if self.type == "stdio" else self.url):
+            raise ValueError(f"MCP server {self.name!r} has no {'command' if self.type == 'stdio' else 'url'}")
+
+
+class Initialize(_Params):
+    protocol_version: int
+
+
+class NewSession(_Params):
+    cwd: str
+    mcp_servers: list[McpServer]
+
+
+class LoadSession(NewSession):
+    session_id: str
+
+
+class ResumeSession(_Params):
+    """Also the parameters of session/fork."""
+
+    session_id: str
+    cwd: str
+    mcp_servers: list[McpServer] = []
+
+
+class ListSessions(_Params):
+    cwd: str | None = None
+    cursor: str | None = None
+
+
+class OneSession(_Params):
+    """The parameters of session/close, session/delete and session/cancel."""
+
+    session_id: str
+
+
+class SetMode(_Params):
+    session_id: str
+    mode_id: str
+
+
+class SetConfigOption(_Params):
+    session_id: str
+    config_id: str
+    value: str
+
+
+class Prompt(_Params):
+    session_id: str
+    # Recorded as it came; `check_blocks` looks at the parts that matter here.
+    prompt: list[Json]
+
+
+class CancelRequest(_Params):
+    request_id: RequestId
+
+
+class _Text(_Params, tag_field="type", tag="text"):
+    text: str
+
+
+class _Image(_Params, tag_field="type", tag="image"):
+    data: str
+    mime_type: str
+
+
+class _Audio(_Params, tag_field="type", tag="audio"):
+    pass
+
+
+class _Link(_Params, tag_field="type", tag="resource_link"):
+    uri: str
+    name: str
+
+
+class _Body(_Params):
+    uri: str
+    text: str | None = None
+    blob: str | None = None
+
+
+class _Resource(_Params, tag_field="type", tag="resource"):
+    resource: _Body
+
+
+_BLOCKS = list[_Text | _Image | _Audio | _Link | _Resource]
+
+
+def read(raw: msgspec.Raw, kind: type[T]) -> T:
+    """Decodes parameters."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.DecodeError as error:
+        raise RpcError(INVALID_PARAMS, f"Invalid params: {error}") from error
+
+
+def check_blocks(blocks: list[Json]) -> set[str]:
+    """Returns the kinds of content in a prompt, each block having been found well-formed."""
+    try:
+        msgspec.convert(blocks, type=_BLOCKS)
+    except msgspec.ValidationError as error:
+        raise RpcError(INVALID_PARAMS, f"Invalid params: {error}") from error
+    return {block["type"] for block in blocks}
+
+
+def last_text(blocks: list[Json]) -> str:
+    """Returns the only text of a prompt that is obeyed."""
+    return ["", *texts(blocks)][-1]
+
+
+def attached(blocks: list[Json]) -> list[str]:
+    """Returns the pictures and embedded files of a prompt in words: name, kind and size of each."""
+    found: list[str] = []
+    for block in blocks:
+        if block["type"] not in ("image", "resource"):
+            continue
+        body: Json = block.get("resource", block)
+        packed: str = body.get("data") or body.get("blob") or ""
+        text: str | None = body.get("text")
+        size = len(packed) * 3 // 4 - packed.count("=") if text is None else len(text.encode())
+        name = unquote((body.get("uri") or block["type"]).rpartition("/")[2])
+        found.append(f"{name} ({body.get('mimeType') or 'text/plain'}, {size} {'byte' if size == 1 else 'bytes'})")
+    return found
+
+
+def texts(blocks: list[Json]) -> list[str]:
+    return [block["text"] for block in blocks if block["type"] == "text"]

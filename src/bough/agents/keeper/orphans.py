@@ -1,0 +1,206 @@
+"""What a keeper leaves in its folder and among the processes, for a server that comes later: whether it lives, what
+its agent said to the end, which processes are orphans. It leaves talking to a living keeper to `link`."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from bough.agents.errors import AgentGone
+from bough.agents.keeper import frames, proctree
+from bough.agents.keeper.end_agent import GRACE, KILL_WAIT
+from bough.agents.keeper.files import EXIT, KEEPER, MARK
+from bough.agents.keeper.journal import NAME, read_journal
+from bough.agents.keeper.proctree import Process
+from bough.agents.lines import LineSplitter
+from bough.agents.link import Batch, Exit
+from bough.errors import AgentFailed
+
+SWEEP_GRACE = 1.0
+"""Seconds for orphans to leave when they are asked to: their agent is dead already."""
+POLL = 0.05
+"""Seconds between looks at processes that are not our children, whose end nobody reports."""
+END_MARGIN = 10.0
+"""Seconds that a keeper gets for the end of its agent beyond its own bounds; then both are killed."""
+LOOK = 0.02
+"""Seconds between looks at a keeper, which is not our child."""
+
+
+T = TypeVar("T")
+
+
+class KeeperGone(AgentGone):
+    """The keeper is dead, or never came up."""
+
+
+class About(msgspec.Struct, frozen=True):
+    """What a keeper says of itself in keeper.json."""
+
+    version: int
+    keeper: Process
+    agent: Process
+    command: list[str]
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """What a keeper says of its agent's end, in exit.json and in an EXIT frame."""
+
+    code: int | None
+    signal: int | None
+    stderr: str
+    last: int
+    left: list[int]
+    reason: str | None = None
+
+    @property
+    def exit(self) -> Exit:
+        return Exit(code=self.code, signal=self.signal, stderr=self.stderr)
+
+
+def list_keepers(root: Path) -> list[Path]:
+    """Returns the folders of all keepers, living or dead, oldest name first."""
+    return sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+
+
+def read_about(folder: Path) -> About | None:
+    """Returns what the keeper said of itself; None if it has not come up."""
+    return _read(folder / KEEPER, About)
+
+
+def read_ended(folder: Path) -> Ended | None:
+    """Returns how the agent ended; None if the keeper has not seen its end."""
+    return _read(folder / EXIT, Ended)
+
+
+def _read(path: Path, kind: type[T]) -> T | None:
+    # A file that cannot be read is one that a crash of the machine has emptied: as good as none.
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    return None
+
+
+def is_alive(folder: Path) -> bool:
+    """Whether the keeper of this folder runs."""
+    about = read_about(folder)
+    return about is not None and proctree.alive(about.keeper)
+
+
+def read_dead(folder: Path, after: int) -> tuple[list[bytes], Exit | None]:
+    """Returns the lines after this number that a dead keeper has journalled, and the agent's end if it saw that."""
+    lines = [line for batch in read_batches(folder, after) for line in batch.lines]
+    ended = read_ended(folder)
+    return lines, ended.exit if ended is not None else None
+
+
+def read_sent(folder: Path) -> set[str]:
+    """Returns the keys of the lines that a dead keeper has written to its agent, or was about to."""
+    keys: set[str] = set()
+    with contextlib.suppress(FileNotFoundError):
+        for frame in read_journal(folder / NAME):
+            if frame.head.kind == frames.SEND:
+                keys.add(frame.payload[: frame.head.amount].decode())
+            elif frame.head.kind == frames.BASE:
+                keys.update(frame.text()["keys"])
+    return keys
+
+
+def read_batches(folder: Path, after: int) -> Generator[Batch]:
+    """Yields the lines after this number, in the blocks in which they were journalled. What was cut off is dropped."""
+    return Tail(folder, after).read()
+
+
+class Tail:
+    """The lines of a journal after a number. It can be read again for what has been written since."""
+
+    def __init__(self, folder: Path, after: int) -> None:
+        self._path = folder / NAME
+        self._offset = 0
+        self._last = after
+        self._splitter = LineSplitter()
+
+    def read(self) -> Generator[Batch]:
+        """Yields what is there now and was not yielded before."""
+        with contextlib.suppress(FileNotFoundError):
+            for head, payload in read_journal(self._path, self._offset):
+                self._offset += frames.HEADER.size + head.length
+                if head.kind != frames.LINES or head.touched <= self._last:
+                    continue
+                # Lines that are no longer held were stored once, by a database that has since been set back.
+                self._last = max(self._last, head.first - 1)
+                lines = self._splitter.feed(frames.lines_after(self._last, head, payload))
+                self._last += len(lines)
+                if lines:
+                    yield Batch(lines, self._last)
+
+
+def discard(folder: Path) -> None:
+    """Removes the folder. A keeper that still lives then ends its agent and itself."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)
+
+
+async def end_keeper(folder: Path) -> list[int]:
+    """Ends a keeper that is not talked to, with its agent, through what every version of it understands: SIGTERM.
+
+    One that does not obey in time is killed, and what is left of its agent is swept; returns what had to be. Then all
+    is gone, as `sweep` says.
+    """
+    about = read_about(folder)
+    if about is not None:
+        for number, wait in (
+            (signal.SIGTERM, 2 * GRACE + KILL_WAIT + END_MARGIN),
+            (signal.SIGKILL, KILL_WAIT),
+        ):
+            if proctree.alive(about.keeper):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(about.keeper.pid, number)
+                await until(lambda: not proctree.alive(about.keeper), wait)
+    return await sweep(folder)
+
+
+async def until(condition: Callable[[], bool], seconds: float) -> None:
+    """Waits for something that nobody reports, at most this long."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while not condition() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
+        await asyncio.sleep(LOOK)
+
+
+async def sweep(folder: Path) -> list[int]:
+    """Ends everything that the agent of a dead keeper left behind; returns the processes, which are all gone.
+
+    They are found by the mark in their environment (the name of the folder), by descent, and by the agent's session.
+    AgentFailed("agent_stuck") if some do not end: nobody should work in their folder.
+    """
+    return await asyncio.to_thread(_sweep, folder)
+
+
+def _sweep(folder: Path) -> list[int]:
+    about, mark = read_about(folder), f"{MARK}={folder.name}".encode()
+    known = [about.agent] if about is not None else []
+    ended: dict[int, None] = {}
+    for number, wait in ((signal.SIGTERM, SWEEP_GRACE), (signal.SIGKILL, KILL_WAIT)):
+        deadline = time.monotonic() + wait
+        while known := _orphans(mark, known):
+            ended.update(dict.fromkeys(process.pid for process in known))
+            if time.monotonic() >= deadline:
+                break
+            proctree.send_signal(known, number)
+            time.sleep(POLL)
+    if known:
+        left = [process.pid for process in known]
+        message = f"Processes {left} of an agent whose keeper died did not end, not even when killed."
+        raise AgentFailed("agent_stuck", message, pids=left)
+    return list(ended)
+
+
+def _orphans(mark: bytes, known: list[Process]) -> list[Process]:
+    """Returns what lives of what is marked, of what was known before, and of all that descends from either."""
+    roots = [*known, *proctree.marked(mark)]
+    return proctree.family(roots[0], roots[1:]) if roots else []

@@ -1,0 +1,195 @@
+"""What editors send, as far as Bough reads it, and what it can do in turn. What follows from it is `editor`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+from urllib.parse import unquote
+
+import msgspec
+
+from bough import __version__
+from bough.agents.acp_server.rpc import INVALID_PARAMS, Json, RequestId, RpcError
+from bough.core.transcripts.files import NewFile
+from bough.model.file import is_plain_name
+from bough.model.session import PermissionMode
+
+T = TypeVar("T")
+
+PROTOCOL_VERSION = 1
+CAPABILITIES: Json = {
+    "loadSession": True,
+    "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
+    "mcpCapabilities": {"http": True, "sse": True},
+    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}},
+}
+AGENT_INFO: Json = {"name": "bough", "title": "Bough", "version": __version__}
+TOKEN = "token"
+AUTH: list[Json] = [
+    {
+        "id": TOKEN,
+        "name": "Bough's token",
+        "description": "`bough acp` on the machine of the server has it; elsewhere set BOUGH_URL and BOUGH_TOKEN.",
+    }
+]
+
+
+class _Params(msgspec.Struct, rename="camel", kw_only=True):
+    pass
+
+
+class Pair(msgspec.Struct):
+    """An environment variable or a header."""
+
+    name: str
+    value: str
+
+
+class Server(_Params):
+    """An MCP server as an editor hands it over; one on stdio carries no type."""
+
+    name: str
+    type: str = "stdio"
+    command: str = ""
+    args: list[str] = []
+    env: list[Pair] = []
+    url: str = ""
+    headers: list[Pair] = []
+
+
+class Wishes(_Params, forbid_unknown_fields=True):
+    """What an editor may say in `_meta.bough` of a new session or a fork. `branch` has it work in a new worktree, of
+    that git branch."""
+
+    agent: str | None = None
+    branch: str | None = None
+    mode: PermissionMode | None = None
+    model: str | None = None
+    effort: str | None = None
+    title: str | None = None
+
+
+class Initialize(_Params):
+    protocol_version: Annotated[int, msgspec.Meta(ge=0, le=65535)]
+    client_capabilities: dict[str, Any] | None = None
+
+
+class Authenticate(_Params):
+    method_id: str
+
+
+class New(_Params):
+    cwd: str
+    mcp_servers: list[Server]
+    meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
+
+
+class Known(_Params):
+    """The parameters of load, resume and fork."""
+
+    session_id: str
+    cwd: str
+    mcp_servers: list[Server] = []
+    meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
+
+
+class ListSessions(_Params):
+    cwd: str | None = None
+    cursor: str | None = None
+
+
+class One(_Params):
+    session_id: str
+
+
+class Prompt(_Params):
+    session_id: str
+    prompt: list[dict[str, Any]]
+
+
+class _Picture(_Params):
+    """An image block, or what an attached file of that kind holds."""
+
+    mime_type: str
+    uri: str | None = None
+    data: str | None = None
+    blob: str | None = None
+
+
+class SetMode(_Params):
+    session_id: str
+    mode_id: str
+
+
+class SetOption(_Params):
+    session_id: str
+    config_id: str
+    value: str
+
+
+class CancelRequest(_Params):
+    request_id: RequestId
+
+
+def read(raw: msgspec.Raw, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.DecodeError as error:
+        raise RpcError(INVALID_PARAMS, f"Invalid params: {error}") from error
+
+
+def wishes(meta: dict[str, Any] | None) -> Wishes:
+    try:
+        return msgspec.convert((meta or {}).get("bough") or {}, Wishes)
+    except msgspec.ValidationError as error:
+        raise RpcError(INVALID_PARAMS, f"Invalid params: _meta.bough: {error}") from error
+
+
+def read_prompt(blocks: list[dict[str, Any]]) -> tuple[str, list[NewFile]]:
+    """A prompt as the text that is stored and sent, and the pictures that go with it: links by their names, within the
+    text that they stand in; attached texts in full. A prompt of nothing but pictures names them."""
+    pictures = {place: one for place, block in enumerate(blocks) if (one := _picture(block, place)) is not None}
+    text = _text([block for place, block in enumerate(blocks) if place not in pictures])
+    files = list(pictures.values())
+    return text if text.strip() else " ".join(f"[{one.name}]" for one in files), files
+
+
+def _picture(block: dict[str, Any], place: int) -> NewFile | None:
+    """A picture, as such or as an attached file."""
+    if block.get("type") not in ("image", "resource"):
+        return None
+    body: Any = block if block["type"] == "image" else block.get("resource")
+    try:
+        found = msgspec.convert(body, _Picture)
+    except msgspec.ValidationError:
+        return None
+    data = found.data if block["type"] == "image" else found.blob
+    if data is None or not found.mime_type.startswith("image/"):
+        return None
+    name = unquote((found.uri or "").partition("?")[0].rpartition("/")[2])
+    own = f"image-{place + 1}.{found.mime_type.removeprefix('image/')}"
+    return NewFile(name if is_plain_name(name) else own, found.mime_type, data=data)
+
+
+def _text(blocks: list[dict[str, Any]]) -> str:
+    text, inline = "", True
+    for block in blocks:
+        kind = block.get("type")
+        is_link = kind == "resource_link"
+        if kind == "text" and isinstance(block.get("text"), str):
+            part: str = block["text"]
+        elif is_link and isinstance(block.get("uri"), str):
+            part = f"[{block.get('name') or block['uri']}]({block['uri']})"
+        elif kind == "resource" and isinstance(resource := block.get("resource"), dict):
+            part = _resource(resource)  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            raise RpcError(INVALID_PARAMS, f"Invalid params: Bough takes no {kind!r} blocks in a prompt")
+        text += part if inline or is_link or not text else f"\n{part}"
+        inline = is_link
+    return text
+
+
+def _resource(resource: dict[str, Any]) -> str:
+    text = resource.get("text")
+    if not isinstance(text, str):
+        raise RpcError(INVALID_PARAMS, "Invalid params: only attached text can be sent, not binary data")
+    return f"Attached, {resource.get('uri', '')}:\n\n{text}\n"

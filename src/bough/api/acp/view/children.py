@@ -1,0 +1,129 @@
+"""Children of the sessions that an editor has open, for editors that know of subagents (C3): each is announced on its
+parent with how it stands, and shown on the same connection without being asked for. Showing a session is `attached`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+import structlog
+
+from bough.api.acp.sessions.open_sessions import Attached
+from bough.api.acp.view.shapes import Update
+from bough.core.services import Services
+from bough.core.sessions.requests import SessionFilter
+from bough.core.store.transactions import decoded
+from bough.errors import NotFound
+from bough.model.session import Session
+
+log = structlog.get_logger("bough.acp")
+
+PAGE = 200
+EVENTS = frozenset({"session.created", "session.patched"})
+# A fork is no child: it goes its own way, and is found in the list.
+KINDS = ("subsession", "btw")
+STATES = {"not_started": "idle", "idle": "idle", "running": "running", "waiting_permission": "requires_action"}
+
+
+class _Event(msgspec.Struct):
+    data: msgspec.Raw
+
+
+class _Told(msgspec.Struct):
+    """A child as it was announced last, and on which session."""
+
+    parent: str
+    fields: Update
+
+
+class Children:
+    """Announces children to one editor."""
+
+    def __init__(self, services: Services, attached: Attached, failed: Callable[[BaseException], None]) -> None:
+        self._services = services
+        self._attached = attached
+        self._failed = failed
+        self._told: dict[str, _Told] = {}
+        self._jobs: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Announces whatever child comes from now on."""
+        self._work(self._follow())
+
+    def look(self, session_id: str) -> None:
+        """A session has been opened: those that it has already are announced."""
+        self._work(self._known(session_id))
+
+    async def forget(self, session_id: str) -> None:
+        """A session has been closed: what was shown only as its child is not shown any more."""
+        for child in [one for one, told in self._told.items() if told.parent == session_id]:
+            del self._told[child]
+            await self._attached.detach(child)
+            await self.forget(child)
+
+    async def close(self) -> None:
+        for job in self._jobs:
+            job.cancel()
+        if self._jobs:
+            await asyncio.wait(self._jobs)
+
+    def _work(self, work: Coroutine[Any, Any, None]) -> None:
+        job = asyncio.create_task(work)
+        self._jobs.add(job)
+        job.add_done_callback(self._done)
+
+    def _done(self, job: asyncio.Task[None]) -> None:
+        self._jobs.discard(job)
+        if not job.cancelled() and (error := job.exception()) is not None:
+            self._failed(error)
+
+    async def _follow(self) -> None:
+        hub = self._services.hub
+        async with hub.subscribe(None, None, kinds=EVENTS) as stream, contextlib.aclosing(stream.frames()) as frames:
+            async for batch in frames:
+                for frame in batch:
+                    if frame.kind in EVENTS:
+                        session = decoded(bytes(msgspec.json.decode(frame.data, type=_Event).data), Session)
+                        await self._tell(session, new=frame.kind == "session.created")
+
+    async def _known(self, session_id: str) -> None:
+        page = await self._services.sessions.list(SessionFilter(parent_id=session_id, archived=False), PAGE, 0)
+        for one in reversed(page.rows):
+            await self._tell(decoded(msgspec.json.encode(one), Session), new=False)
+
+    async def _tell(self, session: Session, *, new: bool) -> None:
+        """Announces a child, or what has changed of it. Of a new one everything is shown, of others what comes."""
+        parent = session.parent_session_id
+        if session.kind not in KINDS or parent is None or self._attached.get(parent) is None:
+            return
+        known, fields = self._told.get(session.id), _fields(session)
+        changed = fields if known is None else {name: one for name, one in fields.items() if known.fields[name] != one}
+        if not changed:
+            return
+        self._told[session.id] = _Told(parent, fields)
+        # The first word about a child comes before anything that it says.
+        update: Update = {"sessionUpdate": "subagent_update", "sessionId": session.id, **changed}
+        if known is None:
+            update["capabilities"] = {"cancel": {}}
+        await self._attached.client.update(parent, update)
+        if known is None:
+            await self._show(session, new=new)
+
+    async def _show(self, session: Session, *, new: bool) -> None:
+        async with self._attached.order(session.id):
+            if self._attached.get(session.id) is None:
+                try:
+                    await self._attached.attach(session, replay=new)
+                except NotFound:
+                    # It was removed just now.
+                    return
+        await self._known(session.id)
+
+
+def _fields(session: Session) -> Update:
+    state = STATES[session.activity] if session.status == "active" else "idle"
+    about = session.description or None
+    return {"title": session.title or None, "description": about, "cwd": session.cwd, "state": {"state": state}}

@@ -1,0 +1,145 @@
+"""A transcript as updates of the protocol: whole messages for those who load it, what is new in them for those who
+watch. Both come from the same state, so that a replay and the stream that it came from tell the same. Pure; sending is
+`attachment`, what a tool call looks like `shapes`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from bough.api.acp.view.shapes import Update, block, plan_entries, tool_fields
+from bough.model.message import QUEUED_BASE, Message, files_of
+
+SPOKEN = {"text": "agent_message_chunk", "thought": "agent_thought_chunk"}
+# What Bough itself puts into a transcript, with what it begins with so that nobody takes it for the agent's word.
+NOTES = {
+    "notice": "",
+    "error": "Error: ",
+    "cancelled": "",
+    "callback": "Report: ",
+    "outcome": "Outcome: ",
+    "btw": "Aside: ",
+}
+OMITTED = "omitted"
+"""The type of a message whose content is too long for its event: it is to be read from its row."""
+
+# What stands in the place of a field that a tool call has lost.
+EMPTY: Update = {"content": [], "locations": [], "rawInput": {}, "rawOutput": None}
+
+
+class Shown(msgspec.Struct, rename="camel"):
+    """A message as it is projected: what of its row matters here, its content decoded."""
+
+    id: str
+    task_id: str | None
+    position: int
+    role: str
+    content: dict[str, Any]
+    updated_at: str
+
+    @classmethod
+    def of(cls, row: Message) -> Shown:
+        content = msgspec.json.decode(row.content)
+        return cls(row.id, row.task_id, row.position, row.role, content, row.updated_at)
+
+
+class Projection:
+    """What one client has been shown of a session. `mine` says whether it asked for a task itself: clients show what
+    they sent without being told."""
+
+    def __init__(self, mine: Callable[[str | None], bool]) -> None:
+        self._mine = mine
+        # As of when each message was shown last; how many characters of each text; what of each tool call, by field;
+        # all else that was told whole. Contents are kept as hashes: transcripts are long.
+        self._moments: dict[str, str] = {}
+        self._texts: dict[str, tuple[str, int]] = {}
+        self._tools: dict[str, dict[str, int]] = {}
+        self._told: dict[str, int] = {}
+        # Messages of tool calls, by the agent's own ids.
+        self._calls: dict[str, str] = {}
+
+    def show(self, message: Shown) -> list[Update]:
+        """What is new in a message. An event that is older than what was read from its row already tells nothing."""
+        if message.position >= QUEUED_BASE or message.updated_at < self._moments.get(message.id, ""):
+            return []
+        self._moments[message.id] = message.updated_at
+        body, id = message.content, message.id
+        kind = body.get("type")
+        if message.role == "user" and kind == "text":
+            return self._user(message)
+        if message.role == "agent" and kind in SPOKEN:
+            return self._text(id, SPOKEN[kind], str(body.get("text", "")))
+        if kind == "tool":
+            self._calls[str(body.get("toolCallId"))] = id
+            return self._tool(id, tool_fields(body))
+        if kind == "plan":
+            return self._again(id, {"sessionUpdate": "plan", "entries": plan_entries(body.get("steps"))})
+        if kind == "content":
+            content = block(body.get("content"))
+            return self._once(id, _chunk("agent_message_chunk", content, id)) if content is not None else []
+        if kind in NOTES and (text := str(body.get("text") or "")):
+            return self._once(id, _said(NOTES[kind] + text, id))
+        return []
+
+    def grow(self, message_id: str, offset: int, text: str) -> list[Update] | None:
+        """Text that a message has gained; None if something before it is missing, or the message is not known."""
+        known = self._texts.get(message_id)
+        if known is None or offset > known[1]:
+            return None
+        return self._text(message_id, known[0], text, offset)
+
+    def call(self, agents_id: str) -> str | None:
+        """The id under which the client knows a tool call."""
+        return self._calls.get(agents_id)
+
+    def _user(self, message: Shown) -> list[Update]:
+        if message.id in self._told:
+            return []
+        self._told[message.id] = 0
+        if self._mine(message.task_id):
+            return []
+        named = "".join(f"\n[{one.described}]" for one in files_of(message.content))
+        text = {"type": "text", "text": str(message.content.get("text", "")) + named}
+        return [_chunk("user_message_chunk", text, message.id)]
+
+    def _text(self, id: str, update: str, text: str, offset: int = 0) -> list[Update]:
+        _, shown = self._texts.get(id, (update, 0))
+        new = text[max(shown - offset, 0) :]
+        self._texts[id] = (update, max(shown, offset + len(text)))
+        return [_chunk(update, {"type": "text", "text": new}, id)] if new else []
+
+    def _tool(self, id: str, fields: Update) -> list[Update]:
+        known = self._tools.get(id)
+        hashes = self._tools[id] = {name: _hash(value) for name, value in fields.items()}
+        if known is None:
+            return [{"sessionUpdate": "tool_call", "toolCallId": id, **fields}]
+        lost = {name: EMPTY.get(name) for name in known.keys() - hashes.keys()}
+        changed = {name: value for name, value in fields.items() if known.get(name) != hashes[name]}
+        if not lost and not changed:
+            return []
+        return [{"sessionUpdate": "tool_call_update", "toolCallId": id, **lost, **changed}]
+
+    def _once(self, id: str, update: Update) -> list[Update]:
+        """What is told whole, and stays so."""
+        return [] if id in self._told else self._again(id, update)
+
+    def _again(self, id: str, update: Update) -> list[Update]:
+        """What is told whole whenever it has changed, as plans are."""
+        if self._told.get(id) == (now := _hash(update)):
+            return []
+        self._told[id] = now
+        return [update]
+
+
+def _hash(value: Any) -> int:
+    return hash(msgspec.json.encode(value))
+
+
+def _chunk(update: str, content: Update, id: str) -> Update:
+    return {"sessionUpdate": update, "content": content, "messageId": id}
+
+
+def _said(text: str, id: str) -> Update:
+    return _chunk("agent_message_chunk", {"type": "text", "text": text}, id)

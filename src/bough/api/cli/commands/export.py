@@ -1,0 +1,40 @@
+"""`bough export`: a session to take away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from bough.api.cli.framework import output
+from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.client import path
+from bough.api.cli.framework.formats import clean
+from bough.api.cli.session.prompt import SessionId
+from bough.errors import Invalid
+
+
+def add_to(root: typer.Typer) -> None:
+    command(root, "export")(export)
+
+
+def export(
+    here: Here,
+    session: SessionId,
+    form: Annotated[Literal["json", "markdown"], typer.Option("--format", help="How to write it.")] = "markdown",
+    file: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
+) -> None:
+    """Take a session away: everything as JSON, or the conversation as Markdown."""
+    chosen = "json" if here.json else form
+    answer = here.client.get(path("sessions", session, "export"), format=chosen)
+    if file is None:
+        write = output.raw if chosen == "json" else output.text
+        write(answer.raw.rstrip(b"\n"))
+        return
+    target = Path(file).expanduser()
+    try:
+        target.write_bytes(answer.raw)
+    except OSError as error:
+        raise Invalid("bad_file", f"{target} cannot be written: {error.strerror}.") from error
+    output.note(f"Written to {clean(str(target))}.")

@@ -1,0 +1,198 @@
+"""The event stream of the command line: read in a thread, reconnected from the last cursor when it drops. What events
+mean is left to those who take them."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import queue
+import random
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Literal, TextIO
+from urllib.parse import urlencode
+
+from bough.api.cli.framework.client import CONNECT_WITHIN, Client, Refused, check
+from bough.errors import BoughError, NotFound
+
+# The server sends a comment every 15 seconds; three of them missing mean that the line is dead.
+SILENCE = 45.0
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 2.0
+# A server that restarts is back within seconds; who waits for one turn should not wait for ever.
+GIVE_UP_AFTER = 60.0
+# Beyond this the thread stops reading: a slow terminal slows the server's sending, not our memory's growth.
+MOST_WAITING = 1000
+# How soon a thread that waits for a slow terminal notices that nobody listens any more.
+LOOK_EVERY = 0.5
+SERVER_ERRORS = 500
+
+
+@dataclass
+class Item:
+    """An event, or news of the connection itself: `lost`, `back`, or the error that ends the stream; `quiet` if nothing
+    came for as long as was asked."""
+
+    kind: Literal["event", "lost", "back", "failed", "quiet"]
+    event: dict[str, Any] = field(default_factory=dict[str, Any])
+    raw: bytes = b""
+    error: BoughError | None = None
+
+
+def now(client: Client) -> int:
+    """The cursor of this moment: a stream from there misses nothing that happens next."""
+    connection, response = _open(client, {})
+    try:
+        for _, raw in _frames(response):
+            event = json.loads(raw)
+            if event["type"] == "stream.ready":
+                return event["cursor"]
+        raise client.place.nobody()
+    except (OSError, http.client.HTTPException) as error:
+        raise client.place.nobody() from error
+    finally:
+        connection.close()
+
+
+class Stream:
+    """Events of one session or of all, after `cursor` or from now on, as long as it is open."""
+
+    def __init__(self, client: Client, session_id: str | None, cursor: int | None, *, patient: bool = False) -> None:
+        self._client = client
+        self._session_id = session_id
+        self._cursor = cursor
+        self._patient = patient
+        self._items: queue.Queue[Item] = queue.Queue(MOST_WAITING)
+        self._socket: socket.socket | None = None
+        self._ended = threading.Event()
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        self._thread = threading.Thread(target=self._run, name="bough-events", daemon=True)
+
+    def __enter__(self) -> Stream:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ended.set()
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def next(self, also: TextIO | None = None, within: float | None = None) -> Item | None:
+        """The next item, waited for so many seconds at most; None if `also` can be read before there is one."""
+        while True:
+            try:
+                item = self._items.get_nowait()
+            except queue.Empty:
+                ready, _, _ = select.select([self._woken, *([also] if also else [])], [], [], within)
+                if not ready:
+                    return Item("quiet")
+                if self._woken not in ready:
+                    return None
+                os.read(self._woken, 4096)
+                continue
+            if item.error is not None:
+                raise item.error
+            return item
+
+    def _put(self, item: Item) -> None:
+        while not self._ended.is_set():
+            try:
+                self._items.put(item, timeout=LOOK_EVERY)
+                break
+            except queue.Full:
+                continue
+        # A full pipe wakes as well as one more byte would.
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._wake, b"x")
+
+    def _run(self) -> None:
+        lost_at: float | None = None
+        pause = FIRST_PAUSE
+        while not self._ended.is_set():
+            try:
+                connection, response = _open(self._client, self._query())
+                self._socket = connection.sock
+                try:
+                    if lost_at is not None:
+                        self._put(Item("back"))
+                        lost_at, pause = None, FIRST_PAUSE
+                    self._read(response)
+                finally:
+                    connection.close()
+            except (OSError, http.client.HTTPException, NotFound):
+                pass
+            except Refused as error:
+                # The server answers and refuses: coming back with the same request is of use only if it stumbled.
+                if error.status < SERVER_ERRORS:
+                    self._put(Item("failed", error=error))
+                    return
+            if self._ended.is_set():
+                return
+            if lost_at is None:
+                lost_at = time.monotonic()
+                self._put(Item("lost"))
+            elif not self._patient and time.monotonic() - lost_at > GIVE_UP_AFTER:
+                self._put(Item("failed", error=self._client.place.nobody()))
+                return
+            self._ended.wait(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    def _query(self) -> dict[str, Any]:
+        given = {"sessionId": self._session_id, "cursor": self._cursor}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _read(self, response: http.client.HTTPResponse) -> None:
+        for cursor, raw in _frames(response):
+            if self._ended.is_set():
+                return
+            event = json.loads(raw)
+            if event["type"] == "stream.dropped":
+                return
+            self._put(Item("event", event, raw))
+            if cursor is not None:
+                self._cursor = cursor
+            elif event["type"] == "stream.ready":
+                self._cursor = event["cursor"]
+
+
+def _open(client: Client, query: dict[str, Any]) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    connection, headers, base = client.connect(CONNECT_WITHIN)
+    try:
+        connection.connect()
+        connection.sock.settimeout(SILENCE)
+        connection.request("GET", f"{base}/api/events?{urlencode(query)}", headers=headers)
+        response = connection.getresponse()
+        if response.status >= 400:
+            check(response.status, response.read())
+        return connection, response
+    except (ConnectionRefusedError, http.client.HTTPException) as error:
+        connection.close()
+        raise client.place.nobody() from error
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _frames(response: http.client.HTTPResponse) -> Iterator[tuple[int | None, bytes]]:
+    """Cursor and data of each server-sent event; comments that only keep the line open are left out."""
+    rest = b""
+    while piece := response.read1(1 << 16):
+        *blocks, rest = (rest + piece).split(b"\n\n")
+        for block in blocks:
+            cursor, data = None, None
+            for line in block.split(b"\n"):
+                if line.startswith(b"data: "):
+                    data = line[6:]
+                elif line.startswith(b"id: "):
+                    cursor = int(line[4:])
+            if data is not None:
+                yield cursor, data

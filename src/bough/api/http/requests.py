@@ -1,0 +1,86 @@
+"""What all routes share: who calls, the services, paging, and answers that carry one shape of error."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response
+from litestar.di import NamedDependency
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import HeaderParameter, PathParameter, QueryParameter, SkipValidation
+
+from bough.api.errors import ErrorAnswer
+from bough.core.services import Services as _Services
+from bough.core.store import short_ids
+from bough.core.store.paging import DEFAULT_LIMIT, LARGEST_LIMIT, LARGEST_OFFSET
+from bough.core.store.short_ids import Table
+from bough.errors import Invalid
+from bough.model.session import Caller as _Caller
+
+Services = NamedDependency[SkipValidation[_Services]]
+Caller = NamedDependency[SkipValidation[_Caller]]
+Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
+Offset = Annotated[int, QueryParameter(ge=0, le=LARGEST_OFFSET, description="How many to skip.")]
+Id = Annotated[str, PathParameter(description="The id, or a unique beginning or end of it of 8 characters or more.")]
+
+LIMIT = DEFAULT_LIMIT
+LONGEST_KEY = 200
+
+
+def errors(*statuses: int) -> dict[int, ResponseSpec]:
+    """The errors that a route can answer with, for the OpenAPI document."""
+    said = {
+        400: "The request is wrong.",
+        401: "The token is missing or wrong.",
+        403: "This is not allowed.",
+        404: "There is no such thing.",
+        409: "Not in the present state.",
+        413: "The request is too large.",
+        429: "A limit is reached; see Retry-After.",
+        502: "The agent failed.",
+    }
+    return {
+        status: ResponseSpec(ErrorAnswer, description=said[status], generate_examples=False)
+        for status in sorted({400, 401, 403, *statuses})
+    }
+
+
+def find_caller(
+    request: Request[Any, Any, Any],
+    idempotency_key: Annotated[
+        str | None,
+        HeaderParameter(name="Idempotency-Key", description="The same key twice gives the same answer, once."),
+    ] = None,
+) -> _Caller:
+    """Who calls, with the idempotency key of the header."""
+    caller: _Caller = request.scope["state"]["caller"]
+    return with_key(caller, idempotency_key)
+
+
+async def answered(services: _Services, key: Hashable, make: Callable[[], Awaitable[Any]]) -> Response[Any]:
+    """An answer that is the same until something is written; `make` is asked when it may have changed."""
+    return Response(await services.store.answers.give(key, make), media_type="application/json")
+
+
+async def whole_id(services: _Services, table: Table, text: str) -> str:
+    """An id as it stands in the scope of an idempotency key, however it was spelled."""
+    return await services.store.read(lambda tx: short_ids.whole_id(tx, table, text))
+
+
+def with_key(caller: _Caller, key: str | None) -> _Caller:
+    """The same caller; a key in the body counts like one in the header."""
+    if key is None:
+        return caller
+    if caller.idempotency_key not in (None, key):
+        raise Invalid("bad_idempotency_key", "The header and the body carry different idempotency keys. Send one.")
+    if not 1 <= len(key) <= LONGEST_KEY or "\0" in key:
+        raise Invalid("bad_idempotency_key", f"An idempotency key has between 1 and {LONGEST_KEY} characters.")
+    return msgspec.structs.replace(caller, idempotency_key=key)
+
+
+class Keyed(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A body that says nothing, or only an idempotency key."""
+
+    idempotency_key: str | None = None

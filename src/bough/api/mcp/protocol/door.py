@@ -1,0 +1,163 @@
+"""The door for agents at `/mcp/`: knows a caller by its token alone, hands requests to `server`, and notes whose
+answers have arrived. People and scripts come in with the server's own token."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from litestar.types import Message, Receive, Scope, Send
+
+from bough.api.mcp.protocol.calling import Toolbox
+from bough.api.mcp.tools.all_tools import TOOLS
+from bough.core.services import Services
+from bough.core.turns import tokens
+from bough.errors import BoughError, Unauthenticated
+from bough.model.session import Caller
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+log = structlog.get_logger("bough.mcp")
+
+PATH = "/mcp"
+
+
+class Door:
+    """Bough's tools over HTTP. `person` says whether a token is the server's own."""
+
+    def __init__(self, services: Services, person: Callable[[str], bool]) -> None:
+        self._services = services
+        self._person = person
+        self._toolbox = Toolbox(services, TOOLS)
+        self._manager: asyncio.Future[StreamableHTTPSessionManager] | None = None
+        services.calls.provide(self._toolbox.deeds())
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Open until the end. The protocol is loaded meanwhile: the server's own start does not wait for it."""
+        loop = asyncio.get_running_loop()
+        self._manager = loop.create_future()
+        ending = asyncio.Event()
+        running = asyncio.create_task(self._run(self._manager, ending), name="mcp")
+        try:
+            yield
+        finally:
+            ending.set()
+            await asyncio.wait([running])
+
+    async def _run(self, ready: asyncio.Future[StreamableHTTPSessionManager], ending: asyncio.Event) -> None:
+        try:
+            manager = await asyncio.to_thread(self._load)
+            async with manager.run():
+                ready.set_result(manager)
+                await ending.wait()
+        except Exception as error:
+            log.exception("mcp_broke")
+            if not ready.done():
+                ready.set_exception(error)
+
+    def _load(self) -> StreamableHTTPSessionManager:
+        from bough.api.mcp.protocol import server
+
+        return server.build(self._toolbox, TOOLS, self._services.settings.max_body)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request; whoever is not known is told no more than that."""
+        assert scope["type"] == "http"
+        try:
+            caller = await self._caller(scope)
+        except Unauthenticated:
+            await _bare(401, send)
+            return
+        except BoughError as error:
+            log.warning("mcp_caller_not_looked_up", error=error.message)
+            await _bare(503, send)
+            return
+        if scope["method"] != "POST":
+            # There is no stream to open and no session to end: a stream on which nothing comes would only be held.
+            await _bare(405, send, (b"allow", b"POST"))
+            return
+        assert self._manager is not None
+        manager = await asyncio.shield(self._manager)
+        calls = self._services.calls
+        waiter = calls.waiter()
+        # Blanks around a header's value are no part of it; the HTTP parser leaves them behind it.
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        inner: Any = {**scope, "headers": headers, "state": {"caller": caller, "waiter": waiter}}
+        client = _Client(receive, send)
+        try:
+            await client.while_there(manager.handle_request(inner, client.receive, client.send))
+            if client.answered:
+                for call_id in waiter.calls:
+                    await calls.answered(call_id)
+        finally:
+            waiter.close()
+            if not client.answered:
+                for call_id in waiter.calls:
+                    calls.missed(call_id)
+
+    async def _caller(self, scope: Scope) -> Caller:
+        header = next((value for name, value in scope["headers"] if name.lower() == b"authorization"), b"")
+        scheme, _, token = header.decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer":
+            raise Unauthenticated("unauthenticated", "A bearer token is missing.")
+        token = token.strip()
+        return Caller() if self._person(token) else await tokens.caller(self._services.store, token)
+
+
+class _Client:
+    """Whoever is at the other end of a request: what it is sent is worth nothing once it has left."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._asked = asyncio.Event()
+        self._left = asyncio.Event()
+        self.answered = False
+
+    async def while_there(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does something until it is done, or the client has left: nobody would hear of it."""
+        watching = asyncio.create_task(self._watch())
+        working = asyncio.create_task(work)
+        try:
+            await asyncio.wait((watching, working), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (watching, working):
+                task.cancel()
+            await asyncio.wait((watching, working))
+        if not working.cancelled():
+            working.result()
+
+    async def _watch(self) -> None:
+        # The body is for whoever handles the request; after it only that the client has left is received.
+        await self._asked.wait()
+        while not self._left.is_set():
+            if (await self._receive())["type"] == "http.disconnect":
+                self._left.set()
+
+    async def receive(self) -> Any:
+        if self._asked.is_set():
+            await self._left.wait()
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self._left.set()
+        if self._left.is_set() or not message.get("more_body"):
+            self._asked.set()
+        return message
+
+    async def send(self, message: Message) -> None:
+        last = message["type"] == "http.response.body" and not message.get("more_body")
+        there = not self._left.is_set()
+        await self._send(message)
+        self.answered = self.answered or (last and there)
+
+
+async def _bare(status: int, send: Send, *headers: tuple[bytes, bytes]) -> None:
+    told = [(b"content-length", b"0"), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

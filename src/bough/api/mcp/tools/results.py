@@ -1,0 +1,348 @@
+"""What tools give, in the shape that agents know: sessions, tasks, messages, worktrees, repositories, each a plain
+object with snake_case names (5a). What is in the rows is `bough.model`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from bough.core.services import Services
+from bough.core.state import callbacks
+from bough.core.state.session import ENDING
+from bough.core.store.sql import SESSIONS
+from bough.model.message import Message
+from bough.model.repo import Repo, Worktree, WorktreeState
+from bough.model.session import Session
+from bough.model.task import Task
+from bough.storage.backend import Tx
+
+T = TypeVar("T")
+
+LONGEST_RESULT = 20_000
+# Of each task in a list; the rest of one is read by itself.
+LONGEST_LISTED = 2_000
+STATUS = {"completed": "completed", "cancelled": "cancelled", "error": "failed"}
+ACTIVITY = {"not_started": "idle", "idle": "idle", "running": "running", "waiting_permission": "waiting_permission"}
+
+
+class Rights(msgspec.Struct):
+    mode: str
+    allowedTools: list[str]
+
+
+class Genealogy(msgspec.Struct):
+    parent_session_id: str | None
+    forked_from_session_id: str | None
+    children: list[str]
+
+
+class SessionResult(msgspec.Struct, omit_defaults=True):
+    """A session. `status` is idle, running, waiting_permission, completed, failed or cancelled; `ending` is as what it
+    ends when its turn is over."""
+
+    session_id: str
+    repo_id: str
+    worktree_id: str | None
+    cwd: str
+    agentic_tool: str
+    status: str
+    title: str
+    description: str
+    permission_config: Rights
+    model: str | None
+    contextFiles: list[str]
+    mcp_server_ids: list[str]
+    genealogy: Genealogy
+    git_state: dict[str, Any]
+    message_count: int
+    created_at: str
+    last_updated: str
+    ending: str | None = None
+
+
+class Current(SessionResult, kw_only=True):
+    """The session that calls, with where it works."""
+
+    worktree: WorktreeResult | None
+    repo: RepoResult
+
+
+class Created(SessionResult):
+    """A new session, and the task of its first prompt."""
+
+    taskId: str | None = None
+
+
+class TaskResult(msgspec.Struct):
+    """A task. `result` is the last thing that the agent said in it."""
+
+    task_id: str
+    session_id: str
+    status: str
+    prompt: str
+    source: str
+    source_session_id: str | None
+    stop_reason: str | None
+    error: dict[str, Any] | None
+    result: str | None
+    tool_use_count: int
+    created_at: str
+    started_at: str | None
+    ended_at: str | None
+
+
+class MessageResult(msgspec.Struct):
+    message_id: str
+    session_id: str
+    task_id: str | None
+    role: str
+    type: str
+    text: str
+    created_at: str
+
+
+class WorktreeResult(msgspec.Struct, omit_defaults=True):
+    worktree_id: str
+    repo_id: str
+    name: str
+    path: str
+    branch: str | None
+    base_ref: str | None
+    status: str
+    notes: str
+    board_id: str | None
+    x: float | None
+    y: float | None
+    created_at: str
+    git: WorktreeState | None = None
+    sessions: list[str] | None = None
+
+
+class RepoResult(msgspec.Struct):
+    repo_id: str
+    name: str
+    path: str
+    kind: str
+    default_branch: str | None
+
+
+class Listed(msgspec.Struct, Generic[T]):
+    data: list[T]
+    total: int
+    limit: int
+    offset: int
+
+
+def _object(required: list[str], **kinds: Any) -> dict[str, Any]:
+    """A schema of an object; what is said by a word or a list is a type."""
+    properties: dict[str, Any] = {
+        name: kind if isinstance(kind, dict) else {"type": kind} for name, kind in kinds.items()
+    }
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def listing(*required: str) -> dict[str, Any]:
+    """A schema of a list of objects that have at least these."""
+    data = {"type": "array", "items": {"type": "object", "required": list(required)}}
+    return _object(["data", "total", "limit", "offset"], data=data, total="integer", limit="integer", offset="integer")
+
+
+MAYBE = ["string", "null"]
+SESSION = _object(
+    ["session_id", "status"],
+    session_id="string",
+    worktree_id=MAYBE,
+    agentic_tool="string",
+    status="string",
+    title="string",
+    description="string",
+    permission_config=_object([], mode="string", allowedTools="array"),
+    genealogy=_object([], parent_session_id=MAYBE, forked_from_session_id=MAYBE, children="array"),
+    git_state="object",
+    message_count="integer",
+)
+CURRENT = SESSION | {
+    "properties": {**SESSION["properties"], "worktree": {"type": ["object", "null"]}, "repo": {"type": "object"}}
+}
+WORKTREE = _object(["worktree_id", "path"], worktree_id="string", path="string", branch=MAYBE, status="string")
+TASK = _object(["task_id", "status"], task_id="string", session_id="string", status="string", result=MAYBE)
+
+
+class _Offspring(msgspec.Struct):
+    id: str
+    source: str
+
+
+class _Row(msgspec.Struct, rename="camel"):
+    """What is told of a session, as its row has it."""
+
+    id: str
+    repo_id: str
+    worktree_id: str | None
+    cwd: str
+    agent: str
+    title: str
+    description: str
+    status: str
+    activity: str
+    permission_mode: str
+    allowed_tools: list[str]
+    model: str | None
+    context_files: list[str]
+    mcp_server_ids: list[str]
+    parent_session_id: str | None
+    forked_from_session_id: str | None
+    git_state: dict[str, Any]
+    message_count: int
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+
+
+# A row that was read, or the JSON that it would become, as lists keep it.
+Row = Session | msgspec.Raw
+
+
+async def sessions(services: Services, found: Sequence[Row]) -> list[SessionResult]:
+    """Sessions with the children of each."""
+    told = [_row(one) for one in found]
+    children: dict[str, list[str]] = {one.id: [] for one in told}
+
+    async def work(tx: Tx) -> list[_Offspring]:
+        return await tx.all(SESSIONS.offspring, _Offspring, ids=list(children)) if children else []
+
+    for one in await services.store.read(work):
+        children[one.source].append(one.id)
+    return [SessionResult(**_fields(one, children[one.id])) for one in told]
+
+
+async def session(services: Services, found: Session) -> SessionResult:
+    return (await sessions(services, [found]))[0]
+
+
+def created(found: Session, task_id: str | None) -> Created:
+    return Created(**_fields(_row(found), []), taskId=task_id)
+
+
+def status(found: Session | _Row) -> str:
+    return STATUS.get(found.status) or ACTIVITY[found.activity]
+
+
+def _row(found: Row) -> _Row:
+    return msgspec.json.decode(msgspec.json.encode(found), type=_Row)
+
+
+def _fields(found: _Row, children: list[str]) -> dict[str, Any]:
+    return {
+        "session_id": found.id,
+        "repo_id": found.repo_id,
+        "worktree_id": found.worktree_id,
+        "cwd": found.cwd,
+        "agentic_tool": found.agent,
+        "status": status(found),
+        "title": found.title,
+        "description": found.description,
+        "permission_config": Rights(found.permission_mode, found.allowed_tools),
+        "model": found.model,
+        "contextFiles": found.context_files,
+        "mcp_server_ids": found.mcp_server_ids,
+        "genealogy": Genealogy(found.parent_session_id, found.forked_from_session_id, children),
+        "git_state": found.git_state,
+        "message_count": found.message_count,
+        "created_at": found.created_at,
+        "last_updated": found.updated_at,
+        "ending": found.metadata.get(ENDING),
+    }
+
+
+async def task(services: Services, found: Task) -> TaskResult:
+    """A task with what its agent said last."""
+    words = await services.store.read(lambda tx: callbacks.last_words(tx, found))
+    return _task(found, words, LONGEST_RESULT)
+
+
+async def tasks(services: Services, found: list[Task]) -> list[TaskResult]:
+    """Tasks for a list, long texts cut off."""
+
+    async def work(tx: Tx) -> list[str]:
+        return [await callbacks.last_words(tx, one) if one.sent_attempt else "" for one in found]
+
+    said = await services.store.read(work)
+    return [_task(one, words, LONGEST_LISTED) for one, words in zip(found, said, strict=True)]
+
+
+def _task(found: Task, words: str, most: int) -> TaskResult:
+    return TaskResult(
+        task_id=found.id,
+        session_id=found.session_id,
+        status=found.status,
+        prompt=_cut(found.prompt, most),
+        source=found.source,
+        source_session_id=found.source_session_id,
+        stop_reason=found.stop_reason,
+        error=msgspec.json.decode(found.error) if found.error is not None else None,
+        result=_cut(words, most) or None,
+        tool_use_count=found.tool_use_count,
+        created_at=found.created_at,
+        started_at=found.started_at,
+        ended_at=found.ended_at,
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def message(found: Message) -> MessageResult:
+    """A message as text: what was said, or what a tool was called for and gave."""
+    body: dict[str, Any] = msgspec.json.decode(found.content)
+    return MessageResult(
+        message_id=found.id,
+        session_id=found.session_id,
+        task_id=found.task_id,
+        role=found.role,
+        type=str(body.get("type", "")),
+        text=_said(body),
+        created_at=found.created_at,
+    )
+
+
+def _said(body: dict[str, Any]) -> str:
+    if body.get("type") == "tool":
+        result: dict[str, Any] = body.get("result") or {}
+        output = result.get("output") or result.get("content") or ""
+        said = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+        return f"{body.get('title') or body.get('tool')} ({result.get('status', 'pending')}): {said}"
+    text = str(body.get("text") or "")
+    return text or msgspec.json.encode({name: value for name, value in body.items() if name != "type"}).decode()
+
+
+def shortened(found: MessageResult) -> MessageResult:
+    """As much of a message as fits into a list."""
+    found.text = _cut(found.text, LONGEST_RESULT)
+    return found
+
+
+def worktree(found: Worktree, git: WorktreeState | None = None, sessions: list[str] | None = None) -> WorktreeResult:
+    return WorktreeResult(
+        worktree_id=found.id,
+        repo_id=found.repo_id,
+        name=found.name,
+        path=found.path,
+        branch=found.branch,
+        base_ref=found.base_ref,
+        status=found.status,
+        notes=found.notes,
+        board_id=found.board_id,
+        x=found.x,
+        y=found.y,
+        created_at=found.created_at,
+        git=git,
+        sessions=sessions,
+    )
+
+
+def repo(found: Repo) -> RepoResult:
+    return RepoResult(found.id, found.name, found.path, found.kind, found.default_branch)

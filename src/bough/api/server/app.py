@@ -1,0 +1,150 @@
+"""The HTTP application: routes, the shape of errors, the gate in front. What runs behind it is handed in as
+services."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from litestar import Litestar, Request, Response
+from litestar.config.response_cache import ResponseCacheConfig
+from litestar.datastructures import State
+from litestar.di import Provide
+from litestar.exceptions import HTTPException
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.spec import Components, SecurityScheme
+from litestar.routes import HTTPRoute
+from litestar.types import ASGIApp
+
+from bough import __version__
+from bough.api.acp.protocol import door
+from bough.api.errors import ErrorAnswer, ErrorBody, answer, meaning
+from bough.api.http.auth import Gate
+from bough.api.http.invalid_requests import decoded, explained
+from bough.api.http.openapi import Corrected
+from bough.api.http.requests import find_caller
+from bough.api.page import routes
+from bough.api.rest import (
+    calls,
+    checkpoints,
+    files,
+    home,
+    policy,
+    races,
+    repos,
+    search,
+    sessions,
+    steering,
+    system,
+    tasks,
+    trees,
+    worktrees,
+)
+from bough.api.server.middleware import GateMiddleware, log_refusal
+from bough.api.ws import events
+from bough.core.services import Services
+from bough.errors import BoughError, Busy, Internal
+from bough.model.ids import new_id
+
+log = structlog.get_logger("bough.http")
+
+RETRY_AFTER = "60"
+
+
+class JsonRequest(Request[Any, Any, Any]):
+    """A request whose body is read at once as what its route takes, and strictly: a number is no flag, nor a text."""
+
+    async def json(self) -> Any:
+        field = self.route_handler.parsed_data_field
+        return decoded(await self.body(), field.annotation if field else Any)
+
+
+def build(services: Services, gate: Gate, tools: ASGIApp | None = None) -> ASGIApp:
+    """The application as a server runs it; `tools` is the door for agents."""
+    app = application(services, gate)
+    methods: dict[str, frozenset[str]] = {}
+    for route in app.routes:
+        if isinstance(route, HTTPRoute):
+            found = frozenset(map(str, route.methods))
+            methods[route.path_format] = methods.get(route.path_format, frozenset[str]()) | found
+    return GateMiddleware(app, gate, methods, tools)
+
+
+def application(services: Services, gate: Gate) -> Litestar:
+    """All routes, behind the gate."""
+
+    async def provide_services() -> Services:
+        return services
+
+    return Litestar(
+        route_handlers=[
+            sessions.router,
+            steering.router,
+            trees.router,
+            home.router,
+            calls.router,
+            races.router,
+            search.router,
+            tasks.tasks,
+            tasks.approvals,
+            checkpoints.router,
+            files.router,
+            policy.router,
+            repos.repos,
+            worktrees.router,
+            repos.boards,
+            repos.mcp_servers,
+            system.router,
+            events.router,
+            door.acp_socket,
+            routes.router(gate, routes.BUILT),
+        ],
+        dependencies={
+            "services": Provide(provide_services, use_cache=True),
+            "caller": Provide(find_caller, sync_to_thread=False),
+        },
+        request_class=JsonRequest,
+        exception_handlers={BoughError: _ours, HTTPException: _frameworks, Exception: _unexpected},
+        openapi_config=OpenAPIConfig(
+            title="Bough",
+            version=__version__,
+            description="Runs trees of coding-agent sessions.",
+            components=Components(security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}),
+            security=[{"token": []}],
+            path="/openapi",
+            render_plugins=[Corrected()],
+        ),
+        request_max_body_size=services.settings.max_body,
+        state=State({"max_body": services.settings.max_body}),
+        response_cache_config=ResponseCacheConfig(),
+        logging_config=None,
+        debug=False,
+    )
+
+
+def _respond(body: ErrorAnswer, status: int, headers: dict[str, str] | None = None) -> Response[ErrorAnswer]:
+    return Response(body, status_code=status, media_type="application/json", headers=headers)
+
+
+def _ours(request: Request[Any, Any, Any], error: BoughError) -> Response[ErrorAnswer]:
+    body = answer(error)
+    if isinstance(error, Internal):
+        log.error("request_failed", id=body.error.id, code=error.code, message=error.message)
+    else:
+        log_refusal(body, request.scope)
+    headers = {"Retry-After": RETRY_AFTER} if isinstance(error, Busy) else None
+    return _respond(body, meaning(error).status, headers)
+
+
+def _frameworks(request: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorAnswer]:
+    """What Litestar itself refuses."""
+    code, message, details = explained(request, error, request.app.state["max_body"])
+    body = ErrorAnswer(ErrorBody(code, message, new_id(), details))
+    log_refusal(body, request.scope)
+    return _respond(body, error.status_code, error.headers)
+
+
+def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorAnswer]:
+    body = ErrorAnswer(ErrorBody("internal", "Bough failed to do this; the log has more under this id.", new_id()))
+    log.error("request_failed", id=body.error.id, path=request.url.path, error=repr(error), exc_info=error)
+    return _respond(body, 500)

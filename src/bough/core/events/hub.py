@@ -1,0 +1,303 @@
+"""Events out: one reader follows the table of events and hands rows and streaming deltas to every subscriber; rows that
+this process wrote it need not read again. Who the subscribers are (WebSocket, SSE, tests) is the doors' part."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping
+
+import msgspec
+import structlog
+
+from bough.core.store.sql import EVENTS
+from bough.core.store.transactions import CHANNEL_EVENTS, Store
+from bough.errors import BoughError
+from bough.model.event import Delta, Event
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.hub")
+
+PAGE = 500
+# A database that could not be read is tried again after this.
+RETRY_PAUSE = 1.0
+# A subscriber that is this far behind is dropped and told where to go on: memory is bounded, nothing is lost.
+MOST_BYTES_BEHIND = 8 * 1024 * 1024
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Frame(msgspec.Struct):
+    """One event as it goes out: encoded once, shared by all subscribers."""
+
+    data: bytes
+    kind: str
+    session_id: str | None
+    cursor: int | None
+
+
+class Dropped(Exception):
+    """The subscriber was too slow; it has everything up to `cursor`."""
+
+    def __init__(self, cursor: int) -> None:
+        super().__init__(f"too slow; reconnect from {cursor}")
+        self.cursor = cursor
+
+
+class Subscription:
+    """What one subscriber has still to be sent."""
+
+    def __init__(self, session_id: str | None, kinds: frozenset[str] | None = None) -> None:
+        self.session_id = session_id
+        self._kinds = kinds
+        self.cursor = 0
+        self._frames: deque[Frame] = deque()
+        self._bytes = 0
+        self._overrun = False
+        self._wake = asyncio.Event()
+
+    def offer(self, frame: Frame) -> None:
+        if self._overrun or (self.session_id is not None and frame.session_id != self.session_id):
+            return
+        if self._kinds is not None and frame.kind not in self._kinds:
+            return
+        self._bytes += len(frame.data)
+        if self._bytes > MOST_BYTES_BEHIND:
+            self._overrun = True
+            self._frames.clear()
+        else:
+            self._frames.append(frame)
+        self._wake.set()
+
+    async def next(self) -> list[Frame]:
+        """All frames that wait, at least one; Dropped if they became too many."""
+        while not self._frames and not self._overrun:
+            self._wake.clear()
+            await self._wake.wait()
+        if self._overrun:
+            raise Dropped(self.cursor)
+        frames = list(self._frames)
+        self._frames.clear()
+        self._bytes = 0
+        return frames
+
+    def sent(self, frames: list[Frame]) -> None:
+        """Remembers how far the subscriber got."""
+        for frame in reversed(frames):
+            if frame.cursor is not None:
+                self.cursor = frame.cursor
+                return
+
+
+class Hub:
+    """Fans events out in commit order; a delta never overtakes the event of the message that it belongs to."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._subscriptions: set[Subscription] = set()
+        self._deltas: list[Delta] = []
+        self._wake = asyncio.Event()
+        self._cursor = 0
+        # Events that came with their notifications, and whether some may have come without.
+        self._heard: list[list[Event]] = []
+        self._behind = False
+        # Messages that are growing now, so that a subscriber who joins late gets each as it stands.
+        self._growing: dict[str, tuple[str, Callable[[], str]]] = {}
+        # Those that were stored just now: their first event must go out before anybody is sent more of their text.
+        self._fresh: dict[str, tuple[str, Callable[[], str]]] = {}
+
+    @property
+    def subscribers(self) -> int:
+        return len(self._subscriptions)
+
+    async def run(self, started: asyncio.Event) -> None:
+        """Follows the table until cancelled; `started` says from when on."""
+        forget = self._store.db.listen(CHANNEL_EVENTS, self._hear)
+        try:
+            self._store.followed = True
+            self._cursor = await self._newest()
+            started.set()
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                try:
+                    await self._pump()
+                except BoughError as error:
+                    log.warning("events_not_read", error=error.message)
+                    self._behind = True
+                    await asyncio.sleep(RETRY_PAUSE)
+                    self._wake.set()
+        finally:
+            self._store.followed = False
+            forget()
+
+    async def _newest(self) -> int:
+        async def work(tx: Tx) -> int:
+            return int(await tx.value(EVENTS.newest) or 0)
+
+        return await self._store.read(work)
+
+    def _hear(self, payload: str) -> None:
+        events = self._store.heard(payload)
+        if events is None:
+            self._behind = True
+        else:
+            self._heard.append(events)
+        self._wake.set()
+
+    async def _pump(self) -> None:
+        # Deltas are counted before the rows are read: every row that one of them builds on is then among those read, or
+        # was heard of before, since whoever publishes text does so after the commit.
+        ripe, fresh = len(self._deltas), list(self._fresh)
+        heard, self._heard = self._heard, []
+        for events in heard:
+            if events[0].cursor == self._cursor + 1:
+                self._send_events(events)
+            elif events[-1].cursor > self._cursor:
+                self._behind = True
+        if self._behind or self._store.unheard:
+            await self._catch_up()
+        self._growing |= {one: self._fresh.pop(one) for one in fresh if one in self._fresh}
+        deltas, self._deltas = self._deltas[:ripe], self._deltas[ripe:]
+        for delta in _merged(deltas):
+            self._send(_live_frame(delta, delta.session_id))
+
+    async def _catch_up(self) -> None:
+        """Sends what the table has and no notification brought."""
+        self._behind = False
+        while True:
+            events = await self._store.read(lambda tx: _after(tx, self._cursor, None))
+            self._send_events(events)
+            if len(events) < PAGE:
+                break
+
+    def _send_events(self, events: list[Event]) -> None:
+        for event in events:
+            self._send(_event_frame(event))
+            self._cursor = event.cursor
+
+    def _send(self, frame: Frame) -> None:
+        for subscription in self._subscriptions:
+            subscription.offer(frame)
+
+    # What the recorder says
+
+    def grow(self, session_id: str, message_id: str, offset: int, text: str) -> None:
+        """Publishes text that a message has gained."""
+        self._deltas.append(Delta("message.delta", session_id, message_id, offset, text))
+        self._wake.set()
+
+    def growing(self, session_id: str, message_id: str, text: Callable[[], str]) -> None:
+        """From now on late subscribers are sent what `text()` gives; until `grown`."""
+        self._fresh[message_id] = (session_id, text)
+        self._wake.set()
+
+    def grown(self, message_id: str) -> None:
+        self._fresh.pop(message_id, None)
+        self._growing.pop(message_id, None)
+
+    # What subscribers do
+
+    @contextlib.asynccontextmanager
+    async def subscribe(
+        self, session_id: str | None, cursor: int | None, kinds: frozenset[str] | None = None
+    ) -> AsyncGenerator[Stream]:
+        """A stream of everything after `cursor`, or from now on; of what happens from now on only some `kinds`."""
+        subscription = Subscription(session_id, kinds)
+        subscription.cursor = self._cursor if cursor is None else cursor
+        start = self._cursor
+        texts = [
+            Delta("message.snapshot", owner, message_id, 0, text())
+            for message_id, (owner, text) in self._growing.items()
+            if session_id in (None, owner)
+        ]
+        self._subscriptions.add(subscription)
+        try:
+            yield Stream(self, subscription, start, texts)
+        finally:
+            self._subscriptions.discard(subscription)
+
+    async def missed(self, cursor: int, session_id: str | None, until: int) -> AsyncGenerator[list[Frame]]:
+        """What happened between two cursors, by pages; whatever of it is no longer kept is told as a gap."""
+        if cursor > until:
+            # The server has never given out this cursor: its data was replaced, and what was known is worth nothing.
+            yield [_gap(cursor, until, session_id)]
+        while cursor < until:
+            # Looked at again for every page, since events are forgotten while a slow reader catches up.
+            oldest, page = await self._kept(cursor, session_id)
+            if oldest is not None and cursor < oldest - 1:
+                yield [_gap(cursor, min(oldest - 1, until), session_id)]
+            events = [event for event in page if event.cursor <= until]
+            if not events:
+                return
+            cursor = events[-1].cursor
+            yield [_event_frame(event) for event in events]
+
+    async def _kept(self, cursor: int, session_id: str | None) -> tuple[int | None, list[Event]]:
+        async def work(tx: Tx) -> tuple[int | None, list[Event]]:
+            return await tx.value(EVENTS.oldest), await _after(tx, cursor, session_id)
+
+        return await self._store.read(work)
+
+
+class Stream:
+    """One subscriber's way through past and present: what it missed, texts as they stand, then live."""
+
+    def __init__(self, hub: Hub, subscription: Subscription, start: int, texts: list[Delta]) -> None:
+        self._hub = hub
+        self._subscription = subscription
+        self._start = start
+        self._texts = texts
+
+    @property
+    def cursor(self) -> int:
+        """Up to here the subscriber has been sent everything."""
+        return self._subscription.cursor
+
+    async def frames(self) -> AsyncGenerator[list[Frame]]:
+        """Never ends by itself; raises Dropped if the subscriber is too slow."""
+        subscription = self._subscription
+        async for frames in self._hub.missed(subscription.cursor, subscription.session_id, self._start):
+            yield frames
+            subscription.sent(frames)
+        subscription.cursor = self._start
+        # It carries its cursor, so that a client that saw nothing else can still go on from here.
+        ready = _live_frame({"type": "stream.ready", "cursor": self._start}, subscription.session_id)
+        ready.cursor = self._start
+        yield [ready, *(_live_frame(text, text.session_id) for text in self._texts)]
+        while True:
+            frames = await subscription.next()
+            yield frames
+            subscription.sent(frames)
+
+
+async def _after(tx: Tx, cursor: int, session_id: str | None) -> list[Event]:
+    if session_id is None:
+        return await tx.all(EVENTS.after, Event, cursor=cursor, limit=PAGE)
+    return await tx.all(EVENTS.after_in_session, Event, session_id=session_id, cursor=cursor, limit=PAGE)
+
+
+def _gap(cursor: int, until: int, session_id: str | None) -> Frame:
+    return _live_frame({"type": "stream.gap", "from": cursor, "to": until}, session_id)
+
+
+def _event_frame(event: Event) -> Frame:
+    return Frame(_encode(event), event.type, event.session_id, event.cursor)
+
+
+def _live_frame(body: Delta | Mapping[str, object], session_id: str | None) -> Frame:
+    kind = body.type if isinstance(body, Delta) else str(body["type"])
+    return Frame(_encode(body), kind, session_id, None)
+
+
+def _merged(deltas: list[Delta]) -> list[Delta]:
+    """Neighbouring deltas of one message as one."""
+    merged: list[Delta] = []
+    for delta in deltas:
+        last = merged[-1] if merged else None
+        if last is not None and last.message_id == delta.message_id and last.offset + len(last.text) == delta.offset:
+            last.text += delta.text
+        else:
+            merged.append(delta)
+    return merged

@@ -1,0 +1,40 @@
+"""How much of everything there is right now, for health checks and metrics."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bough.core.events.hub import Hub
+from bough.core.store.sql import COUNTS, EVENTS
+from bough.core.store.transactions import Store
+from bough.core.turns.runner import Runner
+from bough.storage.backend import Tx
+
+
+class _Count(msgspec.Struct):
+    state: str
+    total: int
+
+
+async def counts(store: Store, runner: Runner, hub: Hub) -> dict[str, dict[str, float]]:
+    """Numbers by metric, then by state (an empty one: no state)."""
+
+    async def work(tx: Tx) -> dict[str, dict[str, float]]:
+        sessions = await tx.all(COUNTS.sessions, _Count)
+        tasks = await tx.all(COUNTS.open_tasks, _Count)
+        return {
+            "bough_sessions": {row.state: row.total for row in sessions} or {"active": 0},
+            "bough_tasks": {row.state: row.total for row in tasks} or {"queued": 0},
+            "bough_approvals_pending": {"": await tx.value(COUNTS.pending_approvals) or 0},
+            "bough_event_cursor": {"": await tx.value(EVENTS.newest) or 0},
+        }
+
+    found = await store.read(work)
+    lives = list(runner.lives)
+    found["bough_agents"] = {
+        "busy": sum(1 for live in lives if live.busy and not live.lent),
+        "waiting": sum(1 for live in lives if live.lent),
+        "idle": sum(1 for live in lives if not live.busy),
+    }
+    found["bough_subscribers"] = {"": hub.subscribers}
+    return found

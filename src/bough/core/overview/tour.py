@@ -1,0 +1,225 @@
+"""The tour: a small repository of Bough's own to try everything in, without touching anybody's work (O1, O4). Sessions
+in it are as any others; only a folder that bears our mark is ever taken away."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from bough.core.sessions.cascades import Cascades
+from bough.core.store.sql import REPOS, SESSIONS, WORKTREES
+from bough.core.store.transactions import Store
+from bough.core.worktrees.repos import Repos
+from bough.core.worktrees.service import Worktrees
+from bough.errors import BoughError, Conflict, Denied, NotFound
+from bough.git.paths import is_folder, real
+from bough.git.run import git
+from bough.model.repo import Repo, Worktree
+from bough.model.session import Caller, Session
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.tour")
+
+NAME = "tour"
+FOLDER = "bough-tour"
+# Inside of git's own folder, where nobody stumbles over it and no clean-up takes it.
+MARK = "bough-tour"
+PLACES = 20
+PIECE = 500
+
+README = """# Tour
+
+A small project to try Bough in. Nothing here matters: ask an agent to change it, fork it, race it, throw it away.
+
+- `greeting.py` greets people.
+- `test_greeting.py` says what it should say: `python -m unittest`.
+
+Some things to ask for: *greet in three languages*, *explain the test*, *make the greeting depend on the hour*.
+"""
+GREETING = '''"""Greets people by their names."""
+
+
+def greeting(name: str) -> str:
+    """What to say to somebody."""
+    return f"Hello, {name}!"
+
+
+if __name__ == "__main__":
+    print(greeting("world"))
+'''
+TEST = '''"""What a greeting says."""
+
+import unittest
+
+from greeting import greeting
+
+
+class GreetingTest(unittest.TestCase):
+    def test_names_the_person(self) -> None:
+        self.assertEqual(greeting("Ada"), "Hello, Ada!")
+
+
+if __name__ == "__main__":
+    unittest.main()
+'''
+FILES = {"README.md": README, "greeting.py": GREETING, "test_greeting.py": TEST, ".gitignore": "__pycache__/\n"}
+# Whoever the user is to git, and whatever git is told to do for them, the first commit is ours.
+WHO = {
+    "GIT_AUTHOR_NAME": "Bough",
+    "GIT_AUTHOR_EMAIL": "bough@localhost",
+    "GIT_COMMITTER_NAME": "Bough",
+    "GIT_COMMITTER_EMAIL": "bough@localhost",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+}
+
+
+class Tour(msgspec.Struct, rename="camel"):
+    """The repository of the tour."""
+
+    repo_id: str
+    path: str
+
+
+class TourRemoved(msgspec.Struct, rename="camel"):
+    """What went with the tour: sessions, and the folder if it was still ours."""
+
+    repo_id: str | None
+    path: str | None
+    sessions: int
+    folder_removed: bool
+
+
+class Tours:
+    """Makes the tour, and takes it away with all that was done in it."""
+
+    def __init__(
+        self, store: Store, settings: Settings, repos: Repos, worktrees: Worktrees, cascades: Cascades
+    ) -> None:
+        self._store = store
+        self._root = settings.root_path
+        self._repos = repos
+        self._worktrees = worktrees
+        self._cascades = cascades
+        self._turn = asyncio.Lock()
+
+    async def make(self, caller: Caller) -> Tour:
+        """The tour as it stands, or a new one."""
+        _for_people(caller)
+        async with self._turn:
+            root = Path(real(str(self._root)))
+            path = next((one for one in _places(root) if _is_ours(one)), None)
+            if path is None:
+                path = _claim(root)
+                await _build(path)
+                log.info("tour_made", path=str(path))
+            known = await self._store.read(lambda tx: tx.one(REPOS.by_path, Repo, path=str(path)))
+            # One that a person has given another name keeps it.
+            repo = known or await self._repos.add(Caller(), str(path), NAME)
+            return Tour(repo.id, repo.path)
+
+    async def remove(self, caller: Caller) -> TourRemoved:
+        """Takes away sessions, worktrees, record and folder; nothing of it is kept."""
+        _for_people(caller)
+        async with self._turn:
+            root = Path(real(str(self._root)))
+            paths = [one for one in _places(root) if _is_ours(one)]
+            removed = TourRemoved(None, None, 0, False)
+            for path in paths:
+                removed.path = str(path)
+                repo = await self._store.read(lambda tx, path=str(path): tx.one(REPOS.by_path, Repo, path=path))
+                if repo is not None:
+                    removed.repo_id = repo.id
+                    removed.sessions += await self._empty(caller, repo)
+                    await self._repos.remove(repo.id)
+                await asyncio.to_thread(shutil.rmtree, path)
+                removed.folder_removed = not is_folder(str(path))
+                log.info("tour_removed", path=str(path))
+            return removed
+
+    async def _empty(self, caller: Caller, repo: Repo) -> int:
+        """Purges what works in the repository, wherever it hangs; then its worktrees go."""
+        count = 0
+        for session in await self._store.read(lambda tx: _sessions(tx, repo)):
+            try:
+                done = await self._cascades.run(Caller(caller.kind, caller.id), session.id, "purge")
+            except NotFound:
+                # It went with one above it.
+                continue
+            refused = next((one for one in done.sessions if one.outcome == "refused"), None)
+            if refused is not None:
+                raise Conflict("tour_busy", f"Session {refused.session_id} cannot go: {refused.message} Try again.")
+            count += len(done.sessions)
+        for row in await self._store.read(lambda tx: tx.all(WORKTREES.of_repo, Worktree, repo_id=repo.id)):
+            try:
+                await self._worktrees.remove(row.id, force=True)
+            except BoughError as error:
+                raise Conflict("tour_busy", f"Worktree {row.name} cannot go: {error.message}") from error
+        return count
+
+
+def _for_people(caller: Caller) -> None:
+    if caller.kind == "session":
+        raise Denied("tour_for_people", "The tour is made and taken away by people.")
+
+
+async def _sessions(tx: Tx, repo: Repo) -> list[Session]:
+    query = SESSIONS.page.with_(columns="*", where="repo_id = :repo_id")
+    found: list[Session] = []
+    while True:
+        page: list[Any] = await tx.all(query, Session, repo_id=repo.id, limit=PIECE, offset=len(found))
+        found += page
+        if len(page) < PIECE:
+            # The oldest first: what hangs below goes with it.
+            return found[::-1]
+
+
+def _places(root: Path) -> list[Path]:
+    """Where the tour may lie. Not in the data folder: no agent works there."""
+    return [root / FOLDER, *(root / f"{FOLDER}-{number}" for number in range(2, PLACES))]
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a folder bears our mark, and is no link to somewhere else."""
+    return not path.is_symlink() and (path / ".git" / MARK).is_file()
+
+
+def _claim(root: Path) -> Path:
+    """A new folder; whatever was there a moment ago is somebody else's, also another server's tour on its way."""
+    for path in _places(root):
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return path
+    raise Conflict("no_place", f"There is no free name for the tour in {root}, such as {FOLDER}.")
+
+
+async def _build(path: Path) -> None:
+    """The files and a first commit; the mark comes last, and what was not finished is taken away."""
+    try:
+        _write(path)
+        await git(str(path), "init", "--quiet", "--initial-branch=main", "--template=", env=WHO)
+        await git(str(path), "add", "--all", env=WHO)
+        options = ("-c", "commit.gpgsign=false", "-c", f"core.hooksPath={os.devnull}")
+        await git(str(path), *options, "commit", "--quiet", "--message", "A small project to try Bough in", env=WHO)
+        _mark(path)
+    except BaseException:
+        await asyncio.to_thread(shutil.rmtree, path, True)
+        raise
+
+
+def _write(path: Path) -> None:
+    for name, text in FILES.items():
+        (path / name).write_text(text, encoding="utf-8")
+
+
+def _mark(path: Path) -> None:
+    (path / ".git" / MARK).write_text("Made by Bough; taken away with DELETE /api/tour.\n", encoding="utf-8")

@@ -1,0 +1,186 @@
+"""What the policy would say to a use of a tool, and which rules it looked at (P3): the same `policy.decide` that
+answers agents, asked by people. Nothing is changed, asked or remembered here."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+import msgspec
+
+from bough.agents.catalog import Catalog
+from bough.agents.catalog.entry import Quirks
+from bough.core.policy import decide, evaluate, tool_use
+from bough.core.policy.choices import reaching
+from bough.core.store import records
+from bough.core.store.sql import RULES
+from bough.core.store.transactions import Change, Store
+from bough.core.worktrees.paths import LONGEST_PATH
+from bough.errors import Invalid
+from bough.model.rule import Choice, Effect, Rule
+from bough.model.session import Caller, PermissionMode, Session, default_mode
+from bough.model.tool import ToolKind, ToolUse
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+LONGEST_TEXT = 64 * 1024
+MOST_PATHS = 100
+CONDITIONS = ("agent", "kind", "tool", "command", "path")
+
+
+class ExplainBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A use of a tool as an agent could ask for it. With a session, what is named beside it takes its place."""
+
+    session_id: str | None = None
+    agent: str | None = None
+    cwd: str | None = None
+    permission_mode: PermissionMode | None = None
+    kind: ToolKind | None = None
+    tool: str = ""
+    server: str | None = None
+    command: str | None = None
+    paths: list[str] = []
+    idempotency_key: str | None = None
+
+
+class Considered(msgspec.Struct, rename="camel"):
+    """One rule, and whether it matches this use."""
+
+    rule_id: str
+    position: int
+    effect: Effect
+    matched: bool
+    why: str
+
+
+class Explanation(msgspec.Struct, rename="camel"):
+    """The answer, what gave it, and every rule in the order in which they are tried."""
+
+    effect: Effect
+    by: Literal["rule", "choice", "mode"]
+    id: str | None
+    reason: str
+    rule: Rule | None
+    considered: list[Considered]
+
+
+class Explanations:
+    """Answers what the policy would say."""
+
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog) -> None:
+        self._store = store
+        self._settings = settings
+        self._catalog = catalog
+
+    async def explain(self, caller: Caller, asked: ExplainBody) -> Explanation:
+        _check(asked)
+
+        async def work(tx: Tx) -> Explanation:
+            session = await records.session(tx, asked.session_id) if asked.session_id is not None else None
+            mode, use = self._use(asked, session)
+            rules = await tx.all(RULES.all, Rule)
+            choices = await reaching(tx, use.agent, use.cwd, session.id if session else None)
+            use = _remembered(use, choices)
+            verdict = evaluate.aside(session, use) if session is not None else None
+            verdict = verdict or decide.decide(mode, use, rules, choices)
+            return Explanation(
+                effect=verdict.effect,
+                by=verdict.by,
+                id=verdict.id,
+                reason=verdict.reason,
+                rule=next((rule for rule in rules if verdict.by == "rule" and rule.id == verdict.id), None),
+                considered=[_considered(rule, use) for rule in rules],
+            )
+
+        if caller.idempotency_key is None:
+            return await self._store.read(work)
+        request = msgspec.structs.replace(asked, idempotency_key=None)
+
+        async def keep(change: Change) -> msgspec.Raw:
+            return msgspec.Raw(msgspec.json.encode(await work(change.tx)))
+
+        kept = await self._store.write_once(caller, "policy.explain", request, msgspec.Raw, keep)
+        return msgspec.json.decode(kept, type=Explanation)
+
+    def _use(self, asked: ExplainBody, session: Session | None) -> tuple[PermissionMode, ToolUse]:
+        """The use that is asked about, with what the session, or else the server, says to what is left out."""
+        agent = asked.agent or (session.agent if session else self._catalog.default(self._settings.default_agent))
+        if asked.agent is not None:
+            self._catalog.get(agent)
+        cwd = asked.cwd or (session.cwd if session else str(self._settings.root_path))
+        mode = asked.permission_mode or (session.permission_mode if session else default_mode(agent))
+        kind = asked.kind or _kind(asked)
+        args = {"command": asked.command, "paths": asked.paths}
+        body = {"kind": kind, "name": asked.tool, "title": asked.command, "args": args}
+        use = tool_use.read(agent, os.path.expanduser(cwd), body, (), self._quirks(agent))
+        # A kind that nobody names is the catalog's to know, if the tool changes the agent's mode.
+        if asked.kind is None and asked.server is None and use.kind == "switch_mode":
+            kind = use.kind
+        # An MCP server is known by what an agent's program says; a person says it plainly.
+        return mode, msgspec.structs.replace(use, kind=kind, name=asked.tool or use.name, server=asked.server)
+
+    def _quirks(self, agent: str) -> Quirks:
+        """What is known of an agent; one whose file is gone since its session began has none."""
+        return self._catalog.get(agent).quirks if agent in self._catalog.names() else Quirks()
+
+
+def _check(asked: ExplainBody) -> None:
+    if asked.cwd is not None and not os.path.isabs(os.path.expanduser(asked.cwd)):
+        raise Invalid("path_not_absolute", f"{asked.cwd[:200]!r} is not an absolute folder.")
+    if len(asked.paths) > MOST_PATHS:
+        raise Invalid("bad_path", f"At most {MOST_PATHS} paths can be asked about at once.")
+    for path in (*asked.paths, asked.cwd):
+        if path is not None and ("\0" in path or not path or len(os.fsencode(path)) > LONGEST_PATH):
+            raise Invalid("bad_path", f"A path has between 1 and {LONGEST_PATH} bytes, none of them NUL.")
+    for name, text in (("tool", asked.tool), ("server", asked.server), ("command", asked.command)):
+        if text is not None and len(text) > LONGEST_TEXT:
+            raise Invalid("bad_use", f"{name} has at most {LONGEST_TEXT} characters.")
+
+
+def _kind(asked: ExplainBody) -> ToolKind:
+    """The kind that people mean who do not name one."""
+    if asked.server is not None:
+        return "mcp"
+    if asked.command is not None:
+        return "execute"
+    return "edit" if asked.paths else "other"
+
+
+def _remembered(use: ToolUse, choices: list[Choice]) -> ToolUse:
+    """The use with the key of a choice about the same command: what else an agent gave with it, nobody can ask here."""
+    if use.command is None:
+        return use
+    title = tool_use.describe(use.command)
+    key = next((one.key for one in choices if one.tool_kind == use.kind and one.title == title), use.key)
+    return msgspec.structs.replace(use, key=key)
+
+
+def _considered(rule: Rule, use: ToolUse) -> Considered:
+    found = {name: decide.matches(_only(rule, name), use) for name in CONDITIONS if getattr(rule, name) is not None}
+    matched = decide.matches(rule, use)
+    if matched is False:
+        why = "; ".join(_missed(name, rule, use) for name, holds in found.items() if holds is False)
+    elif matched is None:
+        unsaid = " and ".join(name for name, holds in found.items() if holds is None)
+        why = f"it may be about this: the {unsaid} is not said, so a person is asked"
+    else:
+        why = "; ".join(f"{name} {getattr(rule, name)}" for name in found) or "it is about everything"
+    return Considered(rule.id, rule.position, rule.effect, matched is not False, why)
+
+
+def _only(rule: Rule, name: str) -> Rule:
+    """The same rule with one condition left."""
+    others = dict.fromkeys((one for one in CONDITIONS if one != name), None)
+    return msgspec.structs.replace(rule, **others)
+
+
+def _missed(name: str, rule: Rule, use: ToolUse) -> str:
+    """What would have had to be otherwise."""
+    wanted = getattr(rule, name)
+    if name in ("agent", "kind"):
+        return f"{name} is {getattr(use, name)}, not {wanted}"
+    if name == "command" and use.command is None:
+        return f"there is no command to be {wanted}"
+    if name == "path" and not use.paths:
+        return f"there is no path to be {wanted}"
+    return f"{name} is not {wanted}"

@@ -1,0 +1,195 @@
+"""Rules: what people say beforehand about uses of tools, in the order in which it counts (P3). What follows from them
+is `policy`; asking what would follow is `explanations`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.agents.catalog import Catalog
+from bough.core.policy import globs
+from bough.core.store.paging import Page
+from bough.core.store.short_ids import find
+from bough.core.store.sql import RULES
+from bough.core.store.transactions import Change, Store
+from bough.errors import Conflict, Denied, Invalid
+from bough.model.ids import new_id
+from bough.model.message import raw
+from bough.model.rule import Effect, Rule
+from bough.model.session import Caller
+from bough.model.tool import ToolKind
+from bough.storage.backend import Tx
+
+LONGEST_PATTERN = 1000
+LONGEST_NOTE = 2000
+# All of them are read at every question.
+MOST_RULES = 1000
+# What narrows a rule to some uses of tools; an agent's name alone does not.
+MATCHERS = ("kind", "tool", "command", "path")
+PATTERNS = ("tool", "command", "path")
+# A pattern of nothing else matches whatever there is.
+WILD = "*?/"
+
+
+class NewRule(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A rule to add: what is left out matches everything, and so a rule says at least what it is about."""
+
+    effect: Effect
+    agent: str | None = None
+    kind: ToolKind | None = None
+    tool: str | None = None
+    command: str | None = None
+    path: str | None = None
+    note: str = ""
+    position: int | None = None
+    idempotency_key: str | None = None
+
+
+class RulePatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Changes to a rule; what is left out stays, null takes a condition away, a position moves it there."""
+
+    effect: Effect | msgspec.UnsetType = msgspec.UNSET
+    agent: str | msgspec.UnsetType | None = msgspec.UNSET
+    kind: ToolKind | msgspec.UnsetType | None = msgspec.UNSET
+    tool: str | msgspec.UnsetType | None = msgspec.UNSET
+    command: str | msgspec.UnsetType | None = msgspec.UNSET
+    path: str | msgspec.UnsetType | None = msgspec.UNSET
+    note: str | msgspec.UnsetType = msgspec.UNSET
+    position: int | msgspec.UnsetType = msgspec.UNSET
+
+
+class Rules:
+    """Keeps the rules; positions are 1, 2, 3 … without a gap, and a change counts from the next question on."""
+
+    def __init__(self, store: Store, catalog: Catalog) -> None:
+        self._store = store
+        self._catalog = catalog
+
+    async def add(self, caller: Caller, new: NewRule) -> Rule:
+        only_people(caller)
+        fields = msgspec.structs.asdict(new)
+        wanted = fields.pop("position")
+        del fields["idempotency_key"]
+        self._check(fields)
+        _check_position(wanted)
+
+        async def work(change: Change) -> Rule:
+            known = await change.tx.all(RULES.all, Rule)
+            if len(known) >= MOST_RULES:
+                raise Conflict("too_many_rules", f"There are {MOST_RULES} rules, the most there can be. Remove some.")
+            place = min(wanted or MOST_RULES, len(known) + 1)
+            by = raw({"kind": caller.kind, "id": caller.id})
+            rule = await change.tx.one(
+                RULES.add, Rule, id=new_id(), position=place, created_by=by, now=change.now, **fields
+            )
+            assert rule is not None
+            change.emit("rule.created", rule)
+            await _number(change, [*known[: place - 1], rule, *known[place - 1 :]])
+            return rule
+
+        request = [wanted, fields]
+        return await self._store.write_once(caller, "rules.add", request, Rule, work)
+
+    async def get(self, rule_id: str) -> Rule:
+        return await self._store.read(lambda tx: find(tx, "rules", rule_id, RULES.get, Rule))
+
+    async def list(self, limit: int, offset: int) -> Page[Rule]:
+        """Rules, in the order in which they are tried."""
+
+        async def work(tx: Tx) -> Page[Rule]:
+            rows = await tx.all(RULES.page, Rule, limit=limit, offset=offset)
+            return Page(rows, await tx.value(RULES.count) or 0, limit, offset)
+
+        return await self._store.read(work)
+
+    async def patch(self, caller: Caller, rule_id: str, patch: RulePatch) -> Rule:
+        """Changes a rule, checked like a new one; with a position it goes there, and the others close up."""
+        only_people(caller)
+        changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
+        if not changes:
+            raise Invalid("nothing_to_change", "Name at least one field to change.")
+        _check_position(changes.get("position"))
+
+        async def work(change: Change) -> Rule:
+            before = await find(change.tx, "rules", rule_id, RULES.get, Rule)
+            kept = {name: getattr(before, name) for name in ("effect", "agent", "note", *MATCHERS)}
+            # An agent that is gone by now may stay in a rule that was made for it.
+            self._check(kept | changes, known_agent=before.agent)
+            others = [one for one in await change.tx.all(RULES.all, Rule) if one.id != before.id]
+            place = min(changes.get("position", before.position), len(others) + 1)
+            rule = await _update(change, before.id, **changes | {"position": place})
+            await _number(change, [*others[: place - 1], rule, *others[place - 1 :]])
+            return rule
+
+        return await self._store.write(work)
+
+    async def remove(self, caller: Caller, rule_id: str) -> Rule:
+        only_people(caller)
+
+        async def work(change: Change) -> Rule:
+            rule = await find(change.tx, "rules", rule_id, RULES.get, Rule)
+            await change.tx.run(RULES.remove, id=rule.id)
+            change.emit("rule.removed", rule)
+            await _number(change, await change.tx.all(RULES.all, Rule))
+            return rule
+
+        return await self._store.write(work)
+
+    def _check(self, fields: dict[str, Any], known_agent: str | None = None) -> None:
+        agent = fields["agent"]
+        if agent is not None and agent != known_agent:
+            self._catalog.get(agent)
+        for name in PATTERNS:
+            value = fields[name]
+            if value is not None and not (value.strip() and len(value) <= LONGEST_PATTERN):
+                raise Invalid(
+                    "bad_rule",
+                    f"{name} has between 1 and {LONGEST_PATTERN} characters; leave it out (or null) to match any.",
+                )
+            if value is not None:
+                _check_glob(name, value)
+        if len(fields["note"]) > LONGEST_NOTE:
+            raise Invalid("bad_rule", f"A note has at most {LONGEST_NOTE} characters.")
+        if fields["effect"] == "allow" and not any(_narrows(fields[name]) for name in MATCHERS):
+            raise Invalid(
+                "rule_too_wide",
+                "This would allow everything. Say what the rule allows: a kind, or a pattern for tool, command or path "
+                "that is more than wildcards. To let one session do everything, give it the mode allow-all.",
+            )
+
+
+def only_people(caller: Caller) -> None:
+    """What agents may do is not for agents to say."""
+    if caller.kind == "session":
+        raise Denied("policy_for_people", "Rules and remembered choices are for people to change, not for sessions.")
+
+
+def _narrows(value: str | None) -> bool:
+    return value is not None and bool(value.strip(WILD))
+
+
+def _check_glob(name: str, pattern: str) -> None:
+    """A glob that can match nothing is refused here, not found out when an agent asks."""
+    if (odd := globs.nothing(pattern)) is not None:
+        raise Invalid("bad_rule", f"The {name} {pattern!r} is a pattern that matches nothing: {odd} is an empty set.")
+
+
+def _check_position(position: int | None) -> None:
+    if position is not None and position < 1:
+        raise Invalid("bad_rule", "The first position is 1; one beyond the last is the last.")
+
+
+async def _update(change: Change, rule_id: str, **columns: Any) -> Rule:
+    query = RULES.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
+    fresh = await change.tx.one(query, Rule, id=rule_id, now=change.now, **columns)
+    assert fresh is not None
+    change.emit("rule.patched", fresh)
+    return fresh
+
+
+async def _number(change: Change, order: list[Rule]) -> None:
+    """Gives each rule the position that it has in this order; those that have it already are left alone."""
+    for position, rule in enumerate(order, 1):
+        if rule.position != position:
+            await _update(change, rule.id, position=position)

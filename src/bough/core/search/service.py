@@ -1,0 +1,235 @@
+"""Search over all transcripts (A2): which messages and titles hold the words that are asked for, best first. Keeping
+the index is `search_index`, reading a question `search_query`, showing a hit `search_snippets`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast, get_args
+
+import msgspec
+
+from bough.core.search.index import Index
+from bough.core.search.query import Asked, read, spelled
+from bough.core.search.snippets import Snippets
+from bough.core.search.text import searchable
+from bough.core.store.paging import DEFAULT_LIMIT, checked_limit, checked_offset
+from bough.core.store.short_ids import Table, find_id
+from bough.core.store.sql import SEARCH
+from bough.core.store.transactions import Store
+from bough.core.transcripts.read import checked_moment
+from bough.errors import Invalid
+from bough.model.message import Role
+from bough.model.session import parse_statuses
+from bough.storage.backend import Tx
+from bough.storage.queries import Query
+
+# Of so many or more that match, the newest are ranked and counted.
+MOST = 10_000
+LARGEST_LIMIT = 100
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+class SearchFilter(msgspec.Struct):
+    """Which entries are looked at. Ids may be short; `role`, `type` and `status` may be several, parted by commas."""
+
+    session_id: str | None = None
+    root_id: str | None = None
+    repo_id: str | None = None
+    worktree_id: str | None = None
+    agent: str | None = None
+    role: str | None = None
+    type: str | None = None
+    status: str | None = None
+    archived: bool | None = None
+    since: str | None = None
+    until: str | None = None
+
+
+class Hit(msgspec.Struct, rename="camel", kw_only=True):
+    """A message, or with no `messageId` a session's title and description, that holds everything asked for. `marks` are
+    ranges of code points in `snippet`, end exclusive; `score` compares hits of one answer alone."""
+
+    message_id: str | None
+    session_id: str
+    task_id: str | None
+    position: int | None
+    role: Role | None
+    type: str
+    snippet: str
+    marks: list[tuple[int, int]]
+    score: float
+    created_at: str
+    session_title: str
+    agent: str
+    repo_id: str
+    worktree_id: str | None
+    root_session_id: str
+
+
+class Found(msgspec.Struct, rename="camel"):
+    """A page of hits. `totalCapped` says that there may be more than `total`, `indexing` that some texts are not looked
+    at yet."""
+
+    results: list[Hit]
+    total: int
+    total_capped: bool
+    limit: int
+    offset: int
+    indexing: bool
+
+
+class _Ranked(msgspec.Struct):
+    id: int
+    score: float
+    total: int
+
+
+class _Row(msgspec.Struct):
+    id: int
+    message_id: str | None
+    session_id: str
+    type: str
+    created_at: str
+    task_id: str | None
+    position: int | None
+    role: Role | None
+    content: msgspec.Raw | None
+    session_title: str
+    description: str
+    agent: str
+    repo_id: str
+    worktree_id: str | None
+    root_session_id: str
+
+
+class Search:
+    """All transcripts, by their words."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.index = Index(store)
+
+    async def find(
+        self, text: str, wanted: SearchFilter | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
+    ) -> Found:
+        """A page of what holds all words of `text`; also what was written a moment ago."""
+        checked_limit(limit, LARGEST_LIMIT)
+        checked_offset(offset)
+        conditions = _Conditions(wanted or SearchFilter())
+        asked = read(text)
+        whole = await self.index.catch_up()
+
+        async def work(tx: Tx) -> tuple[list[_Ranked], dict[int, _Row], int]:
+            await conditions.complete(tx)
+            if not asked.wanted:
+                return [], {}, 0
+            query, params = self._query(asked, conditions)
+            ranked = await tx.all(query, _Ranked, limit=limit, offset=offset, **params)
+            total = ranked[0].total if ranked else 0
+            if not ranked and offset:
+                first = await tx.one(query, _Ranked, limit=1, offset=0, **params)
+                total = first.total if first is not None else 0
+            ids = [one.id for one in ranked]
+            rows = await tx.all(SEARCH.hits, _Row, ids=ids) if ids else []
+            return ranked, {row.id: row for row in rows}, total
+
+        ranked, rows, total = await self._store.read(work, long=True)
+        hits = await asyncio.to_thread(_hits, asked, ranked, rows) if ranked else []
+        return Found(hits, total, total >= MOST, limit, offset, not whole)
+
+    def _query(self, asked: Asked, conditions: _Conditions) -> tuple[Query, dict[str, Any]]:
+        dialect = self._store.db.dialect
+        question = spelled(asked, dialect, conditions.session_id)
+        # Normalized by the logarithm of the text's length; SQLite's rank is so by itself.
+        rank = "score" if dialect == "sqlite" else "ts_rank(score, CAST(CAST(:query AS TEXT) AS TSQUERY), 1)"
+        query = SEARCH.find.with_(
+            rank=rank,
+            score=question.score,
+            match=question.match,
+            joins="JOIN sessions s ON s.id = e.session_id" if conditions.of_session else "",
+            where="".join(f" AND {one}" for one in conditions.where),
+        )
+        return query, {"most": MOST, **question.params, **conditions.params}
+
+
+class _Conditions:
+    """A filter as SQL."""
+
+    def __init__(self, wanted: SearchFilter) -> None:
+        self.where: list[str] = []
+        self.params: dict[str, Any] = {}
+        self.session_id = wanted.session_id
+        self._ids: list[tuple[str, Table, str]] = []
+        self._add_about_session(wanted)
+        if wanted.role:
+            self._among("e.role", "roles", _roles(wanted.role))
+        if wanted.type:
+            self._among("e.type", "types", _listed(wanted.type))
+        if wanted.since is not None:
+            self._add("e.created_at >= :since", since=checked_moment(wanted.since))
+        if wanted.until is not None:
+            self._add("e.created_at < :until", until=checked_moment(wanted.until))
+
+    @property
+    def of_session(self) -> bool:
+        return any(" s." in f" {one}" for one in self.where)
+
+    def _add_about_session(self, wanted: SearchFilter) -> None:
+        if wanted.root_id is not None:
+            self._id("s.root_session_id", "sessions", wanted.root_id)
+        if wanted.repo_id is not None:
+            self._id("s.repo_id", "repos", wanted.repo_id)
+        if wanted.worktree_id is not None:
+            self._id("s.worktree_id", "worktrees", wanted.worktree_id)
+        if wanted.agent is not None:
+            self._add("s.agent = :agent", agent=wanted.agent)
+        if wanted.status:
+            self._among("s.status", "statuses", parse_statuses(wanted.status))
+        if wanted.archived is not None:
+            self._add("s.archived = :archived", archived=wanted.archived)
+
+    async def complete(self, tx: Tx) -> None:
+        """Finds the records whose ids were given."""
+        if self.session_id is not None:
+            self.session_id = await find_id(tx, "sessions", self.session_id)
+        for name, table, text in self._ids:
+            self.params[name] = await find_id(tx, table, text)
+
+    def _id(self, column: str, table: Table, text: str) -> None:
+        name = f"id_{len(self._ids)}"
+        self._ids.append((name, table, text))
+        self.where.append(f"{column} = :{name}")
+
+    def _among(self, column: str, name: str, values: tuple[str, ...]) -> None:
+        self._add(f"{column} IN :{name}", **{name: values})
+
+    def _add(self, condition: str, **params: Any) -> None:
+        self.where.append(condition)
+        self.params |= params
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())[:20]
+
+
+def _roles(text: str) -> tuple[str, ...]:
+    roles = _listed(text)
+    unknown = [role for role in roles if role not in ROLES]
+    if unknown or not roles:
+        raise Invalid("bad_role", f"Unknown role {', '.join(unknown) or text!r}; known are {', '.join(ROLES)}.")
+    return roles
+
+
+def _hits(asked: Asked, ranked: list[_Ranked], rows: dict[int, _Row]) -> list[Hit]:
+    snippets = Snippets(asked)
+    hits: list[Hit] = []
+    for one in ranked:
+        row = rows[one.id]
+        title = "\n".join(part for part in (row.session_title, row.description) if part)
+        shown = snippets.make(searchable(row.content)[1] if row.content is not None else title)
+        kept = {name: getattr(row, name) for name in _KEPT}
+        hits.append(Hit(snippet=shown.text, marks=shown.marks, score=one.score, **cast("Any", kept)))
+    return hits
+
+
+_KEPT = tuple(name for name in Hit.__struct_fields__ if name in _Row.__struct_fields__)

@@ -1,0 +1,210 @@
+"""Steering: stop a turn, cancel, complete or purge a session, rows first and then the process behind them (T3,
+T6)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from bough.core.sessions.tasks import Tasks
+from bough.core.state import budgets, interruption, tool_call
+from bough.core.state import session as lifecycle
+from bough.core.store import records
+from bough.core.store.sql import APPROVALS, EVENTS, MESSAGES, SESSIONS, TASKS
+from bough.core.store.transactions import Change, Store
+from bough.core.turns.runner import Runner
+from bough.errors import Conflict
+from bough.model.session import Caller, Session
+from bough.model.task import IN_FLIGHT, Task
+from bough.storage.backend import Tx
+
+# By then a cancelled turn has ended its own way, or its process was killed; beyond this the answer goes out anyway.
+SETTLE = 30.0
+UNDER_WAY = (*IN_FLIGHT, "interrupted")
+
+
+class Stopped(msgspec.Struct):
+    """A session, and the turn of it that was stopped, if one ran."""
+
+    session: Session
+    task: Task | None
+
+
+class Control:
+    """Operations that need both the rows and the living agent."""
+
+    def __init__(self, store: Store, runner: Runner, tasks: Tasks) -> None:
+        self._store = store
+        self._runner = runner
+        self._tasks = tasks
+
+    async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
+        """Stops the running turn; what is queued waits for the next prompt or for resume (T6)."""
+        scope = f"sessions.stop:{session_id}"
+        stopped = await self._store.write_once(
+            caller, scope, expected_task, Stopped, lambda change: self._stop(change, session_id, expected_task)
+        )
+        if stopped.task is None or stopped.task.ended_at is not None:
+            return stopped
+        await self._settle(stopped.session.id, stopped.task)
+        stopped = await self._fresh(stopped.session.id, stopped.task)
+        await self._store.keep_answer(caller, scope, stopped)
+        return stopped
+
+    async def _stop(self, change: Change, session_id: str, expected_task: str | None) -> Stopped:
+        session = await records.session(change.tx, session_id)
+        task = await self._under_way(change, session.id)
+        if expected_task is not None:
+            expected = await records.task(change.tx, expected_task)
+            if task is None or expected.id != task.id:
+                raise Conflict(
+                    "task_not_running",
+                    f"Task {expected.id} is {expected.status}.",
+                    status=expected.status,
+                )
+        if task is not None and task.status == "interrupted":
+            task = await interruption.drop(change, task)
+        elif task is not None:
+            await records.move_task(change, task.id, "stopping")
+            await lifecycle.withdraw_approvals(change, task.id)
+            await tool_call.withdraw(change, session.id, "The turn in which this was wanted was stopped.")
+        waiting = await change.tx.value(TASKS.waiting, session_id=session.id)
+        if session.status == "active" and (task is not None or waiting) and not session.queue_paused:
+            session = await records.update_session(change, session.id, queue_paused=True)
+        return Stopped(session, task)
+
+    async def cancel_task(self, caller: Caller, task_id: str) -> Task:
+        """Takes a waiting prompt out of the queue, or stops the turn that runs."""
+        known = await self._tasks.get(task_id)
+        scope = f"tasks.cancel:{known.id}"
+
+        async def work(change: Change) -> Task:
+            if (await records.task(change.tx, known.id)).status not in UNDER_WAY:
+                return await self._tasks.cancel(change, known.id)
+            stopped = (await self._stop(change, known.session_id, known.id)).task
+            assert stopped is not None
+            return stopped
+
+        task = await self._store.write_once(caller, scope, None, Task, work)
+        if task.ended_at is not None:
+            return task
+        await self._settle(task.session_id, task)
+        task = await self._tasks.get(task.id)
+        await self._store.keep_answer(caller, scope, task)
+        return task
+
+    async def cancel(self, caller: Caller, session_id: str) -> Session:
+        """Ends a session as cancelled (T3); one that has ended already stays as it is."""
+
+        async def work(change: Change) -> tuple[Session, Task | None]:
+            session = await records.session(change.tx, session_id)
+            task = await self._under_way(change, session.id)
+            if session.status == "active":
+                who = "a session" if caller.kind == "session" else "a person"
+                session = await lifecycle.end(
+                    change, session, "cancelled", "cancelled", f"The session was cancelled by {who}."
+                )
+            return session, task
+
+        return await self._end(*await self._store.write(work))
+
+    async def complete(self, caller: Caller, session_id: str, *, force: bool = False) -> Session:
+        """Ends a session as completed; with prompts waiting or a turn running only if forced (T6)."""
+
+        async def work(change: Change) -> Stopped:
+            session = await records.session(change.tx, session_id)
+            if session.status == "completed":
+                return Stopped(session, None)
+            if session.status != "active":
+                raise Conflict(
+                    "session_ended", f"Session {session.id} ended ({session.status}).", status=session.status
+                )
+            task = await self._under_way(change, session.id)
+            waiting = await change.tx.value(TASKS.waiting, session_id=session.id) or 0
+            if (waiting or task is not None) and not force:
+                busy = "A turn is running" if task is not None else "Nothing runs"
+                raise Conflict(
+                    "session_busy",
+                    f"{busy} and {waiting} prompts wait in session {session.id}. Send force: true to cancel them.",
+                    queued=waiting,
+                )
+            return Stopped(await lifecycle.end(change, session, "completed", "completed"), task)
+
+        scope = f"sessions.complete:{session_id}"
+        done = await self._store.write_once(caller, scope, force, Stopped, work)
+        session = await self._end(done.session, done.task)
+        if session.status == "active":
+            # Resumed since; what this call did is what its first answer says.
+            return done.session
+        await self._store.keep_answer(caller, scope, Stopped(session, None))
+        return session
+
+    async def check_purge(self, session_id: str) -> None:
+        """Refuses what `purge` would refuse."""
+        await self._store.read(lambda tx: _childless(tx, session_id))
+
+    async def purge(self, caller: Caller, session_id: str) -> Session:
+        """Removes a session for good, with its transcript and the events that tell of it. What its agent keeps in files
+        of its own is the agent's."""
+        # Looked at first, so that what is refused has not been cancelled.
+        await self.check_purge(session_id)
+        session = await self.cancel(caller, session_id)
+
+        async def work(change: Change) -> None:
+            fresh = await _childless(change.tx, session_id)
+            if fresh.status == "active" or await change.tx.all(TASKS.open, Task, session_id=session.id):
+                raise Conflict("session_busy", f"Session {session.id} is still, or again, at work. Try again.")
+            for query in (APPROVALS, MESSAGES, TASKS, EVENTS):
+                await change.tx.run(query.remove_of_session, session_id=session.id)
+            await budgets.forget(change, fresh)
+            await change.tx.run(SESSIONS.remove_private, id=session.id)
+            await change.tx.run(SESSIONS.remove, id=session.id)
+            change.session("session.removed", session)
+
+        await self._store.write(work)
+        return session
+
+    async def _under_way(self, change: Change, session_id: str) -> Task | None:
+        open_tasks = await change.tx.all(TASKS.open, Task, session_id=session_id)
+        return next((task for task in open_tasks if task.status in UNDER_WAY), None)
+
+    async def _end(self, session: Session, task: Task | None) -> Session:
+        """Ends the agent of a session that has ended, and gives back the session as it is then."""
+        live = self._runner.lives.get(session.id)
+        if task is not None:
+            await self._settle(session.id, task)
+        session = (await self._fresh(session.id, None)).session
+        # It may have been resumed meanwhile, by somebody else or before this call was repeated.
+        if live is not None and session.status != "active":
+            await self._runner.lives.rest(live)
+        return session
+
+    async def _settle(self, session_id: str, task: Task) -> None:
+        """Waits, within bounds, until a turn that was stopped has ended."""
+        if (await self._tasks.get(task.id)).ended_at is not None:
+            return
+        try:
+            async with asyncio.timeout(SETTLE):
+                await self._runner.cancel(session_id, task)
+                await self._runner.ended(task.id)
+        except TimeoutError:
+            return
+
+    async def _fresh(self, session_id: str, task: Task | None) -> Stopped:
+        async def work(tx: records.Tx) -> Stopped:
+            fresh = await records.task(tx, task.id) if task is not None else None
+            return Stopped(await records.session(tx, session_id), fresh)
+
+        return await self._store.read(work)
+
+
+async def _childless(tx: Tx, session_id: str) -> Session:
+    """A session that nothing was forked or spawned from."""
+    found = await records.session(tx, session_id)
+    if await tx.value(SESSIONS.children, id=found.id):
+        raise Conflict(
+            "session_has_children",
+            f"Other sessions were forked or spawned from session {found.id}. Remove those first.",
+        )
+    return found

@@ -1,0 +1,62 @@
+"""Marking a session as what its work has come to: idle, completed or failed (5a). A session that is at work is ended
+when its turn is over and nothing waits any more; ending at once, and cancelling, is `control`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bough.core.state import interruption
+from bough.core.state import session as lifecycle
+from bough.core.state.session import ENDING
+from bough.core.store import records
+from bough.core.store.sql import TASKS
+from bough.core.store.transactions import Change, Store
+from bough.errors import Conflict
+from bough.model.message import raw
+from bough.model.session import Caller, Session
+from bough.model.task import Task
+from bough.settings import Settings
+
+Mark = Literal["idle", "completed", "failed"]
+
+
+class Marking:
+    """Takes marks."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+
+    async def mark(self, caller: Caller, session_id: str, mark: Mark) -> Session:
+        """Ends a session, now or after its work, or makes one that has ended idle again."""
+
+        async def work(change: Change) -> Session:
+            session = await records.session(change.tx, session_id)
+            if mark == "idle":
+                return await self._idle(change, caller, session)
+            if session.status != "active":
+                wanted = "completed" if mark == "completed" else "error"
+                if session.status == wanted:
+                    return session
+                raise Conflict(
+                    "session_ended",
+                    f"Session {session.id} has ended ({session.status}). Set it to idle first, or prompt it again.",
+                    status=session.status,
+                )
+            if await change.tx.all(TASKS.open, Task, session_id=session.id):
+                marked = raw(records.with_metadata(session, **{ENDING: mark}))
+                return await records.update_session(change, session.id, metadata=marked)
+            return await lifecycle.end_as(change, session, mark)
+
+        about = ("sessions", session_id)
+        return await self._store.write_once(caller, "sessions.mark", mark, Session, work, about=about)
+
+    async def _idle(self, change: Change, caller: Caller, session: Session) -> Session:
+        if session.status != "active":
+            return await lifecycle.reopen(change, session, self._settings)
+        if ENDING in records.metadata(session):
+            marked = raw(records.with_metadata(session, **{ENDING: None}))
+            return await records.update_session(change, session.id, metadata=marked)
+        if session.activity in ("running", "waiting_permission"):
+            raise Conflict("session_busy", f"Session {session.id} is at work. Stop it, or wait until it has finished.")
+        return await interruption.go_on(change, session, unasked=caller.kind == "session")

@@ -1,0 +1,316 @@
+"""Sessions: opening, reading, changing and ending them (R2, T1–T6). Their queues are `tasks`, their processes
+`runner`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from bough.agents.catalog import Catalog
+from bough.agents.catalog.find import startable
+from bough.core.approvals import expiry
+from bough.core.environment.variables import checked_env
+from bough.core.sessions.requests import NewSession, Opened, SessionFilter, SessionPatch, check_choice, check_texts
+from bough.core.sessions.tasks import Tasks
+from bough.core.state import interruption
+from bough.core.state import session as lifecycle
+from bough.core.state.enqueue import checked_prompt, enqueue
+from bough.core.store import records
+from bough.core.store.paging import Page
+from bough.core.store.row_cache import Encoded
+from bough.core.store.short_ids import find_id
+from bough.core.store.sql import CALLS, EVENTS, SESSIONS, TASKS
+from bough.core.store.transactions import Change, Store
+from bough.core.transcripts import files
+from bough.core.worktrees.paths import file_inside, resolve_inside
+from bough.core.worktrees.records import session_place, usable
+from bough.errors import Conflict, Internal, Invalid
+from bough.git.inspect import state as git_state
+from bough.model.ids import new_id
+from bough.model.message import raw
+from bough.model.repo import Worktree
+from bough.model.session import Caller, Session, default_mode, parse_statuses
+from bough.model.task import Task
+from bough.settings import Settings
+from bough.storage.backend import Tx
+from bough.storage.queries import Query
+
+log = structlog.get_logger("bough.sessions")
+
+CREATE = "sessions.create"
+# Totals that are kept for lists: as many filters as pages and clients use at once.
+TOTALS_KEPT = 64
+
+
+class Sessions:
+    """Everything that can be done to a session as a record."""
+
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog, tasks: Tasks) -> None:
+        self._store = store
+        self._settings = settings
+        self._catalog = catalog
+        self._tasks = tasks
+        # What lists counted, and the cursor of the newest event then.
+        self._totals: dict[str, tuple[Any, int]] = {}
+        self._encoded = Encoded(Session, SESSIONS.get)
+
+    def check(self, new: NewSession) -> tuple[str, str | None]:
+        """Refuses what is wrong wherever the session is to work; gives the agent and the prompt."""
+        entry = self._catalog.get(new.agent or self._catalog.default(self._settings.default_agent))
+        startable(entry, self._settings.data_path)
+        check_texts(new.title, new.description)
+        check_choice("model", new.model)
+        check_choice("effort", new.effort)
+        checked_env(new.env)
+        prompt = None
+        if new.initial_prompt is not None:
+            prompt = checked_prompt(new.initial_prompt, self._settings.max_prompt)
+        files.checked(new.files, prompt)
+        return entry.name, prompt
+
+    async def opened_before(self, caller: Caller, new: NewSession) -> Opened | None:
+        """What the same request with the same key has opened already."""
+        return await self._store.kept(caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), Opened)
+
+    async def create(
+        self,
+        caller: Caller,
+        new: NewSession,
+        made: Worktree | None = None,
+        also: Callable[[Change], Awaitable[None]] | None = None,
+    ) -> Opened:
+        """Opens a root session; a first prompt is queued in the same transaction (Q2). A new worktree that it asks for
+        is `made` before, by `worktree_sessions`, which may have more to do in that transaction."""
+        if new.worktree is not None and made is None:
+            raise Internal("worktree_not_made", "The worktree of a new session must be made before it.")
+        agent, prompt = self.check(new)
+        given = files.checked(new.files, prompt)
+        repo, worktree = await self._store.read(
+            lambda tx: session_place(tx, new.repo_id, made.id if made else new.worktree_id)
+        )
+        data = self._settings.data_path
+        folder = worktree.path if worktree else repo.path
+        cwd = resolve_inside(self._settings.root_path, folder, what="folder", data=data)
+        if new.folder is not None:
+            cwd = resolve_inside(cwd, str(cwd / new.folder), what="folder", data=data)
+        context_files = [str(file_inside(cwd, one, data=data)) for one in new.context_files]
+        git = await git_state(str(cwd)) if repo.kind == "git" else None
+        session_id = new_id()
+
+        async def work(change: Change) -> Opened:
+            await lifecycle.admit(change, self._settings)
+            if worktree is not None:
+                # It may have been removed since.
+                await usable(change.tx, worktree.id)
+            mcp_ids = [await find_id(change.tx, "mcp_servers", one) for one in new.mcp_server_ids]
+            session = await change.tx.one(
+                SESSIONS.add,
+                Session,
+                id=session_id,
+                repo_id=repo.id,
+                worktree_id=worktree.id if worktree else None,
+                cwd=str(cwd),
+                agent=agent,
+                title=new.title.strip(),
+                description=new.description,
+                permission_mode=new.permission_mode or default_mode(agent),
+                allowed_tools=raw([]),
+                model=new.model,
+                effort=new.effort,
+                mcp_server_ids=raw(mcp_ids),
+                env=raw(dict.fromkeys(new.env, "***")),
+                context_files=raw(context_files),
+                callback=raw(new.callback),
+                kind="root",
+                parent_session_id=None,
+                forked_from_session_id=None,
+                root_session_id=session_id,
+                branch_task_id=None,
+                created_by=raw({"kind": caller.kind, "id": caller.id}),
+                git_state=raw(git or {}),
+                metadata=raw({}),
+                headless=new.headless,
+                depth=0,
+                now=change.now,
+            )
+            assert session is not None
+            await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(new.env))
+            if caller.kind == "session" and caller.id is not None:
+                maker = await records.session(change.tx, caller.id)
+                await change.tx.run(CALLS.made, root=session.id, maker=maker.id, maker_root=maker.root_session_id)
+            if also is not None:
+                await also(change)
+            change.session("session.created", session)
+            task_id = None
+            if prompt is not None:
+                task = await enqueue(change, session, prompt, source="initial", from_session=caller.id, files=given)
+                task_id = task.id
+                session = await records.session(change.tx, session.id)
+            return Opened(session, task_id)
+
+        opened = await self._store.write_once(
+            caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), Opened, work
+        )
+        log.info("session_opened", session=opened.session.id, agent=agent, cwd=str(cwd))
+        return opened
+
+    async def get(self, session_id: str) -> Session:
+        return await self._store.read(lambda tx: records.session(tx, session_id))
+
+    async def list(self, wanted: SessionFilter, limit: int, offset: int) -> Page[Any]:
+        """A page of sessions, newest first: structs, or the JSON that they would become."""
+        statuses = parse_statuses(wanted.status) if wanted.status else None
+
+        async def work(tx: Tx) -> Page[Any]:
+            where: list[str] = []
+            params: dict[str, Any] = {}
+            if wanted.repo_id is not None:
+                where.append("repo_id = :repo_id")
+                params["repo_id"] = await find_id(tx, "repos", wanted.repo_id)
+            if wanted.worktree_id is not None:
+                where.append("worktree_id = :worktree_id")
+                params["worktree_id"] = await find_id(tx, "worktrees", wanted.worktree_id)
+            if wanted.root_id is not None:
+                where.append("root_session_id = :root_id")
+                params["root_id"] = await find_id(tx, "sessions", wanted.root_id)
+            if wanted.parent_id is not None:
+                where.append("parent_session_id = :parent_id")
+                params["parent_id"] = await find_id(tx, "sessions", wanted.parent_id)
+            if wanted.roots is not None:
+                where.append("root_session_id IN :roots")
+                params["roots"] = wanted.roots
+            if wanted.cwd is not None:
+                where.append("cwd = :cwd")
+                params["cwd"] = wanted.cwd
+            if wanted.activity is not None:
+                where.append("activity IN :activities")
+                params["activities"] = ("idle", "not_started") if wanted.activity == "idle" else (wanted.activity,)
+            if statuses is not None:
+                where.append("status IN :statuses")
+                params["statuses"] = statuses
+            if wanted.archived is not None:
+                where.append("archived = :archived")
+                params["archived"] = wanted.archived
+            text = " AND ".join(where) or "TRUE"
+
+            def query(columns: str) -> Query:
+                return SESSIONS.page.with_(columns=columns, where=text)
+
+            page: list[Any] = [*await self._encoded.page(tx, query, limit=limit, offset=offset, **params)]
+            return Page(page, await self._total(tx, text, params), limit, offset)
+
+        return await self._store.read(work)
+
+    async def _total(self, tx: Tx, where: str, params: dict[str, Any]) -> int:
+        """How many there are; counted anew only if anything happened since, since that takes longer than the page."""
+        key = f"{where} {params}"
+        cursor = await tx.value(EVENTS.newest)
+        known = self._totals.get(key)
+        if known is not None and known[0] == cursor:
+            return known[1]
+        total = await tx.value(SESSIONS.count.with_(where=where), **params) or 0
+        if len(self._totals) >= TOTALS_KEPT:
+            self._totals.clear()
+        self._totals[key] = (cursor, total)
+        return total
+
+    async def patch(self, session_id: str, patch: SessionPatch) -> Session:
+        check_texts(patch.title or "", patch.description or "")
+        check_choice("model", patch.model)
+        check_choice("effort", patch.effort)
+        env = checked_env(patch.env) if patch.env is not msgspec.UNSET else None
+        data = self._settings.data_path
+
+        async def work(change: Change) -> Session:
+            session = await records.session(change.tx, session_id)
+            if session.kind == "btw" and patch.permission_mode not in (msgspec.UNSET, "plan"):
+                raise Conflict("aside_reads_only", "A question aside reads only: its mode stays plan.")
+            columns: dict[str, Any] = {}
+            for name in ("title", "description", "permission_mode", "model", "effort", "queue_paused", "headless"):
+                value = getattr(patch, name)
+                if value is not msgspec.UNSET:
+                    columns[name] = value
+            if patch.callback is not msgspec.UNSET:
+                columns["callback"] = raw(patch.callback)
+            if patch.context_files is not msgspec.UNSET:
+                columns["context_files"] = raw(
+                    [str(file_inside(Path(session.cwd), one, data=data)) for one in patch.context_files]
+                )
+            if patch.mcp_server_ids is not msgspec.UNSET:
+                found = [await find_id(change.tx, "mcp_servers", one) for one in patch.mcp_server_ids]
+                columns["mcp_server_ids"] = raw(found)
+            if env is not None:
+                columns["env"] = raw(dict.fromkeys(env, "***"))
+                await change.tx.run(SESSIONS.set_env, id=session.id, env=raw(env))
+            if not columns:
+                raise Invalid("nothing_to_change", "Name at least one field to change.")
+            fresh = await records.update_session(change, session.id, **columns)
+            if patch.headless is not msgspec.UNSET:
+                await expiry.reschedule(change, fresh, self._settings)
+            if patch.queue_paused is False:
+                change.wake()
+            return fresh
+
+        return await self._store.write(work)
+
+    async def change_agent(self, session_id: str, agent: str) -> Session:
+        """Gives a session another agent, as long as none has begun to work in it."""
+        entry = self._catalog.get(agent)
+        startable(entry, self._settings.data_path)
+
+        async def work(change: Change) -> Session:
+            session = await records.session(change.tx, session_id)
+            if session.agent == entry.name:
+                return session
+            if session.activity != "not_started" or session.kind != "root":
+                raise Conflict(
+                    "agent_at_work",
+                    f"Session {session.id} has begun with {session.agent}. Fork it to go on with another agent.",
+                )
+            return await records.update_session(change, session.id, agent=entry.name, model=None, effort=None)
+
+        return await self._store.write(work)
+
+    async def resume(self, caller: Caller, session_id: str) -> Session:
+        """Lets a paused queue go on; an ended session becomes active again (T2, T6)."""
+
+        async def work(change: Change) -> Session:
+            session = await records.session(change.tx, session_id)
+            if session.status != "active":
+                session = await lifecycle.reopen(change, session, self._settings)
+            else:
+                session = await interruption.go_on(change, session, unasked=caller.kind == "session")
+            change.wake()
+            return session
+
+        about = ("sessions", session_id)
+        return await self._store.write_once(caller, "sessions.resume", None, Session, work, about=about)
+
+    async def archive(self, caller: Caller, session_id: str, archived: bool) -> Session:
+        """Puts a session out of sight, or back. An active one is completed by it, so that nothing runs or counts
+        unseen; one with work to do is refused. Ending its process is left to whoever calls."""
+
+        async def work(change: Change) -> Session:
+            session = await records.session(change.tx, session_id)
+            if archived and session.status == "active":
+                tasks = await change.tx.all(TASKS.open, Task, session_id=session.id)
+                if tasks:
+                    waiting = sum(1 for task in tasks if task.status == "queued")
+                    busy = "A turn is under way" if len(tasks) > waiting else "Nothing runs"
+                    raise Conflict(
+                        "session_busy",
+                        f"{busy} and {waiting} prompts wait in session {session.id}. Let it finish, or complete it "
+                        "with force: true, then archive it.",
+                        queued=waiting,
+                    )
+                session = await lifecycle.end(change, session, "completed", "archived")
+            if session.archived == archived:
+                return session
+            return await records.update_session(change, session.id, archived=archived)
+
+        about = ("sessions", session_id)
+        return await self._store.write_once(caller, "sessions.archive", archived, Session, work, about=about)

@@ -1,0 +1,184 @@
+"""Tasks: the queue of a session, before anything runs (Q1, Q5). Running the head of it is `runner`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.core.state import interruption, task_ended
+from bough.core.state import session as lifecycle
+from bough.core.state.enqueue import check_room, checked_prompt, enqueue
+from bough.core.store import records
+from bough.core.store.paging import Page
+from bough.core.store.short_ids import find_id
+from bough.core.store.sql import MESSAGES, TASKS
+from bough.core.store.transactions import Change, Store
+from bough.core.transcripts import files as kept
+from bough.core.transcripts.files import NewFiles
+from bough.errors import Conflict, Invalid
+from bough.model.message import QUEUED_BASE, Message, user_text
+from bough.model.session import Caller
+from bough.model.task import TASK_STATUSES, Source, Task
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+
+class Tasks:
+    """Queues prompts and changes what waits."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+
+    async def prompt(
+        self, caller: Caller, session_id: str, text: str, *, resume: bool = False, files: NewFiles = msgspec.UNSET
+    ) -> Task:
+        """Stores a prompt with its files; whoever is told of it can rely on it. An ended session is refused unless
+        `resume` (T2)."""
+        prompt = checked_prompt(text, self._settings.max_prompt)
+        given = kept.checked(files, prompt)
+
+        async def work(change: Change) -> Task:
+            session = await records.session(change.tx, session_id)
+            lifecycle.refuse_aside(session)
+            if session.status != "active":
+                lifecycle.check_resumable(session)
+                if not resume:
+                    raise Conflict(
+                        "session_ended",
+                        f"Session {session.id} ended ({session.status}). Send resume: true, or fork it.",
+                        status=session.status,
+                    )
+                session = await lifecycle.reopen(change, session, self._settings)
+            else:
+                session = await interruption.go_on(change, session, unasked=caller.kind == "session")
+            await check_room(change, session, self._settings.max_queue)
+            source: Source = "session" if caller.kind == "session" else "user"
+            return await enqueue(change, session, prompt, source=source, from_session=caller.id, files=given)
+
+        about = ("sessions", session_id)
+        request = [text, resume, files] if files else [text, resume]
+        return await self._store.write_once(caller, "tasks.prompt", request, Task, work, about=about)
+
+    async def get(self, task_id: str) -> Task:
+        return await self._store.read(lambda tx: records.task(tx, task_id))
+
+    async def list(self, session_id: str | None, status: str | None, limit: int, offset: int) -> Page[Task]:
+        """Tasks of one session in order of the queue, or of all sessions, newest first."""
+        statuses = _parse_statuses(status)
+
+        async def work(tx: Tx) -> Page[Task]:
+            params: dict[str, Any] = {"statuses": statuses}
+            where = "status IN :statuses"
+            query = TASKS.newest
+            if session_id is not None:
+                params["session_id"] = (await records.session(tx, session_id)).id
+                where += " AND session_id = :session_id"
+                query = TASKS.of_session
+            found = await tx.all(query.with_(where=where), Task, limit=limit, offset=offset, **params)
+            return Page(found, await tx.value(TASKS.count.with_(where=where), **params) or 0, limit, offset)
+
+        return await self._store.read(work)
+
+    async def edit(self, task_id: str, prompt: str | None, before: str | None) -> Task:
+        """Changes the text of a prompt that waits, or moves it before another (an empty `before`: to the end). Its
+        files stay."""
+        if prompt is None and before is None:
+            raise Invalid("nothing_to_change", "Name at least one field to change.")
+        text = checked_prompt(prompt, self._settings.max_prompt) if prompt is not None else None
+
+        async def work(change: Change) -> Task:
+            task = await self._waiting(change.tx, task_id)
+            if text is not None:
+                task = await records.update_task(change, task.id, prompt=text)
+                message = await change.tx.one(
+                    MESSAGES.edit_queued,
+                    Message,
+                    task_id=task.id,
+                    content=user_text(text, await kept.infos(change.tx, task.id)),
+                    queued_base=QUEUED_BASE,
+                    now=change.now,
+                )
+                if message is not None:
+                    change.message("message.patched", message)
+            if before is not None:
+                task = await self._move(change, task, before)
+            return task
+
+        return await self._store.write(work)
+
+    async def cancel(self, change: Change, task_id: str) -> Task:
+        """Takes a prompt that waits out of the queue, in a transaction; one that runs is stopped by `control`."""
+        task = await self._waiting(change.tx, task_id)
+        fresh = await records.end_task(change, task.id, "cancelled", stop_reason="cancelled")
+        assert fresh is not None
+        await records.enter_transcript(change, fresh)
+        await task_ended.ended(change, fresh)
+        return fresh
+
+    async def _waiting(self, tx: Tx, task_id: str) -> Task:
+        task = await records.task(tx, task_id)
+        if task.status != "queued":
+            raise Conflict(
+                "task_not_queued",
+                f"Task {task.id} is {task.status}; only a queued task can be changed.",
+                status=task.status,
+            )
+        return task
+
+    async def _move(self, change: Change, task: Task, before: str) -> Task:
+        queue = [
+            one for one in await change.tx.all(TASKS.open, Task, session_id=task.session_id) if one.status == "queued"
+        ]
+        places = [one.position for one in queue]
+        order = [one for one in queue if one.id != task.id]
+        index = len(order)
+        if before:
+            target = await find_id(change.tx, "tasks", before)
+            index = next((number for number, one in enumerate(order) if one.id == target), -1)
+            if index < 0:
+                raise Conflict("task_not_queued", f"Task {before!r} does not wait in the same queue.")
+        order.insert(index, task)
+        # Positions are unique, so everyone steps aside (below zero) before taking a new place.
+        for one in order:
+            await change.tx.run(TASKS.set_position, id=one.id, position=-one.position, now=change.now)
+            await self._place_message(change, one.id, 2 * QUEUED_BASE + one.position)
+        for one, place in zip(order, places, strict=True):
+            await change.tx.run(TASKS.set_position, id=one.id, position=place, now=change.now)
+            message = await self._place_message(change, one.id, QUEUED_BASE + place)
+            moved = await records.task(change.tx, one.id)
+            if moved.position != one.position:
+                change.task("task.patched", moved)
+                if message is not None:
+                    change.message("message.patched", message)
+        return await records.task(change.tx, task.id)
+
+    async def _place_message(self, change: Change, task_id: str, position: int) -> Message | None:
+        return await change.tx.one(
+            MESSAGES.requeue,
+            Message,
+            task_id=task_id,
+            position=position,
+            queued_base=QUEUED_BASE,
+            now=change.now,
+        )
+
+
+def _parse_statuses(text: str | None) -> tuple[str, ...]:
+    if not text:
+        return TASK_STATUSES
+    wanted = tuple(part.strip() for part in text.split(",") if part.strip())
+    unknown = [part for part in wanted if part not in TASK_STATUSES]
+    if unknown or not wanted:
+        raise Invalid(
+            "bad_status", f"Unknown task status {', '.join(unknown)!r}; known are {', '.join(TASK_STATUSES)}."
+        )
+    return wanted
+
+
+class TaskPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Changes to a prompt that waits: its text, or its place (`before` another task; an empty text: the end)."""
+
+    prompt: str | None = None
+    before: str | None = None

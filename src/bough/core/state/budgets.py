@@ -1,0 +1,160 @@
+"""Budgets: what a tree may use, and how long its agents may go on among themselves (B5). Looked at before each turn
+starts; what runs may finish. A tree that is over is held until a person lets it go on."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bough.core.policy.deadlines import deadline
+from bough.core.state import interruption
+from bough.core.store import records
+from bough.core.store.sql import TREES
+from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
+from bough.errors import Conflict, Denied, Invalid
+from bough.model.approval import Approval, Option
+from bough.model.session import Caller, Session
+from bough.model.task import Task
+from bough.model.tree import Budget, Used
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
+
+
+class BudgetBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What a tree may use from now on; what is left out is not bounded."""
+
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    max_turns: int | None = None
+    max_minutes: float | None = None
+
+
+class Overdrawn(Conflict):
+    """A tree has used up what it may, or has gone on by itself for too long."""
+
+
+class Budgets:
+    """Sets budgets and tells what is used."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def set(self, caller: Caller, session_id: str, body: BudgetBody) -> Budget:
+        """Bounds the tree of a session, counted from now; what was held for its bounds tries again."""
+        if caller.kind == "session":
+            raise Denied("budget_for_people", "What a tree may use is for people to say, not for its sessions.")
+        for name, value in msgspec.structs.asdict(body).items():
+            if value is not None and value <= 0:
+                raise Invalid("bad_budget", f"{name} must be more than nothing; leave it out to bound it not at all.")
+
+        async def work(change: Change) -> Budget:
+            session = await records.session(change.tx, session_id)
+            budget = await _set(change, session.root_session_id, body)
+            change.emit("tree.patched", budget, session.root_session_id)
+            for approval in await change.tx.all(TREES.limits, Approval, root=session.root_session_id):
+                await interruption.let_go(change, await records.task(change.tx, approval.task_id))
+            return budget
+
+        return await self._store.write(work)
+
+    async def get(self, session_id: str) -> tuple[Budget | None, Used]:
+        async def work(tx: Tx) -> tuple[Budget | None, Used]:
+            root = (await records.session(tx, session_id)).root_session_id
+            used = await tx.one(TREES.used, Used, root=root)
+            assert used is not None
+            return await tx.one(TREES.budget, Budget, root=root), used
+
+        return await self._store.read(work)
+
+
+async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> None:
+    """Overdrawn if a turn must not start; what a person asks for just now is only bounded by a budget."""
+    root = session.root_session_id
+    budget = await tx.one(TREES.budget, Budget, root=root)
+    if budget is not None:
+        used = await tx.one(TREES.used, Used, root=root)
+        assert used is not None
+        # What runs will have been a turn; of those that start at the same time, the first come first.
+        started_at = task.started_at or task.created_at
+        running = await tx.value(TREES.under_way, root=root, task_id=task.id, started_at=started_at) or 0
+        for name, most, amount in (
+            ("tokens", budget.max_tokens, used.tokens - budget.base_tokens),
+            ("cost", budget.max_cost, used.cost - budget.base_cost),
+            ("turns", budget.max_turns, used.turns - budget.base_turns + running),
+            ("minutes", budget.max_minutes, (used.seconds - budget.base_seconds) / 60),
+        ):
+            if most is not None and amount >= most:
+                raise Overdrawn("budget_used", f"This tree has used its budget of {most:g} {name} ({amount:g}).")
+    if task.source_session_id is None:
+        return
+    turns = await tx.value(TREES.unattended, root=root) or 0
+    if turns > settings.max_unattended:
+        raise Overdrawn(
+            "unattended",
+            f"Agents have caused {settings.max_unattended} turns in this tree since a person last spoke.",
+        )
+
+
+async def ask(change: Change, task: Task, error: Overdrawn, settings: Settings) -> None:
+    """The turn is held until a person says that the tree may go on."""
+    held = await interruption.hold(change, task)
+    if held is None:
+        return
+    session = await records.session(change.tx, task.session_id)
+    expires_at, on_expiry = deadline(session, settings)
+    approval = await records.add_approval(
+        change,
+        held,
+        title=f"{error.message} Go on?",
+        tool_kind=interruption.LIMIT,
+        tool_call={"title": error.message, "code": error.code},
+        options=OPTIONS,
+        request_id=None,
+        reason="Allowed, the whole tree has the same budget once more.",
+        expires_at=expires_at,
+        on_expiry="deny" if on_expiry else None,
+    )
+    await records.update_session(change, session.id, activity="waiting_permission")
+    if expires_at is not None:
+        change.tx.notify(CHANNEL_APPROVALS, approval.id)
+
+
+async def let_go_on(change: Change, session: Session) -> None:
+    """A person lets a tree go on: its budget counts from now, and so do the turns among agents."""
+    root = session.root_session_id
+    budget = await change.tx.one(TREES.budget, Budget, root=root)
+    if budget is not None:
+        body = BudgetBody(budget.max_tokens, budget.max_cost, budget.max_turns, budget.max_minutes)
+        await _set(change, root, body)
+    await change.tx.run(TREES.attend, root=root, now=change.now)
+
+
+async def forget(change: Change, session: Session) -> None:
+    """A session is removed for good: what it has used of its tree's budget stays used."""
+    await change.tx.run(
+        TREES.forget,
+        root=session.root_session_id,
+        tokens=session.tokens,
+        cost=session.spent,
+        turns=session.turns,
+        seconds=session.seconds,
+    )
+
+
+async def _set(change: Change, root: str, body: BudgetBody) -> Budget:
+    used = await change.tx.one(TREES.used, Used, root=root)
+    assert used is not None
+    budget = await change.tx.one(
+        TREES.set_budget,
+        Budget,
+        root=root,
+        base_tokens=used.tokens,
+        base_cost=used.cost,
+        base_turns=used.turns,
+        base_seconds=used.seconds,
+        now=change.now,
+        **msgspec.structs.asdict(body),
+    )
+    assert budget is not None
+    return budget

@@ -1,0 +1,187 @@
+"""Callbacks: what a child tells its parent at the end of each task, in the transaction of that end (Q3). The report is
+a task of the parent, so it queues, wakes and survives like any prompt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.core.state.end_reasons import IDLE, reason, reopen_unasked
+from bough.core.state.enqueue import enqueue
+from bough.core.store import records
+from bough.core.store.paging import Page
+from bough.core.store.sql import CALLS, SESSIONS, TREES
+from bough.core.store.transactions import Change, Store
+from bough.core.worktrees.records import usable
+from bough.errors import Conflict, Invalid
+from bough.model.ids import new_id
+from bough.model.message import Message, raw
+from bough.model.session import CallbackConfig, Session
+from bough.model.task import Task
+from bough.model.tree import Callback, CallbackState
+from bough.storage.backend import Tx
+
+STATES = ("queued", "delivered", "held")
+
+# What is quoted of a child's last message, of its prompt, and how much of them is a summary.
+LONGEST_MESSAGE = 20_000
+LONGEST_PROMPT = 4_000
+LONGEST_SUMMARY = 300
+# A child's last words may be followed by entries that are not text.
+LAST_ENTRIES = 50
+
+# The last block that the parent's agent is sent; the report itself, quoted, goes before it.
+GO_ON = "A session that you had started has reported, as quoted above. Take it into account and go on."
+DECIDED = "A call of yours that a person had to decide about has come to its end, as quoted above. Go on from there."
+
+
+class Callbacks:
+    """Lists reports."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def list(self, session_id: str, state: str | None, limit: int, offset: int) -> Page[Callback]:
+        """Reports that a session has sent or been sent, newest first."""
+        if state is not None and state not in STATES:
+            raise Invalid("bad_status", f"Unknown state {state!r}; known are {', '.join(STATES)}.")
+
+        async def work(tx: Tx) -> Page[Callback]:
+            session = await records.session(tx, session_id)
+            where = "(parent_session_id = :id OR child_session_id = :id)"
+            params: dict[str, Any] = {"id": session.id}
+            if state is not None:
+                where += " AND state = :state"
+                params["state"] = state
+            found = await tx.all(
+                TREES.callbacks_page.with_(where=where), Callback, limit=limit, offset=offset, **params
+            )
+            total = await tx.value(TREES.callbacks_count.with_(where=where), **params) or 0
+            return Page(found, total, limit, offset)
+
+        return await self._store.read(work)
+
+
+async def report(change: Change, child: Session, task: Task) -> Callback | None:
+    """Tells the parent that a task of its child has ended; nothing if the child has none or was told not to."""
+    config = msgspec.json.decode(child.callback, type=CallbackConfig)
+    if not config.enabled:
+        return None
+    if child.kind == "root":
+        # A tree that a session has opened reports to that one.
+        above = await change.tx.value(CALLS.maker, root=child.id)
+    else:
+        above = child.parent_session_id if child.kind == "subsession" else None
+    parent = await change.tx.one(SESSIONS.get, Session, id=above) if above is not None else None
+    if parent is None:
+        return None
+    text = await _text(change.tx, child, task, config)
+    return await deliver(change, parent, child, task, text)
+
+
+async def deliver(change: Change, parent: Session, child: Session, task: Task, text: str) -> Callback | None:
+    """Queues a report at a session that takes it, waking or resuming that; else keeps and shows it."""
+    refused = await refuses(change, parent)
+    shown = raw(
+        {
+            "type": "callback",
+            "text": text,
+            "sessionId": child.id,
+            "taskId": task.id,
+            "title": child.title,
+            "agent": child.agent,
+            "status": task.status,
+        }
+    )
+    parent_task = None
+    if refused is None:
+        if parent.status != "active":
+            parent = await reopen_unasked(change, parent)
+        parent_task = await enqueue(change, parent, text, source="callback", from_session=child.id, content=shown)
+    else:
+        await records.add_message(change, parent.id, None, "system", shown)
+    callback = await change.tx.one(
+        TREES.add_callback,
+        Callback,
+        id=new_id(),
+        child_session_id=child.id,
+        child_task_id=task.id,
+        parent_session_id=parent.id,
+        parent_task_id=parent_task.id if parent_task else None,
+        state="held" if refused else "queued",
+        reason=refused,
+        text=text,
+        now=change.now,
+    )
+    if callback is not None:
+        change.emit("callback.created", callback, callback.parent_session_id)
+    return callback
+
+
+async def carried(change: Change, task: Task, state: CallbackState, reason: str | None = None) -> None:
+    """The task that carries a report is sent, or never will be."""
+    if task.source != "callback":
+        return
+    for callback in await change.tx.all(
+        TREES.carried, Callback, task_id=task.id, state=state, reason=reason, now=change.now
+    ):
+        change.emit("callback.patched", callback, callback.parent_session_id)
+
+
+async def refuses(change: Change, parent: Session) -> str | None:
+    """Why a session takes no report: a person has put it away or ended it, or its agent could not make sense of it."""
+    if parent.archived:
+        return "The parent was archived."
+    if parent.status != "active" and reason(parent) != IDLE:
+        return f"The parent was ended ({parent.status})."
+    if parent.agent in change.mute:
+        return f"The parent's agent ({parent.agent}) would do what it is sent, word by word."
+    if parent.status != "active" and parent.worktree_id is not None:
+        try:
+            await usable(change.tx, parent.worktree_id)
+        except Conflict as error:
+            return error.message
+    return None
+
+
+async def _text(tx: Tx, child: Session, task: Task, config: CallbackConfig) -> str:
+    open_children = await tx.value(TREES.open_children, id=child.id) or 0
+    last = await last_words(tx, task)
+    name = child.title or child.id
+    lines = [
+        f"Callback from session {name!r} ({child.id}, {child.agent}).",
+        f"Status: {task.status}" + (f" ({task.stop_reason})" if task.stop_reason else ""),
+        f"Task: {task.id}",
+        f"Summary: {_summary(last, task)}",
+        f"Tool uses: {task.tool_use_count}",
+        f"Its own children still at work: {open_children}",
+    ]
+    if task.error is not None:
+        lines.append(f"Error: {msgspec.json.decode(task.error).get('message', '')}")
+    if config.include_original_prompt:
+        lines += ["", "It was asked:", quoted(task.prompt[:LONGEST_PROMPT])]
+    if config.include_last_message and last:
+        lines += ["", "Its last message:", quoted(last[:LONGEST_MESSAGE])]
+    if config.extra_instructions:
+        lines += ["", config.extra_instructions]
+    return "\n".join(lines)
+
+
+async def last_words(tx: Tx, task: Task) -> str:
+    """What the agent said last in a task."""
+    for message in await tx.all(TREES.last_words, Message, task_id=task.id, limit=LAST_ENTRIES):
+        body: dict[str, Any] = msgspec.json.decode(message.content)
+        if body.get("type") == "text":
+            return str(body.get("text", ""))
+    return ""
+
+
+def _summary(last: str, task: Task) -> str:
+    first = next((line.strip() for line in last.splitlines() if line.strip()), "")
+    return first[:LONGEST_SUMMARY] or f"The task {task.status} without a word."
+
+
+def quoted(text: str) -> str:
+    """Text as what somebody else said."""
+    return "\n".join(f"> {line}" for line in text.splitlines())

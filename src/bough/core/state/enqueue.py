@@ -1,0 +1,82 @@
+"""Putting a prompt into a session's queue, whoever it comes from, in the caller's transaction. Changing what waits is
+`tasks`, running it `runner`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from bough.core.store import records
+from bough.core.store.sql import SESSIONS, TASKS
+from bough.core.store.transactions import Change
+from bough.core.transcripts import files as kept
+from bough.errors import Busy, Invalid, TooLarge
+from bough.model.file import File
+from bough.model.ids import new_id
+from bough.model.message import QUEUED_BASE, user_text
+from bough.model.session import Session
+from bough.model.task import Source, Task
+
+
+def checked_prompt(text: str, most: int) -> str:
+    """A prompt that can be stored and sent."""
+    if not text.strip():
+        raise Invalid("empty_prompt", "The prompt is empty. Say what the agent should do.")
+    if "\0" in text:
+        raise Invalid("bad_prompt", "A prompt cannot contain a NUL character.")
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > most:
+        raise TooLarge(
+            "prompt_too_large",
+            f"The prompt has {size} bytes and the limit is {most}. Put long matter into a file and name the file.",
+            limit=most,
+        )
+    return text
+
+
+async def check_room(change: Change, session: Session, limit: int) -> None:
+    """Refuses one prompt too many (Q1)."""
+    waiting = await change.tx.value(TASKS.waiting, session_id=session.id) or 0
+    if waiting >= limit:
+        raise Busy(
+            "queue_full",
+            f"{waiting} prompts wait in session {session.id} already, which is the limit. "
+            "Wait for some to finish, or cancel some.",
+            limit=limit,
+        )
+
+
+async def enqueue(
+    change: Change,
+    session: Session,
+    prompt: str,
+    *,
+    source: Source,
+    from_session: str | None,
+    content: msgspec.Raw | None = None,
+    files: Sequence[File] = (),
+) -> Task:
+    """Appends to the queue; `content` is what the transcript shows, if that is not just the prompt and its files."""
+    after: Any = await change.tx.value(SESSIONS.take_task_position, id=session.id)
+    task = await change.tx.one(
+        TASKS.add,
+        Task,
+        id=new_id(),
+        session_id=session.id,
+        position=after - 1,
+        prompt=prompt,
+        source=source,
+        source_session_id=from_session,
+        now=change.now,
+    )
+    assert task is not None
+    await kept.keep(change, task.id, files)
+    change.task("task.created", task)
+    place = QUEUED_BASE + task.position
+    shown = content if content is not None else user_text(prompt, files)
+    await records.insert_message(change, new_id(), session.id, task.id, place, "user", shown)
+    await change.tx.run(SESSIONS.touch, id=session.id, added=1, now=change.now)
+    change.wake()
+    return task

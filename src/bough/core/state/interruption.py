@@ -1,0 +1,128 @@
+"""Interruptions: a turn whose agent died waits for its next attempt, which comes by itself, when a person says so, or
+when the session is resumed (policy `on_interrupt`). Starting that attempt is the scheduler's."""
+
+from __future__ import annotations
+
+from bough.core.state import session as lifecycle
+from bough.core.state import task_ended
+from bough.core.state.cost import grown_cost
+from bough.core.state.turn import Outcome, failure, finish
+from bough.core.store import records
+from bough.core.store.sql import APPROVALS, MESSAGES, TASKS
+from bough.core.store.transactions import Change
+from bough.core.transcripts.fold import Fold
+from bough.errors import BoughError
+from bough.model import message
+from bough.model.approval import Approval, Option
+from bough.model.message import Message
+from bough.model.session import Session
+from bough.model.task import Task
+from bough.settings import OnInterrupt
+
+INTERRUPTED = "interrupted"
+"""The kind of an approval that asks whether such a turn goes on, and the stop reason of one that does not."""
+TRUST = "trust"
+"""The kind of an approval that asks whether an agent may run what a repository brings for it."""
+LIMIT = "limit"
+"""The kind of an approval that asks whether a tree that has used up what it may goes on."""
+HOLDS_TURN = (INTERRUPTED, TRUST, LIMIT)
+"""Kinds of approvals that no agent waits for: the turn itself does."""
+NOT_AGAIN = "The turn was interrupted, and is not tried again."
+NOT_SENT = "The prompt was not sent to the agent, and is dropped."
+QUESTION = "The agent ended in the middle of this turn. Start it again and tell it to go on?"
+OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
+WHAT_NEXT: dict[OnInterrupt, str] = {
+    "continue": "It is started again and told to go on.",
+    "ask": "Whether it is started again and told to go on is asked.",
+    "hold": "Resume the session to have it started again and told to go on.",
+}
+
+
+async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInterrupt) -> None:
+    """The agent is gone: its task is interrupted, and goes on by policy. A prompt that never left just goes."""
+    interrupted = await records.move_task(change, task.id, "interrupted")
+    if interrupted is None:
+        # It was being stopped: this is how it stopped.
+        await finish(change, task, Outcome("failed", error=error), 0, None)
+        return
+    if interrupted.sent_attempt != interrupted.attempt:
+        policy = "continue"
+    await lifecycle.withdraw_approvals(change, task.id)
+    await close_entries(change, task.id)
+    await records.add_message(change, task.session_id, task.id, "system", failure(error, WHAT_NEXT[policy]))
+    if policy != "continue":
+        await records.update_task(change, task.id, held=True)
+    if policy == "ask":
+        await records.add_approval(
+            change, task, title=QUESTION, tool_kind=INTERRUPTED, tool_call={}, options=OPTIONS, request_id=None
+        )
+    activity = "waiting_permission" if policy == "ask" else "idle"
+    await records.update_session(change, task.session_id, activity=activity)
+    change.wake()
+
+
+async def hold(change: Change, task: Task) -> Task | None:
+    """A turn that must not start yet is held until a person says so; None if it was being stopped, and has."""
+    held = await records.move_task(change, task.id, "interrupted")
+    if held is None:
+        await finish(change, task, Outcome("cancelled"), 0, None)
+        return None
+    await lifecycle.withdraw_approvals(change, task.id)
+    # What has not been sent has not started; the time until then is nobody's work.
+    started_at = held.started_at if held.sent_attempt else None
+    return await records.update_task(change, task.id, held=True, started_at=started_at)
+
+
+async def close_entries(change: Change, task_id: str) -> None:
+    """What a turn without an agent left open in the transcript will not grow any more."""
+    fold = Fold()
+    fold.restore(await change.tx.all(MESSAGES.of_task, Message, task_id=task_id))
+    fold.close()
+    for entry in fold.dirty:
+        closed = await change.tx.one(MESSAGES.rewrite, Message, id=entry.id, content=entry.content(), now=change.now)
+        if closed is not None:
+            change.message("message.patched", closed)
+
+
+async def go_on(change: Change, session: Session, *, unasked: bool = False) -> Session:
+    """Somebody turns to a session again: its queue moves, and a turn that was held has its next attempt; what a person
+    is asked about is not let go by other sessions (`unasked`)."""
+    for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
+        if task.held and not (unasked and await change.tx.value(APPROVALS.pending_of_task, task_id=task.id)):
+            session = await let_go(change, task)
+    if session.queue_paused:
+        session = await records.update_session(change, session.id, queue_paused=False)
+    return session
+
+
+async def drop(change: Change, task: Task, reason: str = INTERRUPTED) -> Task:
+    """Ends an interrupted turn instead of trying it again."""
+    await lifecycle.withdraw_approvals(change, task.id)
+    cost = grown_cost(await records.session(change.tx, task.session_id), task)
+    ended = await records.end_task(change, task.id, "cancelled", stop_reason=reason, cost=cost)
+    assert ended is not None
+    text = message.cancelled(NOT_AGAIN if task.sent_attempt else NOT_SENT, reason)
+    await records.add_message(change, task.session_id, task.id, "system", text)
+    await task_ended.ended(change, ended)
+    await records.update_session(change, task.session_id, activity="idle", active_at=change.now)
+    change.wake()
+    return ended
+
+
+async def decided(change: Change, approval: Approval) -> None:
+    """A person has said whether an interrupted turn goes on."""
+    task = await records.task(change.tx, approval.task_id)
+    if task.status != "interrupted":
+        return
+    if approval.status == "allowed":
+        await let_go(change, task)
+    else:
+        await drop(change, task, INTERRUPTED if approval.tool_kind == INTERRUPTED else "denied")
+
+
+async def let_go(change: Change, task: Task) -> Session:
+    """A turn that was held has its next attempt; whether it may is not asked any more."""
+    await lifecycle.withdraw_approvals(change, task.id)
+    await records.update_task(change, task.id, held=False)
+    change.wake()
+    return await records.update_session(change, task.session_id, activity="idle")

@@ -1,0 +1,148 @@
+"""How sessions begin, end and begin again, as rows (T1–T6). Ending the processes behind them is `control`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import structlog
+
+from bough.core.state import task_ended, tool_call
+from bough.core.state.cost import grown_cost
+from bough.core.state.end_reasons import MARKED_FAILED, reason
+from bough.core.store import records
+from bough.core.store.sql import APPROVALS, COMMON, SESSIONS, TASKS
+from bough.core.store.transactions import Change
+from bough.core.worktrees.records import usable
+from bough.errors import Busy, Conflict
+from bough.model.approval import Approval
+from bough.model.message import cancelled, raw
+from bough.model.session import Session, Status
+from bough.model.task import Task
+from bough.settings import Settings
+
+log = structlog.get_logger("bough.sessions")
+
+# Under this a session keeps as what it is to end when its work is over.
+ENDING = "ending"
+
+
+async def admit(change: Change, settings: Settings) -> None:
+    """Refuses one root session too many (T5); whoever asks next waits for this transaction."""
+    await change.tx.run(COMMON.lock, name="admission")
+    active = await change.tx.value(SESSIONS.active_roots) or 0
+    limit = settings.max_sessions
+    if active >= limit:
+        raise Busy(
+            "too_many_sessions",
+            f"{active} sessions are active and the limit is {limit}. Complete or cancel one, wait until an idle one "
+            "times out, or raise AGENT_MAX_SESSIONS.",
+            limit=limit,
+            active=active,
+            retryAfter=60,
+        )
+
+
+def check_resumable(session: Session) -> None:
+    """A session in fatal error stays ended; it can be forked (T2)."""
+    if session.status == "error" and reason(session) != MARKED_FAILED:
+        raise Conflict(
+            "session_failed",
+            f"Session {session.id} ended in an error and cannot be resumed. Fork it to go on from its transcript.",
+            status=session.status,
+        )
+
+
+def refuse_aside(session: Session) -> None:
+    """A question aside is asked once (B4)."""
+    if session.kind == "btw":
+        raise Conflict(
+            "aside_asked_once",
+            f"Session {session.id} is a question that was asked aside, and takes no other. Ask session "
+            f"{session.parent_session_id} again, or fork this one.",
+        )
+
+
+async def reopen(change: Change, session: Session, settings: Settings) -> Session:
+    """Makes an ended session active again, if it may be and there is room."""
+    refuse_aside(session)
+    check_resumable(session)
+    if session.worktree_id is not None:
+        await usable(change.tx, session.worktree_id)
+    if session.kind == "root":
+        await admit(change, settings)
+    return await records.update_session(
+        change,
+        session.id,
+        status="active",
+        activity="idle",
+        queue_paused=False,
+        archived=False,
+        ended_at=None,
+        active_at=change.now,
+        metadata=raw(records.with_metadata(session, reason=None)),
+    )
+
+
+async def end(change: Change, session: Session, status: Status, why: str, text: str | None = None) -> Session:
+    """Ends a session: what waits in its queue is cancelled, what runs is told to stop, a system message says why."""
+    await cancel_queue(change, session, why)
+    for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
+        await records.move_task(change, task.id, "stopping")
+        await withdraw_approvals(change, task.id)
+    await tool_call.withdraw(change, session.id, f"The session that wanted this has ended ({status}).")
+    if text is not None:
+        await records.add_message(change, session.id, None, "system", cancelled(text, why))
+    ended = await records.update_session(
+        change,
+        session.id,
+        status=status,
+        activity="idle" if session.activity != "not_started" else "not_started",
+        ended_at=change.now,
+        metadata=raw(records.with_metadata(session, reason=why)),
+    )
+    left = await change.tx.value(SESSIONS.active_total)
+    log.info("session_ended", session=session.id, status=status, reason=why, active_sessions=left)
+    return ended
+
+
+async def end_as(change: Change, session: Session, mark: Literal["completed", "failed"]) -> Session:
+    """Ends a session by hand, as what its work has come to; one that is marked as failed can be resumed (T2)."""
+    cleared = raw(records.with_metadata(session, **{ENDING: None}))
+    session = await records.update_session(change, session.id, metadata=cleared)
+    if mark == "completed":
+        return await end(change, session, "completed", "completed")
+    return await end(change, session, "error", MARKED_FAILED)
+
+
+async def turn_over(change: Change, session: Session) -> None:
+    """A turn has ended: a session that was marked meanwhile ends too, once nothing waits in it."""
+    mark = records.metadata(session).get(ENDING)
+    if mark is not None and not await change.tx.value(TASKS.waiting, session_id=session.id):
+        await end_as(change, session, mark)
+
+
+async def cancel_queue(change: Change, session: Session, why: str) -> None:
+    """Cancels every prompt that still waits; it stays readable where it would have stood."""
+    tasks = await change.tx.all(TASKS.cancel_queued, Task, session_id=session.id, stop_reason=why, now=change.now)
+    for waiting in tasks:
+        # One that was cut off may have cost something before.
+        cost = grown_cost(session, waiting)
+        task = await records.update_task(change, waiting.id, cost=cost) if cost is not None else waiting
+        if cost is None:
+            change.task("task.patched", task)
+        await records.enter_transcript(change, task)
+        await withdraw_approvals(change, task.id)
+        await task_ended.ended(change, task)
+
+
+async def withdraw_approvals(change: Change, task_id: str) -> None:
+    """Questions of a turn that is over are no longer asked."""
+    withdrawn = await change.tx.all(
+        APPROVALS.withdraw,
+        Approval,
+        task_id=task_id,
+        decided_by=raw({"kind": "system", "id": None}),
+        now=change.now,
+    )
+    for approval in withdrawn:
+        change.approval("approval.patched", approval)

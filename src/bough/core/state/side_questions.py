@@ -1,0 +1,64 @@
+"""Questions that are asked aside (B4): the answer of an ephemeral fork goes into the transcript of the session that it
+was asked about, to that session's agent with its next prompt, and to whoever asked. Then the fork is put away. What
+else an agent is told with its next prompt is noted here too, and sent by `runner`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.core.state import callbacks
+from bough.core.state.callbacks import last_words
+from bough.core.store import records
+from bough.core.store.sql import SESSIONS
+from bough.core.store.transactions import Change
+from bough.core.transcripts import agent_notes
+from bough.model.message import raw
+from bough.model.session import Session
+from bough.model.task import Task
+
+LONGEST_ANSWER = 20_000
+WHY_NONE = {"failed": "the question failed", "cancelled": "the question was called off"}
+
+
+async def answer(change: Change, aside: Session, task: Task) -> None:
+    """The ephemeral fork has ended its turn: its answer, or that it has none, is told where it was asked."""
+    about = await change.tx.one(SESSIONS.get, Session, id=aside.parent_session_id)
+    said = (await last_words(change.tx, task))[:LONGEST_ANSWER]
+    answered = task.status == "completed" and bool(said)
+    if not answered:
+        failed = msgspec.json.decode(task.error).get("message", "") if task.error is not None else ""
+        said = f"No answer: {WHY_NONE.get(task.status, 'nothing was said')}. {failed}".strip()
+    if about is not None:
+        await _tell(change, about, aside, task, said)
+    await _put_away(change, aside, "answered" if answered else "unanswered")
+
+
+async def _tell(change: Change, about: Session, aside: Session, task: Task, said: str) -> None:
+    """Into the transcript of the session that was asked about, to its agent, and to whoever asked."""
+    body = {
+        "type": "btw",
+        "question": task.prompt,
+        "text": said,
+        "sessionId": aside.id,
+        "taskId": task.id,
+        "status": task.status,
+    }
+    await records.add_message(change, about.id, None, "system", raw(body))
+    asked = callbacks.quoted(task.prompt)
+    text = f"Aside, while you worked, somebody asked:\n{asked}\nand was answered:\n{callbacks.quoted(said)}"
+    await agent_notes.add(change, about.id, text, aside.id)
+    if task.source_session_id is not None and task.source_session_id != about.id:
+        caller = await change.tx.one(SESSIONS.get, Session, id=task.source_session_id)
+        heading = f"What you asked session {about.title or about.id} aside:\n{asked}\nThe answer:\n"
+        if caller is not None:
+            await callbacks.deliver(change, caller, aside, task, heading + callbacks.quoted(said))
+
+
+async def _put_away(change: Change, aside: Session, reason: str) -> None:
+    columns: dict[str, Any] = {"archived": True, "activity": "idle"}
+    if aside.status == "active":
+        metadata = raw(records.with_metadata(aside, reason=reason))
+        columns |= {"status": "completed", "ended_at": change.now, "metadata": metadata}
+    await records.update_session(change, aside.id, **columns)

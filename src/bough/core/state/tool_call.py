@@ -1,0 +1,170 @@
+"""What becomes of a call of Bough's own tools, as rows, in the transactions of those who decide: asked, allowed,
+denied, withdrawn, told. Its course is `calls`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.core.state import callbacks
+from bough.core.state.enqueue import enqueue
+from bough.core.store import records
+from bough.core.store.sql import APPROVALS, CALLS, TASKS
+from bough.core.store.transactions import CHANNEL_APPROVALS, Change
+from bough.model.approval import Approval, Option
+from bough.model.call import Call
+from bough.model.message import raw
+from bough.model.session import Session
+from bough.model.task import Task
+from bough.storage.backend import Tx
+
+CALL = "call"
+"""The kind of an approval that asks whether a session's agent may do what it called one of Bough's tools for."""
+OPTIONS = [
+    Option("allow", "Do it", "allow_once"),
+    Option("always", "Do it, and always let it", "allow_always"),
+    Option("deny", "Do not", "reject_once"),
+]
+ONCE = [option for option in OPTIONS if option.kind != "allow_always"]
+LONGEST_TOLD = 20_000
+ENDED = ("done", "failed", "denied")
+
+
+async def turn(tx: Tx, session: Session) -> Task | None:
+    """The turn in which a session's agent calls: the one that runs, or the last one."""
+    open_tasks = await tx.all(TASKS.open, Task, session_id=session.id)
+    running = next((one for one in open_tasks if one.status not in ("queued", "interrupted")), None)
+    return running or await tx.one(APPROVALS.last_sent, Task, session_id=session.id, task_id="")
+
+
+async def show_waiting(change: Change, session: Session) -> None:
+    """The session waits for a person, for all to see."""
+    if session.activity == "running":
+        await records.update_session(change, session.id, activity="waiting_permission")
+
+
+async def show_going_on(change: Change, session_id: str, task_id: str | None) -> None:
+    """The session goes on, unless its agent asks something else, or waits for another call."""
+    session = await records.session(change.tx, session_id)
+    task = await change.tx.one(TASKS.get, Task, id=task_id) if task_id else None
+    if session.activity != "waiting_permission" or task is None or task.status != "running":
+        return
+    if not await change.tx.value(CALLS.held, session_id=session.id):
+        await records.update_session(change, session.id, activity="running")
+
+
+async def hand(change: Change, call: Call) -> Call:
+    """The caller is given a handle, and its turn goes on; a call that has ended meanwhile is given back as it is."""
+    handed = await change.tx.one(CALLS.hand, Call, id=call.id, now=change.now)
+    if handed is not None and handed.state == "asked" and handed.session_id is not None:
+        await show_going_on(change, handed.session_id, handed.task_id)
+    return handed or await change.tx.one(CALLS.get, Call, id=call.id) or call
+
+
+async def take_up(change: Change, call: Call) -> Call:
+    """Somebody waits again for a call that came to no end before."""
+    taken = await change.tx.one(CALLS.take_up, Call, id=call.id, now=change.now)
+    if taken is not None and taken.state == "asked" and taken.session_id is not None:
+        await show_waiting(change, await records.session(change.tx, taken.session_id))
+    return taken or call
+
+
+async def decided(
+    change: Change, approval: Approval, *, by_person: bool, arguments: dict[str, Any] | None = None
+) -> None:
+    """A call is to be carried out, with other arguments perhaps, or has been denied; `calls` hears of it."""
+    call = await change.tx.one(CALLS.of_approval, Call, approval_id=approval.id)
+    if call is None or call.state != "asked":
+        return
+    allowed = approval.decision != "deny"
+    await change.tx.one(
+        CALLS.decide,
+        Call,
+        id=call.id,
+        state="acting" if allowed else "denied",
+        granted=allowed and by_person,
+        arguments=call.arguments if arguments is None else raw(arguments),
+        outcome=None if allowed else raw(denial(approval, by_person)),
+        now=change.now,
+    )
+    await show_going_on(change, approval.session_id, call.task_id)
+    change.tx.notify(CHANNEL_APPROVALS, approval.id)
+
+
+def denial(approval: Approval, by_person: bool) -> dict[str, Any]:
+    who = "A person has denied this" if by_person else "This was denied"
+    said = because(approval) if by_person else approval.reason
+    why = f": {said.rstrip('.')}." if said else "."
+    return {"code": "call_denied", "message": f"{who}{why} Do not try it again in another way; go on without it."}
+
+
+def because(approval: Approval) -> str | None:
+    """What a person said with a denial."""
+    return msgspec.json.decode(approval.decided_by).get("because") if approval.decided_by is not None else None
+
+
+async def withdraw(change: Change, session_id: str, why: str) -> None:
+    """What a session's agent wanted done is not asked any more: its turn was stopped, or it has ended."""
+    for approval in await change.tx.all(CALLS.asked_by, Approval, session_id=session_id):
+        gone = await change.tx.one(
+            APPROVALS.decide,
+            Approval,
+            id=approval.id,
+            status="cancelled",
+            option_id=None,
+            decision=None,
+            decided_by=raw({"kind": "system", "id": None}),
+            reason=approval.reason,
+            now=change.now,
+        )
+        call = await change.tx.one(CALLS.of_approval, Call, approval_id=approval.id)
+        assert gone is not None
+        assert call is not None
+        change.approval("approval.patched", gone)
+        outcome = raw({"code": "call_withdrawn", "message": why})
+        await change.tx.one(
+            CALLS.decide,
+            Call,
+            id=call.id,
+            state="denied",
+            granted=False,
+            arguments=call.arguments,
+            outcome=outcome,
+            now=change.now,
+        )
+        # Nobody is told later: whoever withdrew it knows.
+        await change.tx.run(CALLS.answered, id=call.id, now=change.now)
+        change.tx.notify(CHANNEL_APPROVALS, approval.id)
+
+
+async def tell(change: Change, call: Call) -> None:
+    """Queues the outcome of a call to the session that made it, as a report; a session that takes none is shown it."""
+    fresh = await change.tx.one(CALLS.get, Call, id=call.id)
+    if fresh is None or fresh.session_id is None or fresh.told_task_id is not None or fresh.answered_at is not None:
+        return
+    session = await records.session(change.tx, fresh.session_id)
+    text = told(fresh)
+    shown = raw(
+        {"type": "outcome", "text": text, "tool": fresh.tool, "callId": fresh.id, "approvalId": fresh.approval_id}
+        | {"status": fresh.state}
+    )
+    task = None
+    if await callbacks.refuses(change, session) is None:
+        if session.status != "active":
+            session = await callbacks.reopen_unasked(change, session)
+        task = await enqueue(change, session, text, source="callback", from_session=None, content=shown)
+    else:
+        await records.add_message(change, session.id, None, "system", shown)
+    await change.tx.one(CALLS.tell, Call, id=fresh.id, task_id=task.id if task else "", now=change.now)
+
+
+def told(call: Call) -> str:
+    """The outcome of a call in words, what it gave quoted."""
+    body = "" if call.outcome is None else bytes(call.outcome).decode()[:LONGEST_TOLD]
+    how = {"done": "was allowed and is done", "failed": "was allowed but failed", "denied": "was denied"}[call.state]
+    return f"Your call of {call.tool} ({call.id}) {how}: {call.title}\n{callbacks.quoted(body)}"
+
+
+def outcome(call: Call) -> dict[str, Any]:
+    return msgspec.json.decode(call.outcome) if call.outcome is not None else {}

@@ -1,0 +1,216 @@
+"""A turn as rows: claimed, sent, ended. Each step is one transaction; talking to the
+agent is `runner`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+import msgspec
+
+from bough.agents.acp.answers import PromptResult
+from bough.agents.acp.types import Block
+from bough.agents.catalog.entry import UsageMeaning
+from bough.core.checkpoints.take import Taken, meet, record
+from bough.core.state import callbacks, task_ended
+from bough.core.state import session as lifecycle
+from bough.core.state.context_files import context_files, links
+from bough.core.state.cost import grown_cost
+from bough.core.store import records
+from bough.core.store.sql import APPROVALS, TASKS, TREES
+from bough.core.store.transactions import Change, Store
+from bough.errors import BoughError
+from bough.model import message
+from bough.model.message import raw
+from bough.model.session import Session
+from bough.model.task import Task, TaskStatus
+from bough.storage.backend import Tx
+
+# What people are shown of an agent's last words.
+LONGEST_STDERR = 4000
+GIVEN_UP = "It has died too often in the last minutes: the session is given up, and what waited in it is cancelled."
+HELD_BACK = "The prompt was not sent. What waits behind it waits for the next prompt, or for resume."
+
+
+CalledOff = Literal["stopped", "denied"]
+DENIED = "The agent ended its turn, because what it asked for was denied."
+
+
+class Claimed(msgspec.Struct):
+    """A task that is ours to run now, and its session as it stood then."""
+
+    task: Task
+    session: Session
+
+
+class Outcome(msgspec.Struct):
+    """How a turn ended."""
+
+    status: TaskStatus
+    stop_reason: str | None = None
+    error: BoughError | None = None
+    usage: dict[str, Any] | None = None
+    # The agent fails again and again: the session ends with the turn (T3).
+    hopeless: bool = False
+
+
+async def claim(store: Store, session_id: str) -> Claimed | None:
+    """Takes the head of the queue; its prompt enters the conversation with its first attempt."""
+
+    async def work(change: Change) -> Claimed | None:
+        task = await change.tx.one(TASKS.claim, Task, session_id=session_id, now=change.now)
+        if task is None:
+            return None
+        change.task("task.patched", task)
+        if task.attempt == 1:
+            await records.enter_transcript(change, task)
+        session = await records.update_session(change, session_id, activity="running", active_at=change.now)
+        return Claimed(task, session)
+
+    return await store.write(work)
+
+
+async def sent(store: Store, task: Task, taken: Taken, notices: list[str]) -> bool:
+    """Writes down that this attempt is about to be sent, and what of it is not; false if the turn was stopped
+    meanwhile."""
+
+    async def work(change: Change) -> bool:
+        if await records.move_task(change, task.id, "running") is None:
+            return False
+        session = await records.session(change.tx, task.session_id)
+        columns: dict[str, Any] = {"sent_attempt": task.attempt}
+        if task.sent_attempt == 0:
+            columns["cost_before"] = session.cost
+            columns["git_before"] = raw(taken.git) if taken.git is not None else None
+            await record(change, taken)
+        await records.update_task(change, task.id, **columns)
+        await meet(change, task, session.cwd)
+        for text in notices:
+            await records.add_message(change, task.session_id, task.id, "system", message.notice(text))
+        await callbacks.carried(change, task, "delivered")
+        await change.tx.run(TREES.tell_asides, session_id=session.id, task_id=task.id)
+        files = context_files(session)
+        if files != records.metadata(session).get("linked", []):
+            await records.update_session(change, session.id, metadata=raw(records.with_metadata(session, linked=files)))
+        return True
+
+    return await store.write(work)
+
+
+async def tell(store: Store, task: Task, texts: list[str]) -> None:
+    """Says in the transcript what people should know about how an agent came up, each thing once in a session."""
+    if not texts:
+        return
+
+    async def work(change: Change) -> None:
+        session = await records.session(change.tx, task.session_id)
+        known: list[str] = records.metadata(session).get("told", [])
+        fresh = [text for text in texts if text not in known]
+        for text in fresh:
+            await records.add_message(change, task.session_id, task.id, "system", message.notice(text))
+        if fresh:
+            metadata = records.with_metadata(session, told=[*known, *fresh])
+            await records.update_session(change, session.id, metadata=raw(metadata))
+
+    await store.write(work)
+
+
+def new_links(session: Session) -> list[Block]:
+    """Context files that were named after the agent's conversation had begun."""
+    known = records.metadata(session).get("linked", [])
+    return [link for link, file in zip(links(session), context_files(session), strict=True) if file not in known]
+
+
+async def called_off(tx: Tx, task: Task) -> CalledOff | None:
+    """Why an agent gave up a turn: it was stopped, or denied something, over which some agents end a turn."""
+    known = await records.task(tx, task.id)
+    if known.status == "stopping":
+        return "stopped"
+    return "denied" if await tx.value(APPROVALS.denied, task_id=task.id, attempt=task.attempt) else None
+
+
+def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None = None) -> Outcome:
+    """The end of a turn by the agent's answer; `counts` is what its tokens count."""
+    usage = None
+    if result.usage is not None and counts != "none":
+        usage = {**msgspec.to_builtins(result.usage), "source": "prompt_response", "counts": counts}
+    if why == "denied":
+        return Outcome("completed", "denied", usage=usage)
+    return Outcome("cancelled" if why == "stopped" else "completed", result.stop_reason, usage=usage)
+
+
+async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken: Taken | None) -> Task | None:
+    """Ends a task for good, in the transaction that stores the tail of its transcript."""
+    known = await records.task(change.tx, task.id)
+    session = await records.session(change.tx, task.session_id)
+    error = outcome.error
+    status = outcome.status
+    # Whatever an agent says while it is being stopped, a failure then is the stop.
+    if known.status == "stopping" and status == "failed":
+        status, error = "cancelled", None
+    ended = await records.end_task(
+        change,
+        task.id,
+        status,
+        stop_reason=outcome.stop_reason or ("stopped" if status == "cancelled" else None),
+        error=raw({"code": error.code, "message": error.message}) if error else None,
+        usage=raw(await _of_turn(change.tx, task, outcome.usage)) if outcome.usage else None,
+        cost=grown_cost(session, known),
+        git_after=raw(taken.git) if taken is not None and taken.git is not None else None,
+        tool_use_count=tools,
+    )
+    if ended is None:
+        return None
+    if taken is not None:
+        await record(change, taken)
+    if known.sent_attempt:
+        await meet(change, task, session.cwd)
+    await lifecycle.withdraw_approvals(change, task.id)
+    unsent = status == "failed" and known.sent_attempt != known.attempt
+    if error is not None:
+        what_next = GIVEN_UP if outcome.hopeless else HELD_BACK if unsent else ""
+        await records.add_message(change, task.session_id, task.id, "system", failure(error, what_next))
+    elif status == "cancelled" and session.status == "active":
+        text = message.cancelled("The turn was stopped.", "stopped")
+        await records.add_message(change, task.session_id, task.id, "system", text)
+    elif outcome.stop_reason == "denied":
+        await records.add_message(change, task.session_id, task.id, "system", message.notice(DENIED))
+    await task_ended.ended(change, ended)
+    # What could not even be sent would fail the next prompt too: those behind it wait for somebody to look.
+    paused = session.queue_paused or unsent
+    session = await records.update_session(
+        change, task.session_id, activity="idle", active_at=change.now, queue_paused=paused
+    )
+    if outcome.hopeless and error is not None and session.status == "active":
+        await lifecycle.end(change, session, "error", error.code)
+    elif session.status == "active":
+        await lifecycle.turn_over(change, session)
+    change.wake()
+    return ended
+
+
+def failure(error: BoughError, what_next: str = "") -> msgspec.Raw:
+    """An error as an entry of the transcript, with the agent's last words and what comes of it."""
+    details: dict[str, Any] = {}
+    stderr = str(error.details.get("stderr") or "").strip()
+    if stderr:
+        details["stderr"] = stderr[-LONGEST_STDERR:]
+    told = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
+    return message.error(error.code, f"{told} {what_next}".rstrip(), **details)
+
+
+async def _of_turn(tx: Tx, task: Task, usage: dict[str, Any]) -> dict[str, Any]:
+    """Tokens of this turn, also from an agent that counts over the whole conversation."""
+    if usage["counts"] != "session":
+        return usage
+    before: bytes | None = await tx.value(TASKS.last_usage, session_id=task.session_id, task_id=task.id)
+    session = await records.session(tx, task.session_id)
+    if before is None and records.metadata(session).get("fork") == "native":
+        # The copy of a conversation counts on where that stood.
+        origin, point = session.forked_from_session_id, session.branch_task_id
+        before = await tx.value(TREES.usage_before, session_id=origin, task_id=point)
+    known: dict[str, Any] = cast("dict[str, Any]", msgspec.json.decode(before)).get("session", {}) if before else {}
+    total = {name: value for name, value in usage.items() if isinstance(value, int)}
+    # Less than before: the agent has begun to count anew.
+    begins = any(value < known.get(name, 0) for name, value in total.items())
+    grown = {name: value - (0 if begins else known.get(name, 0)) for name, value in total.items()}
+    return usage | grown | {"session": total}

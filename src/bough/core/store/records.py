@@ -1,0 +1,212 @@
+"""Reading and changing single rows inside a transaction, each change with its event. Rules about when to do so are
+the services'."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bough.agents.acp.wire import RequestId
+from bough.core.store.short_ids import find
+from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
+from bough.core.store.transactions import Change
+from bough.model.approval import Approval, ApprovalStatus, Decision, Option
+from bough.model.ids import new_id
+from bough.model.message import QUEUED_BASE, Message, Role, raw
+from bough.model.session import Session
+from bough.model.task import MOVES, Task, TaskStatus
+from bough.storage import queries
+from bough.storage.backend import Tx
+
+
+class Decided(msgspec.Struct):
+    """An answer: what it is, by which of the agent's options it is carried, and whose it is."""
+
+    status: ApprovalStatus
+    decision: Decision
+    option_id: str | None
+    by: dict[str, Any]
+
+
+async def session(tx: Tx, session_id: str) -> Session:
+    return await find(tx, "sessions", session_id, SESSIONS.get, Session)
+
+
+async def update_session(change: Change, session_id: str, **columns: Any) -> Session:
+    query = SESSIONS.patch.with_(set=_assignments(columns))
+    fresh = await change.tx.one(query, Session, id=session_id, now=change.now, **columns)
+    assert fresh is not None
+    change.session("session.patched", fresh)
+    return fresh
+
+
+def metadata(known: Session) -> dict[str, Any]:
+    return msgspec.json.decode(known.metadata)
+
+
+def with_metadata(known: Session, **entries: Any) -> dict[str, Any]:
+    """The metadata of a session with some entries changed; None takes one away."""
+    return {name: value for name, value in (metadata(known) | entries).items() if value is not None}
+
+
+async def task(tx: Tx, task_id: str) -> Task:
+    return await find(tx, "tasks", task_id, TASKS.get, Task)
+
+
+async def update_task(change: Change, task_id: str, **columns: Any) -> Task:
+    query = TASKS.patch.with_(set=_assignments(columns))
+    fresh = await change.tx.one(query, Task, id=task_id, now=change.now, **columns)
+    assert fresh is not None
+    change.task("task.patched", fresh)
+    return fresh
+
+
+async def move_task(change: Change, task_id: str, status: TaskStatus) -> Task | None:
+    """Moves a task along one of its MOVES; None if it stands where no such move begins."""
+    origins = tuple(origin for origin, moves in MOVES.items() if status in moves)
+    fresh = await change.tx.one(TASKS.move, Task, id=task_id, status=status, origins=origins, now=change.now)
+    if fresh is not None:
+        change.task("task.patched", fresh)
+    return fresh
+
+
+async def end_task(
+    change: Change,
+    task_id: str,
+    status: TaskStatus,
+    *,
+    stop_reason: str | None = None,
+    error: msgspec.Raw | None = None,
+    usage: msgspec.Raw | None = None,
+    cost: msgspec.Raw | None = None,
+    git_after: msgspec.Raw | None = None,
+    tool_use_count: int = 0,
+) -> Task | None:
+    """Ends a task; None if it has ended already. What completed or failed is new to people until they look."""
+    ended = await change.tx.one(
+        TASKS.finish,
+        Task,
+        id=task_id,
+        status=status,
+        stop_reason=stop_reason,
+        error=error,
+        usage=usage,
+        cost=cost,
+        git_after=git_after,
+        tool_use_count=tool_use_count,
+        now=change.now,
+    )
+    if ended is not None:
+        change.task("task.patched", ended)
+        if status in ("completed", "failed"):
+            await change.tx.run(
+                HOME.note_end, session_id=ended.session_id, task_id=ended.id, status=status, now=change.now
+            )
+    return ended
+
+
+async def add_approval(
+    change: Change,
+    asking: Task,
+    *,
+    title: str,
+    tool_kind: str,
+    tool_call: dict[str, Any],
+    options: list[Option],
+    request_id: RequestId | None,
+    reason: str | None = None,
+    key: str | None = None,
+    expires_at: str | None = None,
+    on_expiry: str | None = None,
+    decided: Decided | None = None,
+) -> Approval:
+    """Asks a person about a turn, or writes down what was decided without one."""
+    approval = await change.tx.one(
+        APPROVALS.add,
+        Approval,
+        id=new_id(),
+        session_id=asking.session_id,
+        task_id=asking.id,
+        attempt=asking.attempt,
+        title=title,
+        tool_kind=tool_kind,
+        tool_call=raw(tool_call),
+        options=raw(options),
+        request_id=raw(request_id),
+        reason=reason,
+        key=key,
+        expires_at=expires_at,
+        on_expiry=on_expiry,
+        status=decided.status if decided else "pending",
+        decision=decided.decision if decided else None,
+        option_id=decided.option_id if decided else None,
+        decided_by=raw(decided.by) if decided else None,
+        decided_at=change.now if decided else None,
+        now=change.now,
+    )
+    assert approval is not None
+    change.approval("approval.created", approval)
+    return approval
+
+
+async def add_message(
+    change: Change, session_id: str, task_id: str | None, role: Role, content: msgspec.Raw
+) -> Message:
+    """Appends a message to the transcript."""
+    after: Any = await change.tx.value(SESSIONS.take_positions, id=session_id, count=1)
+    message = await insert_message(change, new_id(), session_id, task_id, after - 1, role, content)
+    await change.tx.run(SESSIONS.touch, id=session_id, added=1, now=change.now)
+    return message
+
+
+async def insert_message(
+    change: Change,
+    message_id: str,
+    session_id: str,
+    task_id: str | None,
+    position: int,
+    role: Role,
+    content: msgspec.Raw,
+) -> Message:
+    message = await change.tx.one(
+        MESSAGES.add,
+        Message,
+        id=message_id,
+        session_id=session_id,
+        task_id=task_id,
+        position=position,
+        role=role,
+        content=content,
+        now=change.now,
+    )
+    assert message is not None
+    change.message("message.created", message)
+    return message
+
+
+async def insert_messages(change: Change, messages: list[Message]) -> None:
+    """Stores messages that have their places already."""
+    for query, params in queries.in_bulk(MESSAGES.add_all, [msgspec.structs.asdict(one) for one in messages]):
+        await change.tx.run(query, **params)
+    for message in messages:
+        change.message("message.created", message)
+
+
+async def enter_transcript(change: Change, entering: Task) -> None:
+    """A prompt that waited becomes part of the conversation: it gets its real place and time."""
+    after: Any = await change.tx.value(SESSIONS.take_positions, id=entering.session_id, count=1)
+    message = await change.tx.one(
+        MESSAGES.enter,
+        Message,
+        task_id=entering.id,
+        position=after - 1,
+        queued_base=QUEUED_BASE,
+        now=change.now,
+    )
+    if message is not None:
+        change.message("message.patched", message)
+
+
+def _assignments(columns: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = :{name}" for name in columns)

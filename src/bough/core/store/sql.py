@@ -1,0 +1,28 @@
+"""Loads each file of named SQL once; a constant holds the queries of one table or subject (`storage/queries`)."""
+
+from __future__ import annotations
+
+from bough.storage import queries
+
+APPROVALS = queries.load("approvals")
+BOARDS = queries.load("boards")
+CALLS = queries.load("calls")
+CARDS = queries.load("cards")
+CHECKPOINTS = queries.load("checkpoints")
+CHOICES = queries.load("choices")
+COMMON = queries.load("common")
+COUNTS = queries.load("counts")
+EVENTS = queries.load("events")
+FILES = queries.load("files")
+HOME = queries.load("home")
+KEEPERS = queries.load("keepers")
+KEYS = queries.load("idempotency")
+MCP = queries.load("mcp_servers")
+MESSAGES = queries.load("messages")
+REPOS = queries.load("repos")
+RULES = queries.load("rules")
+SEARCH = queries.load("search")
+SESSIONS = queries.load("sessions")
+TASKS = queries.load("tasks")
+TREES = queries.load("trees")
+WORKTREES = queries.load("worktrees")

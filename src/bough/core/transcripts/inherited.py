@@ -1,0 +1,98 @@
+"""Reading a fork together with what was said before it: the messages that it inherited, before its own. Which those are
+is `lineage`'s part; a session's own messages alone are `transcript`."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from bough.core.store import records
+from bough.core.store.short_ids import find, missing
+from bough.core.store.sql import MESSAGES, TREES
+from bough.core.store.transactions import Store
+from bough.core.transcripts import lineage
+from bough.core.transcripts.lineage import Span
+from bough.core.transcripts.read import END, NEVER, checked_moment
+from bough.model.message import Message
+from bough.model.session import Session
+from bough.storage.backend import Tx
+
+
+class _Moment(msgspec.Struct):
+    updated_at: str
+
+
+async def inherited(tx: Tx, session: Session) -> list[Message]:
+    """What of others' words a session knows, in order; each message names the session that it is of."""
+    return await _first(tx, (await lineage.spans(tx, session))[1:], END)
+
+
+async def page(
+    store: Store,
+    session_id: str,
+    *,
+    limit: int | None = None,
+    before: str | None = None,
+    after: str | None = None,
+    since: str | None = None,
+) -> list[Message]:
+    """Like `Transcript.page`, with what the session inherited before its own messages."""
+    moment = checked_moment(since) if since is not None else None
+    most = limit if limit is not None else END
+
+    async def work(tx: Tx) -> list[Message]:
+        own, *others = await lineage.spans(tx, await records.session(tx, session_id))
+        # Of its own also what waits.
+        spans = [replace(own, high=END), *others]
+        if after is not None:
+            place, position = await _place(tx, spans, after)
+            spans = [*spans[:place], replace(spans[place], low=position)]
+        if before is not None:
+            place, position = await _place(tx, spans, before)
+            spans = [replace(spans[place], high=position), *spans[place + 1 :]]
+        if moment is not None:
+            return await _changed(tx, spans, moment, limit)
+        return await _first(tx, spans, most) if after is not None else await _last(tx, spans, most)
+
+    return await store.read(work, long=True)
+
+
+async def _place(tx: Tx, spans: list[Span], message_id: str) -> tuple[int, int]:
+    """In which of the spans a message is, and its position there."""
+    found = await find(tx, "messages", message_id, MESSAGES.get, Message)
+    for place, span in enumerate(spans):
+        just_it = replace(span, low=found.position - 1, high=min(span.high, found.position + 1))
+        if span.session_id == found.session_id and await lineage.count(tx, [just_it]):
+            return place, found.position
+    raise missing("messages", message_id)
+
+
+async def _first(tx: Tx, spans: list[Span], most: int) -> list[Message]:
+    found: list[Message] = []
+    for span in reversed(spans):
+        if len(found) < most:
+            found += await tx.all(TREES.known_first, Message, limit=most - len(found), **asdict(span))
+    return found
+
+
+async def _last(tx: Tx, spans: list[Span], most: int) -> list[Message]:
+    found: list[Message] = []
+    for span in spans:
+        if len(found) < most:
+            found += await tx.all(TREES.known_last, Message, limit=most - len(found), **asdict(span))
+    return found[::-1]
+
+
+async def _changed(tx: Tx, spans: list[Span], since: str, limit: int | None) -> list[Message]:
+    """What changed after a moment; what changed at the same one is never parted."""
+    last = NEVER
+    if limit is not None:
+        moments: list[str] = []
+        for span in spans:
+            next_ones = await tx.all(TREES.known_moments, _Moment, since=since, limit=limit, **asdict(span))
+            moments += [one.updated_at for one in next_ones]
+        last = sorted(moments)[limit - 1] if len(moments) >= limit else NEVER
+    found: list[Message] = []
+    for span in reversed(spans):
+        found += await tx.all(TREES.known_changed, Message, since=since, last=last, **asdict(span))
+    return sorted(found, key=lambda one: one.updated_at)

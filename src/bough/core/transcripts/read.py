@@ -1,0 +1,133 @@
+"""Reading transcripts: whole, by pages, or what changed since (A1). Writing them is `recorder`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bough.core.store import records
+from bough.core.store.row_cache import Encoded
+from bough.core.store.short_ids import find, find_id, missing
+from bough.core.store.sql import MESSAGES, REPOS
+from bough.core.store.transactions import Store
+from bough.errors import Invalid
+from bough.model.message import Message
+from bough.model.repo import Repo
+from bough.model.session import Session
+from bough.model.times import parse, written
+from bough.storage.backend import Tx
+from bough.storage.queries import Query
+
+# Before every position, and beyond every one, that of waiting prompts included.
+START = -1
+END = 1 << 62
+# The last moment that can be written.
+NEVER = "9999-12-31T23:59:59.999999Z"
+# So many messages are read in less time than it takes to hand the work to a thread and back.
+SHORT = 200
+
+# As structs, or as the JSON that they would become.
+Messages = list[Message] | list[msgspec.Raw]
+
+
+class Whole(NamedTuple):
+    """Everything that there is to read of a session."""
+
+    session: Session
+    repo: Repo
+    messages: Messages
+
+
+class Transcript:
+    """Messages in the order of the conversation."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._encoded = Encoded(Message, MESSAGES.get)
+
+    async def whole(self, session_id: str, *, messages: bool = True) -> Whole:
+        """A session with its repository and all its messages, unless only the two are wanted."""
+
+        async def work(tx: Tx) -> Whole:
+            session = await records.session(tx, session_id)
+            repo = await find(tx, "repos", session.repo_id, REPOS.get, Repo)
+            short = messages and session.message_count <= SHORT
+            return Whole(session, repo, await self._encoded.page(tx, _all, session_id=session.id) if short else [])
+
+        whole = await self._store.read(work)
+        if messages and whole.session.message_count > SHORT:
+            session, query = whole.session, _all("*")
+            every = await self._store.read(lambda tx: tx.all(query, Message, session_id=session.id), long=True)
+            return whole._replace(messages=every)
+        return whole
+
+    async def page(
+        self,
+        session_id: str,
+        *,
+        limit: int | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        since: str | None = None,
+    ) -> Messages:
+        """The last `limit` messages (or all), the first after a known one, or those changed since a time; `before` and
+        `after` bound each of them."""
+        most = limit if limit is not None else END
+        moment = checked_moment(since) if since is not None else None
+
+        async def work(tx: Tx) -> Messages:
+            whole_id = await find_id(tx, "sessions", session_id)
+            where = {
+                "session_id": whole_id,
+                "low": await _position(tx, whole_id, after) if after is not None else START,
+                "high": await _position(tx, whole_id, before) if before is not None else END,
+            }
+            if moment is not None:
+                return await _changed(tx, where, moment, limit)
+            query, step = (_first, 1) if after is not None else (_last, -1)
+            if most <= SHORT:
+                return (await self._encoded.page(tx, query, limit=most, **where))[::step]
+            return (await tx.all(query("*"), Message, limit=most, **where))[::step]
+
+        return await self._store.read(work, long=most > SHORT)
+
+    async def message(self, message_id: str) -> Message:
+        return await self._store.read(lambda tx: find(tx, "messages", message_id, MESSAGES.get, Message))
+
+
+def _all(columns: str) -> Query:
+    return MESSAGES.all.with_(columns=columns)
+
+
+def _first(columns: str) -> Query:
+    return MESSAGES.first.with_(columns=columns)
+
+
+def _last(columns: str) -> Query:
+    return MESSAGES.last.with_(columns=columns)
+
+
+async def _changed(tx: Tx, where: dict[str, Any], since: str, limit: int | None) -> list[Message]:
+    """What changed after a moment, and at least `limit` of it. One transaction changes many messages at one moment:
+    those are never parted, so that whoever goes on from the last moment misses none."""
+    until = None
+    if limit is not None:
+        until = await tx.value(MESSAGES.moment, since=since, skip=limit - 1, **where)
+    return await tx.all(MESSAGES.changed, Message, since=since, until=until or NEVER, **where)
+
+
+async def _position(tx: Tx, session_id: str, message_id: str) -> int:
+    """Where a message stands in this very transcript."""
+    message = await find(tx, "messages", message_id, MESSAGES.get, Message)
+    if message.session_id != session_id:
+        raise missing("messages", message_id)
+    return message.position
+
+
+def checked_moment(text: str) -> str:
+    """A time as it is stored."""
+    try:
+        return written(parse(text))
+    except OverflowError:
+        raise Invalid("bad_time", f"{text[:64]!r} lies beyond the years that can be written in UTC.") from None

@@ -1,0 +1,314 @@
+"""The recorder of one live session: what the agent says is folded, published as it grows and stored in few writes. It
+decides when to write; `folding` what."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, cast
+
+import msgspec
+import structlog
+
+from bough.agents.acp.wire import Update
+from bough.agents.shield import outlast
+from bough.core.events.hub import Hub
+from bough.core.store import records
+from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS
+from bough.core.store.transactions import Change, Store
+from bough.core.transcripts.fold import Entry, Fold
+from bough.errors import BoughError
+from bough.model.message import Message, Role, raw
+
+T = TypeVar("T")
+
+log = structlog.get_logger("bough.recorder")
+
+# A growing message is written this often at most, and more rarely the longer it is: each write holds the whole text.
+GROWTH_PAUSE = 0.25
+GROWTH_PAUSE_PER_MIB = 1.0
+# New messages are written at once, but in a flood not one by one: nobody sees a hundredth of a second.
+NEWS_PAUSE = 0.01
+# More than this unwritten, and the agent has to wait.
+MOST_UNWRITTEN = 8 * 1024 * 1024
+# A database that could not be written to is tried again after this.
+RETRY_PAUSE = 1.0
+
+
+class Write(msgspec.Struct):
+    """One entry as it stood when the transaction was prepared."""
+
+    entry: Entry
+    id: str
+    role: Role
+    content: msgspec.Raw
+    is_new: bool
+    announce: bool
+
+
+class Recorder:
+    """Keeps the transcript of one session up to date while its agent lives."""
+
+    def __init__(self, store: Store, hub: Hub, session_id: str, keeper_id: str) -> None:
+        self._store = store
+        self._hub = hub
+        self._session_id = session_id
+        self._keeper_id = keeper_id
+        self._confirm: Callable[[int], None] = _nobody
+        self._task_id: str | None = None
+        self._fold = Fold()
+        # The number of the last line that was folded; from the end of a turn on, of the one that waits to be stored
+        # with that end, and whether anything was folded since.
+        self._heard = 0
+        self._held: int | None = None
+        self._sealed = False
+        self._due = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._settled.set()
+        self._lock = asyncio.Lock()
+
+    @property
+    def tool_count(self) -> int:
+        return self._fold.tool_count
+
+    def begin(self, task_id: str) -> None:
+        """A new turn: what comes now belongs to this task."""
+        self._task_id = task_id
+        self._fold = Fold()
+
+    def restore(self, task_id: str, messages: list[Message], stored: int) -> None:
+        """Takes up a turn that an earlier server recorded up to line `stored`."""
+        self.begin(task_id)
+        for entry in self._fold.restore(messages):
+            self._hub.growing(self._session_id, entry.id, entry.text)
+        self._heard = stored
+        self._held = None
+        self._sealed = False
+
+    def confirm_to(self, confirm: Callable[[int], None]) -> None:
+        """Tells somebody of every line that is stored for good."""
+        self._confirm = confirm
+
+    @property
+    def last(self) -> int:
+        """The number of the last line that was heard."""
+        return self._heard if self._held is None else self._held
+
+    @property
+    def answered(self) -> bool:
+        """Whether the turn is over for the agent, and its end is yet to be stored."""
+        return self._held is not None
+
+    def heard(self, number: int, *, hold: bool = False) -> None:
+        """Lines up to this number need no storing of their own; with `hold` they are stored with the turn's end."""
+        if hold or self._held is not None:
+            self._held = number
+        else:
+            self._heard = number
+
+    def take(self, updates: list[Update], last: int) -> None:
+        """Folds what the agent said, and publishes text of messages that subscribers know already."""
+        self.heard(last)
+        self._sealed = self._held is not None
+        fold = self._fold
+        fold.add(updates)
+        for entry in fold.grown:
+            if entry.stored:
+                self._publish(entry)
+        if fold.unwritten > MOST_UNWRITTEN:
+            self._settled.clear()
+        self._due.set()
+
+    def tool(self, update: dict[str, Any]) -> Entry:
+        """A tool call that came in another way than as an update."""
+        return self._fold.tool({**update, "sessionUpdate": None})
+
+    def last_text(self) -> str:
+        """What the agent said last in this turn."""
+        return self._fold.last_text()
+
+    def permit(self, entry: Entry, told: dict[str, Any] | None) -> None:
+        """What policy made of a tool call, if anything."""
+        self._fold.permit(entry, told)
+        self._due.set()
+
+    def deny(self, call_id: str) -> None:
+        """A tool call was denied."""
+        self._fold.deny(call_id)
+        self._due.set()
+
+    async def ready(self) -> None:
+        """Waits while too much is unwritten."""
+        await self._settled.wait()
+
+    async def run(self) -> None:
+        """Writes until cancelled: news at once, growth now and then."""
+        loop = asyncio.get_running_loop()
+        next_news = next_growth = 0.0
+        while True:
+            await self._due.wait()
+            await asyncio.sleep(next_news - loop.time())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(next_growth):
+                    while not self._has_news():
+                        self._due.clear()
+                        await self._due.wait()
+            self._due.clear()
+            try:
+                await self.flush()
+            except BoughError as error:
+                log.warning("transcript_not_written", session=self._session_id, error=error.message)
+                await asyncio.sleep(RETRY_PAUSE)
+                self._due.set()
+            next_news = loop.time() + NEWS_PAUSE
+            longest = max((entry.length for entry in self._fold.grown), default=0)
+            next_growth = loop.time() + GROWTH_PAUSE + GROWTH_PAUSE_PER_MIB * longest / (1 << 20)
+
+    def _has_news(self) -> bool:
+        return bool(self._fold.dirty) or not self._settled.is_set()
+
+    async def flush(self) -> None:
+        """Writes all that is new. Like the next two, it is not left half done when the caller is cancelled."""
+        await outlast(asyncio.create_task(self._flush(None, 0, ends=False)))
+
+    async def settle(self, number: int, also: Callable[[Change], Awaitable[T]]) -> T | None:
+        """Writes all that is new and what this line means, in one transaction; nothing if the turn is over."""
+        return await outlast(asyncio.create_task(self._flush(also, number, ends=False)))
+
+    async def finish(self, also: Callable[[Change], Awaitable[T]]) -> T | None:
+        """Writes all that is new and what the end of the turn means, in one transaction."""
+        self.close()
+        return await outlast(asyncio.create_task(self._flush(also, 0, ends=True)))
+
+    async def _flush(self, also: Callable[[Change], Awaitable[T]] | None, number: int, *, ends: bool) -> T | None:
+        async with self._lock:
+            if not ends and (self._sealed or (also is not None and self.answered)):
+                return None
+            self._heard = max(self._heard, number)
+            heard = self.last if ends else self._heard
+            writes, state = self._prepare()
+            task_id = self._task_id
+            if not writes and not state and also is None:
+                return None
+
+            async def work(change: Change) -> T | None:
+                await self._write(change, task_id, writes, state)
+                await change.tx.run(KEEPERS.stored, id=self._keeper_id, stored=heard)
+                return await also(change) if also is not None else None
+
+            try:
+                result = await self._store.write(work)
+            except BaseException:
+                self._take_back(writes, state)
+                raise
+            if ends and self._held is not None:
+                self._heard, self._held, self._sealed = max(heard, self._held), None, False
+            self._written(writes)
+            self._confirm(heard)
+            return result
+
+    def _take_back(self, writes: list[Write], state: dict[str, dict[str, Any]]) -> None:
+        """What could not be written is still to be written."""
+        for write in writes:
+            self._fold.dirty[write.entry] = None
+            write.entry.announce = write.entry.announce or write.announce
+        self._fold.state = state | self._fold.state
+
+    def close(self) -> None:
+        """Nothing more will come of this turn: open messages and tool calls are closed."""
+        self._fold.close()
+
+    def _prepare(self) -> tuple[list[Write], dict[str, dict[str, Any]]]:
+        fold = self._fold
+        entries = list(fold.dirty) + [entry for entry in fold.grown if entry not in fold.dirty]
+        for entry in entries:
+            if entry.stored:
+                self._publish(entry)
+        writes = [
+            Write(entry, entry.id, entry.role, entry.content(), not entry.stored, entry.announce) for entry in entries
+        ]
+        state = fold.state
+        for entry in entries:
+            entry.announce = False
+        fold.dirty, fold.grown, fold.state = {}, {}, {}
+        fold.unwritten = 0
+        self._settled.set()
+        return writes, state
+
+    async def _write(
+        self, change: Change, task_id: str | None, writes: list[Write], state: dict[str, dict[str, Any]]
+    ) -> None:
+        # What was there before changes before what follows it appears: a call has ended when the next one begins.
+        for write in writes:
+            if not write.is_new:
+                message = await change.tx.one(
+                    MESSAGES.rewrite, Message, id=write.id, content=write.content, now=change.now
+                )
+                if message is not None and write.announce:
+                    change.message("message.patched", message)
+        new = [write for write in writes if write.is_new]
+        if new:
+            after: Any = await change.tx.value(SESSIONS.take_positions, id=self._session_id, count=len(new))
+            messages = [
+                Message(
+                    write.id, self._session_id, task_id, position, write.role, write.content, change.now, change.now
+                )
+                for position, write in enumerate(new, after - len(new))
+            ]
+            await records.insert_messages(change, messages)
+        if writes:
+            await change.tx.run(SESSIONS.touch, id=self._session_id, added=len(new), now=change.now)
+        if state:
+            await _keep_state(change, self._session_id, state)
+
+    def _written(self, writes: list[Write]) -> None:
+        for write in writes:
+            entry = write.entry
+            if write.is_new:
+                entry.stored = True
+                if entry.kind in ("text", "thought"):
+                    self._hub.growing(self._session_id, entry.id, entry.text)
+            self._publish(entry)
+            if entry.closed and entry not in self._fold.dirty:
+                self._hub.grown(entry.id)
+
+    def _publish(self, entry: Entry) -> None:
+        offset = entry.length
+        text = entry.unseen()
+        if text:
+            self._hub.grow(self._session_id, entry.id, offset, text)
+
+
+def _nobody(_number: int) -> None:
+    """Confirms to nobody, before there is a link."""
+
+
+async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str, Any]]) -> None:
+    """What the agent says about the conversation goes to the session; each number keeps its source."""
+    session = await records.session(change.tx, session_id)
+    columns: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
+    usage = state.get("usage_update")
+    if usage is not None:
+        columns["context"] = raw({"used": usage.get("used"), "size": usage.get("size"), "source": "usage_update"})
+        cost = usage.get("cost")
+        if isinstance(cost, dict) and type(cast("dict[str, Any]", cost).get("amount")) in (int, float):
+            columns["cost"] = raw({**cast("dict[str, Any]", cost), "source": "usage_update"})
+    info = state.get("session_info_update")
+    if info is not None and isinstance(info.get("title"), str):
+        title = " ".join(info["title"].replace("\0", "").split())[:200]
+        if title and (not session.title or records.metadata(session).get("titleFrom") == "agent"):
+            columns["title"] = title
+            entries["titleFrom"] = "agent"
+    for kind, name, key in (
+        ("current_mode_update", "agentMode", "currentModeId"),
+        ("config_option_update", "configOptions", "configOptions"),
+        ("available_commands_update", "commands", "availableCommands"),
+    ):
+        if kind in state:
+            entries[name] = state[kind].get(key)
+    if entries:
+        columns["metadata"] = raw(records.with_metadata(session, **entries))
+    if columns:
+        await records.update_session(change, session_id, **columns)

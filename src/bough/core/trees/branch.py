@@ -1,0 +1,346 @@
+"""Branching: fork, spawn and ask aside (B1–B4). Each makes a session in a tree, with what it inherits and may override,
+and queues its first prompt in the same transaction. What the new agent knows of the past is given to it by `past`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+import structlog
+
+from bough.agents.catalog import Catalog
+from bough.agents.catalog.find import startable
+from bough.core.environment.variables import checked_env
+from bough.core.sessions.requests import check_choice, check_texts
+from bough.core.state.enqueue import checked_prompt, enqueue
+from bough.core.store import records
+from bough.core.store.short_ids import find_id, whole_id
+from bough.core.store.sql import SESSIONS, TREES
+from bough.core.store.transactions import Change, Store
+from bough.core.transcripts import files
+from bough.core.transcripts.files import NewFiles
+from bough.core.trees.limits import BranchKind, check_room, refuse_from_aside
+from bough.core.worktrees.for_branch import BranchPlaces, Place, Room, filled
+from bough.core.worktrees.records import usable, worktree
+from bough.errors import Conflict, Denied, Invalid
+from bough.git.inspect import state as git_state
+from bough.model.ids import new_id
+from bough.model.message import notice, raw
+from bough.model.repo import GitState
+from bough.model.session import RANK, CallbackConfig, Caller, Headless, PermissionMode, Session
+from bough.model.task import Source, Task
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.sessions")
+
+SCOPE = "sessions.branch"
+
+
+class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A worktree to be made for a branch: its git branch, where, and whether files that git ignores come along."""
+
+    branch: str | None = None
+    path: str | None = None
+    ignored: bool = False
+
+
+class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What a caller says about a fork, a spawn or a question aside; what is left out is inherited (L3)."""
+
+    prompt: str | None = None
+    # What goes with the prompt.
+    files: NewFiles = msgspec.UNSET
+    title: str | None = None
+    description: str | None = None
+    agent: str | None = None
+    permission_mode: PermissionMode | None = None
+    model: str | None = None
+    effort: str | None = None
+    # A fork begins after this task; the last finished one if it is left out.
+    task_id: str | None = None
+    worktree: Literal["same", "new"] | NewWorktree = "same"
+    # A child works in this worktree of the repository instead.
+    worktree_id: str | None = None
+    mcp_server_ids: list[str] | None = None
+    env: dict[str, str] | None = None
+    callback: CallbackConfig | None = None
+    headless: Headless | None = None
+    idempotency_key: str | None = None
+
+
+class Branched(msgspec.Struct, rename="camel"):
+    """The new session, and the task of its first prompt if it has one."""
+
+    session_id: str
+    task_id: str | None
+
+
+class Branching:
+    """Makes sessions out of sessions."""
+
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog, places: BranchPlaces) -> None:
+        self._store = store
+        self._settings = settings
+        self._catalog = catalog
+        self._places = places
+
+    async def fork(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+        """A sibling that knows the conversation so far."""
+        return await self._branch(caller, session_id, wanted, "fork")
+
+    async def spawn(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+        """A child that begins afresh, and reports back."""
+        return await self._branch(caller, session_id, wanted, "subsession")
+
+    async def aside(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+        """A question beside whatever the session does; it changes nothing and is put away when it is answered."""
+        return await self._branch(caller, session_id, wanted, "btw")
+
+    async def admit(self, caller: Caller, session_id: str, wanted: list[Branch], kind: BranchKind) -> None:
+        """Refuses what would be refused of one of several branches, or of all together, before anything is made."""
+        for one in wanted:
+            self._check(one, kind)
+            if one.agent is not None:
+                startable(self._catalog.get(one.agent), self._settings.data_path)
+
+        async def work(change: Change) -> None:
+            for one in wanted:
+                await self._admissible(change, caller, session_id, one, kind, len(wanted))
+
+        await self._store.write(work)
+
+    async def _branch(self, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind) -> Branched:
+        self._check(wanted, kind)
+        prompt = None
+        if wanted.prompt is not None:
+            prompt = checked_prompt(wanted.prompt, self._settings.max_prompt)
+        source = await self._store.read(lambda tx: records.session(tx, session_id))
+        if wanted.agent is not None:
+            startable(self._catalog.get(wanted.agent), self._settings.data_path)
+        if (task_id := wanted.task_id) is not None:
+            whole = await self._store.read(lambda tx: whole_id(tx, "tasks", task_id))
+            wanted = msgspec.structs.replace(wanted, task_id=whole)
+        request = [kind, msgspec.structs.replace(wanted, idempotency_key=None)]
+        if wanted.worktree == "same":
+            place = await self._store.read(lambda tx: self._elsewhere(tx, source, wanted))
+            return await self._write(caller, source, wanted, kind, prompt, place, request)
+        # Whoever stops waiting does not stop it half-way.
+        return await self._places.through(self._apart(caller, source, wanted, kind, prompt, request))
+
+    async def _elsewhere(self, tx: Tx, source: Session, wanted: Branch) -> Place:
+        """Where a branch works that gets no worktree of its own: with its source, or where it is told."""
+        if wanted.worktree_id is None:
+            return Place(source.worktree_id, source.cwd)
+        found = await worktree(tx, wanted.worktree_id)
+        if found.repo_id != source.repo_id:
+            raise Invalid("worktree_of_other_repo", f"Worktree {found.id} is of another repository than the session.")
+        return Place(found.id, found.path)
+
+    async def _apart(
+        self, caller: Caller, source: Session, wanted: Branch, kind: BranchKind, prompt: str | None, request: Any
+    ) -> Branched:
+        """Makes a branch in a worktree of its own."""
+        async with self._places.turn(caller, source):
+            kept = await self._store.kept(caller, f"{SCOPE}:{source.id}", request, Branched)
+            if kept is not None:
+                return kept
+            # What would be refused afterwards is refused before anything is made.
+            await self._store.write(lambda change: self._admissible(change, caller, source.id, wanted, kind))
+            asked = NewWorktree() if isinstance(wanted.worktree, str) else wanted.worktree
+            title = (wanted.title or wanted.prompt or source.title)[:80]
+            room = Room(title, asked.branch, asked.path, wanted.task_id, asked.ignored)
+            async with self._places.made(caller, source, room) as place:
+                return await self._write(caller, source, wanted, kind, prompt, place, request)
+
+    async def repair(self) -> None:
+        """What a server does first with branches that the last one was making."""
+        await self._places.repair()
+
+    async def close(self) -> None:
+        """Waits for branches that are being made."""
+        await self._places.close()
+
+    async def _write(
+        self,
+        caller: Caller,
+        source: Session,
+        wanted: Branch,
+        kind: BranchKind,
+        prompt: str | None,
+        place: Place,
+        request: Any,
+    ) -> Branched:
+        git = await git_state(place.cwd)
+        session_id = source.id
+
+        async def work(change: Change) -> Branched:
+            source = await records.session(change.tx, session_id)
+            return await self.plant(change, caller, source, wanted, kind, place, git, prompt)
+
+        scope = f"{SCOPE}:{source.id}"
+        branched = await self._store.write_once(caller, scope, request, Branched, work)
+        log.info("session_branched", session=branched.session_id, kind=kind, source=source.id, cwd=place.cwd)
+        return branched
+
+    async def plant(
+        self,
+        change: Change,
+        caller: Caller,
+        source: Session,
+        wanted: Branch,
+        kind: BranchKind,
+        place: Place,
+        git: GitState,
+        prompt: str | None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Branched:
+        """Makes the session of a branch, with its first prompt queued, in a transaction that may do more."""
+        session = await self._add(change, caller, source, wanted, kind, place, raw(git), raw(metadata or {}))
+        await filled(change, place)
+        task = None
+        if prompt is not None:
+            said: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
+            given = files.checked(wanted.files, prompt)
+            task = await enqueue(change, session, prompt, source=said, from_session=caller.id, files=given)
+        return Branched(session.id, task.id if task else None)
+
+    async def _admissible(
+        self, change: Change, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind, count: int = 1
+    ) -> None:
+        source = await records.session(change.tx, session_id)
+        depth = source.depth + (1 if kind == "subsession" else 0)
+        await refuse_from_aside(change.tx, caller, source, kind)
+        await check_room(change.tx, self._settings, source, kind, depth, count)
+        await self._check_rights(change.tx, caller, source, wanted.permission_mode or source.permission_mode, kind)
+        await self._branch_point(change.tx, source, wanted, kind)
+
+    async def _check_rights(
+        self, tx: Tx, caller: Caller, source: Session, mode: PermissionMode, kind: BranchKind
+    ) -> None:
+        if caller.granted:
+            return
+        if kind == "subsession":
+            check_rights(source, mode)
+        if caller.kind == "session" and caller.id is not None:
+            check_rights(await records.session(tx, caller.id), mode)
+
+    def _check(self, wanted: Branch, kind: BranchKind) -> None:
+        check_texts(wanted.title or "", wanted.description or "")
+        check_choice("model", wanted.model)
+        check_choice("effort", wanted.effort)
+        if wanted.env is not None:
+            checked_env(wanted.env)
+        files.checked(wanted.files, wanted.prompt)
+        if wanted.prompt is None and kind != "fork":
+            raise Invalid("empty_prompt", "Say what the new session should do: `prompt` is missing.")
+        if wanted.task_id is not None and kind != "fork":
+            raise Invalid("bad_branch", "Only a fork begins at a task (taskId).")
+        if wanted.task_id is not None and isinstance(wanted.worktree, NewWorktree) and wanted.worktree.ignored:
+            raise Invalid("bad_branch", "Checkpoints hold no ignored files: leave out `taskId`, or `ignored`.")
+        if wanted.worktree_id is not None and (kind != "subsession" or wanted.worktree != "same"):
+            raise Invalid("bad_branch", "worktreeId names the worktree that a child works in; a fork makes its own.")
+        if kind == "btw" and (wanted.permission_mode not in (None, "plan") or wanted.worktree != "same"):
+            raise Invalid("bad_branch", "A question aside reads only (plan), and where the session works.")
+
+    async def _add(
+        self,
+        change: Change,
+        caller: Caller,
+        source: Session,
+        wanted: Branch,
+        kind: BranchKind,
+        place: Place,
+        git: msgspec.Raw,
+        metadata: msgspec.Raw,
+    ) -> Session:
+        await change.tx.run(TREES.lock, root=source.root_session_id)
+        depth = source.depth + (1 if kind == "subsession" else 0)
+        await refuse_from_aside(change.tx, caller, source, kind)
+        await check_room(change.tx, self._settings, source, kind, depth)
+        agent = wanted.agent or source.agent
+        same = agent == source.agent
+        mode: PermissionMode = "plan" if kind == "btw" else wanted.permission_mode or source.permission_mode
+        if place.worktree_id is not None:
+            await usable(change.tx, place.worktree_id)
+        await self._check_rights(change.tx, caller, source, mode, kind)
+        known: dict[str, str] = msgspec.json.decode(await change.tx.value(SESSIONS.env, id=source.id) or b"{}")
+        env = wanted.env if wanted.env is not None else known
+        servers = source.mcp_server_ids
+        if wanted.mcp_server_ids is not None:
+            servers = raw([await find_id(change.tx, "mcp_servers", one) for one in wanted.mcp_server_ids])
+        branch_task = await self._branch_point(change.tx, source, wanted, kind)
+        session = await change.tx.one(
+            SESSIONS.add,
+            Session,
+            id=new_id(),
+            repo_id=source.repo_id,
+            worktree_id=place.worktree_id,
+            cwd=place.cwd,
+            agent=agent,
+            title=_title(source, wanted, kind),
+            description=wanted.description or "",
+            permission_mode=mode,
+            allowed_tools=raw([]),
+            model=wanted.model or (source.model if same else None),
+            effort=wanted.effort or (source.effort if same else None),
+            mcp_server_ids=servers,
+            env=raw(dict.fromkeys(env, "***")),
+            context_files=source.context_files if place.cwd == source.cwd else raw([]),
+            callback=raw(wanted.callback or CallbackConfig()) if kind == "subsession" else source.callback,
+            kind=kind,
+            parent_session_id=None if kind == "fork" else source.id,
+            forked_from_session_id=None if kind == "subsession" else source.id,
+            root_session_id=source.root_session_id,
+            branch_task_id=branch_task.id if branch_task else None,
+            created_by=raw({"kind": caller.kind, "id": caller.id}),
+            git_state=git,
+            metadata=metadata,
+            headless=wanted.headless or source.headless,
+            depth=depth,
+            now=change.now,
+        )
+        assert session is not None
+        await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(env))
+        change.session("session.created", session)
+        if kind == "fork":
+            at = f" after task {branch_task.id}" if branch_task else ", before its first task"
+            told = f"Forked from session {source.id}{at}."
+            if place.cwd != source.cwd:
+                # Its agent reads this too: paths of what was said before lead into the other folder.
+                told += f" From here on the work is in {place.cwd}, not in {source.cwd}."
+            await records.add_message(change, session.id, None, "system", notice(told))
+        return await records.session(change.tx, session.id)
+
+    async def _branch_point(self, tx: Tx, source: Session, wanted: Branch, kind: BranchKind) -> Task | None:
+        """The task after which a fork begins; nothing for what does not begin at one."""
+        if kind == "subsession":
+            return None
+        if wanted.task_id is None:
+            return await tx.one(TREES.last_ended, Task, session_id=source.id)
+        task = await records.task(tx, wanted.task_id)
+        if task.session_id != source.id:
+            raise Invalid("task_of_other_session", f"Task {task.id} belongs to session {task.session_id}.")
+        if task.ended_at is None or not task.sent_attempt:
+            raise Conflict("task_not_ended", f"Task {task.id} is {task.status}; a fork begins after a turn.")
+        return task
+
+
+def check_rights(bound: Session, mode: PermissionMode) -> None:
+    """A child has no more rights than its parent, and what a session asks for no more than that session (5e)."""
+    if RANK[mode] > RANK[bound.permission_mode]:
+        raise Denied(
+            "mode_above_parent",
+            f"{mode} grants more than {bound.permission_mode}, the mode of session {bound.id}. Ask for no more than "
+            "that; a person can change the mode of the new session afterwards.",
+            mode=mode,
+            parent=bound.permission_mode,
+        )
+
+
+def _title(source: Session, wanted: Branch, kind: BranchKind) -> str:
+    if wanted.title is not None:
+        return wanted.title.strip()
+    if kind == "fork":
+        return f"Fork of {source.title}" if source.title else ""
+    return ""

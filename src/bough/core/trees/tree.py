@@ -1,0 +1,47 @@
+"""A whole tree at a glance: its sessions, how they stand, what they have used (B5). How they are made is
+`branching`."""
+
+from __future__ import annotations
+
+from bough.core.store import records
+from bough.core.store.sql import TREES
+from bough.core.store.transactions import Store
+from bough.model.tree import Budget, Node, Tree, Used
+from bough.storage.backend import Tx
+
+NODES = TREES.nodes.with_(more="", where="s.root_session_id = :root")
+
+
+class Trees:
+    """Reads trees."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def get(self, session_id: str) -> Tree:
+        """The tree that a session belongs to, from its root on."""
+        return await self._store.read(lambda tx: read(tx, session_id), long=True)
+
+
+async def read(tx: Tx, session_id: str) -> Tree:
+    root = (await records.session(tx, session_id)).root_session_id
+    nodes = await tx.all(NODES, Node, root=root)
+    tree = Tree(
+        root_session_id=root,
+        sessions=nodes,
+        used=Used(len(nodes), 0, 0, 0.0, 0.0),
+        budget=await tx.one(TREES.budget, Budget, root=root),
+        running=0,
+        asking=0,
+        queued=0,
+    )
+    used = tree.used
+    for node in nodes:
+        used.turns += node.turns
+        used.tokens += node.tokens
+        used.cost += node.cost
+        used.seconds += node.seconds
+        tree.running += node.activity == "running" and node.status == "active"
+        tree.asking += node.asking > 0
+        tree.queued += node.queued > 0
+    return tree

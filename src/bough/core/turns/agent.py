@@ -1,0 +1,342 @@
+"""One live agent: its process, its connection and its recorder, from waking to rest. Which turn it runs, and what an
+end of it means, is `runner`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Coroutine, Sequence
+from typing import Any, Protocol
+
+import msgspec
+import structlog
+
+from bough.agents.acp.answers import PromptResult
+from bough.agents.acp.client import AgentClient
+from bough.agents.acp.connection import Connection
+from bough.agents.acp.types import Block
+from bough.agents.acp.wire import AgentRequest, RequestId, Update
+from bough.agents.catalog import Entry
+from bough.agents.catalog.entry import Mode
+from bough.agents.catalog.start import Prepared
+from bough.agents.errors import AgentGone
+from bough.agents.link import Link
+from bough.core.approvals.service import Question
+from bough.core.transcripts.recorder import Recorder
+from bough.core.turns.agent_settings import CONFIGURED, Known, Move, Tuning, offered
+from bough.core.turns.context import SessionPast, led
+from bough.core.turns.conversation import open_conversation
+from bough.core.turns.failures import Complaints
+from bough.core.turns.prompt_files import Takes
+from bough.errors import AgentFailed
+from bough.model.approval import Approval, Option
+from bough.model.ids import new_id
+from bough.model.session import Session
+from bough.settings import Settings
+
+log = structlog.get_logger("bough.agents")
+
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+
+# Keys of lines that belong to no task, or to whichever runs.
+OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
+
+
+class Desk(Protocol):
+    """Who answers an agent."""
+
+    async def ask(self, live: Live, question: Question) -> None:
+        """The agent asks for a permission."""
+        ...
+
+    async def moved(self, live: Live, move: Move) -> None:
+        """The agent has changed by itself what it may do."""
+        ...
+
+
+class Opened(msgspec.Struct):
+    """A conversation that an agent has opened: its id there, what can be set in it, what it takes in prompts, and what
+    people can choose."""
+
+    agent_session_id: str
+    known: Known
+    takes: Takes
+    offered: list[dict[str, Any]] = []
+
+
+class _Permission(msgspec.Struct, rename="camel"):
+    tool_call: dict[str, Any]
+    options: list[Option]
+
+
+class Live:
+    """An agent that is up for one session. It listens to the agent, as the connection's handler, until it rests."""
+
+    def __init__(
+        self,
+        session_id: str,
+        keeper_id: str,
+        made_of: str,
+        entry: Entry,
+        recorder: Recorder,
+        link: Link,
+        desk: Desk,
+    ) -> None:
+        self.session_id = session_id
+        self.keeper_id = keeper_id
+        # A fingerprint of what it was started with.
+        self.made_of = made_of
+        self.entry = entry
+        self.recorder = recorder
+        self.idle_since = time.monotonic()
+        self.busy = False
+        # How many calls of its turn only wait for others.
+        self.waits = 0
+        self.resting = False
+        # What goes before the next prompt, and stays until one has ended well.
+        self.preface: list[Block] = []
+        # What people should know about how it came up.
+        self.notices: list[str] = []
+        self.takes = Takes()
+        self._link = link
+        self._connection = Connection(link, self)
+        self._client = AgentClient(self._connection)
+        self._desk = desk
+        # The turn that runs, as TASK:ATTEMPT, and whether it was told to stop.
+        self._turn: str | None = None
+        self._stopped = False
+        self._muted = True
+        self._agent_session_id = ""
+        self._tuning = Tuning(entry)
+        self._wanted = Mode()
+        self._complaints = Complaints(entry)
+        self._questions: dict[str, RequestId] = {}
+        self._jobs: set[asyncio.Task[Any]] = set()
+        recorder.confirm_to(link.confirm)
+
+    # Waking, leaving and resting
+
+    async def wake(
+        self, session: Session, prepared: Prepared, settings: Settings, known: str | None, past: SessionPast
+    ) -> Opened:
+        """Opens the conversation with an agent that has just been started."""
+        self.listen()
+        with self._complaints.explained():
+            talk = await open_conversation(self._client, self.entry, session, prepared, settings, known, past)
+        self.preface, self.notices, self.takes = talk.preface, talk.notices, talk.takes
+        self._agent_session_id = talk.opened.session_id
+        self._muted = False
+        log.info("agent_up", session=session.id, agent=self.entry.name, pid=self._link.pid, cwd=session.cwd)
+        tuned = self._tuning.opened(talk.opened)
+        return Opened(talk.opened.session_id, tuned, talk.takes, offered(self.entry, talk.opened))
+
+    def take_up(self, opened: Opened) -> None:
+        """Goes on with an agent that an earlier server has woken; its settings are sent again with the next prompt."""
+        self._agent_session_id = opened.agent_session_id
+        self._tuning.take_up(opened.known)
+        self.takes = opened.takes
+        self._muted = False
+        log.info("agent_found", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
+
+    def listen(self) -> None:
+        """From now on what the agent says is heard and stored."""
+        self._own(self._connection.run())
+        self._own(self.recorder.run())
+
+    def _own(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.create_task(work)
+        self._jobs.add(task)
+        task.add_done_callback(self._job_done)
+
+    def _job_done(self, task: asyncio.Task[Any]) -> None:
+        self._jobs.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("agent_job_failed", session=self.session_id, agent=self.entry.name, error=str(error))
+
+    @property
+    def down(self) -> bool:
+        """Whether its process has ended by itself."""
+        return self._connection.over
+
+    @property
+    def lent(self) -> bool:
+        """Whether its turn only waits, and lends its place to others (T5)."""
+        return self.busy and (bool(self._questions) or self.waits > 0)
+
+    async def rest(self) -> None:
+        """Ends the process and everything that it started; what the agent said so far is kept."""
+        self.resting = True
+        try:
+            await self._link.end()
+        finally:
+            await self._stop_listening()
+            if not self.busy:
+                self.recorder.close()
+            await self.recorder.flush()
+        log.info("agent_down", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
+
+    def let_go(self) -> None:
+        """From now on nothing that ends on our side is told to the agent."""
+        self._connection.detach()
+
+    async def leave(self) -> None:
+        """Lets the agent go on alone with its turn; what was heard so far is stored."""
+        await self._stop_listening()
+        await self.recorder.flush()
+        await self._link.leave()
+        log.info("agent_left", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
+
+    async def _stop_listening(self) -> None:
+        for job in list(self._jobs):
+            job.cancel()
+        if self._jobs:
+            await asyncio.wait(self._jobs)
+
+    # A turn
+
+    def want(self, mode: Mode) -> None:
+        """From the next prompt on the agent is to have these settings."""
+        self._wanted = mode
+
+    async def configure(self, session: Session) -> list[str]:
+        """Brings mode, model and effort to what the session says; nothing is sent that stands already (P2). Gives back
+        what people should know about what could not be set."""
+        await self._tuning.set_mode(self._client, self._agent_session_id, self._wanted.mode)
+        await self._tuning.pin(self._client, self._agent_session_id)
+        return await self._tuning.set_choices(self._client, self._agent_session_id, session)
+
+    @property
+    def task_id(self) -> str | None:
+        """The task whose turn runs."""
+        return self._turn.partition(":")[0] if self._turn is not None else None
+
+    async def recall(self, move: Move) -> None:
+        """Takes back what an agent has changed by itself."""
+        if move.option is None:
+            await self._tuning.set_mode(self._client, self._agent_session_id, self._wanted.mode)
+        else:
+            await self._tuning.pin(self._client, self._agent_session_id)
+
+    async def prompt(self, blocks: Sequence[Block], turn: str) -> PromptResult:
+        """Runs one turn, named TASK:ATTEMPT; what the agent must still be told goes first."""
+        # It may have left its mode since it was told: from here on `moved` sees to that.
+        self._tuning.check(self._wanted.mode)
+        self._turn, self._stopped = turn, False
+        self._complaints.begin()
+        try:
+            with self._complaints.explained():
+                told = led(self.preface, blocks)
+                result = await self._client.prompt(self._agent_session_id, told, f"prompt:{turn}")
+        finally:
+            self._turn = None
+        self._complaints.check(result.stop_reason, self.recorder.last_text())
+        self.preface = []
+        return result
+
+    def close_task(self, task_id: str) -> None:
+        """No line of this task will be sent again."""
+        self._questions.clear()
+        for prefix in (f"prompt:{task_id}", f"cancel:{task_id}", *OWN_KEYS):
+            self._connection.forget(prefix)
+
+    async def cancel(self, turn: str) -> None:
+        """Tells the agent once to stop this turn, if it still runs; its open questions are answered first, as ACP
+        wants it."""
+        if turn != self._turn or self._stopped:
+            return
+        self._stopped = True
+        for approval_id in list(self._questions):
+            await self._reply(approval_id, {"outcome": "cancelled"})
+        await self._client.cancel(self._agent_session_id, f"cancel:{turn}")
+
+    async def farewell(self) -> None:
+        """Tells an idle agent that nobody will come back to it soon (T4)."""
+        with contextlib.suppress(AgentFailed):
+            await self._client.cancel(self._agent_session_id, f"farewell:{new_id()}")
+
+    # Permission
+
+    def asked(self, approval_id: str, request_id: RequestId) -> None:
+        """A question of the agent is now an approval."""
+        self._questions[approval_id] = request_id
+
+    async def answer(self, approval: Approval) -> None:
+        """Carries a decision to the agent, if it still waits for it."""
+        if approval.option_id is not None:
+            outcome = {"outcome": "selected", "optionId": approval.option_id}
+        else:
+            outcome = {"outcome": "cancelled"}
+        if approval.id in self._questions and approval.decision == "deny":
+            self.recorder.deny(str(msgspec.json.decode(approval.tool_call).get("toolCallId", "")))
+        await self._reply(approval.id, outcome)
+
+    def open_questions(self) -> list[str]:
+        """The approvals that the agent waits for."""
+        return list(self._questions)
+
+    async def allow(self, question: Question, option: Option) -> None:
+        """Answers a question that policy allows."""
+        await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
+
+    async def decline(self, question: Question) -> None:
+        """Answers a question that nobody can be asked: its turn is over."""
+        await self._settle(question, {"outcome": "cancelled"})
+
+    async def _settle(self, question: Question, outcome: dict[str, str]) -> None:
+        with contextlib.suppress(AgentGone):
+            await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
+        # Only now, so that no answer is lost in between: a line that was not heard is asked for again.
+        self.recorder.heard(question.number)
+
+    async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
+        if approval_id in self._questions:
+            request_id = self._questions.pop(approval_id)
+            with contextlib.suppress(AgentGone):
+                await self._connection.reply(request_id, {"outcome": outcome}, key=f"approval:{approval_id}")
+
+    # What the connection tells
+
+    def on_updates(self, updates: list[Update], last: int) -> None:
+        for update in updates:
+            if update.kind in CONFIGURED:
+                for move in self._tuning.told(update):
+                    if self._turn is not None and (move.option is not None or move.value != self._wanted.mode):
+                        self._own(self._desk.moved(self, move))
+            else:
+                self._complaints.heard(update)
+        if self._muted:
+            self.recorder.heard(last)
+        else:
+            self.recorder.take([one for one in updates if not self._complaints.is_noise(one)], last)
+
+    async def on_request(self, request: AgentRequest, number: int) -> None:
+        if request.method != "session/request_permission":
+            await self._refuse(request, number, METHOD_NOT_FOUND, f"Bough does not offer {request.method}.")
+            return
+        try:
+            wanted = msgspec.json.decode(request.params, type=_Permission)
+        except msgspec.DecodeError as error:
+            await self._refuse(request, number, INVALID_PARAMS, str(error))
+            return
+        if not isinstance(wanted.tool_call.get("toolCallId"), str | int):
+            # What was said of the call before could not be told from what was said of another.
+            await self._refuse(request, number, INVALID_PARAMS, "Object missing required field `toolCallId`.")
+            return
+        await self._desk.ask(self, Question(request, number, wanted.tool_call, wanted.options))
+
+    async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
+        with contextlib.suppress(AgentFailed):
+            await self._connection.reply_error(request.id, code, message, key=f"refused:{number}")
+        self.recorder.heard(number)
+
+    def on_answer(self, key: str, number: int) -> None:
+        # The end of a turn is stored together with all that it ends, or not at all.
+        self.recorder.heard(number, hold=key.startswith("prompt:"))
+
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
+        log.debug("agent_notification", session=self.session_id, method=method)
+
+    async def ready(self) -> None:
+        await self.recorder.ready()

@@ -1,0 +1,277 @@
+"""Every live agent of this server: woken for its session, found again after a restart, put to rest. What one is told to
+do is `runner`; who may have one is `scheduler`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import msgspec
+import structlog
+
+from bough.agents.acp.types import HttpServer, NameValue
+from bough.agents.catalog import Catalog
+from bough.agents.catalog.entry import Entry, Mode
+from bough.agents.catalog.start import prepare
+from bough.agents.launcher import Launcher
+from bough.agents.shield import outlast
+from bough.core.environment import mcp_servers
+from bough.core.events.hub import Hub
+from bough.core.store import records
+from bough.core.store.sql import KEEPERS, SESSIONS
+from bough.core.store.transactions import Change, Store
+from bough.core.transcripts.recorder import Recorder
+from bough.core.turns import modes, tokens, trust
+from bough.core.turns.agent import Desk, Live, Opened
+from bough.core.turns.agent_settings import Known, Value, with_offered
+from bough.core.turns.context import SessionPast
+from bough.core.turns.prompt_files import Takes
+from bough.model.ids import new_id
+from bough.model.message import raw
+from bough.model.session import Session
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.agents")
+
+
+class Private(msgspec.Struct):
+    """What of a session nobody is shown."""
+
+    env: msgspec.Raw
+    agent_session_id: str | None
+
+
+class Keeper(msgspec.Struct):
+    """A row of `keepers`: who holds a session's agent, how much of what it said is stored, what it was started with."""
+
+    id: str
+    session_id: str
+    ready: bool
+    stored: int
+    has_modes: bool
+    options: msgspec.Raw
+    needs_history: bool
+    made_of: str
+    created_at: str
+    token_hash: str | None
+    takes_images: bool
+    takes_resources: bool
+
+
+class Lives:
+    """The live agents by their sessions; a session has one at most."""
+
+    def __init__(self, store: Store, hub: Hub, settings: Settings, catalog: Catalog, launcher: Launcher) -> None:
+        self._store = store
+        self._hub = hub
+        self._settings = settings
+        self._catalog = catalog
+        self._launcher = launcher
+        self._lives: dict[str, Live] = {}
+        self._rests: dict[Live, asyncio.Task[None]] = {}
+        self._starting: dict[str, asyncio.Lock] = {}
+        # Where agents reach Bough's own tools, once there is a door.
+        self.address: str | None = None
+
+    def get(self, session_id: str) -> Live | None:
+        return self._lives.get(session_id)
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._lives
+
+    def __iter__(self) -> Iterator[Live]:
+        return iter(list(self._lives.values()))
+
+    def __len__(self) -> int:
+        return len(self._lives)
+
+    async def awake(self, session: Session, desk: Desk) -> Live:
+        """The agent of a session, as the session wants it now; whoever was started otherwise is started anew."""
+        live = self._lives.get(session.id)
+        entry = self._catalog.get(session.agent)
+        private, mode, made_of = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
+        if live is not None and (live.down or live.resting or live.made_of != made_of):
+            await self.rest(live)
+            live = None
+        if live is None:
+            await trust.check(self._store, entry, session)
+            live = await self._wake(session, entry, private, mode, made_of, desk)
+        live.want(mode)
+        live.busy = True
+        return live
+
+    async def wanted_anew(self, live: Live) -> Session | None:
+        """The session of an agent as it is now, whose settings it is to have; nothing if the agent was started with
+        what has changed since, and must be started anew for it."""
+
+        async def work(tx: Tx) -> tuple[Session, Mode, str]:
+            session = await records.session(tx, live.session_id)
+            _, mode, made_of = await _wanted(tx, live.entry, session, self.address)
+            return session, mode, made_of
+
+        session, mode, made_of = await self._store.read(work)
+        if made_of != live.made_of:
+            return None
+        live.want(mode)
+        return session
+
+    async def _wake(
+        self, session: Session, entry: Entry, private: Private, mode: Mode, made_of: str, desk: Desk
+    ) -> Live:
+        env = msgspec.json.decode(private.env, type=dict[str, str])
+        prepared = await asyncio.to_thread(prepare, entry, self._settings.data_path, session.cwd, mode, env)
+        await self._clear(session)
+        keeper_id = new_id()
+        token = tokens.mint(session.id)
+
+        async def announce(change: Change) -> None:
+            await change.tx.run(
+                KEEPERS.add,
+                id=keeper_id,
+                session_id=session.id,
+                made_of=made_of,
+                token_hash=tokens.hashed(token),
+                now=change.now,
+            )
+
+        await self._store.write(announce)
+        async with self._alone(entry):
+            try:
+                link = await self._launcher.start(keeper_id, prepared.command, cwd=session.cwd, env=prepared.env)
+            except BaseException:
+                await self.drop(keeper_id)
+                raise
+            recorder = Recorder(self._store, self._hub, session.id, keeper_id)
+            live = Live(session.id, keeper_id, made_of, entry, recorder, link, desk)
+            live.busy = True
+            self._lives[session.id] = live
+            try:
+                past = SessionPast(self._store, session, self._own_server(token))
+                opened = await live.wake(session, prepared, self._settings, private.agent_session_id, past)
+                await self._store.write(lambda change: _ready(change, live, opened))
+            except BaseException:
+                await self.rest(live)
+                raise
+        return live
+
+    def _own_server(self, token: str) -> HttpServer | None:
+        """Bough itself, as the MCP server of an agent that it starts."""
+        if self.address is None:
+            return None
+        headers = [NameValue(name="Authorization", value=f"Bearer {token}")]
+        return HttpServer(name=mcp_servers.RESERVED, url=self.address, headers=headers)
+
+    def _alone(self, entry: Entry) -> AbstractAsyncContextManager[Any]:
+        """Some agents fail when two of them start at once."""
+        if not entry.quirks.start_alone:
+            return contextlib.nullcontext()
+        return self._starting.setdefault(entry.name, asyncio.Lock())
+
+    async def _clear(self, session: Session) -> None:
+        """Ends what an agent that could not be put to rest in order has left; AgentFailed if it cannot be ended."""
+        left: str | None = await self._store.read(lambda tx: tx.value(KEEPERS.of_session, session_id=session.id))
+        if left is not None:
+            await self.drop(left)
+
+    async def find(self, keeper: Keeper, session: Session, desk: Desk) -> Live:
+        """Takes over an agent that an earlier server has woken; what it said since then comes with `listen`."""
+        entry = self._catalog.get(session.agent)
+        link = await self._launcher.attach(keeper.id, keeper.stored)
+        private, mode, _ = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
+        recorder = Recorder(self._store, self._hub, session.id, keeper.id)
+        recorder.heard(keeper.stored)
+        live = Live(session.id, keeper.id, keeper.made_of, entry, recorder, link, desk)
+        known = Known(keeper.has_modes, _options(keeper.options))
+        takes = Takes(keeper.takes_images, keeper.takes_resources)
+        live.take_up(Opened(private.agent_session_id or "", known, takes))
+        live.want(mode)
+        if keeper.needs_history:
+            live.preface = (await SessionPast(self._store, session).preface("")).blocks
+        self._lives[session.id] = live
+        return live
+
+    async def rest(self, live: Live) -> None:
+        """Ends an agent's process; the next prompt wakes another. Several may ask for it at once."""
+        if live not in self._rests:
+            self._rests[live] = asyncio.create_task(self._rest(live), name=f"rest {live.session_id}")
+        await outlast(self._rests[live])
+
+    async def _rest(self, live: Live) -> None:
+        # It counts as here until nothing is left of it: a session has one keeper, and the next one must find none.
+        try:
+            await live.rest()
+            await self.drop(live.keeper_id)
+        finally:
+            if self._lives.get(live.session_id) is live:
+                del self._lives[live.session_id]
+            del self._rests[live]
+
+    async def drop(self, keeper_id: str) -> None:
+        """Ends a keeper and whatever is left of its agent."""
+        await self._launcher.drop(keeper_id)
+        await self._store.write(lambda change: change.tx.run(KEEPERS.remove, id=keeper_id))
+
+    def let_go(self) -> None:
+        """The server is about to end: agents at work are to go on without it."""
+        for live in self:
+            live.let_go()
+
+    async def close(self) -> None:
+        """Leaves agents at work to their keepers, and puts the others to rest."""
+        ends = [
+            live.leave() if live.busy and not live.resting and not self._settings.stop_agents else self.rest(live)
+            for live in self
+        ]
+        for error in await asyncio.gather(*ends, return_exceptions=True):
+            if isinstance(error, BaseException):
+                log.warning("agent_not_left_in_order", error=repr(error))
+
+
+def _options(told: msgspec.Raw) -> dict[str, Value]:
+    """An agent's options and what they began with; of an agent that an older Bough woke only their names are known."""
+    try:
+        return msgspec.json.decode(told, type=dict[str, Value])
+    except msgspec.ValidationError:
+        return dict.fromkeys(msgspec.json.decode(told, type=list[str]))
+
+
+async def _wanted(tx: Tx, entry: Entry, session: Session, address: str | None) -> tuple[Private, Mode, str]:
+    """The private part of a session, the settings of its mode, and a fingerprint of all that an agent takes in only
+    when it starts."""
+    private = await tx.one(SESSIONS.private, Private, id=session.id)
+    assert private is not None
+    ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
+    servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
+    mode = await modes.wanted(tx, entry, session)
+    wanted = [msgspec.json.decode(private.env), servers]
+    if address is not None:
+        wanted.append(address)
+    if mode.start:
+        wanted.append(entry.start[mode.start])
+    return private, mode, hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).hexdigest()
+
+
+async def _ready(change: Change, live: Live, opened: Opened) -> None:
+    await change.tx.run(
+        KEEPERS.ready,
+        id=live.keeper_id,
+        stored=live.recorder.last,
+        has_modes=opened.known.has_modes,
+        options=raw(opened.known.options),
+        needs_history=bool(live.preface),
+        takes_images=opened.takes.images,
+        takes_resources=opened.takes.resources,
+    )
+    await change.tx.run(SESSIONS.set_agent_session, id=live.session_id, agent_session_id=opened.agent_session_id)
+    if opened.offered:
+        session = await records.session(change.tx, live.session_id)
+        fresh = with_offered(records.metadata(session).get("configOptions"), opened.offered)
+        if fresh is not None:
+            await records.update_session(
+                change, session.id, metadata=raw(records.with_metadata(session, configOptions=fresh))
+            )

@@ -1,0 +1,192 @@
+"""What a waking agent is given of its session: MCP servers that it can reach, files to look at, and the past if it
+cannot load it. When it is given them is `live`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing
+from typing import Any, Literal
+
+import msgspec
+import structlog
+
+from bough.agents.acp.answers import Capabilities
+from bough.agents.acp.types import Block, HttpServer, McpServer, NameValue, ResourceLinkBlock, StdioServer, TextBlock
+from bough.agents.catalog import Entry
+from bough.core.environment import mcp_servers
+from bough.core.state.context_files import links
+from bough.core.store import records
+from bough.core.store.sql import TASKS, TREES
+from bough.core.store.transactions import Change, Store
+from bough.core.transcripts import files, lineage, replay
+from bough.core.transcripts.lineage import Span
+from bough.core.transcripts.replay import Replay
+from bough.model.message import Message, raw
+from bough.model.session import Session
+from bough.model.task import Task
+from bough.model.tree import Aside
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.runner")
+
+# How a fork came to know the past: copied by its agent, or told.
+How = Literal["native", "replay"]
+
+
+class Preface(msgspec.Struct):
+    """What an agent is told before a prompt, and what people should know about that."""
+
+    blocks: list[Block]
+    notices: list[str]
+
+
+class SessionPast:
+    """The past of one session."""
+
+    def __init__(self, store: Store, session: Session, own: HttpServer | None = None) -> None:
+        self._store = store
+        self._session = session
+        # Bough's own tools, for agents that can reach them.
+        self._own = own
+
+    async def servers(self, can: Capabilities, stdio: bool) -> tuple[list[McpServer], list[str]]:
+        """The MCP servers that the agent can reach, and a sentence about those that it cannot (C1)."""
+        session = self._session
+        ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
+        found, left_out = await self._store.read(
+            lambda tx: mcp_servers.for_agent(tx, ids, stdio=stdio, http=can.http, sse=can.sse)
+        )
+        if self._own is not None and can.http:
+            found = [*found, self._own]
+        if not left_out:
+            return found, []
+        log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)
+        named = ", ".join(f"{name} ({transport})" for name, transport in left_out)
+        return found, [f"Not attached, because the agent does not speak that way to MCP servers: {named}."]
+
+    async def preface(self, instructions: str) -> Preface:
+        """What an agent that begins anew is told before its first prompt."""
+        told: list[Block] = []
+        notices: list[str] = []
+        if instructions:
+            told.append(TextBlock(text=instructions))
+        history = await self.history()
+        if history.text:
+            told.append(TextBlock(text=history.text))
+        if history.left_out:
+            notices.append(f"The agent was told the conversation so far, but not all of it: {history.left_out}.")
+        return Preface([*told, *links(self._session)], notices)
+
+    async def history(self) -> Replay:
+        """The transcript without the prompt that is about to be sent, as quoted text; of a fork also what was said
+        before it was one."""
+
+        own = self._session.id
+
+        async def work(tx: Tx) -> tuple[list[Span], set[str], set[str | None]]:
+            tasks = await tx.all(TASKS.open, Task, session_id=own)
+            # Also one that is written down as sent: the line may never have left.
+            unsent = {one.id for one in tasks if one.sent_attempt in (0, one.attempt)}
+            untold = await tx.all(TREES.untold, Aside, session_id=own)
+            return await lineage.spans(tx, self._session), unsent, {one.from_session_id for one in untold}
+
+        spans, unsent, untold = await self._store.read(work, long=True)
+
+        def told(one: Message) -> bool:
+            # What has come behind the prompt meanwhile, an answer aside or a word about a start that failed, stays. Of
+            # a question aside, the prompt that the other session is at work on is part of the past.
+            if one.role == "user" and one.task_id in unsent:
+                return False
+            # What was answered aside and goes with the prompt is not told before it as well.
+            return not untold or one.session_id != own or _asker(one) not in untold
+
+        def tell(page: list[Message], texts: dict[str, str]) -> None:
+            telling.add((one for one in page if told(one)), texts)
+
+        telling = replay.Telling()
+        async with aclosing(lineage.backwards(self._store, spans)) as pages:
+            async for page, left in pages:
+                texts = await self._store.read(_texts_of(page), long=True)
+                await asyncio.to_thread(tell, page, texts)
+                if telling.full:
+                    telling.skip(await self._count(left))
+                    break
+        return telling.told()
+
+    async def _count(self, left: list[Span]) -> int:
+        return await self._store.read(lambda tx: lineage.count(tx, left), long=True)
+
+    async def origin(self, entry: Entry) -> str | None:
+        """The agent's own id of the conversation that this session was forked from, if a copy of that, as it stands,
+        is just what is wanted: the same agent and folder, at rest, and nothing said since."""
+        return await self._store.read(lambda tx: lineage.origin(tx, self._session, entry.quirks.fork_elsewhere))
+
+    async def begun(self) -> bool:
+        """Whether the agent was ever sent anything in this session: until then it knows nothing that is to be kept. One
+        that was told the past with its first prompt may have died before it took that in, unless it has said a word."""
+        told = records.metadata(self._session).get("fork") == "replay"
+        query = TREES.heard if told else TREES.last_sent
+        return await self._store.read(lambda tx: tx.value(query, session_id=self._session.id)) is not None
+
+    async def came(self, how: How, entry: Entry) -> None:
+        """Notes how a fork came to know the past, and where an agent that counts on in a copy begins to count."""
+
+        async def work(change: Change) -> None:
+            session = await records.session(change.tx, self._session.id)
+            columns: dict[str, Any] = {"metadata": raw(records.with_metadata(session, fork=how))}
+            if how == "native" and entry.quirks.usage == "session" and session.forked_from_session_id is not None:
+                source = await records.session(change.tx, session.forked_from_session_id)
+                columns["cost"] = source.cost
+            await records.update_session(change, session.id, **columns)
+
+        if self._session.forked_from_session_id is not None:
+            await self._store.write(work)
+
+
+def _texts_of(page: list[Message]) -> Callable[[Tx], Awaitable[dict[str, str]]]:
+    """Reads the texts of the files that went with prompts, by their ids, as far as they are told."""
+
+    async def work(tx: Tx) -> dict[str, str]:
+        # Looked for in the bytes first: most prompts have none, and agents say much.
+        named = [one for one in page if one.role == "user" and b'"files":' in bytes(one.content) and one.task_id]
+        texts: dict[str, str] = {}
+        for one in named:
+            # One more than is told shows that there is more.
+            texts |= await files.beginnings(tx, one.task_id or "", replay.LONGEST_FILE + 1)
+        return texts
+
+    return work
+
+
+def _asker(message: Message) -> str | None:
+    """The session whose answer a message is, if it was asked aside."""
+    content: dict[str, Any] = msgspec.json.decode(message.content)
+    return content.get("sessionId", "") if content.get("type") == "btw" else ""
+
+
+def guarded(servers: Sequence[McpServer], secrets: Iterable[str]) -> list[McpServer]:
+    """The servers, without the agent's own keys for those that it starts: Claude Code would hand on all that it has.
+    Who gives a server such a variable means it to have it."""
+    blank = [NameValue(name=name, value="") for name in secrets]
+    return [
+        msgspec.structs.replace(
+            one, env=[*(it for it in blank if it.name not in {at.name for at in one.env}), *one.env]
+        )
+        if isinstance(one, StdioServer)
+        else one
+        for one in servers
+    ]
+
+
+def led(preface: list[Block], blocks: Sequence[Block]) -> list[Block]:
+    """A prompt with what goes before it. A link stands on a line of its own: Gemini sets all into one text."""
+    first = blocks[0] if blocks else None
+    if preface and isinstance(preface[-1], ResourceLinkBlock) and isinstance(first, TextBlock):
+        return [*preface, TextBlock(text=f"\n{first.text}"), *blocks[1:]]
+    return [*preface, *blocks]
+
+
+def continuation(prompt: str) -> list[Block]:
+    """What an agent is told whose last attempt at a task was cut off: the task quoted, then to go on."""
+    return [TextBlock(text=replay.quoted(prompt)), TextBlock(text=replay.CONTINUE)]

@@ -1,0 +1,111 @@
+"""Upkeep: the idle clock that completes sessions (T4), sleep for idle agents, answers that nobody gave in time, and
+forgetting what is kept for a time only."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import structlog
+
+from bough.core.approvals.expiry import Expiry
+from bough.core.state import session as lifecycle
+from bough.core.state.end_reasons import IDLE
+from bough.core.store import records
+from bough.core.store.sql import CALLS, EVENTS, KEYS, SESSIONS
+from bough.core.store.transactions import Change, Store
+from bough.core.turns.agent import Live
+from bough.core.turns.agent_pool import Lives
+from bough.errors import BoughError
+from bough.model.session import Session
+from bough.model.times import before
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.upkeep")
+
+# Clocks are looked at a few times per shortest time-out, but neither all the time nor hardly ever.
+SHORTEST_LOOK = 0.05
+LONGEST_LOOK = 30.0
+BATCH = 50
+
+
+class Upkeep:
+    """Looks at the clocks from time to time."""
+
+    def __init__(self, store: Store, settings: Settings, lives: Lives) -> None:
+        self._store = store
+        self._settings = settings
+        self._lives = lives
+        self._expiry = Expiry(store)
+
+    async def run(self) -> None:
+        """Keeps up until cancelled."""
+        await asyncio.gather(self._watch(), self._expiry.run())
+
+    async def _watch(self) -> None:
+        """Looks at the clocks; one failed look is logged, and the next one tries again."""
+        shortest = min(self._settings.idle_timeout * 60, self._settings.sleep_after)
+        pause = min(max(shortest / 10, SHORTEST_LOOK), LONGEST_LOOK)
+        while True:
+            try:
+                await self.look()
+            except Exception:
+                log.exception("upkeep_failed")
+            await asyncio.sleep(pause)
+
+    async def look(self) -> None:
+        await self._time_out()
+        await self._put_to_sleep()
+        await self._forget()
+
+    async def _time_out(self) -> None:
+        deadline = before(self._settings.idle_timeout * 60)
+
+        async def find(tx: Tx) -> list[Session]:
+            return await tx.all(SESSIONS.idle, Session, before=deadline, limit=BATCH)
+
+        for idle in await self._store.read(find):
+            if await self._store.write(lambda change, idle=idle: self._complete(change, idle, deadline)):
+                live = self._lives.get(idle.id)
+                if live is not None:
+                    await live.farewell()
+                    await self._rest(live)
+
+    async def _complete(self, change: Change, idle: Session, deadline: str) -> bool:
+        """Completes a session unless it has come to life since it was found."""
+        found = await change.tx.all(SESSIONS.idle, Session, before=deadline, limit=BATCH)
+        if idle.id not in {session.id for session in found}:
+            return False
+        session = await records.session(change.tx, idle.id)
+        await lifecycle.end(change, session, "completed", IDLE)
+        return True
+
+    async def _put_to_sleep(self) -> None:
+        limit = time.monotonic() - self._settings.sleep_after
+        for live in self._lives:
+            if live.busy:
+                continue
+            if live.down or (live.entry.resume and live.idle_since < limit):
+                log.info("agent_put_to_sleep", session=live.session_id, reason="dead" if live.down else "idle")
+                await self._rest(live)
+
+    async def _rest(self, live: Live) -> None:
+        try:
+            await self._lives.rest(live)
+        except BoughError as error:
+            log.warning("agent_not_put_to_sleep", session=live.session_id, error=error.message)
+
+    async def _forget(self) -> None:
+        newest: int = await self._store.read(self._newest) or 0
+        deadline = before(self._settings.keep_answers)
+
+        async def work(change: Change) -> None:
+            await change.tx.run(EVENTS.prune, cursor=newest - self._settings.keep_events)
+            await change.tx.run(KEYS.prune, before=deadline)
+            await change.tx.run(CALLS.prune, before=deadline)
+
+        await self._store.write(work)
+
+    async def _newest(self, tx: Tx) -> int | None:
+        return await tx.value(EVENTS.newest)

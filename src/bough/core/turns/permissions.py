@@ -1,0 +1,211 @@
+"""Questions: what agents ask before they act is answered by policy or written down for a person, and answers find
+their way back. What policy says is `judging`, deciding `approvals`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+import structlog
+
+from bough.core.approvals import ask as asking
+from bough.core.approvals.ask import Asked
+from bough.core.approvals.service import Question, once, why_not_once
+from bough.core.policy import evaluate, tool_use
+from bough.core.policy.decide import Verdict
+from bough.core.store import records
+from bough.core.store.sql import APPROVALS, TASKS
+from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
+from bough.core.turns import modes
+from bough.core.turns.agent import Live
+from bough.core.turns.agent_pool import Lives
+from bough.core.turns.agent_settings import Move
+from bough.errors import AgentFailed, BoughError, Busy
+from bough.model.approval import Approval
+from bough.model.message import notice
+from bough.model.session import Session
+from bough.model.task import Task
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.questions")
+
+T = TypeVar("T")
+
+# An answer that could not be looked up or carried is tried again after this.
+RETRY_PAUSE = 1.0
+
+
+class Judged(msgspec.Struct):
+    """What policy says to a question in a turn that runs."""
+
+    session: Session
+    task: Task
+    verdict: Verdict
+
+
+class Settled(msgspec.Struct):
+    """A question that is a row now, and why."""
+
+    approval: Approval
+    verdict: Verdict
+
+
+class Questions:
+    """Carries questions and answers between living agents and the table of approvals."""
+
+    def __init__(self, store: Store, settings: Settings, lives: Lives) -> None:
+        self._store = store
+        self._settings = settings
+        self._lives = lives
+        self._ends: set[asyncio.Task[None]] = set()
+
+    async def ask(self, live: Live, question: Question) -> None:
+        """An agent asks; when this returns, the question is answered, or stored with the number of its line.
+
+        What is allowed is answered before its line counts as heard, and leaves no row: a line that was not heard is
+        asked again. All else is a row first, so that its answer finds the agent after a restart too.
+        """
+        entry = live.recorder.tool(question.tool_call)
+        asked = await self._read(live, question, entry.body)
+        found = await _patiently(lambda: self._store.read(lambda tx: _judged(tx, live, asked)))
+        if found is not None:
+            live.recorder.permit(entry, _told(found.verdict))
+            option = once(question.options, "allow")
+            if found.verdict.effect == "allow" and option is not None:
+                await live.allow(question, option)
+                return
+
+        async def work(change: Change) -> Settled | None:
+            # Rules, choices, mode and turn may have changed since.
+            judged = await _judged(change.tx, live, asked)
+            if judged is None:
+                return None
+            session, task, verdict = judged.session, judged.task, judged.verdict
+            approval = await asking.ask(change, session, task, asked, verdict, self._settings)
+            return Settled(approval, verdict)
+
+        settled = await _patiently(lambda: live.recorder.settle(question.number, work))
+        if settled is None:
+            # The turn ended just now.
+            await live.decline(question)
+            return
+        live.recorder.permit(entry, _told(settled.verdict))
+        live.asked(settled.approval.id, question.request.id)
+        # Policy, or somebody, may have been quicker with the answer than we with remembering whose it is.
+        await _patiently(lambda: self.answer(settled.approval.id))
+
+    async def _read(self, live: Live, question: Question, body: dict[str, Any]) -> Asked:
+        """What a question is about. Files are looked at for that, which may take its time: not in a transaction."""
+
+        async def work(tx: Tx) -> tuple[Session, list[str]]:
+            session = await records.session(tx, live.session_id)
+            return session, await evaluate.servers_of(tx, session)
+
+        session, servers = await _patiently(lambda: self._store.read(work))
+        quirks = live.entry.quirks
+        use = await asyncio.to_thread(tool_use.read, session.agent, session.cwd, body, servers, quirks)
+        return Asked(question, use, body)
+
+    async def moved(self, live: Live, move: Move) -> None:
+        """An agent has changed its mode or an option by itself: what would widen its rights is taken back (P2)."""
+
+        async def work(tx: Tx) -> bool:
+            session = await records.session(tx, live.session_id)
+            return await modes.may_move(tx, live.entry, session, move)
+
+        if await _patiently(lambda: self._store.read(work)):
+            return
+        log.warning("mode_taken_back", session=live.session_id, agent=live.entry.name, mode=move.value)
+        text = f"{live.entry.title} {move} by itself and was brought back: nobody had allowed it."
+        failed = None
+        try:
+            await live.recall(move)
+        except AgentFailed as error:
+            failed = error
+            text = (
+                f"{live.entry.title} {move} by itself, which nobody had allowed, and could not be brought back: it is "
+                f"ended. {error.message}"
+            )
+
+        async def tell(change: Change) -> None:
+            await records.add_message(change, live.session_id, live.task_id, "system", notice(text))
+
+        await _patiently(lambda: self._store.write(tell))
+        if failed is not None:
+            # Not by this task, which is one of those that end with the agent.
+            end = asyncio.create_task(live.rest(), name=f"end {live.session_id}")
+            self._ends.add(end)
+            end.add_done_callback(self._ended)
+
+    def _ended(self, end: asyncio.Task[None]) -> None:
+        self._ends.discard(end)
+        if not end.cancelled() and (error := end.exception()) is not None:
+            log.warning("agent_not_ended", error=str(error))
+
+    async def follow(self) -> None:
+        """Carries decisions to agents until cancelled."""
+        heard: asyncio.Queue[str] = asyncio.Queue()
+        forget = self._store.db.listen(CHANNEL_APPROVALS, heard.put_nowait)
+        try:
+            while True:
+                payload = await heard.get()
+                for approval_id in [payload] if payload else self._open():
+                    try:
+                        await self.answer(approval_id)
+                    except BoughError as error:
+                        log.warning("answer_not_carried", approval=approval_id, error=error.message)
+                        await asyncio.sleep(RETRY_PAUSE)
+                        heard.put_nowait(approval_id)
+                    except Exception:
+                        # One answer that cannot be carried keeps no other agent waiting.
+                        log.exception("answer_not_carried", approval=approval_id)
+        finally:
+            forget()
+
+    def _open(self) -> list[str]:
+        return [one for live in self._lives for one in live.open_questions()]
+
+    async def answer(self, approval_id: str) -> None:
+        """Carries a decision, if there is one, to the agent that waits for it."""
+        approval = await self._store.read(lambda tx: tx.one(APPROVALS.get, Approval, id=approval_id))
+        live = self._lives.get(approval.session_id) if approval else None
+        if approval is None or live is None or approval.status == "pending":
+            return
+        await live.answer(approval)
+
+
+async def _judged(tx: Tx, live: Live, asked: Asked) -> Judged | None:
+    """What policy says to a question; nothing if no turn of its session runs."""
+    session = await records.session(tx, live.session_id)
+    open_tasks = await tx.all(TASKS.open, Task, session_id=session.id)
+    task = next((one for one in open_tasks if one.status in ("running", "waiting_permission")), None)
+    if task is None:
+        return None
+    verdict = await evaluate.judge(tx, session, asked.use)
+    options = asked.question.options
+    if verdict.effect == "allow" and once(options, "allow") is None:
+        verdict = msgspec.structs.replace(
+            verdict, effect="ask", reason=f"{verdict.reason} But {why_not_once(options)}."
+        )
+    return Judged(session, task, verdict)
+
+
+def _told(verdict: Verdict) -> dict[str, Any] | None:
+    """What the transcript says about a tool call that nobody is asked about."""
+    if verdict.effect == "ask":
+        return None
+    decision = "allowed" if verdict.effect == "allow" else "denied"
+    return {"decision": decision, "by": verdict.by, "id": verdict.id, "reason": verdict.reason}
+
+
+async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """Tries until the database is there again: an agent that asks is not given up for a bad moment of ours."""
+    while True:
+        try:
+            return await work()
+        except Busy as error:
+            log.warning("question_not_stored", error=error.message)
+            await asyncio.sleep(RETRY_PAUSE)

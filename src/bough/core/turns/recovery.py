@@ -1,0 +1,130 @@
+"""Recovery: what a server does first with whatever the last one left behind. Crash-only: there is no other way in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+
+from bough.agents.launcher import Launcher
+from bough.core.state.interruption import interrupt
+from bough.core.state.turn import Claimed, Outcome, finish
+from bough.core.store import records
+from bough.core.store.sql import KEEPERS, TASKS
+from bough.core.store.transactions import Change, Store
+from bough.core.turns.agent_pool import Keeper
+from bough.core.turns.runner import Runner
+from bough.core.turns.scheduler import Scheduler
+from bough.errors import AgentFailed, BoughError, Busy
+from bough.model.task import Task
+from bough.settings import OnInterrupt, Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.recovery")
+
+# How many keepers are called at once: each call is a few milliseconds of waiting.
+AT_ONCE = 16
+GONE = AgentFailed("agent_gone", "The agent was gone when the server came back.")
+
+
+class Recovery:
+    """Finds the agents that live on, goes on with their turns, and repairs the rows of those that do not."""
+
+    def __init__(
+        self, store: Store, settings: Settings, launcher: Launcher, runner: Runner, scheduler: Scheduler
+    ) -> None:
+        self._store = store
+        self._policy: OnInterrupt = settings.on_interrupt
+        self._launcher = launcher
+        self._runner = runner
+        self._scheduler = scheduler
+        self._turns: list[tuple[str, Coroutine[Any, Any, None]]] = []
+
+    async def run(self) -> None:
+        """Repairs everything, then hands turns that go on to the scheduler."""
+        keepers, under_way = await self._store.read(self._left)
+        tasks = {task.session_id: task for task in under_way}
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def find(keeper: Keeper) -> None:
+            async with gate:
+                try:
+                    await self._find(keeper, tasks.get(keeper.session_id))
+                except Exception as error:
+                    # One agent that cannot be had again does not keep the others, and the server, from coming up.
+                    log.warning("agent_not_found_again", session=keeper.session_id, error=str(error))
+                    await self._drop(keeper.id)
+
+        await asyncio.gather(*(find(keeper) for keeper in keepers))
+        taken_up = {session_id for session_id, _ in self._turns}
+        cut_off = [task for task in under_way if task.session_id not in taken_up]
+        for task in cut_off:
+            await self._mend(task)
+        await self._store.write(_wake)
+        await self._drop_unknown({keeper.id for keeper in keepers})
+        for session_id, turn in self._turns:
+            self._scheduler.adopt(session_id, turn)
+        if keepers or cut_off:
+            log.info("recovered", keepers=len(keepers), turns=len(self._turns), cut_off=len(cut_off))
+
+    async def _left(self, tx: Tx) -> tuple[list[Keeper], list[Task]]:
+        return await tx.all(KEEPERS.all, Keeper), await tx.all(TASKS.under_way, Task)
+
+    async def _find(self, keeper: Keeper, task: Task | None) -> None:
+        """Takes up one agent: its turn if it has one, else as an idle agent."""
+        if not keeper.ready:
+            await self._drop(keeper.id)
+            return
+        session = await self._store.read(lambda tx: records.session(tx, keeper.session_id))
+        live = await self._runner.lives.find(keeper, session, self._runner.questions)
+        if task is not None and task.sent_attempt == task.attempt and task.status != "dispatching":
+            self._turns.append((session.id, self._runner.go_on(live, Claimed(task, session))))
+            return
+        live.listen()
+        # Whoever is dead closes its line at once; it is woken again when there is something to do.
+        await asyncio.sleep(0)
+        if live.down or session.status != "active":
+            await self._runner.lives.rest(live)
+
+    async def _drop(self, keeper_id: str) -> None:
+        try:
+            await self._runner.lives.drop(keeper_id)
+        except (BoughError, OSError) as error:
+            log.warning("keeper_not_ended", keeper=keeper_id, error=str(error))
+
+    async def _drop_unknown(self, known: set[str]) -> None:
+        """Keepers that this database does not know belong to nobody."""
+        for name in self._launcher.names():
+            if name not in known:
+                log.warning("unknown_keeper_ended", keeper=name)
+                await self._drop(name)
+
+    async def _mend(self, task: Task) -> None:
+        """Repairs one turn; what is odd in it keeps neither the others nor the server from coming up."""
+        try:
+            await self._store.write(lambda change: self._repair(change, task))
+        except Busy:
+            raise
+        except Exception:
+            log.exception("turn_not_repaired", session=task.session_id, task=task.id)
+            # Without what may be odd: its transcript.
+            failed = Outcome("failed", error=GONE)
+            try:
+                await self._store.write(lambda change: finish(change, task, failed, 0, None))
+            except Exception:
+                log.exception("turn_not_ended", session=task.session_id, task=task.id)
+
+    async def _repair(self, change: Change, task: Task) -> None:
+        """A turn without an agent: what was being stopped has stopped, any other waits for its next attempt."""
+        if task.status == "dispatching":
+            # Its prompt never left, so there is nothing to tell.
+            await records.move_task(change, task.id, "interrupted")
+            await records.update_session(change, task.session_id, activity="idle")
+        else:
+            await interrupt(change, task, GONE, self._policy)
+
+
+async def _wake(change: Change) -> None:
+    change.wake()

@@ -1,0 +1,176 @@
+"""Places: which session may run its next turn (T5). Decided from rows at every wake-up, so nothing is lost with the
+process; running it is `runner`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Coroutine, Generator
+from typing import Any
+
+import msgspec
+import structlog
+
+from bough.core.store.sql import SESSIONS, TASKS
+from bough.core.store.transactions import CHANNEL_WORK, Store
+from bough.core.turns.agent import Live
+from bough.core.turns.runner import Runner
+from bough.errors import BoughError
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.scheduler")
+
+# Wake-ups are advice; this scan finds what one was lost for.
+SCAN_EVERY = 5.0
+
+
+class Runnable(msgspec.Struct):
+    """A session whose queue could move, since when its head waits, and how busy its tree is."""
+
+    session_id: str
+    root_session_id: str
+    created_at: str
+    under_way: int
+
+
+class Known(msgspec.Struct):
+    """A session, by its id."""
+
+    id: str
+
+
+class Scheduler:
+    """Starts turns while there are places."""
+
+    def __init__(self, store: Store, settings: Settings, runner: Runner) -> None:
+        self._store = store
+        self._settings = settings
+        self._runner = runner
+        self._wake = asyncio.Event()
+        self._turns: dict[str, asyncio.Task[None]] = {}
+        self._resting: dict[str, asyncio.Task[None]] = {}
+        # When each tree was served last. Forgotten with the process, which costs one turn of fairness and no more.
+        self._served: dict[str, int] = {}
+        self._counter = itertools.count(1)
+
+    async def run(self) -> None:
+        """Schedules until cancelled; turns under way are cancelled with it, and found again from their rows."""
+        forget = self._store.db.listen(CHANNEL_WORK, lambda _payload: self._wake.set())
+        self._wake.set()
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(SCAN_EVERY):
+                        await self._wake.wait()
+                except TimeoutError:
+                    pass
+                self._wake.clear()
+                try:
+                    await self.look()
+                except BoughError as error:
+                    log.warning("queues_not_read", error=error.message)
+        finally:
+            forget()
+            await self._cancel_turns()
+
+    async def _cancel_turns(self) -> None:
+        under_way = [*self._turns.values(), *self._resting.values()]
+        for task in under_way:
+            task.cancel()
+        if under_way:
+            await asyncio.wait(under_way)
+
+    async def look(self) -> None:
+        """Starts every turn that there is a place for now."""
+        waiting = await self._store.read(self._runnable)
+        under_way = {one.root_session_id: one.under_way for one in waiting}
+        candidates = [one for one in waiting if one.session_id not in self._turns]
+        while candidates:
+            # Fair across trees: the one with the fewest turns under way, then the one that was served longest ago.
+            best = min(
+                candidates,
+                key=lambda one: (
+                    under_way[one.root_session_id],
+                    self._served.get(one.root_session_id, 0),
+                    one.created_at,
+                    one.session_id,
+                ),
+            )
+            candidates.remove(best)
+            if self._has_place(best.session_id):
+                under_way[best.root_session_id] += 1
+                self._served[best.root_session_id] = next(self._counter)
+                self.adopt(best.session_id, self._runner.turn(best.session_id))
+            else:
+                await self._make_room(best)
+
+    async def _runnable(self, tx: Tx) -> list[Runnable]:
+        return await tx.all(TASKS.runnable, Runnable)
+
+    @contextlib.contextmanager
+    def lending(self, session_id: str) -> Generator[None]:
+        """Meanwhile the turn of a session only waits, and others have its place (T5)."""
+        live = self._runner.lives.get(session_id)
+        if live is None:
+            yield
+            return
+        live.waits += 1
+        self._wake.set()
+        try:
+            yield
+        finally:
+            live.waits -= 1
+
+    def _taken(self) -> int:
+        """Places in use: processes that have not lent theirs or are just ending, and turns whose process is not up."""
+        lives = self._runner.lives
+        holding = sum(1 for live in lives if not live.lent and (live.busy or not live.down))
+        ending = sum(1 for session_id in self._resting if session_id not in lives)
+        return holding + ending + sum(1 for session_id in self._turns if session_id not in lives)
+
+    def _has_place(self, session_id: str) -> bool:
+        if session_id in self._resting:
+            return False
+        return session_id in self._runner.lives or self._taken() < self._settings.max_agents
+
+    async def _make_room(self, waiting: Runnable) -> None:
+        """Puts the agent that has been idle longest to sleep, if it can be woken again; one at a time. One that would
+        have to be told the past makes room only in its own tree: the idle clock stands still there, so whoever waits
+        would wait for ever."""
+        if self._resting:
+            return
+        able = [live for live in self._idle() if live.entry.resume]
+        if not able:
+            kin = await self._store.read(lambda tx: tx.all(SESSIONS.ids_of_tree, Known, root=waiting.root_session_id))
+            known = {one.id for one in kin}
+            able = [live for live in self._idle() if live.session_id in known]
+        if not able:
+            return
+        live = min(able, key=lambda one: one.idle_since)
+        log.info("agent_put_to_sleep", session=live.session_id, reason="room")
+        task = asyncio.create_task(self._runner.lives.rest(live))
+        self._resting[live.session_id] = task
+        task.add_done_callback(lambda done: self._rested(live.session_id, done))
+
+    def _idle(self) -> list[Live]:
+        return [live for live in self._runner.lives if not live.busy and live.session_id not in self._turns]
+
+    def _rested(self, session_id: str, task: asyncio.Task[None]) -> None:
+        del self._resting[session_id]
+        self._wake.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("agent_not_put_to_sleep", session=session_id, error=repr(error))
+
+    def adopt(self, session_id: str, turn: Coroutine[Any, Any, None]) -> None:
+        """Takes over a turn that is under way already."""
+        task = asyncio.create_task(turn, name=f"turn {session_id}")
+        self._turns[session_id] = task
+        task.add_done_callback(lambda done: self._done(session_id, done))
+
+    def _done(self, session_id: str, task: asyncio.Task[None]) -> None:
+        self._turns.pop(session_id, None)
+        self._wake.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("turn_broke", session=session_id, error=repr(error), exc_info=error)

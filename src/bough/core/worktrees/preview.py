@@ -1,0 +1,102 @@
+"""What making a worktree would come to, told while a person still types (O4): the same plan as `worktree_making`, and
+nothing done. A name that would do is suggested where the one given does not."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from bough.core.store.short_ids import find
+from bough.core.store.sql import REPOS
+from bough.core.store.transactions import Store
+from bough.core.worktrees.create import FOLDER, Making
+from bough.core.worktrees.records import NewWorktree
+from bough.errors import BoughError, NotFound
+from bough.git import worktrees as git
+from bough.git.paths import is_there, real
+from bough.model.repo import Repo
+from bough.settings import Settings
+
+# Names that are tried before none is suggested.
+TRIES = 20
+LONGEST = 60
+# What another name, or another number behind it, can help with.
+CURABLE = frozenset({"branch_in_use", "path_exists", "bad_branch"})
+
+
+class Preview(msgspec.Struct, rename="camel"):
+    """Where a worktree would go, of which branch, and why it cannot be made, in a sentence; with one that could."""
+
+    path: str
+    branch: str
+    branch_exists: bool
+    path_exists: bool
+    problem: str | None
+    code: str | None
+    suggestion: str | None
+
+
+async def preview(store: Store, settings: Settings, making: Making, new: NewWorktree) -> Preview:
+    """What `POST /api/worktrees` would do with the same words."""
+    repo = await store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
+    new = msgspec.structs.replace(new, branch=(new.branch or "").strip(), path=new.path or None)
+    if not new.branch:
+        said = "Name a branch to make a worktree of."
+        return Preview(_meant(repo, new), "", False, False, said, "branch_missing", None)
+    try:
+        _, branch, path = await making.plan(new)
+        return Preview(str(path), branch.name, branch.kind != "new", False, None, None, None)
+    except NotFound:
+        raise
+    except BoughError as problem:
+        error = problem
+    path = _meant(repo, new)
+    # Of what lies outside nothing is told, not even where its links lead.
+    inside = Path(real(str(settings.root_path))) in Path(real(path)).parents
+    return Preview(
+        path=real(path) if inside else path,
+        branch=new.branch,
+        branch_exists=await _exists(repo, new.branch),
+        path_exists=inside and is_there(path),
+        problem=error.message,
+        code=error.code,
+        suggestion=await _suggestion(making, new) if error.code in CURABLE and new.path is None else None,
+    )
+
+
+def _meant(repo: Repo, new: NewWorktree) -> str:
+    given = new.path or os.path.join(FOLDER, new.branch or "")
+    if "\0" in given:
+        return repo.path
+    return os.path.normpath(os.path.join(repo.path, os.path.expanduser(given)))
+
+
+async def _exists(repo: Repo, branch: str) -> bool:
+    try:
+        await git.checked_branch(repo.path, branch)
+        return await git.resolve(repo.path, f"refs/heads/{branch}") is not None
+    except BoughError:
+        return False
+
+
+async def _suggestion(making: Making, new: NewWorktree) -> str | None:
+    """The first name like the one given that would do, at the place that goes with it."""
+    stem = re.sub(r"[^\w./+-]+", "-", new.branch or "", flags=re.ASCII).strip("-./")
+    stem = re.sub(r"/{2,}|\.{2,}", "-", stem)[:LONGEST]
+    if not stem:
+        return None
+    for name in (stem, *(f"{stem}-{number}" for number in range(2, TRIES))):
+        if name == new.branch:
+            continue
+        try:
+            _, branch, _ = await making.plan(msgspec.structs.replace(new, branch=name, path=None))
+        except BoughError as error:
+            if error.code not in CURABLE:
+                return None
+            continue
+        if branch.kind == "new":
+            return name
+    return None

@@ -1,0 +1,221 @@
+"""Repositories: folders made known to Bough, git or plain (R1). Their files are never touched here; the hidden refs of
+their checkpoints go when they are forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from bough.core.store.paging import Page
+from bough.core.store.short_ids import find, find_id
+from bough.core.store.sql import CHECKPOINTS, REPOS, WORKTREES
+from bough.core.store.transactions import Change, Store
+from bough.core.worktrees.paths import resolve_inside
+from bough.errors import BoughError, Conflict, Denied, Internal, Invalid
+from bough.git.checkpoint_refs import drop
+from bough.git.inspect import inspect, top_level
+from bough.git.paths import is_folder
+from bough.git.run import GitFailed, git
+from bough.model.ids import new_id
+from bough.model.message import raw
+from bough.model.repo import Repo
+from bough.model.session import Caller
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.repos")
+
+LONGEST_NAME = 200
+MOST_WORDS = 200
+LONGEST_WORD = 4000
+
+
+class RepoPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Changes to a repository; what is left out stays. `setup` is a command and its arguments, run in each new worktree
+    without a shell; `copyIgnored` are globs of ignored files to copy there from the working copy before. `boardId`, `x`
+    and `y` place the card of its own folder; null takes it off its board."""
+
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    setup: list[str] | msgspec.UnsetType | None = msgspec.UNSET
+    copy_ignored: list[str] | msgspec.UnsetType | None = msgspec.UNSET
+    board_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    x: float | msgspec.UnsetType | None = msgspec.UNSET
+    y: float | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class Repos:
+    """Registers, lists and forgets repositories."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._root = settings.root_path
+        self._data = settings.data_path
+
+    async def add(self, caller: Caller, path: str, name: str | None = None) -> Repo:
+        """Registers a folder; one that is known already is given back, brought up to date. Nothing in Bough's own
+        data folder is taken."""
+        real = resolve_inside(self._root, path, data=self._data)
+        # A folder deep inside a working copy stands for the whole, as long as that lies inside the root too.
+        top = await _top(str(real))
+        if top is not None:
+            real = resolve_inside(self._root, top, data=self._data)
+        found = await inspect(str(real))
+        title = checked_name(name) if name is not None else real.name or str(real)
+
+        async def work(change: Change) -> Repo:
+            repo = await change.tx.one(
+                REPOS.add,
+                Repo,
+                id=new_id(),
+                name=title,
+                path=str(real),
+                kind=found.kind,
+                default_branch=found.default_branch,
+                now=change.now,
+            )
+            if repo is not None:
+                change.emit("repo.created", repo)
+                return repo
+            known = await change.tx.one(REPOS.by_path, Repo, path=str(real))
+            if known is None:
+                raise Internal("repo_vanished", f"The repository at {real} vanished while it was registered.")
+            if name is not None and known.name != title:
+                raise Conflict(
+                    "repo_known",
+                    f"{real} is registered already, as {known.name!r} ({known.id}). Rename it, or leave the name out.",
+                    repoId=known.id,
+                    name=known.name,
+                )
+            if (known.kind, known.default_branch) == (found.kind, found.default_branch):
+                return known
+            fresh = await change.tx.one(
+                REPOS.refresh,
+                Repo,
+                id=known.id,
+                kind=found.kind,
+                default_branch=found.default_branch,
+                now=change.now,
+            )
+            assert fresh is not None
+            change.emit("repo.patched", fresh)
+            return fresh
+
+        return await self._store.write_once(caller, "repos.add", [path, name], Repo, work)
+
+    async def get(self, repo_id: str) -> Repo:
+        return await self._store.read(lambda tx: find(tx, "repos", repo_id, REPOS.get, Repo))
+
+    async def list(self, limit: int, offset: int) -> Page[Repo]:
+        async def work(tx: Tx) -> Page[Repo]:
+            rows = await tx.all(REPOS.page, Repo, limit=limit, offset=offset)
+            return Page(rows, await tx.value(REPOS.count) or 0, limit, offset)
+
+        return await self._store.read(work)
+
+    async def patch(self, caller: Caller, repo_id: str, patch: RepoPatch) -> Repo:
+        """Changes a repository's name, or what is done in its new worktrees; a command to run is for people to name."""
+        columns: dict[str, Any] = {
+            name: getattr(patch, name) for name in ("x", "y") if getattr(patch, name) is not msgspec.UNSET
+        }
+        if patch.name is not msgspec.UNSET:
+            columns["name"] = checked_name(patch.name)
+        for name in ("setup", "copy_ignored"):
+            if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
+                raise Denied("setup_for_people", "What is done in new worktrees is for people to say.")
+        if patch.setup is not msgspec.UNSET:
+            columns["setup"] = raw(checked_command(patch.setup or []))
+        if patch.copy_ignored is not msgspec.UNSET:
+            columns["copy_ignored"] = raw(checked_globs(patch.copy_ignored or []))
+        if not columns and patch.board_id is msgspec.UNSET:
+            raise Invalid("nothing_to_change", "Name at least one field to change.")
+
+        async def work(change: Change) -> Repo:
+            known = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
+            chosen = dict(columns)
+            if patch.board_id is not msgspec.UNSET:
+                chosen["board_id"] = await find_id(change.tx, "boards", patch.board_id) if patch.board_id else None
+            query = REPOS.patch.with_(set=", ".join(f"{name} = :{name}" for name in chosen))
+            repo = await change.tx.one(query, Repo, id=known.id, now=change.now, **chosen)
+            assert repo is not None
+            change.emit("repo.patched", repo)
+            return repo
+
+        return await self._store.write(work)
+
+    async def remove(self, repo_id: str) -> Repo:
+        """Forgets a repository that nothing uses, and the refs of its checkpoints; its folder stays."""
+
+        async def work(change: Change) -> tuple[Repo, list[str]]:
+            repo = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
+            uses = await change.tx.value(REPOS.uses, id=repo.id)
+            if uses:
+                raise Conflict(
+                    "repo_in_use",
+                    f"Repository {repo.name} still has {uses} sessions or worktrees. "
+                    "Remove them for good first (DELETE /api/sessions/ID?purge=true).",
+                )
+            refs = await change.tx.all(CHECKPOINTS.refs_of_repo, tuple[str], repo_id=repo.id)
+            await change.tx.run(WORKTREES.forget_removed, repo_id=repo.id)
+            await change.tx.run(REPOS.remove, id=repo.id)
+            change.emit("repo.removed", repo)
+            return repo, [ref for (ref,) in refs]
+
+        repo, refs = await self._store.write(work)
+        if refs and is_folder(repo.path):
+            try:
+                await drop(repo.path, refs)
+            except BoughError as error:
+                log.warning("checkpoint_refs_left", repo=repo.path, count=len(refs), error=error.message)
+        return repo
+
+
+async def _top(path: str) -> str | None:
+    """The top of the working copy that a folder belongs to, also from inside of its `.git`; a bare one has none."""
+    top = await top_level(path)
+    if top is not None:
+        return top
+    flags = ("--is-bare-repository", "--is-inside-git-dir", "--git-common-dir")
+    try:
+        bare, inside, common = (await git(path, "rev-parse", "--path-format=absolute", *flags)).splitlines()
+    except (GitFailed, ValueError):
+        return None
+    if bare == "true" or inside != "true":
+        return None
+    # Above the git data of a submodule lies that of the repository which holds it.
+    for folder in Path(common).parents:
+        top = await top_level(str(folder))
+        if top is not None:
+            return top
+    return None
+
+
+def checked_name(name: str) -> str:
+    """A name for people: one line, not empty, not endless."""
+    title = " ".join(name.split())
+    if not title or len(title) > LONGEST_NAME:
+        raise Invalid("bad_name", f"A name has between 1 and {LONGEST_NAME} characters.")
+    return title
+
+
+def checked_command(words: list[str]) -> list[str]:
+    """A command as a process can be started with it; none at all is fine."""
+    if len(words) > MOST_WORDS or any(len(word) > LONGEST_WORD or "\0" in word for word in words):
+        raise Invalid("bad_setup", f"A command has at most {MOST_WORDS} words of at most {LONGEST_WORD} characters.")
+    if words and not words[0].strip():
+        raise Invalid("bad_setup", "The first word of a command is a program.")
+    return words
+
+
+def checked_globs(globs: list[str]) -> list[str]:
+    """Globs of files below the top of a working copy, and nothing else."""
+    if len(globs) > MOST_WORDS:
+        raise Invalid("bad_glob", f"There are at most {MOST_WORDS} globs.")
+    for glob in globs:
+        parts = glob.split("/")
+        wrong = not glob.strip() or len(glob) > LONGEST_WORD or "\0" in glob or glob.startswith("/") or ".." in parts
+        if wrong or parts[0] == ".git":
+            raise Invalid("bad_glob", f"{glob[:200]!r} is no glob of files inside of a working copy, such as `.env`.")
+    return globs

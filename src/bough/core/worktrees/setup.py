@@ -1,0 +1,183 @@
+"""What is done in a new worktree: submodules, ignored files from the working copy, the repository's own command. Each
+failure is told and none is fatal; when it is done, and where it is kept, is `worktree_making`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from bough.errors import Invalid
+from bough.git.decode import shown
+from bough.git.paths import is_there, real
+from bough.git.run import GitFailed, environment, git
+from bough.model.repo import Repo
+
+# Cloning submodules through a network.
+SUBMODULES_WITHIN = 600.0
+LARGEST_COPY = 256 * 1024 * 1024
+MOST_COPIES = 20_000
+# The end of what a command printed says why it failed.
+TAIL = 8 * 1024
+# How often those who watch are shown more of it.
+SHOW_EVERY = 1.0
+# After a polite signal; then it is killed.
+GRACE = 3.0
+Show = Callable[[str], Awaitable[None]]
+
+
+class Outcome(msgspec.Struct):
+    """What did not work, and the end of what the command printed."""
+
+    error: str | None
+    output: str | None
+
+
+def wanted(repo: Repo, path: str) -> bool:
+    """Whether there is anything to do."""
+    return bool(_words(repo.setup) or _words(repo.copy_ignored)) or is_there(path, ".gitmodules")
+
+
+def _words(raw: msgspec.Raw) -> list[str]:
+    return msgspec.json.decode(bytes(raw), type=list[str])
+
+
+async def set_up(repo: Repo, path: str, within: float, show: Show) -> Outcome:
+    """Does it all, in order; what failed does not keep the rest from being tried."""
+    errors: list[str] = []
+    output: str | None = None
+    if is_there(path, ".gitmodules"):
+        try:
+            await git(path, "submodule", "--quiet", "update", "--init", "--recursive", timeout=SUBMODULES_WITHIN)
+        except GitFailed as error:
+            errors.append(f"Submodules: {error.message}")
+    if globs := _words(repo.copy_ignored):
+        try:
+            await copy_ignored(repo.path, path, globs)
+        except (GitFailed, Invalid) as error:
+            errors.append(f"Ignored files: {error.message}")
+        except OSError as error:
+            errors.append(f"Ignored files: {error}")
+    if command := _words(repo.setup):
+        told, output = await run(command, path, within, show)
+        if told:
+            errors.append(told)
+    return Outcome(_short("\n".join(errors)) if errors else None, output)
+
+
+def _short(text: str) -> str:
+    clean = shown(text)
+    return clean if len(clean) <= TAIL else clean[:TAIL] + " …"
+
+
+async def copy_ignored(source: str, target: str, globs: list[str]) -> None:
+    """Copies the files that match and that git ignores, links as links; what is there already stays."""
+    try:
+        names = await git(
+            *(source, "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"),
+            *(f":(glob){glob}" for glob in globs),
+            ":(exclude,top).worktrees",
+        )
+    except GitFailed as error:
+        # A bare repository has no files to copy from.
+        if "must be run in a work tree" in error.message:
+            return
+        raise
+    found = [name for name in names.split("\0") if name and not name.endswith("/")]
+    await asyncio.to_thread(_copy, Path(source), Path(real(target)), found)
+
+
+def _copy(source: Path, target: Path, names: list[str]) -> None:
+    size = sum((source / name).lstat().st_size for name in names)
+    if size > LARGEST_COPY or len(names) > MOST_COPIES:
+        raise Invalid(
+            "copy_too_large",
+            f"{len(names)} ignored files with {size} bytes match, and at most {MOST_COPIES} with {LARGEST_COPY} bytes "
+            "are copied; none was. Choose narrower globs.",
+        )
+    for name in names:
+        old, new = source / name, target / name
+        inside = Path(os.path.realpath(new.parent))
+        # A link in the branch may lead elsewhere.
+        if os.path.lexists(new) or (inside != target and target not in inside.parents):
+            continue
+        new.parent.mkdir(parents=True, exist_ok=True)
+        if old.is_symlink():
+            os.symlink(os.readlink(old), new)
+        elif old.is_file():
+            shutil.copy2(old, new)
+
+
+async def run(command: list[str], path: str, within: float, show: Show) -> tuple[str | None, str | None]:
+    """Runs the command in the worktree; gives what went wrong, and the end of its output. Nothing of it stays."""
+    kept = {name: value for name, value in environment().items() if not name.startswith(("GIT_", "AGENT_"))}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=path,
+            env=kept,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return f"The setup command {command[0]!r} cannot be started: {error.strerror}.", None
+    tail = _Tail(show)
+    reading = asyncio.create_task(tail.read(process.stdout))
+    told: str | None = None
+    try:
+        async with asyncio.timeout(within):
+            code = await process.wait()
+        if code:
+            told = f"The setup command {command[0]!r} ended with {code}."
+    except TimeoutError:
+        told = f"The setup command {command[0]!r} took longer than {within:g} s and was ended."
+    finally:
+        await asyncio.shield(_end(process, reading))
+    return told, tail.text or None
+
+
+async def _end(process: asyncio.subprocess.Process, reading: asyncio.Task[None]) -> None:
+    """Ends what the command left running, and takes its last words."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.returncode is not None and number is signal.SIGTERM:
+            continue
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                await process.wait()
+    await asyncio.wait([reading], timeout=GRACE)
+    reading.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await reading
+
+
+class _Tail:
+    """The end of an output as it grows."""
+
+    def __init__(self, show: Show) -> None:
+        self._show = show
+        self._bytes = b""
+        self._shown_at = 0.0
+
+    @property
+    def text(self) -> str:
+        cut = self._bytes[-TAIL:]
+        return cut.decode("utf-8", "replace").replace("\0", "�")
+
+    async def read(self, stream: asyncio.StreamReader | None) -> None:
+        assert stream is not None
+        clock = asyncio.get_running_loop().time
+        while piece := await stream.read(64 * 1024):
+            self._bytes = (self._bytes + piece)[-2 * TAIL :]
+            if clock() - self._shown_at >= SHOW_EVERY:
+                self._shown_at = clock()
+                await self._show(self.text)

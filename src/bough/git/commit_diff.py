@@ -1,0 +1,79 @@
+"""What differs between two commits: which files, how many lines, and the text, in bounds. Comparing a commit with the
+files of a working copy is `diffs`; which commits are worth comparing is `bough.core`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bough.git.decode import shown
+from bough.git.run import git, git_head
+from bough.git.working_copy_diff import LARGEST_TEXT, MOST_FILES, Diff, FileDiff, FileStatus
+
+# Comparing every file of a large repository.
+WITHIN = 600.0
+_WORDS: dict[str, FileStatus] = {
+    "A": "added",
+    "D": "deleted",
+    "M": "modified",
+    "R": "renamed",
+    "C": "copied",
+    "T": "typeChanged",
+}
+# The same whatever the user has chosen for their own eyes, and no program of theirs.
+_COMPARE = (
+    *("--literal-pathspecs", "-c", "core.quotePath=false", "diff-tree", "-r", "-M"),
+    *("--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"),
+)
+
+
+async def compare(path: str, old: str, new: str, *, only: str | None = None, text: bool = True) -> Diff:
+    """What differs between two commits in the repository at `path`; of `only` one file or folder, and without `text`
+    just the numbers."""
+    sides = (old, new, "--", *((only,) if only else ()))
+    listed = await git(path, *_COMPARE, "--raw", "--numstat", "-z", *sides, timeout=WITHIN)
+    found = list(_files(listed))
+    said, cut = b"", False
+    if text:
+        said, cut = await git_head(path, LARGEST_TEXT, *_COMPARE, "-p", *sides, timeout=WITHIN)
+    notes = [f"The text is cut after {LARGEST_TEXT} bytes; ask for one path at a time."] if cut else []
+    if len(found) > MOST_FILES:
+        notes.append(f"{MOST_FILES} of {len(found)} files are listed.")
+    return Diff(
+        sha=old,
+        files=found[:MOST_FILES],
+        additions=sum(one.additions for one in found),
+        deletions=sum(one.deletions for one in found),
+        text=shown(said[: said.rfind(b"\n") + 1 if cut else None].decode("utf-8", "surrogateescape")),
+        truncated=bool(notes),
+        note=" ".join(notes) or None,
+    )
+
+
+def _files(listed: str) -> Iterator[FileDiff]:
+    """Reads `--raw --numstat -z`: first what became of each file, then in the same order how many lines."""
+    words = iter(listed.split("\0"))
+    states: list[tuple[FileStatus, str | None, str]] = []
+    numbers: list[tuple[str, str]] = []
+    for word in words:
+        if word.startswith(":"):
+            state = word.split(" ")[4][0]
+            old = next(words) if state in "RC" else None
+            states.append((_WORDS.get(state, "modified"), old, next(words)))
+        elif word:
+            added, gone, name = word.split("\t", 2)
+            numbers.append((added, gone))
+            if not name:
+                # A rename: the names follow by themselves.
+                next(words)
+                next(words)
+    for (status, old, name), (added, gone) in zip(states, numbers, strict=True):
+        binary = added == "-"
+        yield FileDiff(
+            path=shown(name),
+            old_path=shown(old) if old is not None else None,
+            status=status,
+            additions=0 if binary else int(added),
+            deletions=0 if binary else int(gone),
+            binary=binary,
+            untracked=False,
+        )

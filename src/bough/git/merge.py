@@ -1,0 +1,147 @@
+"""Committing the files of a working copy as they are, and merging a commit into the branch of another one, whole or not
+at all. Who may do so, and when, is `bough.core`."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Literal
+
+import msgspec
+
+from bough.errors import Conflict
+from bough.git.decode import shown
+from bough.git.paths import is_there
+from bough.git.run import GitFailed, git
+from bough.git.snapshot import IDENTITY, QUIET, place, take
+from bough.git.status import files
+from bough.git.worktrees import resolve
+
+# Writing every file of a large working copy.
+WITHIN = 600.0
+MOST_NAMED = 100
+# What is under way in a working copy while one of these is there.
+_UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+# With the time of now.
+_OURS = {name: value for name, value in IDENTITY.items() if not name.endswith("DATE")}
+# Whatever the user has chosen for merges of their own.
+_MERGE = ("merge", "--quiet", "--ff", "--commit", "--no-squash", "--no-edit", "--no-stat", "--no-verify")
+
+Merged = Literal["fast_forward", "merge", "none"]
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A commit of all files of a working copy that no branch points to yet; HEAD itself if nothing is uncommitted."""
+
+    sha: str
+    head: str
+
+    @property
+    def new(self) -> bool:
+        return self.sha != self.head
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A merge that can be done: into which branch, from where, and which files it changes."""
+
+    branch: str
+    kind: Merged
+    files: list[str]
+
+
+async def prepare(path: str, message: str) -> Prepared:
+    """Makes the commit, and nothing else."""
+    torn = [shown(name) for name, state in (await files(path)).changed if state == "in conflict"]
+    if torn:
+        raise Conflict("merge_blocked", f"Files in {path} are in conflict: {', '.join(torn)}.", files=torn)
+    shot = await take(path)
+    if shot.head is None:
+        raise Conflict("no_commit", f"{path} has no commit yet.")
+    before = (await git(path, "rev-parse", "--verify", f"{shot.head}^{{tree}}")).strip()
+    if before == shot.tree:
+        return Prepared(shot.head, shot.head)
+    words = ("commit-tree", shot.tree, "-p", shot.head)
+    stdin = message.encode("utf-8", "replace")
+    return Prepared((await git(path, *QUIET, *words, env=await identity(path), stdin=stdin)).strip(), shot.head)
+
+
+async def settle(path: str, prepared: Prepared) -> None:
+    """Moves the branch of the working copy on to its new commit; the files are the same."""
+    if prepared.new:
+        note = ("-m", "commit: bough race", "HEAD", prepared.sha, prepared.head)
+        await git(path, *QUIET, "update-ref", *note, env=await identity(path))
+        await git(path, *QUIET, "reset", "--quiet", timeout=WITHIN)
+
+
+async def identity(path: str) -> dict[str, str]:
+    """Nothing if the user has told git who they are; else variables that say that it is Bough."""
+    try:
+        await git(path, "-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
+    except GitFailed:
+        return _OURS
+    return {}
+
+
+async def check(path: str, sha: str) -> Wanted:
+    """Refuses a merge that would stop half-way or cost anybody something; touches nothing."""
+    where = await place(path)
+    try:
+        branch = (await git(path, "symbolic-ref", "--quiet", "--short", "HEAD")).strip()
+    except GitFailed:
+        raise Conflict("merge_blocked", f"No branch is checked out at {path} that could be merged into.") from None
+    if any(is_there(where.git_dir, name) for name in _UNFINISHED):
+        raise Conflict("merge_blocked", f"A merge or rebase is under way at {path}. Finish it first.")
+    head = await resolve(path, "HEAD")
+    if head is None:
+        raise Conflict("merge_blocked", f"There is no commit yet at {path} that could be merged into.")
+    base = (await git(path, "merge-base", head, sha, fine=(0, 1))).strip()
+    if not base:
+        raise Conflict("merge_blocked", f"The winner's branch and {branch} have no commit in common.")
+    if base == sha:
+        return Wanted(branch, "none", [])
+    tree = sha if base == head else await _tree(path, head, sha, branch)
+    changed = await git(path, "diff-tree", "-r", "-z", "--name-status", "--no-renames", head, tree, timeout=WITHIN)
+    words = changed.split("\0")[:-1]
+    touched = dict(zip(words[1::2], words[::2], strict=True))
+    found = await files(path)
+    dirty = {name for name, _ in found.changed} | set(found.untracked)
+    # Ignored files are not told of, and git would write over them.
+    blocked = sorted(
+        name for name, state in touched.items() if name in dirty or (state == "A" and is_there(where.top, name))
+    )
+    if blocked:
+        named = [shown(name) for name in blocked[:MOST_NAMED]]
+        raise Conflict(
+            "merge_blocked",
+            f"{len(blocked)} files that the merge would change are not committed at {path}: {', '.join(named)}. Commit "
+            "or move them, or keep the winner another way (checkout with force, or branch).",
+            files=named,
+        )
+    return Wanted(branch, "fast_forward" if base == head else "merge", list(touched))
+
+
+async def _tree(path: str, head: str, sha: str, branch: str) -> str:
+    """The tree that a merge comes to; Conflict with the files that it fails at."""
+    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
+    tree, *torn = (await git(path, *QUIET, *words, head, sha, timeout=WITHIN, fine=(0, 1))).split("\0")
+    named = [shown(name) for name in dict.fromkeys(torn) if name]
+    if named:
+        raise Conflict(
+            "merge_conflict",
+            f"{len(named)} files were changed on both sides: {', '.join(named[:MOST_NAMED])}. Nothing was merged. "
+            f"Merge into {branch} by hand, or keep the winner another way (checkout, or branch).",
+            files=named[:MOST_NAMED],
+        )
+    return tree
+
+
+async def merge(path: str, sha: str, message: str) -> None:
+    """Does a merge that was checked; if git refuses it all the same, everything is as it was."""
+    where = await place(path)
+    words = (*QUIET, "-c", "merge.autoStash=false", *_MERGE, "-m", message, sha)
+    try:
+        await git(path, *words, env=await identity(path), timeout=WITHIN)
+    except GitFailed as error:
+        if is_there(where.git_dir, "MERGE_HEAD"):
+            with contextlib.suppress(GitFailed):
+                await git(path, *QUIET, "merge", "--abort", timeout=WITHIN)
+        raise Conflict("merge_blocked", f"Git refused the merge, and nothing was changed. {error.message}") from error

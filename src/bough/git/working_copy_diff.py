@@ -1,0 +1,157 @@
+"""What has changed in a working copy since a commit: the text and the numbers, untracked files and renames included.
+Nothing of the repository is touched; what to compare with is `bough.core`'s choice."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from bough.git.decode import shown
+from bough.git.paths import is_there
+from bough.git.run import git, git_head
+from bough.git.snapshot import QUIET, listed, place, scratch_index
+
+# Reading every file of a large working copy.
+WITHIN = 600.0
+LARGEST_TEXT = 1024 * 1024
+MOST_FILES = 2000
+# Beyond this an untracked file is named, not read: it is data, and no diff that anybody looks at.
+LARGEST_UNTRACKED = 5 * 1024 * 1024
+FileStatus = Literal["added", "deleted", "modified", "renamed", "copied", "typeChanged", "unmerged"]
+_STATES: dict[str, FileStatus] = {
+    "A": "added",
+    "D": "deleted",
+    "M": "modified",
+    "R": "renamed",
+    "C": "copied",
+    "T": "typeChanged",
+    "U": "unmerged",
+}
+
+
+class FileDiff(msgspec.Struct, rename="camel"):
+    """One file: what became of it, and how many lines came and went (none are counted in a binary one)."""
+
+    path: str
+    old_path: str | None
+    status: FileStatus
+    additions: int
+    deletions: int
+    binary: bool
+    untracked: bool
+
+
+class Diff(msgspec.Struct, rename="camel"):
+    """What has changed since `sha`; `note` says what is missing if it is cut."""
+
+    sha: str | None
+    files: list[FileDiff]
+    additions: int
+    deletions: int
+    text: str
+    truncated: bool
+    note: str | None
+
+
+async def diff(path: str, since: str | None) -> Diff:
+    """All changes of the files since a commit; none means since nothing at all."""
+    where = await place(path)
+    with tempfile.TemporaryDirectory(prefix="bough-diff-") as folder:
+        async with scratch_index(where, seeded=True) as env:
+            env |= await _own_objects(path, folder)
+            untracked, large = await _untracked(path)
+            await git(path, *QUIET, "add", "--update", env=env, timeout=WITHIN)
+            if untracked:
+                given = ("--add", "--replace", "-z", "--stdin")
+                await git(path, *QUIET, "update-index", *given, env=env, stdin=listed(untracked), timeout=WITHIN)
+            tree = (await git(path, *QUIET, "write-tree", env=env)).strip()
+            old = since or (await git(path, "hash-object", "-t", "tree", "-w", "/dev/null", env=env)).strip()
+            compare = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv")
+            states = await git(path, *compare, "-z", "--name-status", old, tree, env=env)
+            numbers = await git(path, *compare, "-z", "--numstat", old, tree, env=env)
+            text, cut = await git_head(path, LARGEST_TEXT, *compare, "-p", old, tree, env=env, timeout=WITHIN)
+    found = list(_files(states, numbers, set(untracked)))
+    found += [FileDiff(shown(name), None, "added", 0, 0, True, True) for name in large]
+    return Diff(
+        sha=since,
+        files=found[:MOST_FILES],
+        additions=sum(one.additions for one in found),
+        deletions=sum(one.deletions for one in found),
+        text=_whole_lines(text, cut),
+        truncated=cut or len(found) > MOST_FILES or bool(large),
+        note=_note(cut, len(found), large),
+    )
+
+
+async def _own_objects(path: str, folder: str) -> dict[str, str]:
+    """Variables under which git reads the repository's objects and writes new ones elsewhere."""
+    real = (await git(path, "rev-parse", "--path-format=absolute", "--git-path", "objects")).rstrip("\n")
+    quoted = real.replace("\\", "\\\\").replace('"', '\\"')
+    return {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}
+
+
+def _note(cut: bool, files: int, large: list[str]) -> str | None:
+    said: list[str] = []
+    if cut:
+        said.append(f"The text is cut after {LARGEST_TEXT} bytes.")
+    if files > MOST_FILES:
+        said.append(f"{MOST_FILES} of {files} files are listed.")
+    if large:
+        said.append(f"Untracked files over {LARGEST_UNTRACKED} bytes are named and not read: {len(large)}.")
+    return " ".join(said) or None
+
+
+def _whole_lines(text: bytes, cut: bool) -> str:
+    if cut:
+        text = text[: text.rfind(b"\n") + 1]
+    return text.decode("utf-8", "replace").replace("\0", "�")
+
+
+async def _untracked(path: str) -> tuple[list[str], list[str]]:
+    """Untracked files that are read, and those that are too large to be."""
+    small: list[str] = []
+    large: list[str] = []
+    for name in (await git(path, "ls-files", "--others", "--exclude-standard", "-z")).split("\0"):
+        full = os.path.join(path, name)
+        # A folder is a repository inside of this one, which has a history of its own.
+        if not name or name.endswith("/") or not is_there(full):
+            continue
+        (large if os.lstat(full).st_size > LARGEST_UNTRACKED else small).append(name)
+    return small, large
+
+
+def _files(states: str, numbers: str, untracked: set[str]) -> Iterator[FileDiff]:
+    counted = dict(_counts(numbers))
+    parts = iter(states.split("\0"))
+    for state in parts:
+        if not state:
+            continue
+        old = next(parts) if state[0] in "RC" else None
+        name = next(parts)
+        added, gone = counted.get(name, ("0", "0"))
+        yield FileDiff(
+            path=shown(name),
+            old_path=shown(old) if old is not None else None,
+            status=_STATES.get(state[0], "modified"),
+            additions=0 if added == "-" else int(added),
+            deletions=0 if gone == "-" else int(gone),
+            binary=added == "-",
+            untracked=name in untracked,
+        )
+
+
+def _counts(numbers: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    parts = iter(numbers.split("\0"))
+    for part in parts:
+        if not part:
+            continue
+        added, gone, name = part.split("\t", 2)
+        if not name:
+            # A rename: the old name, then the new one.
+            next(parts)
+            name = next(parts)
+        yield name, (added, gone)

@@ -1,9 +1,0 @@
-"""Answers with ids that nobody used before it answers with the right one."""
-
-from bough.testing.agents.speech import answer, messages, say
-
-if __name__ == "__main__":
-    for message in messages():
-        for wrong in ("nobody", 0, None):
-            say(id=wrong, result={"protocolVersion": 99})
-        answer(message)

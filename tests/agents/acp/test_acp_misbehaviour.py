@@ -1,0 +1,168 @@
+"""What becomes of a client whose agent misbehaves: a clear failure, or none."""
+
+import asyncio
+import time
+
+import psutil
+import pytest
+from structlog.testing import capture_logs
+
+from bough.agents.acp import connection
+from bough.agents.acp.types import TextBlock
+from bough.agents.errors import AgentGone, AgentRefused, AgentTimeout
+from bough.errors import AgentFailed
+from tests.agents.acp.acp_peers import peer
+
+
+async def test_silent() -> None:
+    """C1: an agent that never answers is named, with what it was asked and how long we waited."""
+    async with peer("silent") as agent:
+        with pytest.raises(AgentTimeout, match=r"silent did not answer initialize within 0\.05 s") as caught:
+            await agent.client.initialize(timeout=0.05)
+        assert caught.value.details["method"] == "initialize"
+
+
+async def test_dies_mid_line() -> None:
+    """O2: what came before the death is kept, half a line is not taken for an answer."""
+    async with peer("dies_mid_line") as agent:
+        session = await agent.open()
+        with pytest.raises(AgentGone, match="dies_mid_line ended with code 7"):
+            await agent.client.prompt(session, [], "prompt:1:1")
+        assert agent.ear.texts == ["last words"]
+        assert (await agent.run).code == 7
+
+
+@pytest.mark.parametrize(("name", "count"), [("arrays", 5), ("junk", 5)])
+async def test_junk_is_passed_over(name: str, count: int) -> None:
+    """C1: lines that are no messages are counted, logged once with an excerpt, and harm nothing."""
+    with capture_logs() as logs:
+        async with peer(name) as agent:
+            session = await agent.open()
+            assert (await agent.client.prompt(session, [], "p")).stop_reason == "end_turn"
+            assert agent.connection.junk == 3 * count
+    [entry] = logs
+    assert entry["log_level"] == "warning"
+    assert entry["line"] in ("[1,2]", "Loading plugins...")
+
+
+async def test_nothing_but_junk() -> None:
+    """C1: a program that is no agent is found out, and everyone who waits is told why."""
+    async with peer("junk", str(2 * connection.JUNK_LIMIT)) as agent:
+        with pytest.raises(AgentFailed, match="does not speak the Agent Client Protocol") as caught:
+            await agent.client.initialize()
+        assert caught.value.code == "agent_talks_junk"
+        with pytest.raises(AgentFailed, match="does not speak"):
+            await agent.run
+
+
+async def test_wrong_ids() -> None:
+    """C1: answers to what nobody asked are logged and change nothing."""
+    with capture_logs() as logs:
+        async with peer("wrong_id") as agent:
+            assert (await agent.client.initialize()).protocol_version == 1
+    assert [entry["id"] for entry in logs] == ["nobody", 0, None]
+
+
+async def test_line_beyond_the_cap() -> None:
+    """C1: a line that is too long is a clear failure, lines before it arrive."""
+    async with peer("long_line", "5000", line_cap=4096) as agent:
+        session = await agent.open()
+        with pytest.raises(AgentFailed, match="wrote a line longer than we take") as caught:
+            await agent.client.prompt(session, [], "p")
+        assert caught.value.code == "line_too_long"
+        with pytest.raises(AgentFailed, match="longer than we take"):
+            await agent.run
+
+
+async def test_line_without_end_costs_bounded_memory() -> None:
+    """C1: at the real cap of 64 MiB a line that never ends takes little more memory than that."""
+    before = psutil.Process().memory_info().rss
+    async with peer("long_line", "0") as agent:
+        session = await agent.open()
+        with pytest.raises(AgentFailed, match="longer than we take"):
+            await agent.client.prompt(session, [], "p")
+        after = psutil.Process().memory_info().rss
+    assert after - before < 100 * 1024 * 1024
+
+
+async def test_closes_stdout_but_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """O2: an agent that can no longer be heard is gone for us, though its process may live."""
+    monkeypatch.setattr("bough.agents.process.LAST_WORDS", 0.05)
+    async with peer("closes_stdout") as agent:
+        session = await agent.open()
+        with pytest.raises(AgentGone, match="closes_stdout"):
+            await agent.client.prompt(session, [], "p")
+
+
+async def test_exits_at_once() -> None:
+    """C1: an agent that cannot start says why: in the message, and whole in the details."""
+    async with peer("exits_at_once") as agent:
+        with pytest.raises(AgentGone, match="ended with code 3: no credentials: run `agent login` first") as caught:
+            await agent.client.initialize()
+        assert caught.value.details["exit_code"] == 3
+        assert "no credentials" in caught.value.details["stderr"]
+        assert (await agent.run).code == 3
+
+
+async def test_a_dead_agent_is_asked_in_vain() -> None:
+    """O2: whoever asks a dead agent is told at once, not after a time-out."""
+    async with peer("exits_at_once") as agent:
+        await agent.run
+        start = time.monotonic()
+        for attempt in range(3):
+            with pytest.raises(AgentGone, match="code 3"):
+                await agent.client.prompt("s", [], f"p{attempt}")
+        with pytest.raises(AgentGone, match="code 3"):
+            await agent.client.cancel("s", "c")
+        assert time.monotonic() - start < 0.5
+
+
+async def test_refuses() -> None:
+    """C1: an error of the agent keeps its code and data."""
+    async with peer("refuses") as agent:
+        with pytest.raises(AgentRefused, match="refused initialize: state runtime failed") as caught:
+            await agent.client.initialize()
+        assert caught.value.rpc_code == -32603
+        assert caught.value.data == {"restartable": True}
+
+
+async def test_other_version() -> None:
+    """C1: an agent that speaks another version of the protocol is not talked to further."""
+    async with peer("other_version") as agent:
+        with pytest.raises(AgentFailed, match=r"speaks version 2 .* Bough speaks version 1") as caught:
+            await agent.client.initialize()
+        assert caught.value.code == "agent_protocol"
+
+
+async def test_a_session_without_an_id() -> None:
+    """C1: an answer that lacks what we need is the agent's failure, not ours."""
+    async with peer("other_version") as agent:
+        with pytest.raises(AgentFailed, match="answered session/new without the id") as caught:
+            await agent.client.new_session("/")
+        assert caught.value.code == "agent_answer"
+
+
+async def test_slow_reader_that_floods() -> None:
+    """C1: a prompt of 5 MB reaches an agent that first says 5 MB itself: neither waits for the other for ever."""
+    async with peer("slow_reader") as agent:
+        session = await agent.open()
+        ended = await agent.client.prompt(session, [TextBlock(text="x" * 5_000_000)], "p")
+        assert ended.stop_reason == "end_turn"
+        assert "".join(agent.ear.texts) == "".join(f"tick {number}" for number in range(50_000))
+
+
+async def test_sending_waits_for_a_slow_reader() -> None:
+    """C1: while the agent does not read, the sender waits; a time-out still ends the wait."""
+    async with peer("slow_reader", "70000") as agent:
+        session = await agent.open()
+        agent.ear.gate.clear()  # we do not read, so the agent is stuck in writing and does not read either
+        with pytest.raises(AgentTimeout):
+            await agent.connection.request(
+                "session/prompt", {"sessionId": session, "prompt": []}, key="a", timeout=0.05
+            )
+        big = [TextBlock(text="x" * 5_000_000)]
+        prompt = asyncio.create_task(agent.client.prompt(session, big, "p"))
+        done, _ = await asyncio.wait([prompt], timeout=0.05)
+        assert not done
+        agent.ear.gate.set()
+        assert (await prompt).stop_reason == "end_turn"

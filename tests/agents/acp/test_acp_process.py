@@ -1,0 +1,213 @@
+"""A link to a process: lines both ways, flow control, and an end that leaves nothing behind."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bough.agents import pipes, process
+from bough.agents.link import LinkClosed
+from bough.agents.process import ProcessLink, start_process
+from bough.errors import AgentFailed
+from tests.agents.acp.acp_peers import command, peer
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+async def start(*argv: str, cwd: str = "/") -> ProcessLink:
+    return await start_process(argv, cwd=cwd, env=os.environ)
+
+
+async def lines_until_closed(link: ProcessLink) -> list[bytes]:
+    lines: list[bytes] = []
+    with pytest.raises(LinkClosed):
+        while True:
+            lines += (await link.receive()).lines
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("argv", "cwd", "words"),
+    [
+        (
+            ["no-such-agent", "--acp"],
+            "/",
+            "no-such-agent --acp cannot start: the program 'no-such-agent' was not found",
+        ),
+        (["true"], "/no/such/folder", "/no/such/folder is not there"),
+    ],
+)
+async def test_nothing_to_start(argv: list[str], cwd: str, words: str) -> None:
+    """C1: a program or folder that is missing is said plainly."""
+    with pytest.raises(AgentFailed, match=words) as caught:
+        await start(*argv, cwd=cwd)
+    assert caught.value.code == "agent_missing"
+    assert caught.value.details["command"] == argv
+
+
+async def test_a_file_that_cannot_run(tmp_path: Path) -> None:
+    """C1: a program that the system refuses to run is the same failure."""
+    program = tmp_path / "agent"
+    program.write_text("#!/no/such/interpreter\n")
+    program.chmod(0o644)
+    with pytest.raises(AgentFailed, match=r"agent cannot start: .* is not executable"):
+        await start(str(program))
+    program.chmod(0o755)
+    with pytest.raises(AgentFailed, match=r"agent could not be started") as caught:
+        await start(str(program))
+    assert caught.value.code == "agent_missing"
+
+
+async def test_lines_both_ways(tmp_path: Path) -> None:
+    """C1: lines come back whole and in order, in the folder and with the environment that were asked for."""
+    (tmp_path / "agent").symlink_to("/bin/cat")
+    async with await start_process(["./agent"], cwd=str(tmp_path), env={"X": "1"}) as link:
+        for number in range(3):
+            await link.send(b"line %d" % number, "")
+        lines: list[bytes] = []
+        while len(lines) < 3:
+            lines += (await link.receive()).lines
+        assert lines == [b"line 0", b"line 1", b"line 2"]
+        assert os.readlink(f"/proc/{link.pid}/cwd") == str(tmp_path)
+        assert psutil.Process(link.pid).environ() == {"X": "1"}
+        assert os.getsid(link.pid) == link.pid
+        exit = await link.end()
+    assert (exit.code, exit.signal) == (0, None)
+    with pytest.raises(LinkClosed):
+        await link.send(b"more", "")
+
+
+async def test_the_exit_is_told() -> None:
+    """O2: the code, the last words and the last line, even one without its newline."""
+    async with await start("sh", "-c", "echo one; echo why >&2; printf two; exit 3") as link:
+        assert await lines_until_closed(link) == [b"one", b"two"]
+        with pytest.raises(LinkClosed) as closed:
+            await link.receive()
+    assert (closed.value.exit.code, closed.value.exit.signal, closed.value.exit.stderr) == (3, None, "why\n")
+
+
+async def test_a_signal_is_told() -> None:
+    """O2: an agent that was killed from outside."""
+    async with await start("cat") as link:
+        os.kill(link.pid, signal.SIGKILL)
+        with pytest.raises(LinkClosed) as closed:
+            await link.receive()
+    assert (closed.value.exit.code, closed.value.exit.signal) == (None, signal.SIGKILL)
+
+
+async def test_stderr_is_a_file_to_the_agent() -> None:
+    """C1: commands of an agent may open /dev/stderr, which works on pipes alone."""
+    async with await start("sh", "-c", "echo hello > /dev/stderr") as link:
+        await lines_until_closed(link)
+        assert link.stderr_tail() == "hello\n"
+
+
+async def test_stderr_is_read_and_bounded() -> None:
+    """C1: a megabyte of stderr blocks nobody, and only its tail is kept."""
+    async with peer("stderr_flood") as agent:
+        await agent.open()
+        tail = agent.link.stderr_tail()
+    assert len(tail) == pipes.STDERR_TAIL
+    assert tail.endswith("16383\n")
+
+
+STALLING = """
+import os, threading, time
+written = 0
+def watch():
+    seen = -1
+    while seen != written or written == 0:
+        seen = written
+        time.sleep(0.2)
+    os.write(2, b"%d\\n" % written)
+threading.Thread(target=watch, daemon=True).start()
+for number in range(2000):
+    written += os.write(1, b"".join(b"%099d\\n" % (number * 100 + n) for n in range(100)))
+"""
+"""Writes 20 MB of numbered lines, and says on stderr how far it had come when it got stuck."""
+
+
+async def test_reading_stops_while_nobody_takes_the_lines() -> None:
+    """C1: an agent that floods waits on its pipe, so memory does not grow; nothing is lost."""
+    async with await start(sys.executable, "-c", STALLING) as link:
+        while not link.stderr_tail().endswith("\n"):  # noqa: ASYNC110 - the link reports no stderr
+            await asyncio.sleep(0.02)
+        stuck_at = int(link.stderr_tail().split()[0])
+        lines = await lines_until_closed(link)
+    assert pipes.UNDELIVERED_LIMIT < stuck_at < pipes.UNDELIVERED_LIMIT + 1024 * 1024
+    assert lines == [b"%099d" % number for number in range(200_000)]
+
+
+async def test_a_dead_agent_loses_no_lines_though_nobody_was_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """O2: lines that were written before the end are delivered after it, however late."""
+    monkeypatch.setattr(process, "LAST_WORDS", 0.01)
+    # More than we take unread, but what is left fits into the pipe: the agent can end.
+    count = pipes.UNDELIVERED_LIMIT // 100 + 640
+    flood = f"import sys\nfor i in range({count}): sys.stdout.write(f'{{i:099d}}\\n')"
+    async with await start(sys.executable, "-c", flood) as link:
+        while not gone(link.pid):  # noqa: ASYNC110 - nobody reports it while nobody reads
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        lines = await lines_until_closed(link)
+    assert lines == [b"%099d" % number for number in range(count)]
+
+
+async def test_end_leaves_no_process() -> None:
+    """O2: an agent that ignores EOF and SIGTERM is ended with the grandchild in a session of its own."""
+    async with peer("never_exits") as agent:
+        session = await agent.open()
+        await agent.client.prompt(session, [], "p1")
+        grandchild = int(agent.ear.texts[0])
+        children = psutil.Process(agent.link.pid).children(recursive=True)
+        tree = [agent.link.pid, *(child.pid for child in children)]
+        assert grandchild in tree
+        exit = await agent.link.end(grace=0.1)
+        assert exit.signal == signal.SIGKILL
+        assert await agent.run == exit
+        assert all(gone(pid) for pid in tree)
+
+
+async def test_end_takes_what_an_agent_left_behind() -> None:
+    """O2: the agent leaves politely, the command that it forgot is ended too."""
+    async with peer("leaves_children") as agent:
+        session = await agent.open()
+        await agent.client.prompt(session, [], "p1")
+        child = int(agent.ear.texts[0])
+        assert not gone(child)
+        exit = await agent.link.end(grace=5)
+        assert (exit.code, exit.signal) == (0, None)
+        assert gone(child)
+
+
+async def test_a_death_is_noticed_though_a_command_holds_the_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """O2: the end of the agent is its process's end, not that of the last one that holds its stdout."""
+    monkeypatch.setattr(process, "LAST_WORDS", 0.1)
+    async with peer("leaves_children", "crash") as agent:
+        session = await agent.open()
+        with pytest.raises(AgentFailed, match="ended with code 5"):
+            await agent.client.prompt(session, [], "p1")
+        # Nothing leads from a dead agent to its orphans; whoever must end those too is their subreaper.
+        os.kill(int(agent.ear.texts[0]), signal.SIGKILL)
+
+
+async def test_end_is_idempotent_and_not_cut_short() -> None:
+    """T3: a caller that is cancelled while it ends an agent still leaves no process behind."""
+    link = await start(*command("never_exits"))
+    await asyncio.sleep(0)
+    first, second = (asyncio.create_task(link.end(grace=0.1)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first])
+    assert first.cancelled()
+    assert gone(link.pid)
+    assert (await second).signal is not None
+    assert await link.end() == await second

@@ -1,0 +1,136 @@
+"""Whether an agent is found: on the PATH, in the data folder, through npx, or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bough import __version__
+from bough.agents.catalog import Catalog, Entry, load_catalog
+from bough.agents.catalog.entry import Login, Package
+from bough.agents.catalog.find import find, install_hint, is_set_up, npm_folder, startable
+from bough.errors import Invalid
+
+PACKAGE = Package(npm="@some/tiny", version="1.2.3")
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH, still empty."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def entry(package: Package | None = PACKAGE) -> Entry:
+    return Entry(name="tiny", title="Tiny", command=["tiny", "--acp"], package=package)
+
+
+def program(file: Path) -> str:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
+    return str(file)
+
+
+def test_on_the_path(path: Path, tmp_path: Path) -> None:
+    """O1: a program on the PATH comes first; its version is that of the package around it, links followed."""
+    package = tmp_path / "lib" / "tiny"
+    real = program(package / "dist" / "main.js")
+    (package / "package.json").write_text(json.dumps({"version": "9.9.9"}))
+    (path / "tiny").symlink_to(real)
+    program(npm_folder(tmp_path, entry()) / "node_modules" / ".bin" / "tiny")
+    program(path / "npx")
+    found = find(entry(), tmp_path)
+    assert found is not None
+    assert (found.how, found.version) == ("installed", "9.9.9")
+    assert found.command == [str(path / "tiny"), "--acp"]
+
+
+def test_in_the_data_folder(path: Path, tmp_path: Path) -> None:
+    """O1: then what was installed into the data folder, under the name that the package gives it."""
+    program(path / "npx")
+    renamed = entry(Package(npm="@some/tiny", version="1.2.3", bin="tiny-acp"))
+    there = program(npm_folder(tmp_path, renamed) / "node_modules" / ".bin" / "tiny-acp")
+    found = find(renamed, tmp_path)
+    assert found is not None and (found.how, found.command) == ("installed", [there, "--acp"])
+
+
+def test_through_npx(path: Path, tmp_path: Path) -> None:
+    """O1: then npx, with exactly the version that was measured."""
+    npx = program(path / "npx")
+    found = find(entry(), tmp_path)
+    assert found is not None and (found.how, found.version) == ("npx", "1.2.3")
+    assert found.command == [npx, "--yes", "--package", "@some/tiny@1.2.3", "--", "tiny", "--acp"]
+    assert find(entry(package=None), tmp_path) is None
+
+
+def test_not_at_all(path: Path, tmp_path: Path) -> None:
+    """O1: else it cannot be started, and the sentence says how to get it."""
+    assert find(entry(), tmp_path) is None
+    with pytest.raises(Invalid, match=r"'tiny' was not found\. Get it with: bough agents install tiny") as caught:
+        startable(entry(), tmp_path)
+    assert caught.value.code == "agent_missing"
+    alone = entry(package=None)
+    assert install_hint(alone) == ""
+    alone.install = "Ask your friends."
+    with pytest.raises(Invalid, match=r"Ask your friends\.$"):
+        startable(alone, tmp_path)
+    # A file that cannot be run is no program.
+    (path / "tiny").write_text("no")
+    assert find(entry(), tmp_path) is None
+
+
+def test_our_own_have_our_version(tmp_path: Path) -> None:
+    """A2: agents that come with Bough have its version; one of the user's that is no package has none."""
+    catalog = load_catalog(tmp_path)
+    for name in ("demo", "terminal"):
+        found = catalog.find(catalog.get(name))
+        assert found is not None and (found.version or "").startswith(__version__)
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "mine.toml").write_text('extends = "demo"')
+    catalog = load_catalog(tmp_path)
+    found = catalog.find(catalog.get("mine"))
+    assert found is not None and found.version is None
+
+
+def test_whether_a_key_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1: a variable that is not empty or a file that exists counts as a login; without either one cannot tell."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("TINY_KEY", raising=False)
+    one = entry()
+    assert is_set_up(one) is None
+    one.login = Login(env=["TINY_KEY"], files=["~/.tiny/auth.json", "$TINY_HOME/auth.json"])
+    assert is_set_up(one) is False
+    monkeypatch.setenv("TINY_KEY", "")
+    assert is_set_up(one) is False
+    monkeypatch.setenv("TINY_KEY", "k")
+    assert is_set_up(one) is True
+    monkeypatch.delenv("TINY_KEY")
+    monkeypatch.setenv("TINY_HOME", str(tmp_path / "t"))
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "auth.json").write_text("{}")
+    assert is_set_up(one) is True
+
+
+def test_the_default_agent(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1: the first of the preferred ones that is installed and has a key; npx does not count; else the demo agent."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    catalog: Catalog = load_catalog(tmp_path)
+    program(path / "npx")
+    assert catalog.default() == "demo"
+    program(path / "claude-agent-acp")
+    program(path / "gemini")
+    assert catalog.default() == "demo"
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    assert catalog.default() == "gemini"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert catalog.default() == "claude-code"
+    assert catalog.default("terminal") == "terminal"
+    with pytest.raises(Invalid):
+        catalog.default("nobody")

@@ -1,0 +1,166 @@
+"""The settings folder that Bough makes for an agent: what of the user's is in it, and what is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.agents.catalog import load_catalog
+from bough.agents.catalog.entry import Home
+from bough.agents.catalog.settings_folder import make_home, merged
+from bough.errors import Invalid
+
+USER = """
+model = "gpt-5.5"
+model_provider = "mine"
+profile = "wild"
+sandbox_mode = "danger-full-access"
+default_permissions = "wild"
+approval_policy = "never"
+
+[model_providers.mine]
+base_url = "http://127.0.0.1:1/v1"
+
+[projects."/work"]
+trust_level = "trusted"
+
+[hooks]
+start = "evil"
+
+[permissions.wild]
+extends = ":danger"
+
+[mcp_servers.theirs]
+command = "theirs"
+"""
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Path:
+    """A user with settings for Codex."""
+    folder = tmp_path / "user" / ".codex"
+    (folder / "rules").mkdir(parents=True)
+    (folder / "rules" / "default.rules").write_text("allow all")
+    (folder / "config.toml").write_text(USER)
+    (folder / "auth.json").write_text('{"key": "k"}')
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """What the catalog says about Codex."""
+    found = load_catalog(tmp_path).get("codex").home
+    assert found is not None
+    return found
+
+
+def test_settings_of_the_user_survive_under_ours(tmp_path: Path, user: Path, home: Home) -> None:
+    """P3: model, provider and servers of the user's stay; trust, hooks, profiles and permissions do not."""
+    made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
+    config = tomllib.loads((made / "config.toml").read_text())
+    assert (config["model"], config["model_provider"]) == ("gpt-5.5", "mine")
+    assert config["model_providers"]["mine"]["base_url"] == "http://127.0.0.1:1/v1"
+    assert config["mcp_servers"] == {"theirs": {"command": "theirs"}}
+    assert config.keys().isdisjoint({"projects", "hooks", "profile", "sandbox_mode"})
+    assert set(config["permissions"]) == {"boughro", "boughws"}
+    assert config["default_permissions"] == "boughro"
+    assert config["approval_policy"]["granular"]["sandbox_approval"] is False
+    assert (made / "config.toml").stat().st_mode & 0o777 == 0o600
+    assert made.stat().st_mode & 0o777 == 0o700
+    assert (user / "config.toml").read_text() == USER
+
+
+def test_the_login_is_linked_and_rules_are_not(tmp_path: Path, user: Path, home: Home) -> None:
+    """P3: a login that is renewed is renewed for both; what was ever allowed in Codex itself stays out."""
+    made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
+    assert os.readlink(made / "auth.json") == str(user / "auth.json")
+    assert {path.name for path in made.iterdir()} == {"auth.json", "config.toml", "codex"}
+    (user / "auth.json").unlink()
+    (user / "AGENTS.md").write_text("Be kind.")
+    make_home(home, made, {"HOME": str(user.parent)})
+    assert not os.path.lexists(made / "auth.json")
+    assert (made / "AGENTS.md").read_text() == "Be kind."
+
+
+def test_the_variable_of_the_user_counts_more(tmp_path: Path, user: Path, home: Home) -> None:
+    """P3: a user who keeps the agent's settings elsewhere is found there; one who has none gets ours alone."""
+    made = make_home(home, tmp_path / "home", {"HOME": "/nowhere", "CODEX_HOME": str(user)})
+    assert tomllib.loads((made / "config.toml").read_text())["model"] == "gpt-5.5"
+    alone = make_home(home, tmp_path / "other", {"HOME": str(tmp_path / "nobody")})
+    assert tomllib.loads((alone / "config.toml").read_text()).keys() == home.merge["config.toml"].keys()
+
+
+def test_a_change_of_the_user_is_taken_over(tmp_path: Path, user: Path, home: Home) -> None:
+    """P3: the folder is refreshed at each start, and left alone when nothing has changed."""
+    made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
+    before = (made / "config.toml").stat().st_ino
+    make_home(home, made, {"HOME": str(user.parent)})
+    assert (made / "config.toml").stat().st_ino == before
+    (user / "config.toml").write_text('model = "other"')
+    make_home(home, made, {"HOME": str(user.parent)})
+    assert tomllib.loads((made / "config.toml").read_text())["model"] == "other"
+
+
+def test_what_the_agent_made_itself_stays(tmp_path: Path, user: Path, home: Home) -> None:
+    """P3: a file that the agent put where a link would go is not taken from it."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "auth.json").write_text("its own")
+    make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
+    assert (tmp_path / "home" / "auth.json").read_text() == "its own"
+
+
+def test_settings_that_cannot_be_read_are_named(tmp_path: Path, user: Path, home: Home) -> None:
+    """P3: they are never replaced by ours alone, silently."""
+    (user / "config.toml").write_text("model = ")
+    with pytest.raises(Invalid, match=r"config\.toml cannot be read") as caught:
+        make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
+    assert caught.value.code == "bad_agent_settings"
+
+
+def test_many_at_once(tmp_path: Path, user: Path, home: Home) -> None:
+    """P3: sessions that start at the same time make the same folder, each whole at every moment."""
+    texts = [USER + f"\n[tui]\nnumber = {number}\n" for number in range(2)]
+
+    def make(number: int) -> dict[str, Any]:
+        (user / f"{number}.new").write_text(texts[number % 2])
+        (user / f"{number}.new").replace(user / "config.toml")
+        made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
+        return tomllib.loads((made / "config.toml").read_text())
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(make, range(200)))
+    assert all(one["default_permissions"] == "boughro" and one["model"] == "gpt-5.5" for one in found)
+    assert {path.name for path in (tmp_path / "home").iterdir()} == {"auth.json", "config.toml", "codex"}
+
+
+def test_json_files_and_programs(tmp_path: Path) -> None:
+    """P3: settings in JSON are merged too, and a program of ours passes its arguments on."""
+    user = tmp_path / "user"
+    user.mkdir()
+    (user / "settings.json").write_text('{"a": {"x": 1, "y": 2}, "b": 3, "gone": 1}')
+    home = Home(
+        user=str(user),
+        merge={"settings.json": {"a": {"x": 9}}},
+        drop={"settings.json": ["gone"]},
+        files={"sub/policy.txt": "no"},
+        programs={"say": ["echo", "a b"]},
+    )
+    made = make_home(home, tmp_path / "home", {})
+    assert json.loads((made / "settings.json").read_text()) == {"a": {"x": 9, "y": 2}, "b": 3}
+    assert (made / "sub" / "policy.txt").read_text() == "no"
+    said = subprocess.run([made / "say", "c  d"], capture_output=True, text=True, check=True)
+    assert said.stdout == "a b c  d\n"
+
+
+def test_what_is_above_wins_and_comes_last() -> None:
+    """P3: agents read rules in order, so that the last one counts."""
+    together = merged({"*": "allow", "deep": {"a": 1, "b": 2}, "c": {"x": 1}}, {"deep": {"a": 3}, "*": "ask", "c": 5})
+    assert together == {"deep": {"b": 2, "a": 3}, "*": "ask", "c": 5}
+    assert list(together) == ["deep", "*", "c"] and list(together["deep"]) == ["b", "a"]

@@ -1,0 +1,26 @@
+"""Owns the demo agent as a process that tests talk to.
+It leaves the talking to `tests.support.acp_driver`, and what is expected of the agent to the tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Self
+
+from tests.support import acp_driver
+from tests.support.acp_driver import Json, Refused, eventually
+
+__all__ = ["Driver", "Json", "Refused", "eventually"]
+
+
+class Driver(acp_driver.Driver):
+    """One process of the demo agent and what it has said so far."""
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def start(cls, home: Path, *args: str, initialize: bool = True) -> AsyncGenerator[Self]:
+        """Starts the agent; ends it by end of input, which must work, unless it is dead by then."""
+        async with cls.launch("bough.agents.demo", "--home", str(home), *args, initialize=initialize) as driver:
+            yield driver

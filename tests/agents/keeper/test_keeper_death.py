@@ -1,0 +1,178 @@
+"""A keeper that is killed: its journal is read to its end, and its agent is ended with all that it started."""
+
+import os
+import random
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from bough.agents.keeper import orphans, proctree, start
+from bough.agents.keeper.files import KEEPER, MARK
+from bough.agents.keeper.launcher import Keepers as Launcher
+from bough.agents.keeper.launcher import Remains
+from bough.agents.link import LinkClosed
+from tests.agents.keeper.keeper_peers import FAMILY, Keepers, gone, keeper_pid, read, read_to_end, until
+
+COUNT = """
+import itertools, sys
+for number in itertools.count(1):
+    sys.stdout.write("%d%s\\n" % (number, "x" * (number * 7919 % 500)))
+    if number % 100 == 0:
+        sys.stdout.flush()
+"""
+"""Numbers its lines, which are of all lengths, without end."""
+DIES_AT_THE_LIMIT = """
+import resource, signal
+from bough.agents.keeper import agent
+agent.IGNORED = tuple(number for number in agent.IGNORED if number != signal.SIGXFSZ)
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+"""
+"""A keeper that the system kills when it writes beyond the limit of its files, with what fits already written."""
+
+
+@pytest.fixture
+def launcher(keepers: Keepers) -> Launcher:
+    return Launcher(keepers.root)
+
+
+@pytest.mark.parametrize("torn", ["send", "lines"])
+async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: Launcher, torn: str) -> None:
+    """Q4: half a record at the end of the journal is no record; all before it is there, once."""
+    link = await keepers.attach_altered(DIES_AT_THE_LIMIT, "/bin/cat")
+    assert await link.send(b"first", "prompt:1:1")
+    last = (await link.receive()).last
+    journal = link.folder / "journal"
+    second = b"second" * 10
+    whole = journal.stat().st_size + (len(second) + 32 if torn == "lines" else 0)
+    resource.prlimit(keeper_pid(link), resource.RLIMIT_FSIZE, (whole + 40, resource.RLIM_INFINITY))
+    if torn == "send":
+        with pytest.raises(LinkClosed):
+            await link.send(second, "prompt:2:1")
+    else:
+        assert await link.send(second, "prompt:2:1")
+    await until(lambda: gone(keeper_pid(link)))
+    assert journal.stat().st_size == whole + 40, "the last record is torn"
+    assert await read_to_end(link) == ([], orphans.Exit(code=None, signal=None, stderr=""))
+    found = await launcher.attach(link.folder.name, 0)
+    assert gone(link.pid)
+    assert isinstance(found, Remains)
+    assert not await found.send(b"first", "prompt:1:1")
+    assert await found.send(second, "prompt:2:1") == (torn == "send")
+    lines, exit = await read_to_end(found)
+    assert (lines, exit.code, exit.signal) == ([b"first"], None, None)
+    assert await read_to_end(await launcher.attach(link.folder.name, last)) == ([], exit)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_killed_at_any_moment(keepers: Keepers, launcher: Launcher, seed: int) -> None:
+    """Q4: what a server has stored and what it finds afterwards is all that was written down, each line once."""
+    chance = random.Random(seed)
+    link = await keepers.python(COUNT)
+    stored = chance.randrange(1, 3000)
+    lines = (await read(link, stored))[:stored]
+    if chance.random() < 0.5:
+        link.confirm(stored)
+        await read(link, 10_000)
+    os.kill(keeper_pid(link), signal.SIGKILL)
+    found = await launcher.attach(link.folder.name, stored)
+    more, exit = await read_to_end(found)
+    assert exit.code is None
+    assert gone(link.pid)
+    lines += more
+    numbers = range(1, len(lines) + 1)
+    assert lines == [b"%d%s" % (number, b"x" * (number * 7919 % 500)) for number in numbers]
+
+
+async def test_orphans_are_found_by_their_mark(keepers: Keepers, launcher: Launcher) -> None:
+    """Q4: commands in sessions of their own, that ignore SIGTERM or left their parent, are gone before all else."""
+    link = await keepers.python(FAMILY, "term")
+    commands = [int(line) for line in await read(link, 2)]
+    os.kill(keeper_pid(link), signal.SIGKILL)
+    assert not gone(link.pid)
+    found = await launcher.attach(link.folder.name, 2)
+    assert all(gone(pid) for pid in (*commands, link.pid))
+    assert (await read_to_end(found))[0] == []
+    await launcher.drop(link.folder.name)
+    assert launcher.names() == []
+
+
+async def test_an_agent_that_had_ended_before(keepers: Keepers, launcher: Launcher) -> None:
+    """O2: the turn of an agent whose keeper is dead may have ended: its last lines and its exit are there."""
+    link = await keepers.start("sh", "-c", "echo one; echo two; echo why >&2; exit 3")
+    await until(lambda: gone(keeper_pid(link)))
+    found = await launcher.attach(link.folder.name, 1)
+    lines, exit = await read_to_end(found)
+    assert (lines, exit.code, exit.stderr) == ([b"two"], 3, "why\n")
+    assert found.stderr_tail() == "why\n"
+    assert await found.end() == exit
+
+
+async def test_a_keeper_that_does_not_answer(
+    keepers: Keepers, launcher: Launcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Q4: one that lives but hangs is ended with its agent before its journal is read: nobody writes to it any more."""
+    monkeypatch.setattr(start, "HELLO_WAIT", 0.2)
+    monkeypatch.setattr(orphans, "END_MARGIN", 0.1)
+    monkeypatch.setattr(orphans, "GRACE", 0.05)
+    monkeypatch.setattr(orphans, "KILL_WAIT", 0.5)
+    link = await keepers.start("cat")
+    assert await link.send(b"one", "1")
+    assert await read(link, 1) == [b"one"]
+    await link.leave()
+    os.kill(keeper_pid(link), signal.SIGSTOP)
+    found = await launcher.attach(link.folder.name, 0)
+    assert gone(keeper_pid(link))
+    assert gone(link.pid)
+    assert (await read_to_end(found))[0] == [b"one"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"version":1}', b"null"])
+async def test_a_file_that_a_crash_has_garbled(keepers: Keepers, launcher: Launcher, content: bytes) -> None:
+    """Q4: after a crash of the machine a keeper's files may be empty: then it is dead, and its journal is read."""
+    link = await keepers.start("cat")
+    assert await link.send(b"one", "1")
+    assert await read(link, 1) == [b"one"]
+    os.kill(keeper_pid(link), signal.SIGKILL)
+    (link.folder / KEEPER).write_bytes(content)
+    (link.folder / "exit.json").write_bytes(content)
+    os.utime(link.folder, (1e9, 1e9))
+    found = await launcher.attach(link.folder.name, 0)
+    assert (await read_to_end(found))[0] == [b"one"]
+    assert gone(link.pid)
+
+
+async def test_a_keeper_that_died_while_it_came_up(keepers: Keepers, launcher: Launcher) -> None:
+    """Q4: an agent whose keeper died before it could say where it is has its mark, and is found by that."""
+    change = """
+import os
+from bough.agents.keeper import files
+files.write_json = lambda *_: os.kill(os.getpid(), 9)
+"""
+    with pytest.raises(ValueError, match="Expecting value"):
+        keepers.altered(change, "/bin/sleep", "60")
+    (folder,) = orphans.list_keepers(keepers.root)
+    (agent,) = proctree.marked(f"{MARK}={folder.name}".encode())
+    os.utime(folder, (1e9, 1e9))
+    await launcher.drop(folder.name)
+    assert gone(agent.pid)
+    assert launcher.names() == []
+
+
+async def test_dropping_is_polite(keepers: Keepers, launcher: Launcher, tmp_path: Path) -> None:
+    """T3: an agent that is dropped is asked to leave before it is made to, whatever was confirmed of its lines."""
+    bye = tmp_path / "bye"
+    script = "import sys; print('x' * 1_500_000, flush=True); sys.stdin.read(); open(sys.argv[1], 'w').close()"
+    link = await keepers.start(sys.executable, "-c", script, str(bye))
+    await read(link, 1)
+    link.confirm(1)
+    await until(lambda: (link.folder / "journal").stat().st_size < 1000)
+    await link.leave()
+    await launcher.drop(link.folder.name)
+    assert bye.exists()
+    assert gone(link.pid)
+    assert launcher.names() == []
+    await launcher.drop(link.folder.name)

@@ -1,0 +1,168 @@
+"""A full disk: the agent waits, nobody loses a line, and everyone is told.
+
+The limit on the size of files that every process has stands for the disk: any user can set it on a living keeper, a
+write that does not fit is cut short as on a disk that fills up, and it can be lifted again.
+"""
+
+import asyncio
+import os
+import resource
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bough.agents.keeper import orphans, proctree
+from bough.agents.keeper.files import MARK
+from bough.agents.keeper.link import KeeperLink
+from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read, until
+
+QUICK = "from bough.agents.keeper import files; files.DISK_RETRY = 0.02"
+"""A keeper that looks for room more often than a disk would like."""
+WRITER = """
+import sys
+for number in range(3000):
+    sys.stdout.write(f"{number:0999d}\\n")
+sys.stdout.flush()
+open(sys.argv[1], "w").close()
+for line in sys.stdin:
+    print("heard", line, end="", flush=True)
+"""
+"""Writes 3 MB, which is more than any pipe holds, makes a file, and then answers."""
+
+
+def fill(held: KeeperLink | Path, room: int) -> None:
+    """Lets the keeper's files grow by no more than this."""
+    folder = held if isinstance(held, Path) else held.folder
+    size = (folder / "journal").stat().st_size
+    limit(held, size + room)
+
+
+def limit(held: KeeperLink | Path, size: int) -> None:
+    _, hard = resource.prlimit(keeper_pid(held), resource.RLIMIT_FSIZE)
+    resource.prlimit(keeper_pid(held), resource.RLIMIT_FSIZE, (size, hard))
+
+
+def free(held: KeeperLink | Path) -> None:
+    limit(held, resource.prlimit(keeper_pid(held), resource.RLIMIT_FSIZE)[1])
+
+
+async def test_the_agent_waits_and_nothing_is_lost(keepers: Keepers, tmp_path: Path) -> None:
+    """O2: while there is no room the agent is not read, which is said; then it goes on, with every line."""
+    done = tmp_path / "done"
+    import sys
+
+    link = await keepers.attach_altered(
+        QUICK + "; import resource; hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]"
+        "; resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))",
+        sys.executable,
+        "-c",
+        WRITER,
+        str(done),
+    )
+    await until(lambda: link.trouble != "")
+    assert link.trouble == "The journal cannot be written (File too large): the agent waits until it can."
+    send = asyncio.create_task(link.send(b"hello", "prompt:1:1"))
+    await link.leave()
+    await asyncio.wait([send])
+    assert send.exception() is not None
+    link = await keepers.attach(link, 0)
+    assert link.trouble != "", "a server that comes later is told too"
+    send = asyncio.create_task(link.send(b"hello", "prompt:1:1"))
+    done_, _ = await asyncio.wait([send], timeout=0.05)
+    assert not done_, "what cannot be journalled is not written, and not acknowledged"
+    assert not done.exists()
+    free(link)
+    assert await send
+    assert await read(link, 3001) == [b"%0999d" % number for number in range(3000)] + [b"heard hello"]
+    assert link.trouble == ""
+    assert done.exists()
+
+
+async def test_waiting_for_room_costs_nothing(keepers: Keepers) -> None:
+    """O2: a keeper with a line that it cannot journal does not turn round and round while its agent talks."""
+    link = await keepers.attach_altered(
+        QUICK, "/bin/sh", "-c", "read go; echo $go; while read line; do echo $line; done"
+    )
+    assert await link.send(b"one", "1")
+    assert await read(link, 1) == [b"one"]
+    fill(link, 0)
+    with RawTalk(link) as talk:
+        send = asyncio.create_task(link.send(b"two", "2"))
+        await until(lambda: link.trouble != "")
+        talk.say(b"by itself\n")
+        keeper = psutil.Process(keeper_pid(link))
+        before = sum(keeper.cpu_times()[:2])
+        for _ in range(8):
+            await asyncio.sleep(0.05)
+        assert sum(keeper.cpu_times()[:2]) - before < 0.15
+    free(link)
+    assert await send
+    assert sorted(await read(link, 2)) == [b"by itself", b"two"]
+
+
+class RawTalk:
+    """Puts words into the mouth of an agent: writes to its stdout."""
+
+    def __init__(self, link: KeeperLink) -> None:
+        self._fd = os.open(f"/proc/{link.pid}/fd/1", os.O_WRONLY)
+
+    def __enter__(self) -> "RawTalk":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+    def say(self, data: bytes) -> None:
+        os.write(self._fd, data)
+
+
+async def test_room_is_made_by_confirming(keepers: Keepers) -> None:
+    """O2: what the server has stored is let go of, and that is room again."""
+    link = await keepers.attach_altered(QUICK, "/bin/cat")
+    for number in range(3):
+        assert await link.send(b"%d" % number * 400_000, str(number))
+    await read(link, 3)
+    fill(link, 0)
+    send = asyncio.create_task(link.send(b"x" * 400_000, "3"))
+    await until(lambda: link.trouble != "")
+    link.confirm(3)
+    assert await send
+    assert await read(link, 1) == [b"x" * 400_000]
+    assert link.trouble == ""
+
+
+async def test_an_end_without_room(keepers: Keepers) -> None:
+    """O2: an agent that is to end does, though its last words cannot be written down, and that is said."""
+    change = "; from bough.agents.keeper import service; service.DISK_PATIENCE = 0.1"
+    link = await keepers.attach_altered(QUICK + change, "/bin/sh", "-c", "read go; echo last words; cat")
+    fill(link, 40)  # enough for what is sent, not for what is answered
+    assert await link.send(b"go", "1")
+    await until(lambda: link.trouble != "")
+    exit = await link.end()
+    assert exit.code == 0
+    assert gone(link.pid)
+    assert gone(keeper_pid(link))
+    assert orphans.read_dead(link.folder, 0) == ([], None)
+
+
+async def test_an_agent_that_ends_by_itself_without_room(keepers: Keepers) -> None:
+    """O2: nobody wants its keeper gone, so that waits for room, and then tells all."""
+    link = await keepers.attach_altered(QUICK, "/bin/sh", "-c", "read go; echo last words; exit 4")
+    fill(link, 40)  # enough for what is sent, not for what is answered
+    assert await link.send(b"go", "1")
+    await until(lambda: link.trouble != "" and gone(link.pid))
+    assert orphans.is_alive(link.folder)
+    free(link)
+    assert await read(link, 1) == [b"last words"]
+    assert (await link.end()).code == 4
+
+
+@pytest.mark.parametrize("room", [0, 10])
+def test_a_start_without_room(keepers: Keepers, room: int) -> None:
+    """O2: a keeper that cannot say where it is says so, and leaves no agent behind."""
+    change = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))"
+    folder, news = keepers.altered(change, "/bin/sleep", "60")
+    assert news == {"error": "File too large"}
+    assert proctree.marked(f"{MARK}={folder.name}".encode()) == []
+    assert orphans.read_about(folder) is None

@@ -1,0 +1,162 @@
+"""How keepers and agents end: whole trees of processes, in bounded steps, for every reason that there is."""
+
+import os
+import shutil
+import signal
+import sys
+import time
+
+import psutil
+import pytest
+
+from bough.agents.keeper import frames, orphans, proctree
+from bough.agents.keeper.files import EXIT, MARK
+from bough.agents.keeper.start import attach_keeper
+from tests.agents.keeper.keeper_peers import FAMILY, Keepers, RawClient, gone, keeper_pid, read, read_to_end, until
+
+HASTY = """
+from bough.agents.keeper import ending
+ending.GRACE = 0.1
+from bough.agents.keeper import service
+service.FOLDER_CHECK = 0.1
+"""
+"""A keeper with less patience."""
+
+
+@pytest.mark.parametrize("flags", [(), ("term",), ("clean",)])
+async def test_the_whole_tree(keepers: Keepers, flags: tuple[str, ...]) -> None:
+    """T3: commands in sessions of their own, that ignore signals, left their parent or lost the mark, all end."""
+    link = await keepers.python(FAMILY, *flags)
+    commands = [int(line) for line in await read(link, 2)]
+    assert {os.getsid(pid) for pid in commands} == set(commands)
+    assert psutil.Process(commands[1]).ppid() == keeper_pid(link), "orphans of the agent are the keeper's"
+    exit = await link.end(grace=0.1)
+    assert all(gone(pid) for pid in (*commands, link.pid, keeper_pid(link)))
+    assert (exit.code, exit.signal) == ((None, signal.SIGKILL) if "term" in flags else (0, None))
+    ended = orphans.read_ended(link.folder)
+    assert ended is not None
+    assert ended.left == []
+
+
+async def test_commands_that_outlive_their_agent(keepers: Keepers) -> None:
+    """T3: an agent that dies by itself takes what it started with it, and only then is it said to have ended."""
+    link = await keepers.attach_altered(HASTY, sys.executable, "-c", FAMILY)
+    commands = [int(line) for line in await read(link, 2)]
+    await link.send(b"die", "1")
+    _, exit = await read_to_end(link)
+    assert exit.code == 9
+    assert all(gone(pid) for pid in commands)
+
+
+async def test_a_tree_that_keeps_growing(keepers: Keepers) -> None:
+    """T3: processes that start others while they are being killed are caught."""
+    link = await keepers.python(
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "print('up', flush=True)\n"
+        "until = time.monotonic() + 20\n"
+        "while time.monotonic() < until:\n"
+        "    time.sleep(0.02)\n"
+        "    if os.fork():\n"
+        "        time.sleep(0.02)\n"
+        "        os._exit(0)\n"
+        "    os.setsid()\n"
+    )
+    await read(link, 1)
+    await link.end(grace=0.05)
+    assert proctree.marked(f"{MARK}={link.folder.name}".encode()) == []
+
+
+async def test_every_step_is_bounded(keepers: Keepers) -> None:
+    """T3: whatever time a server gives, not even one that is no number keeps an agent alive."""
+    link = await keepers.python(FAMILY, "term")
+    await read(link, 2)
+    await link.leave()
+    with RawClient(link.folder) as client:
+        client.hello()
+        client.say(frames.message(frames.END, grace=float("nan")))
+        assert client.hear_kind(frames.EXIT).text()["signal"] == signal.SIGKILL
+
+
+async def test_a_keeper_ends_with_its_agent(keepers: Keepers) -> None:
+    """O2: when the agent has ended and the server was told, the keeper leaves, with all that was said in its folder."""
+    link = await keepers.start("sh", "-c", "echo one; read line; echo two; exit 3")
+    await link.send(b"go", "1")
+    lines, exit = await read_to_end(link)
+    assert (lines, exit.code) == ([b"one", b"two"], 3)
+    await until(lambda: gone(keeper_pid(link)))
+    assert orphans.read_dead(link.folder, 1) == ([b"two"], exit)
+
+
+async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -> None:
+    """O2: nobody need come for the end of an agent: after a while it is in the folder alone."""
+    change = "from bough.agents.keeper import service; service.LINGER = 0.05"
+    folder, news = keepers.altered(change, "/bin/sh", "-c", "echo one; exit 3")
+    await until(lambda: gone(news["pid"]))
+    lines, exit = orphans.read_dead(folder, 0)
+    assert exit is not None
+    assert (lines, exit.code) == ([b"one"], 3)
+
+
+async def test_a_slow_server_is_not_cut_short(keepers: Keepers) -> None:
+    """Q4: one that has not read the end when the keeper leaves finds the rest in the folder."""
+    change = "from bough.agents.keeper import service; service.FAREWELL = 0.05"
+    program = "for number in range(200_000): print(f'{number:099d}')"
+    link = await keepers.attach_altered(change, sys.executable, "-c", program)
+    await until(lambda: gone(keeper_pid(link)))
+    lines, exit = await read_to_end(link)
+    assert lines == [b"%099d" % number for number in range(200_000)]
+    assert exit.code == 0
+
+
+async def test_a_day_alone(keepers: Keepers) -> None:
+    """O2: a keeper that nobody came back for ends its agent; one that is served does not."""
+    change = "from bough.agents.keeper import service; service.ALONE = 0.3; service.FOLDER_CHECK = 0.05"
+    link = await keepers.attach_altered(change, "/bin/cat")
+    started = time.monotonic()
+    await until(lambda: time.monotonic() - started > 0.5)
+    assert await link.send(b"still here", "1")
+    await link.leave()
+    await until(lambda: gone(keeper_pid(link)))
+    assert gone(link.pid)
+    lines, exit = orphans.read_dead(link.folder, 0)
+    assert lines == [b"still here"]
+    assert exit is not None
+    assert exit.code == 0
+
+
+async def test_a_folder_that_is_gone(keepers: Keepers) -> None:
+    """O2: keepers of a data folder that no longer knows them end themselves, and put nothing back."""
+    link = await keepers.attach_altered(HASTY, sys.executable, "-c", FAMILY)
+    commands = [int(line) for line in await read(link, 2)]
+    pid = keeper_pid(link)
+    await link.leave()
+    shutil.rmtree(keepers.root)
+    await until(lambda: gone(pid))
+    assert all(gone(pid) for pid in (*commands, link.pid))
+    assert not keepers.root.exists()
+
+
+async def test_a_folder_that_was_moved(keepers: Keepers) -> None:
+    """O2: a data folder can be given another name; its keepers are still in it."""
+    link = await keepers.start("cat")
+    await link.leave()
+    moved = keepers.root.with_name("moved")
+    keepers.root.rename(moved)
+    keepers.root = moved
+    again = await attach_keeper(moved / link.folder.name, 0)
+    assert await again.send(b"hello", "1")
+    assert await read(again, 1) == [b"hello"]
+    await again.end()
+    assert (moved / link.folder.name / EXIT).exists()
+
+
+async def test_sigterm(keepers: Keepers) -> None:
+    """T3: the one thing that every version of a keeper understands ends agent and keeper in order."""
+    link = await keepers.attach_altered(HASTY, sys.executable, "-c", FAMILY)
+    commands = [int(line) for line in await read(link, 2)]
+    os.kill(keeper_pid(link), signal.SIGTERM)
+    _, exit = await read_to_end(link)
+    assert exit.code == 0
+    assert all(gone(pid) for pid in (*commands, link.pid))
+    await until(lambda: gone(keeper_pid(link)))

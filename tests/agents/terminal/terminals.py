@@ -1,0 +1,67 @@
+"""Owns the terminal agent as a process that tests talk to.
+It leaves the talking to `tests.support.acp_driver`, and what is expected of the agent to the tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import Self
+
+from tests.support import acp_driver
+from tests.support.acp_driver import Json
+
+# The output of a flood is in the last line twice.
+READ_LIMIT = 16 << 20
+# Waits for a file without taking the time of a test for longer than it needs.
+WAIT_FOR_GO = "while [ ! -e go ]; do sleep 0.01; done"
+
+
+class Terminal(acp_driver.Driver):
+    """One process of the terminal agent and what it has said so far."""
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def start(cls, home: Path, env: Mapping[str, str] | None = None) -> AsyncGenerator[Self]:
+        """Starts the agent; ends it by end of input, which must work, unless it is dead by then."""
+        start = cls.launch("bough.agents.terminal", "--home", str(home), env=env, read_limit=READ_LIMIT)
+        async with start as terminal:
+            yield terminal
+
+    async def open(self, cwd: Path, mode: str = "allow-all") -> str:
+        return await self.new(cwd, mode)
+
+    async def run(self, session: str, command: str) -> Json:
+        """Runs a command; returns its tool call as it stands at the end."""
+        before = len(self.updates)
+        assert await self.prompt(session, command) == {"stopReason": "end_turn"}
+        (tool,) = self.tools(session, before)
+        return tool
+
+    async def output(self, session: str, command: str) -> str:
+        """Runs a command; returns what it printed."""
+        return (await self.run(session, command))["rawOutput"]["output"]
+
+    def shown(self, session: str) -> list[str]:
+        """Returns what was shown of commands, update for update."""
+        return [
+            each["content"]["text"]
+            for update in self.of(session, "tool_call_update")
+            for each in update.get("content", [])
+        ]
+
+
+def living(pid: int) -> bool:
+    """Whether a process runs; one that waits to be reaped does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def written_pid(file: Path) -> int:
+    """Returns the number that a command has written to a file, 0 as long as it has not."""
+    return int(file.read_text() or 0) if os.path.exists(file) else 0

@@ -1,0 +1,220 @@
+"""Owns the proof that a prompt is a command, and that what it prints and how it ends is told truly.
+It leaves what stays between commands, permissions and ends to the files beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bough.agents.terminal.output import HEAD, LIVE_HEAD, LIVE_TAIL, TAIL
+from bough.core.transcripts import replay
+from tests.agents.terminal.terminals import WAIT_FOR_GO, Json, Terminal
+
+
+async def test_a_command_is_a_tool_call(terminal: Terminal, cwd: Path) -> None:
+    """C1: title, kind and input say what is run and where; the end tells code and output; the turn has just ended."""
+    session = await terminal.open(cwd)
+    tool = await terminal.run(session, "echo hi; exit 3")
+    announced = terminal.of(session, "tool_call")[0]
+    assert (announced["title"], announced["kind"], announced["status"]) == ("echo hi; exit 3", "execute", "pending")
+    assert announced["rawInput"] == {"command": "echo hi; exit 3", "cwd": str(cwd)}
+    assert tool["status"] == "failed"
+    assert tool["rawOutput"] == {"exitCode": 3, "signal": None, "output": "hi\n"}
+    assert tool["content"] == [{"type": "content", "content": {"type": "text", "text": "hi\n"}}]
+    assert terminal.said(session) == "exit 3"
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "code", "signal"),
+    [
+        ("true", "done", 0, None),
+        ("echo x", "exit 0", 0, None),
+        ("false", "exit 1", 1, None),
+        ("kill -KILL $$", "killed by SIGKILL", None, "SIGKILL"),
+        ("sh -c 'kill -KILL $$'; exit 137", "exit 137", 137, None),
+        ("no-such-program", "exit 127", 127, None),
+        ("if", "exit 2", 2, None),
+    ],
+)
+async def test_the_end_is_told(
+    terminal: Terminal, cwd: Path, command: str, said: str, code: int | None, signal: str | None
+) -> None:
+    """C1: completed only with code 0; a few words say how it ended."""
+    session = await terminal.open(cwd)
+    tool = await terminal.run(session, command)
+    assert (tool["rawOutput"]["exitCode"], tool["rawOutput"]["signal"]) == (code, signal)
+    assert tool["status"] == ("completed" if code == 0 else "failed")
+    assert terminal.said(session) == said
+
+
+async def test_both_outputs_are_one(terminal: Terminal, cwd: Path) -> None:
+    """C1: what goes to stdout and stderr comes in the order in which it was printed, as plain text."""
+    session = await terminal.open(cwd)
+    assert await terminal.output(session, "echo a; echo b >&2; echo c; echo $TERM; [ -t 1 ] || echo pipe") == (
+        "a\nb\nc\ndumb\npipe\n"
+    )
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="process substitution is bash's")
+async def test_the_last_words_are_heard(terminal: Terminal, cwd: Path) -> None:
+    """C1: what a process substitution prints, for which the shell does not wait, still belongs to the command."""
+    session = await terminal.open(cwd)
+    assert await terminal.output(session, "echo late > >(sleep 0.05; cat)") == "late\n"
+
+
+async def test_there_is_nothing_to_read(terminal: Terminal, cwd: Path) -> None:
+    """C1: a command that reads its input finds the end of it at once."""
+    session = await terminal.open(cwd)
+    assert await terminal.output(session, "cat; echo end") == "end\n"
+
+
+async def test_output_is_streamed(terminal: Terminal, cwd: Path) -> None:
+    """C1: what is printed is shown while the command still runs."""
+    session = await terminal.open(cwd)
+    turn = terminal.send_prompt(session, f"echo first; {WAIT_FOR_GO}; echo second")
+    await terminal.until(lambda: "first\n" in terminal.shown(session))
+    (cwd / "go").touch()
+    assert await terminal.answer(turn) == {"stopReason": "end_turn"}
+    assert terminal.shown(session)[-1] == "first\nsecond\n"
+
+
+async def test_a_character_is_never_cut(terminal: Terminal, cwd: Path) -> None:
+    """C1: half a character waits for its other half; what is no text at all is replaced."""
+    session = await terminal.open(cwd)
+    turn = terminal.send_prompt(session, f"printf 'x\\303'; {WAIT_FOR_GO}; printf '\\251 \\377 a\\0b'")
+    await terminal.until(lambda: terminal.shown(session) == ["x"])
+    (cwd / "go").touch()
+    await terminal.answer(turn)
+    assert terminal.shown(session)[-1] == "xé \ufffd a\u2400b"
+
+
+async def test_a_flood_is_bounded(terminal: Terminal, cwd: Path) -> None:
+    """C1: of much output the beginning and the end are kept, and how much is left out is said; memory stays small."""
+    session = await terminal.open(cwd)
+    agent = psutil.Process(terminal.process.pid)
+    await terminal.run(session, "true")
+    before = agent.memory_info().rss
+    output = await terminal.output(session, "echo begin; yes | head -c 100000000; echo end")
+    assert output.startswith("begin\ny\n")
+    assert output.endswith("y\nend\n")
+    left_out = 100_000_010 - HEAD - TAIL
+    assert f"\n[… {left_out} bytes are left out here …]\n" in output
+    assert len(output) < HEAD + TAIL + 100
+    assert agent.memory_info().rss - before < 40 << 20
+    growing = terminal.shown(session)[:-1]
+    assert max(map(len, growing), default=0) < LIVE_HEAD + LIVE_TAIL + 100
+
+
+async def test_an_endless_flood_does_not_drown_a_client(terminal: Terminal, cwd: Path) -> None:
+    """C1: updates are few, however fast a command prints, and it can be stopped."""
+    session = await terminal.open(cwd)
+    turn = terminal.send_prompt(session, "yes")
+    start = asyncio.get_running_loop().time()
+    await terminal.until(lambda: len(terminal.shown(session)) >= 5)
+    took = asyncio.get_running_loop().time() - start
+    assert len(terminal.shown(session)) <= 1 + took * 20 + 1
+    terminal.notify("session/cancel", {"sessionId": session})
+    assert await terminal.answer(turn) == {"stopReason": "cancelled"}
+    assert terminal.tools(session)[0]["rawOutput"]["output"].startswith("y\ny\n")
+
+
+async def test_nothing_of_bough_is_shown_to_a_command(home: Path, cwd: Path) -> None:
+    """P3: no variable of Bough's, set or exported by whomever, is in a command's environment."""
+    env = {"BOUGH_TOKEN": "secret", "BOUGH_KEEPER": "some-id", "MINE": "yes"}
+    async with Terminal.start(home, env) as terminal:
+        session = await terminal.open(cwd)
+        await terminal.run(session, "export BOUGH_MINE=1")
+        # The shell itself was started with the keeper's mark, so that a sweep finds it; that tells nothing.
+        shown = await terminal.output(session, "env; tr '\\0' '\\n' < /proc/$$/environ | grep -c some-id")
+        assert "BOUGH" not in shown
+        assert "secret" not in shown
+        assert "MINE=yes" in shown.splitlines()
+        assert shown.endswith("\n1\n")
+
+
+@pytest.mark.parametrize("blocks", [[""], [" \n"], ["echo no > made", ""]])
+async def test_a_prompt_without_a_command_is_said(terminal: Terminal, cwd: Path, blocks: list[str]) -> None:
+    """L5: only the last text block counts; if there is nothing in it, that is said."""
+    session = await terminal.open(cwd)
+    assert await terminal.prompt(session, *blocks) == {"stopReason": "end_turn"}
+    assert "no command" in terminal.said(session)
+    assert terminal.tools(session) == []
+    assert not (cwd / "made").exists()
+
+
+async def test_only_the_last_text_block_is_run(terminal: Terminal, cwd: Path) -> None:
+    """L5: quoted matter goes into earlier blocks and is not run."""
+    session = await terminal.open(cwd)
+    await terminal.prompt(session, "echo no > made", "echo yes")
+    assert terminal.tools(session)[0]["rawOutput"]["output"] == "yes\n"
+    assert not (cwd / "made").exists()
+
+
+async def test_a_command_that_was_cut_off_is_not_run_twice(terminal: Terminal, cwd: Path) -> None:
+    """O2: what Bough says to an agent that was cut off is no command, and the one it quotes runs no second time."""
+    session = await terminal.open(cwd)
+    await terminal.run(session, "echo x >> made")
+    for _ in range(2):
+        await terminal.prompt(session, replay.quoted("echo x >> made"), replay.CONTINUE)
+        assert "not run again" in terminal.said(session)
+    assert (cwd / "made").read_text() == "x\n"
+
+
+async def test_a_command_that_never_came_is_run(terminal: Terminal, cwd: Path) -> None:
+    """O2: a command whose prompt went to a process that was dead already has not begun: it runs, once."""
+    session = await terminal.open(cwd)
+    await terminal.run(session, "echo before")
+    for _ in range(2):
+        await terminal.prompt(session, replay.quoted("echo x >> made\necho '> y' >> made"), replay.CONTINUE)
+    assert (cwd / "made").read_text() == "x\n> y\n"
+
+
+@pytest.mark.parametrize("command", ["echo a\0b", "echo " + "x" * 200_000])
+async def test_what_cannot_be_started_is_said(terminal: Terminal, cwd: Path, command: str) -> None:
+    """C1: a command that the system does not take fails with the reason, and the next one runs."""
+    session = await terminal.open(cwd)
+    tool = await terminal.run(session, command)
+    assert (tool["status"], tool["rawOutput"]["exitCode"]) == ("failed", None)
+    assert terminal.said(session).startswith("It cannot be started: ")
+    assert await terminal.output(session, "echo fine") == "fine\n"
+
+
+async def test_a_missing_shell_or_folder_is_said(home: Path, cwd: Path) -> None:
+    """C1: without the shell that is set, or without the session's folder, nothing runs, and that is said."""
+    async with Terminal.start(home, {"BOUGH_TERMINAL_SHELL": "/no/such/shell"}) as terminal:
+        session = await terminal.open(cwd)
+        await terminal.run(session, "true")
+        assert "/no/such/shell" in terminal.said(session)
+    async with Terminal.start(home) as terminal:
+        session = await terminal.open(cwd)
+        os.rmdir(cwd)
+        await terminal.run(session, "true")
+        assert str(cwd) in terminal.said(session)
+
+
+async def test_the_shell_is_bash_unless_set_otherwise(home: Path, cwd: Path) -> None:
+    """L2: bash if it is there, else or if so set another one; the command is its argument, and `$0` its name."""
+    async with Terminal.start(home) as terminal:
+        session = await terminal.open(cwd)
+        shell = "bash" if shutil.which("bash") else "sh"
+        assert await terminal.output(session, 'echo "$0 $# $1"') == f"{shell} 0 \n"
+    async with Terminal.start(home, {"BOUGH_TERMINAL_SHELL": "/bin/sh"}) as terminal:
+        session = await terminal.open(cwd)
+        assert await terminal.output(session, 'echo "$0 $# $1"') == "sh 0 \n"
+
+
+async def test_content_is_taken_as_advertised(terminal: Terminal, cwd: Path) -> None:
+    """C1: it says what it can: sessions in every way, no images, no MCP over the network."""
+    told = await terminal.request("initialize", {"protocolVersion": 7})
+    assert (told["protocolVersion"], told["agentInfo"]["name"]) == (1, "bough-terminal")
+    can: Json = told["agentCapabilities"]
+    assert can["sessionCapabilities"].keys() == {"list", "resume", "close", "delete", "fork"}
+    assert (can["loadSession"], can["mcpCapabilities"]) == (True, {"http": False, "sse": False})
+    server: Json = {"name": "x", "command": "/no/such/server", "args": [], "env": []}
+    assert await terminal.new(cwd, servers=[server])

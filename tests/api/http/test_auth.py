@@ -1,0 +1,223 @@
+"""L1 at the door: tokens, the page's cookie, Host and Origin, on HTTP and on WebSocket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from bough.api.http.auth import load_token
+from tests.api.shapes import refused
+from tests.support.server import Running, serving
+
+
+def bare(server: Running) -> httpx.AsyncClient:
+    """A client that brings nothing along."""
+    return httpx.AsyncClient(base_url=server.url, timeout=30)
+
+
+def port(server: Running) -> int:
+    found = urlsplit(server.url).port
+    assert found is not None
+    return found
+
+
+async def trade(server: Running) -> tuple[str, str]:
+    """The cookie that the server's link is traded for."""
+    async with bare(server) as http:
+        answer = await http.get("/", params={"token": server.token})
+        name, _, value = answer.headers["set-cookie"].split(";")[0].partition("=")
+        return name, value
+
+
+async def test_every_route_wants_a_token(server: Running) -> None:
+    """L1: without a token every route of the OpenAPI document refuses, and only `GET /api/health` is open."""
+    document = await server.client.get("/openapi.json")
+    opened: list[str] = []
+    async with bare(server) as http:
+        for path, item in document["paths"].items():
+            for method in item:
+                answer = await http.request(method, path.replace("{", "").replace("}", ""))
+                if answer.status_code == 200:
+                    opened.append(f"{method} {path}")
+                else:
+                    refused(answer, 401, "unauthenticated")
+                    assert answer.headers["www-authenticate"] == "Bearer"
+        for path in ("/openapi.json", "/openapi/openapi.json", "/docs", "/metrics", "/nowhere", "/api/health/"):
+            refused(await http.get(path), 401, "unauthenticated")
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
+            refused(await http.request(method, "/api/health"), 401, "unauthenticated")
+            refused(await http.request(method, "/"), 401, "unauthenticated")
+    assert opened == ["get /api/health"]
+
+
+async def test_only_the_whole_token_opens(server: Running) -> None:
+    """L1: what is not exactly the token, or comes in another way, does not open anything."""
+    token = server.token
+    wrong = [
+        "",
+        "Bearer",
+        "Bearer x",
+        f"Bearer {token[:-1]}",
+        f"Bearer {token[1:]}",
+        f"Bearer {token}x",
+        f"Bearer {token.swapcase()}",
+        f"Basic {token}",
+        token,
+        f"Bearer{token}",
+        f"Bearer {token} {token}",
+    ]
+    async with bare(server) as http:
+        for given in wrong:
+            refused(await http.get("/api/sessions", headers={"authorization": given}), 401)
+        for given in (f"Bearer {token}".encode() + b"\xff", b"Bearer \xf0\x9f\x8c\xb1"):
+            refused(await http.get("/api/sessions", headers={b"authorization": given}), 401)
+        refused(await http.get("/api/sessions", params={"token": token}), 401)
+        refused(await http.get("/api/sessions", headers={"cookie": f"bough_{port(server)}={token}"}), 401)
+        for given in (f"Bearer {token}", f"bearer {token}", f"BEARER   {token}"):
+            assert (await http.get("/api/sessions", headers={"authorization": given})).status_code == 200
+
+
+async def test_the_link_is_traded_for_a_cookie(server: Running) -> None:
+    """L1: the page's link gives a cookie of this port that scripts and other sites cannot use, and hides the token."""
+    async with bare(server) as http:
+        answer = await http.get("/", params={"token": server.token})
+        assert answer.status_code == 303
+        assert answer.headers["location"] == "/"
+        cookie = answer.headers["set-cookie"]
+        parts = {part.strip().lower() for part in cookie.split(";")[1:]}
+        assert {"httponly", "samesite=strict", "path=/", f"max-age={30 * 24 * 3600}"} <= parts
+        assert cookie.startswith(f"bough_{port(server)}=")
+        assert server.token not in cookie
+        page = await http.get("/")
+        assert page.status_code == 200
+        assert page.headers["cache-control"] == "no-store"
+        assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+        assert (await http.get("/api/sessions")).status_code == 200
+
+
+async def test_a_wrong_link_gives_no_cookie(server: Running) -> None:
+    """L1: a link with a wrong token, or none, is not traded; the page stays shut and shows nothing of the token."""
+    async with bare(server) as http:
+        for token in (None, "", "x", server.token[:-1], server.token + "x", "🌱", "\ud7ff"):
+            answer = await http.get("/", params={} if token is None else {"token": token})
+            assert answer.status_code == 401
+            assert "set-cookie" not in answer.headers
+            assert server.token not in answer.text
+
+
+async def test_cookies_of_other_servers_do_no_harm(server: Running) -> None:
+    """L1: all servers of a host share their cookies; what others put there neither opens the door nor blocks it."""
+    name, value = await trade(server)
+    ours = f"{name}={value}"
+    others = ["", "a=b; ", 'theme={"dark": true}; ', "odd[]=1; ", "=; ;; ", "bough_1=x; ", f"{name}=stale; "]
+    async with bare(server) as http:
+        for other in others:
+            assert (await http.get("/api/sessions", headers={"cookie": other + ours})).status_code == 200, other
+        for wrong in (f"bough_1={value}", f"{name}={value[:-1]}", f"{name}=", f"x{ours}", f"{name}x={value}"):
+            refused(await http.get("/api/sessions", headers={"cookie": wrong}), 401)
+
+
+async def test_two_servers_of_a_host_keep_their_cookies_apart(tmp_path: Path) -> None:
+    """L1: the cookie of one server does not open another, and does not overwrite its cookie."""
+    async with serving(tmp_path / "a") as first, serving(tmp_path / "b") as second:
+        name, value = await trade(first)
+        other, _ = await trade(second)
+        assert name != other
+        async with bare(second) as http:
+            refused(await http.get("/api/sessions", headers={"cookie": f"{other}={value}"}), 401)
+
+
+@pytest.mark.parametrize("path", ["/api/sessions", "/api/health", "/"])
+async def test_foreign_hosts_are_refused(server: Running, path: str) -> None:
+    """L1: under a name that is not ours (DNS rebinding) nothing is answered, health included."""
+    foreign = ("evil.example", f"evil.example:{port(server)}", "127.0.0.1.evil.example", "", "[", "localhost@evil")
+    for host in foreign:
+        refused(await server.client.http.get(path, headers={"host": host}), 403, "foreign_host")
+    for host in ("localhost", f"localhost:{port(server)}", "LOCALHOST", "[::1]:80"):
+        assert (await server.client.http.get(path, headers={"host": host})).status_code == 200
+
+
+async def test_further_host_names_can_be_allowed(tmp_path: Path) -> None:
+    """L1, L2: `allowed_hosts` names what else the server is reached under."""
+    async with serving(tmp_path, allowed_hosts="box.example, other.example") as server:
+        for host in ("box.example", "other.example:80"):
+            assert (await server.client.http.get("/api/sessions", headers={"host": host})).status_code == 200
+        refused(await server.client.http.get("/api/sessions", headers={"host": "x.box.example"}), 403, "foreign_host")
+
+
+async def test_foreign_origins_are_refused(server: Running) -> None:
+    """L1: a page of another origin cannot use the server, not even with the token; the server's own can."""
+    address = urlsplit(server.url).netloc
+    foreign = [
+        "null",
+        "",
+        "http://evil.example",
+        f"http://{address}.evil.example",
+        f"http://evil.example/{address}",
+        f"http://{address}@evil.example",
+        "http://127.0.0.1:1",
+        "http://127.0.0.1",
+        "http://[",
+        "file://",
+        address,
+        f"https://{address}",
+        f"HTTP://{address}/",
+        f"http://user@{address}",
+    ]
+    body = {"name": "made by a stranger"}
+    for origin in foreign:
+        refused(await server.client.http.get("/api/sessions", headers={"origin": origin}), 403, "foreign_origin")
+        refused(
+            await server.client.http.post("/api/boards", json=body, headers={"origin": origin}), 403, "foreign_origin"
+        )
+        refused(await server.client.http.get("/api/health", headers={"origin": origin}), 403, "foreign_origin")
+    assert (await server.client.get("/api/boards"))["total"] == 1
+    own = await server.client.http.post("/api/boards", json=body, headers={"origin": server.url})
+    assert own.status_code == 201
+
+
+async def closed(server: Running, headers: dict[str, str], address: str | None = None) -> tuple[int, str]:
+    """How a WebSocket that must be refused is closed."""
+    where = address or f"ws://127.0.0.1:{port(server)}/api/events"
+    async with connect(where, additional_headers=headers, host="127.0.0.1", port=port(server)) as socket:
+        with pytest.raises(ConnectionClosed) as caught:
+            await socket.recv()
+    assert caught.value.rcvd is not None
+    return caught.value.rcvd.code, caught.value.rcvd.reason
+
+
+async def test_websockets_are_refused_with_a_code(server: Running) -> None:
+    """L1: a WebSocket without the token is closed with 4401, from a foreign place with 4403, and told why."""
+    right = {"Authorization": f"Bearer {server.token}"}
+    for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": f"Bearer {server.token[:-1]}"}):
+        code, reason = await closed(server, headers)
+        assert (code, "token" in reason) == (4401, True)
+    assert (await closed(server, {}, f"ws://127.0.0.1:{port(server)}/"))[0] == 4401
+    assert (await closed(server, {}, f"ws://127.0.0.1:{port(server)}/acp"))[0] == 4401
+    for origin in ("http://evil.example", "null", "http://["):
+        assert (await closed(server, right | {"Origin": origin}))[0] == 4403
+    assert (await closed(server, right, f"ws://evil.example:{port(server)}/api/events"))[0] == 4403
+
+
+async def test_websockets_open_for_the_token_and_for_the_cookie(server: Running) -> None:
+    """L1: the token opens a WebSocket, and so does the cookie together with the page's own origin."""
+    name, value = await trade(server)
+    for headers in (
+        {"Authorization": f"Bearer {server.token}"},
+        {"Cookie": f"{name}={value}", "Origin": server.url},
+    ):
+        async with connect(f"ws://127.0.0.1:{port(server)}/api/events", additional_headers=headers) as socket:
+            assert b"stream.ready" in await socket.recv(decode=False)
+
+
+def test_an_empty_token_lets_nobody_in(tmp_path: Path) -> None:
+    """L1: a file of the token that a full disk or a kill left empty is filled: nobody comes in with nothing."""
+    (tmp_path / "token").touch()
+    token = load_token(tmp_path)
+    assert len(token) >= 32
+    assert load_token(tmp_path) == token

@@ -1,0 +1,263 @@
+"""A4: the OpenAPI document is complete and true. What each route does is the other suites' part."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from jsonschema import Draft202012Validator
+from litestar.routes import HTTPRoute
+
+from bough.api.http.auth import Gate
+from bough.api.page.assets import Built
+from bough.api.page.routes import BUILT
+from bough.api.server.app import application
+from tests.api.kin import started
+from tests.api.shapes import Json
+from tests.support.client import Client
+from tests.support.images import picture
+from tests.support.repos import make_repo
+from tests.support.server import Running, ServerProcess
+
+# For browsers: the page with its files, and the document itself.
+DOCUMENT = {"/docs", "/openapi.json", "/openapi", "/openapi/openapi.json", "/openapi/{path}"}
+NO_OPERATIONS = {"/", "/assets/{name}", *Built(BUILT).beside(), *DOCUMENT}
+# What a server must keep whatever is sent. That valid data is always taken is not among it: whether a name is free or
+# a path is there, no schema can say.
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "missing_required_header",
+    "unsupported_method",
+    "ignored_auth",
+)
+# Requests for each operation beside those that cover its schema; with them it takes about 20 seconds.
+EXAMPLES = 8
+
+
+def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            yield path, method, operation
+
+
+async def test_every_route_is_in_the_document(server: Running) -> None:
+    """A4: what the application answers to is what the document says, no more and no less."""
+    document = await server.client.get("/openapi.json")
+    app = application(server.services, Gate(server.token, server.services.settings))
+    routes = [route for route in app.routes if isinstance(route, HTTPRoute)]
+    answered = {(route.path_format, str(method).lower()) for route in routes for method in route.methods}
+    said = {(bare(path), method) for path, method, _ in operations(document)}
+    known = {(bare(path), method) for path, method in answered if method != "options" and path not in NO_OPERATIONS}
+    assert known == said
+    for path in ("/openapi", "/openapi/openapi.json"):
+        assert await server.client.get(path) == document
+
+
+def bare(path: str) -> str:
+    """A path whose parameters have no names."""
+    return re.sub(r"{\w+}", "{}", path)
+
+
+async def test_every_operation_says_what_it_does_and_how_it_fails(server: Running) -> None:
+    """A4: each has a sentence and an id of its own, and each failure the one shape; only health needs no token."""
+    document = await server.client.get("/openapi.json")
+    ids: list[str] = []
+    for path, method, operation in operations(document):
+        name = f"{method} {path}"
+        assert operation["summary"].strip(), name
+        ids.append(operation["operationId"])
+        answers = operation["responses"]
+        assert any(status.startswith("2") for status in answers), name
+        for status, answer in answers.items():
+            assert answer["description"].strip(), name
+            assert "document" not in answer["description"], name
+            (content,) = answer["content"].values() if status[0] in "4d" else [None]
+            assert content is None or content == {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}, name
+        open_to_all = operation.get("security") == []
+        assert open_to_all == (path == "/api/health")
+        expected = {"403"} if open_to_all else {"400", "401", "403"}
+        expected |= {"404", "409"} if "{" in path else set()
+        expected |= {"413"} if "requestBody" in operation else set()
+        assert expected | {"default"} <= answers.keys(), name
+        keyed = "Idempotency-Key" in [one["name"] for one in operation.get("parameters", [])]
+        assert keyed == (method == "post"), name
+        if method == "post":
+            body = json.dumps(document["components"]["schemas"][_body(operation)])
+            assert "idempotencyKey" in body, name
+        for parameter in operation.get("parameters", []):
+            assert parameter["description"].strip(), f"{name} {parameter['name']}"
+            assert parameter["in"] == "header" or "_" not in parameter["name"], f"{name} {parameter['name']}"
+            assert parameter["in"] != "path" or f"{{{parameter['name']}}}" in path, name
+    assert len(set(ids)) == len(ids)
+
+
+def _body(operation: Json) -> str:
+    """The name of the schema that a body has, if there is one."""
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    found = re.findall(r"#/components/schemas/(\w+)", json.dumps(schema))
+    assert len(found) == 1
+    return found[0]
+
+
+async def test_no_part_of_an_answer_is_left_open(server: Running) -> None:
+    """A4: every field has a type; only the details of an error are free."""
+    document = await server.client.get("/openapi.json")
+    found = list(empty(document, ""))
+    assert found == ["/components/schemas/ErrorBody/properties/details/additionalProperties"]
+
+
+def empty(part: Any, path: str) -> Iterator[str]:
+    """Where a schema says nothing."""
+    if isinstance(part, dict):
+        entries = cast("Json", part)
+        if not entries and not path.endswith("/responses/200/headers") and not re.search(r"/\d{3}/headers$", path):
+            yield path
+        for name, one in entries.items():
+            yield from empty(one, f"{path}/{name}")
+    elif isinstance(part, list):
+        for number, one in enumerate(cast("list[Any]", part)):
+            yield from empty(one, f"{path}/{number}")
+
+
+async def test_full_answers_are_as_the_document_says(server: Running) -> None:
+    """A4: a session with all that it can have, its tasks, messages, approvals and export fit their schemas."""
+    client = server.client
+    document = await client.get("/openapi.json")
+    ids = await furnish(client, server.repo())
+    for template, path in (
+        ("/api/sessions", "/api/sessions"),
+        ("/api/sessions/{sessionId}", f"/api/sessions/{ids['sessionId']}"),
+        ("/api/sessions/{sessionId}/tasks", f"/api/sessions/{ids['sessionId']}/tasks"),
+        ("/api/sessions/{sessionId}/messages", f"/api/sessions/{ids['sessionId']}/messages"),
+        ("/api/sessions/{sessionId}/export", f"/api/sessions/{ids['sessionId']}/export"),
+        ("/api/sessions/{sessionId}/tree", f"/api/sessions/{ids['sessionId']}/tree"),
+        ("/api/sessions/{sessionId}/callbacks", f"/api/sessions/{ids['sessionId']}/callbacks"),
+        ("/api/sessions/{sessionId}/budget", f"/api/sessions/{ids['sessionId']}/budget"),
+        ("/api/tasks", "/api/tasks"),
+        ("/api/approvals", "/api/approvals"),
+        ("/api/policy/rules", "/api/policy/rules"),
+        ("/api/policy/choices", "/api/policy/choices"),
+        ("/api/worktrees", "/api/worktrees"),
+        ("/api/worktrees/{worktreeId}", f"/api/worktrees/{ids['worktreeId']}"),
+        ("/api/worktrees/{worktreeId}/diff", f"/api/worktrees/{ids['worktreeId']}/diff"),
+        ("/api/repos/{repoId}/worktrees", f"/api/repos/{ids['repoId']}/worktrees"),
+        ("/api/mcp-servers", "/api/mcp-servers"),
+        ("/api/settings", "/api/settings"),
+        ("/api/agents", "/api/agents"),
+    ):
+        answers = document["paths"][template]["get"]["responses"]
+        schema = {**answers["200"]["content"]["application/json"]["schema"], "components": document["components"]}
+        found = await client.get(path)
+        assert found, path
+        errors = list(map(str, Draft202012Validator(schema).iter_errors(found)))  # pyright: ignore[reportUnknownMemberType]
+        assert not errors, (path, errors)
+
+
+async def furnish(client: Client, repo: Path) -> dict[str, str]:
+    """One of everything, as full as it gets; each by the name of its path parameter."""
+    known = await client.repo(repo)
+    board = await client.post("/api/boards", {"name": "A board"})
+    tree = await client.post("/api/worktrees", {"repoId": known["id"], "branch": "feature", "boardId": board["id"]})
+    tool: Json = {"name": "tool", "transport": "stdio", "command": "/bin/false", "env": {"A": "b"}, "args": ["-x"]}
+    mcp = await client.post("/api/mcp-servers", tool)
+    session = await client.session(
+        known["id"],
+        title="Full",
+        description="Of everything",
+        permissionMode="ask",
+        env={"A": "b"},
+        mcpServerIds=[mcp["id"]],
+        contextFiles=["README.md"],
+        files=[picture(), {"name": "a.txt", "text": "a"}],
+        initialPrompt="[[think hm]][[plan a; b]][[write a.txt b]][[run true]][[say done]]",
+    )
+    approval: Json = {}
+    for decision in ("allow_always", "deny"):
+        approval = await client.approval(session["id"])
+        await client.post(f"/api/approvals/{approval['id']}", {"decision": decision})
+    await client.wait_task(session["taskId"])
+    await client.ask(session["id"], "[[fail on purpose]]")
+    await client.call("PUT", f"/api/sessions/{session['id']}/budget", json={"maxTurns": 100_000, "maxCost": 1e6})
+    child = await client.post(f"/api/sessions/{session['id']}/spawn", {"prompt": "[[say hi]]"})
+    await client.post("/api/wait", {"taskIds": [child["taskId"]], "sessionIds": [session["id"]]})
+    message = (await client.get(f"/api/sessions/{session['id']}/messages"))[0]
+    rule = await client.post("/api/policy/rules", {"effect": "deny", "command": "rm *", "note": "No."})
+    (choice,) = (await client.get("/api/policy/choices"))["choices"]
+    return {
+        "repoId": known["id"],
+        "boardId": board["id"],
+        "worktreeId": tree["id"],
+        "serverId": mcp["id"],
+        "sessionId": session["id"],
+        "taskId": session["taskId"],
+        "approvalId": approval["id"],
+        "messageId": message["id"],
+        "fileId": message["content"]["files"][0]["id"],
+        "ruleId": rule["id"],
+        "choiceId": choice["id"],
+    }
+
+
+def configuration(server: ServerProcess, ids: dict[str, str]) -> str:
+    """Half of all requests are about something that is there; events have no end and are left out."""
+    lists = "\n".join(f'{name} = {{ values = ["{value}"] }}' for name, value in ids.items())
+    bound = "\n".join(f'"path.{name}" = {{ dictionary = "{name}", probability = 0.5 }}' for name in ids)
+    return f"""
+base-url = "{server.url}"
+headers = {{ Authorization = "Bearer {server.token}" }}
+[dictionaries]
+{lists}
+url = {{ values = ["http://127.0.0.1:1/mcp"] }}
+command = {{ values = ["/bin/false"] }}
+[parameters]
+{bound}
+"body.repoId" = {{ dictionary = "repoId", probability = 0.5 }}
+"body.url" = {{ dictionary = "url", probability = 0.5 }}
+"body.command" = {{ dictionary = "command", probability = 0.5 }}
+"query.sessionId" = {{ dictionary = "sessionId", probability = 0.5 }}
+"""
+
+
+@pytest.mark.timeout(300)
+async def test_whatever_is_sent_the_answer_is_as_documented(tmp_path: Path) -> None:
+    """A4: requests made up from the document, right ones and wrong ones, are answered as it says and never with 5xx."""
+    flags = ("--max-sessions", "10000", "--max-agents", "1", "--default-agent", "demo")
+    async with started(ServerProcess(tmp_path / "data", tmp_path / "work", flags)) as server:
+        async with server.client() as client:
+            ids = await furnish(client, make_repo(server.root / "repo"))
+            document = await client.get("/openapi.json")
+        (tmp_path / "openapi.json").write_text(json.dumps(document), "utf-8")
+        (tmp_path / "schemathesis.toml").write_text(configuration(server, ids), "utf-8")
+        program = await asyncio.create_subprocess_exec(
+            *(str(Path(sys.executable).parent / "schemathesis"), "--no-color", "run", "openapi.json"),
+            *("--phases", "coverage,fuzzing", "--checks", ",".join(CHECKS), "--exclude-path", "/api/events"),
+            *("--generation-deterministic", "--max-examples", str(EXAMPLES)),
+            *("--no-shrink", "--warnings", "off"),
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        try:
+            said = (await program.communicate())[0].decode()
+        finally:
+            if program.returncode is None:
+                program.kill()
+                await program.wait()
+        assert program.returncode == 0, said[-6000:]
+        tested = re.search(r"Tested: (\d+)", said)
+        assert tested is not None
+        assert int(tested[1]) == len(list(operations(document))) - 1, said[-2000:]
+        log = (server.data / "server.log").read_text()
+        assert "request_failed" not in log
+        assert '"level": "error"' not in log

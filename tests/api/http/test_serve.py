@@ -1,0 +1,168 @@
+"""L1 as a process: files, ports, tokens and signals of a real `bough serve`. What its log and answers never hold is
+`test_secrets`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import stat
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from bough.agents.keeper import orphans, proctree
+from tests.api.kin import kin, started
+from tests.api.shapes import NOBODY, Json
+from tests.support.client import Client
+from tests.support.repos import make_repo
+from tests.support.server import ServerProcess
+
+
+@pytest.fixture
+async def process(tmp_path: Path) -> AsyncGenerator[ServerProcess]:
+    async with started(ServerProcess(tmp_path / "data", tmp_path / "work")) as server:
+        yield server
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_what_a_server_leaves_in_its_folder(process: ServerProcess) -> None:
+    """L1: `server.json` is for its owner alone and says url, pid and token; so are the token and the database."""
+    about = process.data / "server.json"
+    assert mode(about) == 0o600
+    assert process.process is not None
+    assert json.loads(about.read_text()) == {"url": process.url, "pid": process.process.pid, "token": process.token}
+    assert mode(process.data / "token") == 0o600
+    assert mode(process.data / "bough.db") == 0o600
+    assert len(process.token) >= 32
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_puts_idle_agents_to_rest(process: ServerProcess, number: signal.Signals) -> None:
+    """L1: SIGTERM and Ctrl-C exit with 0 and leave neither a process nor a `server.json`, open streams or not."""
+    async with process.client() as client:
+        repo = await client.repo(make_repo(process.root / "repo"))
+        session = await client.session(repo["id"])
+        await client.ask(session["id"], "hello")
+        family = kin(process.data)
+        assert len(family) >= 2, "a keeper and its agent"
+        async with client.events() as _stream:
+            assert await process.stop(number) == 0
+    assert not any(proctree.alive(one) for one in family)
+    assert kin(process.data) == []
+    assert not (process.data / "server.json").exists()
+
+
+async def at_work(client: Client, process: ServerProcess) -> tuple[Json, Json]:
+    """A session in the middle of a turn, and an idle one."""
+    repo = await client.repo(make_repo(process.root / "repo"))
+    idle = await client.session(repo["id"])
+    await client.ask(idle["id"], "hello")
+    busy = await client.session(repo["id"], initialPrompt="[[slow 100 30]]")
+    async with client.events(busy["id"]) as events:
+        if not any("tick" in text for text in await client.texts(busy["id"])):
+            await events.until(lambda event: "tick" in json.dumps(event.get("data", event.get("text", ""))))
+    return idle, busy
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, number: signal.Signals) -> None:
+    """L1, O2: the keeper of a running turn lives on, and its turn goes on with the next server; idle agents rest."""
+    async with process.client() as client:
+        _, busy = await at_work(client, process)
+        before = kin(process.data)
+        assert await process.stop(number) == 0
+    left = kin(process.data)
+    keepers = orphans.list_keepers(process.data / "keepers")
+    assert len(keepers) == 1
+    about = orphans.read_about(keepers[0])
+    assert about is not None
+    assert {about.keeper, about.agent} <= set(left) < set(before)
+    await process.start()
+    async with process.client() as client:
+        task = await client.get(f"/api/tasks/{busy['taskId']}")
+        assert (task["status"], task["attempt"]) == ("running", 1)
+        said = "".join(await client.texts(busy["id"]))
+        async with client.events(busy["id"]) as events:
+            delta = await events.until(lambda event: event["type"] == "message.delta")
+        assert delta["offset"] >= len(said) > 0
+        assert set(kin(process.data)) == set(left), "the same agent goes on"
+        stopped = await client.post(f"/api/sessions/{busy['id']}/stop")
+        assert stopped["task"]["status"] == "cancelled"
+        text = "".join(await client.texts(busy["id"]))
+    ticks = text.split()[1::2]
+    assert ticks == [str(number) for number in range(1, len(ticks) + 1)], "nothing is lost, nothing is twice"
+    assert await process.stop(number) == 0
+    assert kin(process.data) == []
+
+
+async def test_agents_at_work_can_be_ended_with_the_server(tmp_path: Path) -> None:
+    """L1, L2: with `stop_agents` nothing outlives the server; the turn that was cut off goes on as another attempt."""
+    env = {"BOUGH_STOP_AGENTS": "true"}
+    async with started(ServerProcess(tmp_path / "data", tmp_path / "work", env=env)) as process:
+        async with process.client() as client:
+            _, busy = await at_work(client, process)
+            assert await process.stop() == 0
+        assert kin(process.data) == []
+        await process.start()
+        async with process.client() as client:
+            task = await client.wait_task(busy["taskId"], "running")
+            assert task["attempt"] == 2
+            await client.call("DELETE", f"/api/sessions/{busy['id']}")
+
+
+async def test_token_and_port_last_over_restarts(process: ServerProcess) -> None:
+    """L1: a picked port is remembered and used again, and the token stays, also after a kill."""
+    before = (process.url, process.token)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        await process.stop(number)
+        await process.start()
+        assert (process.url, process.token) == before
+        async with process.client() as client:
+            assert (await client.get("/api/sessions"))["total"] == 0
+
+
+async def test_a_second_server_on_the_folder_is_refused(process: ServerProcess) -> None:
+    """L1: it says so, ends at once with another code than 0, and the first one is not disturbed."""
+    second = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bough", "serve", "--port", "0", "--data", str(process.data)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(30):
+        _, said = await second.communicate()
+    assert second.returncode not in (0, None)
+    assert str(process.data) in said.decode()
+    assert "Traceback" not in said.decode()
+    async with process.client() as client:
+        assert (await client.get("/api/health"))["status"] == "ok"
+    assert json.loads((process.data / "server.json").read_text())["token"] == process.token
+
+
+async def test_the_id_of_an_error_is_in_the_log(process: ServerProcess) -> None:
+    """A4: whoever shows the id of an error, the log has a line under it that says what was refused where."""
+    wanted: list[tuple[str, str, str]] = [
+        ("GET", "/api/sessions?status=x", "bad_status"),
+        ("GET", f"/api/tasks/{NOBODY}", "task_not_found"),
+        ("POST", "/api/boards", "bad_request"),
+        ("GET", "/nowhere", "not_found"),
+        ("GET", "/%1B%5B2J%0A", "not_found"),
+        ("PUT", "/api/boards", "method_not_allowed"),
+    ]
+    ids: dict[str, tuple[str, str]] = {}
+    async with process.client() as client:
+        for method, path, code in wanted:
+            answer = await client.http.request(method, path, json={})
+            ids[answer.json()["error"]["id"]] = (code, path.partition("?")[0])
+        for headers, code in (({"authorization": ""}, "unauthenticated"), ({"host": "evil.example"}, "foreign_host")):
+            answer = await client.http.get("/api/boards", headers=headers)
+            ids[answer.json()["error"]["id"]] = (code, "/api/boards")
+    assert await process.stop() == 0
+    lines = [json.loads(line) for line in (process.data / "server.log").read_text().splitlines()]
+    logged = {line["id"]: (line["code"], line["path"]) for line in lines if line["event"] == "request_refused"}
+    assert logged == ids

@@ -1,0 +1,104 @@
+"""The guide says only what is so: its calls can be made, its prompts can be filled, and the documentation is the same
+text."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from bough.api.mcp.protocol import guide
+from bough.api.mcp.tools import all_tools
+from bough.errors import Invalid
+from bough.settings import Settings
+from tests.support.server import Running
+
+TOOLS = {tool.name: tool for tool in all_tools.TOOLS}
+BLOCK = re.compile(r"```calls\n(.*?)```", re.DOTALL)
+# What a model reads with care, and no more: about four characters are a token.
+MOST_CHARACTERS = 10_000
+
+
+def _calls() -> list[tuple[str, dict[str, Any]]]:
+    lines = [line for block in BLOCK.findall(guide.text()) for line in block.splitlines()]
+    return [(name, json.loads(rest)) for name, _, rest in (line.partition(" ") for line in lines)]
+
+
+def test_every_call_can_be_made() -> None:
+    """5a: the arguments of every call in the guide are those that its tool takes."""
+    calls = _calls()
+    assert len(calls) > 20
+    for name, arguments in calls:
+        assert msgspec.convert(arguments, TOOLS[name].takes) is not None
+    modes = {arguments["mode"] for name, arguments in calls if name == "agor_sessions_prompt"}
+    assert modes == {"continue", "fork", "subsession", "btw"}
+
+
+def test_every_name_is_known() -> None:
+    """5a: whatever looks like a tool in the guide and in its prompts is one."""
+    texts = [guide.text(), *(one.text for one in guide.prompts())]
+    named = {name for text in texts for name in re.findall(r"\bagor_\w+", text)}
+    assert named and named <= set(TOOLS)
+
+
+def test_limits_are_the_defaults() -> None:
+    """B5: the numbers that the guide names are those of the settings."""
+    settings = Settings()
+    text = " ".join(guide.text().split())
+    words = {5: "Five"}
+    assert f"{words[settings.max_depth]} levels of children, {settings.max_children} active children each" in text
+    assert f"{settings.max_tree} sessions a tree, {settings.max_unattended} turns caused by agents" in text
+
+
+def test_short() -> None:
+    """5: the guide fits into a model's context beside its work."""
+    assert len(guide.text()) < MOST_CHARACTERS
+
+
+def test_prompts() -> None:
+    """5: a prompt is filled with what was given; lines about the rest are left out, and nothing is left to fill."""
+    for one in guide.prompts():
+        assert one.about and one.text and one.arguments
+        placed = set(re.findall(r"\{(\w+)\}", one.text))
+        assert placed == {argument.name for argument in one.arguments}
+        full = one.filled({argument.name: f"<{argument.name}>" for argument in one.arguments})
+        assert all(f"<{name}>" in full for name in placed)
+        least = one.filled({argument.name: "x{work}" for argument in one.arguments if argument.required})
+        assert len(least) < len(full) and "\n\n\n" not in least
+        assert not re.search(r"(?<!x)\{\w+\}", least)
+
+
+def test_prompts_refuse() -> None:
+    """5: what is missing or not known is named."""
+    delegate = guide.prompt("delegate")
+    with pytest.raises(Invalid, match="needs work"):
+        delegate.filled({"agent": "codex", "work": "  "})
+    with pytest.raises(Invalid, match="takes work, agent, report, not colour"):
+        delegate.filled({"work": "x", "colour": "red"})
+    with pytest.raises(Invalid, match="no prompt 'nothing'"):
+        guide.prompt("nothing")
+
+
+async def test_agent_reads_it(server: Running) -> None:
+    """5: an agent in a session finds the guide by what it is told at the first moment, and can follow it: here the demo
+    agent makes a worktree, sets a child to work in it, waits for it and reads what it said."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = await client.session(repo["id"], agent="demo", permissionMode="bypassPermissions")
+
+    async def does(tool: str, **arguments: Any) -> Any:
+        assert tool in guide.text()
+        await client.ask(session["id"], f"[[mcp {tool} {json.dumps(arguments)}]]")
+        said = (await client.texts(session["id"]))[-1]
+        return json.loads(said[said.index("{") : said.rindex("}") + 1])
+
+    tree = await does("agor_worktrees_create", repoId=repo["id"], branch="race-1")
+    spawned = await does(
+        "agor_sessions_spawn", prompt="[[say Won.]]", worktreeId=tree["worktree_id"], enableCallback=False
+    )
+    waited = await does("agor_sessions_wait", taskIds=[spawned["taskId"]], timeoutSeconds=30)
+    assert [one["status"] for one in waited["done"]] == ["completed"]
+    assert (await does("agor_tasks_get", taskId=spawned["taskId"]))["result"] == "Won."

@@ -1,0 +1,163 @@
+"""5d: which calls act at once and which wait for a person: by mode, by rules, by remembered choices, within a session's
+own rights. What goes beyond them is `test_tool_rights`; how a call waits is the integration suite's `calls`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.core.tool_calls import service
+from tests.support.repos import make_repo
+from tests.support.tool_caller import Agent
+from tests.support.tool_callers import PATIENCE, Hall, hall
+
+SPAWN = "agor_sessions_spawn"
+
+
+@pytest.fixture
+async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Hall]:
+    monkeypatch.setattr(service, "PATIENCE", PATIENCE)
+    async with hall(tmp_path) as found:
+        yield found
+
+
+async def reads(place: Hall, agent: Agent) -> None:
+    """Reading asks nobody."""
+    for tool, arguments in (
+        ("agor_sessions_get_current", {}),
+        ("get_current_session_id", {}),
+        ("agor_sessions_get", {"sessionId": agent.id}),
+        ("agor_sessions_list", {}),
+        ("list_sessions", {}),
+        ("get_session_status", {"sessionId": agent.id}),
+        ("agor_tasks_list", {"sessionId": agent.id}),
+        ("agor_messages_list", {"sessionId": agent.id}),
+        ("agor_worktrees_list", {}),
+        ("agor_repos_list", {}),
+        ("agor_boards_list", {}),
+        ("agor_mcp_servers_list", {}),
+    ):
+        await agent.does(tool, **arguments)
+    assert await place.pending() == []
+
+
+def changes(place: Hall, agent: Agent, child: str) -> list[tuple[str, dict[str, Any]]]:
+    """One call of every tool that changes something, within the rights of whoever calls."""
+    folder = str(place.server.root / "repo")
+    new = {"worktreeId": place.repo_id, "agenticTool": "demo", "permissionMode": "plan"}
+    return [
+        (SPAWN, {"prompt": "x", "permissionMode": "plan"}),
+        ("agor_sessions_prompt", {"sessionId": child, "prompt": "x", "mode": "continue"}),
+        ("agor_sessions_prompt", {"sessionId": agent.id, "prompt": "x", "mode": "btw"}),
+        ("agor_sessions_create", new),
+        ("agor_sessions_update", {"sessionId": agent.id, "title": "x"}),
+        ("agor_sessions_stop", {"sessionId": child}),
+        ("agor_worktrees_create", {"repoId": place.repo_id, "branch": "b"}),
+        ("create_session", {"name": "x", "workingDir": folder, "permissionMode": "plan"}),
+        ("send_to_session", {"sessionId": child, "message": "x"}),
+    ]
+
+
+@pytest.mark.parametrize("mode", ["plan", "default", "acceptEdits", "auto"])
+async def test_what_changes_something_asks(place: Hall, mode: str) -> None:
+    """5d: in every mode but the one that allows all; reading never."""
+    session = await place.session(mode)
+    child = await place.child(session)
+    agent = await place.agent(session)
+    await reads(place, agent)
+    for tool, arguments in changes(place, agent, child):
+        approval = await place.asked(agent, tool, **arguments)
+        assert approval["title"].endswith("?") and approval["toolCall"]["tool"] == tool
+        assert "every time" not in approval["reason"], (tool, approval["reason"])
+
+
+async def test_the_mode_that_allows_everything(place: Hall) -> None:
+    """5d: an orchestra plays alone exactly where a person has said so."""
+    session = await place.session("bypassPermissions")
+    child = await place.child(session)
+    agent = await place.agent(session)
+    for tool, arguments in changes(place, agent, child):
+        await agent.does(tool, **arguments)
+    assert await place.pending() == []
+
+
+async def test_rules(place: Hall) -> None:
+    """5d, P3: a rule that allows lets a call act, one that asks has it asked about in every mode, one that denies is
+    final; it is named by the server and the tool."""
+    agent = await place.root("default")
+    strong = await place.root("bypassPermissions")
+    allow = await place.rule("allow", f"bough/{SPAWN}")
+    await agent.does(SPAWN, prompt="hello", enableCallback=False, title="one")
+    await place.asked(agent, "agor_worktrees_create", repoId=place.repo_id, branch="b")
+    await place.client.call("DELETE", f"/api/policy/rules/{allow['id']}")
+    ask = await place.rule("ask", f"bough/{SPAWN}")
+    approval = await place.asked(strong, SPAWN, prompt="hello")
+    assert "has a person asked" in approval["reason"]
+    await place.client.call("DELETE", f"/api/policy/rules/{ask['id']}")
+    await place.rule("deny", f"bough/{SPAWN}")
+    text = await place.refused(strong, SPAWN, prompt="hello", title="two")
+    assert "denies this" in text and "call_denied" in text
+    # A rule for a tool of the same name elsewhere is none for ours.
+    await place.rule("allow", "other/agor_worktrees_create")
+    await place.asked(agent, "agor_worktrees_create", repoId=place.repo_id, branch="c")
+
+
+async def test_rules_about_reading(place: Hall) -> None:
+    """5d: a rule may open other trees to a tool, or deny a tool that only reads."""
+    foreign = await place.session("default", title="Other")
+    agent = await place.root("bypassPermissions")
+    await place.refused(agent, "agor_sessions_get", sessionId=foreign)
+    await place.rule("allow", "bough/agor_sessions_get")
+    assert (await agent.does("agor_sessions_get", sessionId=foreign))["title"] == "Other"
+    await place.refused(agent, "agor_messages_list", sessionId=foreign)
+    await place.rule("deny", "bough/agor_sessions_list")
+    assert "call_denied" in await place.refused(agent, "agor_sessions_list")
+
+
+async def test_mode_plan_asks_whatever_is_allowed(place: Hall) -> None:
+    """P1: what changes something waits for a person there, in spite of rules and choices."""
+    await place.rule("allow", "bough/*")
+    agent = await place.root("plan")
+    approval = await place.asked(agent, SPAWN, prompt="one")
+    await place.decide(approval["id"], "allow_always", scope="everywhere")
+    assert (await agent.does(SPAWN, prompt="two"))["status"] == "pending"
+    assert (await agent.does("agor_sessions_update", sessionId=agent.id, title="New"))["status"] == "pending"
+    assert len(await place.pending()) == 2
+
+
+async def test_how_far_always_reaches(place: Hall) -> None:
+    """P3: in this session, in this folder, everywhere: remembered by us, for this tool of this agent."""
+    one, two = await place.root("default"), await place.root("default")
+    other = await place.client.repo(make_repo(place.server.root / "other"))
+    made = await place.client.session(other["id"], permissionMode="default", title="Far")
+    far = await place.agent(made["id"])
+    for scope, free in (("session", [one]), ("worktree", [one, two]), ("everywhere", [one, two, far])):
+        approval = await place.asked(free[-1], SPAWN, prompt=scope, enableCallback=False)
+        await place.decide(approval["id"], "allow_always", scope=scope)
+        for agent in (one, two, far):
+            said = await agent.does(SPAWN, prompt="hello", title=f"{scope} {agent.id}", enableCallback=False)
+            assert ("sessionId" in said) == (agent in free), (scope, said)
+    # Another tool was not meant.
+    await place.asked(one, "agor_sessions_update", sessionId=one.id, title="New")
+
+
+async def test_calls_as_people_see_them(place: Hall) -> None:
+    """5c: what agents have called is listed for their session, newest first, page by page."""
+    agent = await place.root("bypassPermissions")
+    for number in range(3):
+        await agent.does("agor_sessions_update", sessionId=agent.id, title=f"Title {number}")
+    assert "bad_id" in await agent.fails(SPAWN, prompt="x", worktreeId="0000")
+    await place.rule("deny", f"bough/{SPAWN}")
+    await agent.fails(SPAWN, prompt="x")
+    path = f"/api/sessions/{agent.id}/calls"
+    page = await place.client.get(f"{path}?limit=2")
+    assert (page["total"], page["limit"], page["offset"], len(page["calls"])) == (4, 2, 0, 2)
+    first, second = page["calls"]
+    assert (first["tool"], first["state"], first["outcome"]["code"]) == (SPAWN, "denied", "call_denied")
+    assert second["arguments"] == {"sessionId": agent.id, "title": "Title 2"} and second["state"] == "done"
+    assert second["taskId"] == agent.task_id and second["answeredAt"] and second["sessionId"] == agent.id
+    assert len((await place.client.get(f"{path}?offset=2"))["calls"]) == 2
+    await place.client.get("/api/sessions/01a1e01a-0000-7000-8000-000000000000/calls", expect=404)

@@ -1,0 +1,194 @@
+"""5d: who calls is known from the token alone: one for each start of an agent, kept as a hash, gone with it. What may
+be done with one is `test_tool_rights`."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bough.core.tool_calls import service
+from bough.core.turns import tokens
+from bough.model.ids import new_id
+from tests.support.tool_caller import HEADERS, Agent, acting, calling, take
+from tests.support.tool_callers import PATIENCE, Hall, hall
+
+
+@pytest.fixture
+async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Hall]:
+    monkeypatch.setattr(service, "PATIENCE", PATIENCE)
+    async with hall(tmp_path) as found:
+        yield found
+
+
+async def unknown(agent: Agent, token: str | None = None) -> None:
+    """A token that opens nothing: the answer says no more than that."""
+    answer = await agent.post("get_current_session_id", {}, token)
+    assert answer.status_code == 401
+    assert answer.content == b"" and "www-authenticate" not in answer.headers
+
+
+async def test_the_token_says_who_calls(place: Hall) -> None:
+    """5d: no argument does: the parent of what is spawned is whoever has the token."""
+    one, two = await place.root("bypassPermissions"), await place.root("bypassPermissions")
+    for agent, other in ((one, two), (two, one)):
+        assert await agent.does("get_current_session_id") == {"sessionId": agent.id}
+        assert (await agent.does("agor_sessions_get_current"))["session_id"] == agent.id
+        made = await agent.does("agor_sessions_spawn", prompt="hello", title="Child", enableCallback=False)
+        assert (await place.get(made["sessionId"]))["parentSessionId"] == agent.id
+        for name in ("sessionId", "session_id", "parentSessionId", "caller", "me"):
+            text = await place.refused(agent, "agor_sessions_spawn", prompt="x", **{name: other.id})
+            assert "bad_arguments" in text
+        await place.refused(agent, "get_current_session_id", sessionId=other.id)
+
+
+async def test_tokens_that_open_nothing(place: Hall) -> None:
+    """5d: made up, cut, for another session, in another case, too long, not even text: a bare 401 each time."""
+    agent, other = await place.root(), await place.root()
+    secret = agent.token.partition(".")[2]
+    long = "x" * 5000
+    for token in (
+        "x",
+        tokens.PREFIX,
+        f"{tokens.PREFIX}{agent.id}",
+        f"{tokens.PREFIX}{agent.id}.",
+        f"{tokens.PREFIX}.{secret}",
+        f"{tokens.PREFIX}{other.id}.{secret}",
+        f"{tokens.PREFIX}{agent.id[:8]}.{secret}",
+        f"{tokens.PREFIX}{agent.id.upper()}.{secret}",
+        f"{tokens.PREFIX}{new_id()}.{secret}",
+        f"{agent.token}x",
+        agent.token[:-1],
+        agent.token.removeprefix(tokens.PREFIX),
+        tokens.hashed(agent.token),
+        tokens.mint(agent.id),
+        f"{tokens.PREFIX}{long}",
+        f"{tokens.PREFIX}%00",
+    ):
+        await unknown(agent, token)
+    async with httpx.AsyncClient(base_url=place.client.url) as http:
+        for header in (b"", b"Basic abc", b"Bearer", b"Bearer \xff\xfe\xc3\xa9"):
+            answer = await http.post("/mcp/", json={}, headers={b"authorization": header, **_bytes()})
+            assert answer.status_code == 401 and answer.content == b""
+        assert (await http.post("/mcp/", json={}, headers=HEADERS)).status_code == 401
+    assert await agent.does("get_current_session_id") == {"sessionId": agent.id}
+
+
+def _bytes() -> dict[bytes, bytes]:
+    return {name.encode(): value.encode() for name, value in HEADERS.items()}
+
+
+async def test_a_session_token_opens_no_other_door(place: Hall) -> None:
+    """5d: with it nobody answers approvals, makes rules, or reads as a person does."""
+    agent = await place.root()
+    approval = await place.asked(agent, "agor_sessions_spawn", prompt="x")
+    headers = {"authorization": f"Bearer {agent.token}"}
+    async with httpx.AsyncClient(base_url=place.client.url, headers=headers) as http:
+        for method, path in (
+            ("POST", f"/api/approvals/{approval['id']}"),
+            ("GET", "/api/sessions"),
+            ("GET", f"/api/sessions/{agent.id}"),
+            ("PATCH", f"/api/sessions/{agent.id}"),
+            ("POST", "/api/policy/rules"),
+            ("GET", "/api/events"),
+            ("GET", "/openapi.json"),
+        ):
+            body = {"decision": "allow", "effect": "allow", "tool": "*", "permissionMode": "allow-all"}
+            assert (await http.request(method, path, json=body)).status_code == 401, path
+    [still] = await place.pending()
+    assert still["id"] == approval["id"]
+
+
+async def test_tokens_end_with_the_agent_that_was_given_them(place: Hall) -> None:
+    """5d: rotated at each start of the agent, and worth nothing once the session has ended."""
+    agent = await place.root("default")
+    await place.client.post(f"/api/sessions/{agent.id}/stop")
+    assert await agent.does("get_current_session_id") == {"sessionId": agent.id}
+    # Another environment needs another agent.
+    await place.client.call("PATCH", f"/api/sessions/{agent.id}", json={"env": {"A": "b"}})
+    await place.client.ask(agent.id, "hello")
+    await unknown(agent)
+    async with acting(place.client, place.server.data, agent.id) as again:
+        assert await again.does("get_current_session_id") == {"sessionId": agent.id}
+        await unknown(agent)
+        await place.client.post(f"/api/sessions/{agent.id}/complete", {"force": True})
+        await unknown(again)
+
+
+async def test_an_agent_that_sleeps_has_no_token(tmp_path: Path) -> None:
+    """5d: what was kept of it is worth nothing until the agent is woken, and then it has another."""
+    async with hall(tmp_path, sleep_after=0.2) as place:
+        session = await place.session()
+        await place.client.ask(session, "hello")
+        async with calling(place.client.url, place.server.data, session) as agent:
+            services = place.server.services
+            async with asyncio.timeout(20):
+                while services.runner.lives.get(session) is not None:  # noqa: ASYNC110 - nobody reports a sleep
+                    await asyncio.sleep(0.02)
+            await unknown(agent)
+            assert (await place.client.ask(session, "[[mcp get_current_session_id {}]]"))["status"] == "completed"
+            assert session in (await place.client.texts(session))[-1]
+            await unknown(agent)
+
+
+async def test_no_token_is_kept(place: Hall) -> None:
+    """5d: of a token only the hash is in the database, and it is neither in the log nor in an answer."""
+    session = await place.session()
+    await place.client.ask(session, "[[mcp get_current_session_id {}]]")
+    data = place.server.data
+    with sqlite3.connect(data / "bough.db") as database:
+        [(kept,)] = database.execute("SELECT token_hash FROM keepers WHERE session_id = ?", (session,)).fetchall()
+        dump = "\n".join(database.iterdump())
+    database.close()
+    assert len(kept) == 64 and tokens.PREFIX not in dump
+    token = take(data, session)
+    assert tokens.hashed(token) != kept
+    shown = await place.client.get(f"/api/sessions/{session}/messages")
+    assert tokens.PREFIX not in str(shown) + str(await place.get(session))
+
+
+async def test_forged_arguments(place: Hall) -> None:
+    """5d: ids that are none, are somebody's secret, or are very long are refused in words, and nothing happens."""
+    agent = await place.root("bypassPermissions")
+    approval = await place.client.get("/api/approvals")
+    assert approval["total"] == 0
+    long = "a" * 100_000
+    for text in ("", " ", "\0", "x\0y", long, "*", "%", "'; DROP TABLE calls; --", "../..", new_id(), "me", "\ud800"):
+        for tool, name, more in (
+            ("agor_sessions_get", "sessionId", {}),
+            ("agor_sessions_update", "sessionId", {"title": "x"}),
+            ("agor_sessions_prompt", "sessionId", {"prompt": "x", "mode": "continue"}),
+            ("send_to_session", "sessionId", {"message": "x"}),
+            ("agor_sessions_stop", "sessionId", {}),
+            ("agor_tasks_get", "taskId", {}),
+            ("agor_worktrees_create", "repoId", {"branch": "b"}),
+            ("agor_sessions_create", "worktreeId", {"agenticTool": "demo"}),
+        ):
+            answer = await agent.post(tool, {name: text, **more})
+            assert answer.status_code in (200, 400), (tool, text, answer.text)
+            told = answer.json()
+            assert "error" in told or told["result"]["isError"], (tool, text, told)
+            assert len(answer.content) < 5000
+    assert (await place.client.get("/api/sessions"))["total"] == 1
+    for key in ("", "\0", "x" * 201):
+        assert "bad_idempotency_key" in await place.refused(
+            agent, "agor_sessions_spawn", prompt="x", idempotencyKey=key
+        )
+
+
+async def test_a_person_may_use_the_tools_for_any_session(place: Hall) -> None:
+    """5d: with the server's own token; nobody is asked, and what needs a caller says so."""
+    session = await place.session("default")
+    async with httpx.AsyncClient(base_url=place.client.url, timeout=60) as http:
+        person = Agent(http, "", place.client.token)
+        made = await person.does("agor_sessions_prompt", sessionId=session, prompt="hello", mode="subsession")
+        assert (await place.get(made["sessionId"]))["parentSessionId"] == session
+        update = {"sessionId": session, "permissionMode": "bypassPermissions"}
+        await person.does("agor_sessions_update", **update)
+        assert (await place.get(session))["permissionMode"] == "bypassPermissions"
+        assert "not_a_session" in await person.fails("get_current_session_id")
+    assert await place.pending() == []

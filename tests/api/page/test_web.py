@@ -1,0 +1,270 @@
+"""L1, O4: which addresses and files are the page's, how they are sent, and what there is where it was not built. What
+the cookie opens is `test_page`; the page in a browser, `tests/web`."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bough.api.page import routes
+from tests.api.shapes import refused
+from tests.support.server import Running, serving
+
+INDEX = '<!doctype html><title>Bough</title><script type="module" src="/assets/main-3f9a12c4.js"></script>'
+SCRIPT = "document.title = 'built';\n" * 50
+ICON = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+# What is no brotli at all does for showing which of the files was sent.
+BROTLI = b"as brotli"
+PEOPLE = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+ADDRESSES = (
+    "/",
+    "/home",
+    "/board/a1b2c3d4",
+    "/tree/a1b2c3d4",
+    "/session/a1b2c3d4/diff/src/a.py",
+    "/search",
+    "/nowhere",
+)
+YEAR = "public, max-age=31536000, immutable"
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A page as `npm run build` leaves it, in place of the one that is there or is not."""
+    folder = tmp_path / "built"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text(INDEX, "utf-8")
+    (folder / "icon.svg").write_text(ICON, "utf-8")
+    (folder / "manifest.webmanifest").write_text("{}", "utf-8")
+    (folder / "assets/font-0a1b2c3d.woff2").write_bytes(b"wOF2")
+    script = folder / "assets/main-3f9a12c4.js"
+    script.write_text(SCRIPT, "utf-8")
+    script.with_name(f"{script.name}.gz").write_bytes(gzip.compress(SCRIPT.encode()))
+    script.with_name(f"{script.name}.br").write_bytes(BROTLI)
+    (tmp_path / "secret.txt").write_text("not for anyone", "utf-8")
+    monkeypatch.setattr(routes, "BUILT", folder)
+    return folder
+
+
+@pytest.fixture
+async def server(built: Path, tmp_path: Path) -> AsyncGenerator[Running]:
+    """A server with that page."""
+    async with serving(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+async def browser(server: Running) -> AsyncGenerator[httpx.AsyncClient]:
+    """A browser that has followed the link that the server printed."""
+    async with httpx.AsyncClient(base_url=server.url, headers=PEOPLE, timeout=30) as http:
+        assert (await http.get("/", params={"token": server.token})).status_code == 303
+        yield http
+
+
+async def test_every_address_of_the_page_is_the_page(browser: httpx.AsyncClient) -> None:
+    """O4: whatever address a person opens or reloads, the page comes, fresh, and finds out what is meant."""
+    for path in ADDRESSES:
+        answer = await browser.get(path)
+        assert (answer.status_code, answer.text) == (200, INDEX), path
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["cache-control"] == "no-store"
+        headed = await browser.head(path)
+        assert (headed.status_code, headed.content) == (200, b"")
+        assert headed.headers["content-length"] == str(len(INDEX))
+
+
+async def test_the_policy_of_the_page(browser: httpx.AsyncClient) -> None:
+    """L1: the page runs the scripts that were built and no others, and talks to its own server alone."""
+    answer = await browser.get("/home")
+    said = [part.strip().partition(" ") for part in answer.headers["content-security-policy"].split(";")]
+    assert {name: value for name, _, value in said} == {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "style-src-attr": "'unsafe-inline'",
+        "img-src": "'self' data: blob:",
+        "font-src": "'self'",
+        "connect-src": "'self'",
+        "manifest-src": "'self'",
+        "worker-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_other_doors_are_not_the_page(server: Running, browser: httpx.AsyncClient) -> None:
+    """A4: what is no address of the page is no page either, for people and programs alike."""
+    for path in (
+        "/api",
+        "/api/nothing",
+        "/api/sessions/x/nothing",
+        "/assets",
+        "/assets/gone.js",
+        "/acp/x",
+    ):
+        refused(await browser.get(path), 404, "not_found")
+    for path in ("/favicon.ico", "/index.html", "/nothing.txt"):
+        refused(await browser.get(path), 404, "not_found")
+    assert (await browser.get("/openapi.json")).headers["content-type"] == "application/json"
+    assert "Bough API" in (await browser.get("/docs")).text
+    for path in ADDRESSES[1:]:
+        refused(await server.client.http.get(path), 404, "not_found")
+        refused(await server.client.http.post(path, headers=PEOPLE), 404, "not_found")
+    refused(await server.client.http.post("/"), 405, "method_not_allowed")
+    refused(await server.client.http.put("/assets/main-3f9a12c4.js"), 405, "method_not_allowed")
+    for path in ("/", "/icon.svg", "/assets/main-3f9a12c4.js"):
+        assert (await server.client.http.options(path)).headers["allow"] == "GET, HEAD, OPTIONS"
+
+
+async def test_the_link_is_traded_at_every_address(server: Running) -> None:
+    """L1: a link to anything in the page may carry the token; it is gone from the address, and nothing else is."""
+    for asked, path in (
+        ("/session/a1b2c3d4", "/session/a1b2c3d4"),
+        ("/board/x%20y/%E2%9C%93", "/board/x%20y/%E2%9C%93"),
+        ("/search?q=a%26b&page=", "/search?q=a%26b&page="),
+        ("/home?", "/home"),
+    ):
+        async with httpx.AsyncClient(base_url=server.url, headers=PEOPLE) as stranger:
+            joined = f"{asked}{'&' if '?' in asked else '?'}token={server.token}"
+            answer = await stranger.get(joined)
+            assert (answer.status_code, answer.headers["location"]) == (303, path)
+            assert (await stranger.get(path)).text == INDEX
+            # No address of the page, though its route: whoever is known already is sent there all the same.
+            again = await stranger.get(f"{server.url}//?token={server.token}")
+            assert (again.status_code, again.headers["location"]) == (303, "/")
+
+
+async def test_no_link_leads_elsewhere(server: Running) -> None:
+    """L1: not even with the token does an address of ours send a browser to another server."""
+    async with httpx.AsyncClient(headers=PEOPLE) as stranger:
+        for path in (
+            "//evil.example",
+            "//evil.example/x",
+            "/%2F/evil.example",
+            "/%5Cevil.example",
+            "/a/..//evil.example",
+        ):
+            answer = await stranger.get(f"{server.url}{path}?token={server.token}")
+            target = httpx.URL(server.url).join(answer.headers.get("location", "/"))
+            assert target.host == httpx.URL(server.url).host, path
+
+
+async def test_strangers_are_told_how_to_come_in(server: Running) -> None:
+    """L1: at every address of the page a person without the cookie is told where the link is; files stay shut."""
+    async with httpx.AsyncClient(base_url=server.url, headers=PEOPLE) as stranger:
+        for path in ADDRESSES:
+            answer = await stranger.get(path, params={"token": "wrong"})
+            assert answer.status_code == 401
+            assert "bough open" in answer.text and INDEX not in answer.text
+            assert not stranger.cookies
+        for path in ("/assets/main-3f9a12c4.js", "/icon.svg", "/api/nothing"):
+            refused(await stranger.get(path), 401, "unauthenticated")
+        refused(await stranger.get("/home", headers={"accept": "*/*"}), 401, "unauthenticated")
+        refused(await stranger.post("/home"), 401, "unauthenticated")
+
+
+async def test_links_from_elsewhere_find_the_cookie(server: Running, browser: httpx.AsyncClient) -> None:
+    """L1: a browser does not send the cookie along with a link on another site; our own page asks it to, once."""
+    path = "/session/a1b2c3d4?x=%22%3E%3Cscript%3E"
+    async with httpx.AsyncClient(base_url=server.url, headers=PEOPLE) as stranger:
+        answer = await stranger.get(path, headers={"sec-fetch-site": "cross-site"})
+        assert answer.status_code == 200
+        assert f'content="0; url={path}"' in answer.text and "<script" not in answer.text
+        assert "script-src 'none'" in answer.headers["content-security-policy"]
+        again = await stranger.get(path, headers={"sec-fetch-site": "same-origin"})
+        assert again.status_code == 401
+    assert (await browser.get(path, headers={"sec-fetch-site": "cross-site"})).text == INDEX
+
+
+async def test_files_in_the_smallest_form(browser: httpx.AsyncClient) -> None:
+    """O4: a file comes as brotli, gzip or itself, as the browser takes it, says so, and is kept for a year."""
+    path = "/assets/main-3f9a12c4.js"
+    for accepted, encoding, length in (
+        ("gzip, deflate, br, zstd", "br", len(BROTLI)),
+        ("BR;q=0.1,gzip", "br", len(BROTLI)),
+        ("gzip, br;q=0", "gzip", len(gzip.compress(SCRIPT.encode()))),
+        ("deflate", None, len(SCRIPT)),
+        ("br;q=0.0, gzip;q=0, identity", None, len(SCRIPT)),
+        ("", None, len(SCRIPT)),
+    ):
+        answer = await browser.head(path, headers={"accept-encoding": accepted})
+        assert answer.headers.get("content-encoding") == encoding, accepted
+        assert answer.headers["content-length"] == str(length)
+        assert answer.headers["vary"] == "accept-encoding"
+        assert answer.headers["cache-control"] == YEAR
+        assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert (await browser.get(path, headers={"accept-encoding": "gzip"})).text == SCRIPT
+    font = await browser.get("/assets/font-0a1b2c3d.woff2", headers={"accept-encoding": "br"})
+    assert (font.headers["content-type"], font.content) == ("font/woff2", b"wOF2")
+    assert "content-encoding" not in font.headers
+
+
+async def test_files_without_a_hash_are_asked_about(browser: httpx.AsyncClient) -> None:
+    """O4: an icon may change under its name, so a browser asks each time, and is not sent the same one twice."""
+    answer = await browser.get("/icon.svg")
+    assert (answer.headers["content-type"], answer.text) == ("image/svg+xml", ICON)
+    assert answer.headers["cache-control"] == "no-cache"
+    known = {"if-none-match": answer.headers["etag"]}
+    again = await browser.get("/icon.svg", headers=known)
+    assert (again.status_code, again.content) == (304, b"")
+    assert (await browser.get("/icon.svg", headers={"if-none-match": '"x"'})).status_code == 200
+    manifest = await browser.get("/manifest.webmanifest")
+    assert manifest.headers["content-type"] == "application/manifest+json"
+
+
+async def test_no_path_leads_out(server: Running) -> None:
+    """L1: only what was built is given out, however a path is written."""
+    for path in (
+        "/assets/../../secret.txt",
+        "/assets/..%2f..%2fsecret.txt",
+        "/assets/%2e%2e/%2e%2e/secret.txt",
+        "/assets//etc/passwd",
+        "/assets/..\\..\\secret.txt",
+        "/assets/main-3f9a12c4.js%00.css",
+        "/assets/main-3f9a12c4.js.br",
+        "/%2e%2e/secret.txt",
+    ):
+        request = httpx.Request("GET", server.url, headers={"authorization": f"Bearer {server.token}"})
+        # As it stands, which a client would tidy up.
+        request.url = httpx.URL(server.url).copy_with(raw_path=path.encode())
+        answer = await server.client.http.send(request)
+        refused(answer, 404, "not_found")
+
+
+async def test_a_page_that_is_built_again(built: Path, browser: httpx.AsyncClient) -> None:
+    """O4: a running server gives out the page that was built last, and the one before while that is being done."""
+    (built / "index.html").unlink()
+    assert (await browser.get("/")).text == INDEX
+    (built / "assets/main-00000000.js").write_text("new", "utf-8")
+    (built / "index.html").write_text("new", "utf-8")
+    os.utime(built / "index.html", (1, 1))
+    assert (await browser.get("/home")).text == "new"
+    assert (await browser.get("/assets/main-00000000.js")).text == "new"
+
+
+async def test_without_a_page_there_is_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L1, O4: where the page was not built, people are told so and how to do it; all else works, and so does the page
+    once it was."""
+    folder = tmp_path / "nothing"
+    monkeypatch.setattr(routes, "BUILT", folder)
+    async with serving(tmp_path) as server:
+        http = server.client.http
+        answer = await http.get("/session/x", headers=PEOPLE)
+        assert answer.status_code == 200
+        assert "make web" in answer.text
+        assert answer.headers["content-security-policy"].startswith(
+            "default-src 'none'; script-src 'none'; style-src 'sha"
+        )
+        assert (await http.get("/api/sessions")).json()["total"] == 0
+        refused(await http.get("/assets/main-3f9a12c4.js"), 404, "not_found")
+        folder.mkdir()
+        (folder / "index.html").write_text(INDEX, "utf-8")
+        assert (await http.get("/")).text == INDEX

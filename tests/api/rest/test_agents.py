@@ -1,0 +1,88 @@
+"""`GET /api/agents`: what a client can know about an agent before it opens a session with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough import __version__
+from bough.agents.catalog import load_catalog
+from bough.model.session import MODES
+from tests.support.server import Running, serving
+
+
+async def listed(server: Running) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in (await server.client.get("/api/agents"))["agents"]}
+
+
+async def test_what_is_told_of_each(server: Running) -> None:
+    """A2, P1: each agent with how it can be started, and all of its modes with what they mean to it."""
+    agents = await listed(server)
+    catalog = load_catalog(server.data)
+    assert set(agents) == set(catalog.names())
+    for name, one in agents.items():
+        entry = catalog.get(name)
+        assert list(one["modes"]) == list(MODES)
+        for mode in MODES:
+            known = entry.mode(mode)
+            assert one["modes"][mode] == {"mode": known.mode, "start": known.start, "note": known.note}
+        assert one["how"] in ("installed", "npx", "missing")
+        assert one["installed"] == (one["how"] == "installed")
+        assert (one["program"] is None) == (one["how"] == "missing")
+        assert one["pinned"] == (entry.package.version if entry.package else None)
+        assert one["login"]["how"] == entry.login.how
+        assert one["resumable"] == entry.resume
+    for name in ("demo", "terminal"):
+        assert agents[name]["version"].startswith(__version__)
+        assert (agents[name]["login"]["found"], agents[name]["pinned"], agents[name]["how"]) == (
+            None,
+            None,
+            "installed",
+        )
+
+
+async def test_how_it_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1, A2: on the PATH, through npx or not at all, looked at each time; whether a key is there; the default."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    async with serving(tmp_path) as server:
+        gemini = (await listed(server))["gemini"]
+        assert (gemini["how"], gemini["program"], gemini["version"]) == ("missing", None, None)
+        assert gemini["install"] == "Get it with: bough agents install gemini"
+        _program(programs / "npx")
+        gemini = (await listed(server))["gemini"]
+        assert (gemini["how"], gemini["installed"], gemini["version"]) == ("npx", False, gemini["pinned"])
+        assert gemini["command"][0] == str(programs / "npx") and gemini["login"]["found"] is False
+        _program(programs / "gemini")
+        monkeypatch.setenv("GEMINI_API_KEY", "secret-key")
+        answer = await server.client.http.get("/api/agents")
+        assert "secret-key" not in answer.text
+        agents = await listed(server)
+        assert (agents["gemini"]["how"], agents["gemini"]["login"]["found"]) == ("installed", True)
+        assert agents["gemini"]["program"] == str(programs / "gemini")
+        assert [name for name, one in agents.items() if one["isDefault"]] == ["gemini"]
+
+
+async def test_one_that_is_broken(tmp_path: Path) -> None:
+    """O1, A2: a file that describes no agent has the shape of one, with its error, and no modes."""
+    (tmp_path / "data" / "agents").mkdir(parents=True)
+    (tmp_path / "data" / "agents" / "claude-code.toml").write_text('extends = "claude-code"\ncolour = 3')
+    (tmp_path / "data" / "agents" / "mine.toml").write_text("command = 3")
+    async with serving(tmp_path) as server:
+        found = (await server.client.get("/api/agents"))["agents"]
+        mine = next(one for one in found if one["name"] == "mine")
+        assert mine.keys() == found[0].keys()
+        assert (mine["how"], mine["modes"], mine["installed"]) == ("missing", {}, False)
+        assert "mine.toml" in mine["error"]
+        # What it was to change is there as it was, and said to be broken.
+        assert [one["error"] is None for one in found if one["name"] == "claude-code"] == [True, False]
+
+
+def _program(path: Path) -> None:
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)

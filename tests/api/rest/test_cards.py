@@ -1,0 +1,116 @@
+"""O4: the cards of a board: worktrees and own folders of repositories, where they lie, and their sessions. Boards
+themselves are `test_records`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.core.overview import cards as module
+from tests.api.shapes import NOBODY, Json, refused
+from tests.support.client import Client
+from tests.support.server import Running, serving
+
+
+async def cards(client: Client, board: str = "default", **query: Any) -> list[Json]:
+    return (await client.get(f"/api/boards/{board}/cards", params=query))["cards"]
+
+
+def names(found: list[Json]) -> list[tuple[str, str | None]]:
+    return [(one["repo"]["name"], one["worktree"] and one["worktree"]["name"]) for one in found]
+
+
+async def test_cards_of_boards(tmp_path: Path, database_url: str) -> None:
+    """O4: each working copy is a card, on its own board or on the default one, with its place, on both databases."""
+    async with serving(tmp_path, database=database_url) as server:
+        client = server.client
+        one, two = [await client.repo(server.repo(name)) for name in ("one", "two")]
+        made = [await client.post("/api/worktrees", {"repoId": one["id"], "branch": name}) for name in ("a", "b", "c")]
+        board = await client.post("/api/boards", {"name": "Other"})
+        place = {"boardId": board["id"], "x": 3.5, "y": -2}
+        await client.call("PATCH", f"/api/worktrees/{made[1]['id']}", json=place)
+        moved = await client.call("PATCH", f"/api/repos/{two['id']}", json=place | {"boardId": board["id"][-8:]})
+        assert (moved["boardId"], moved["x"], moved["y"]) == (board["id"], 3.5, -2)
+        await client.call("DELETE", f"/api/worktrees/{made[2]['id']}")
+        here = await cards(client)
+        assert names(here) == [("one", None), ("one", "a")]
+        assert here[0]["repo"] == {name: one[name] for name in ("id", "name", "path", "kind", "defaultBranch")}
+        assert [(card["x"], card["y"]) for card in here] == [(None, None)] * 2
+        assert here[1]["worktree"] == {**made[0]}
+        there = await cards(client, board["id"][:13])
+        assert names(there) == [("one", "b"), ("two", None)]
+        assert [(card["x"], card["y"]) for card in there] == [(3.5, -2)] * 2
+        refused(await client.http.delete(f"/api/boards/{board['id']}"), 409, "board_in_use")
+        # By the id of the default board it is the same; null brings a card back there.
+        boards = (await client.get("/api/boards"))["boards"]
+        assert await cards(client, boards[0]["id"]) == here
+        await client.call("PATCH", f"/api/repos/{two['id']}", json={"boardId": None, "x": None})
+        assert names(await cards(client)) == [("one", None), ("one", "a"), ("two", None)]
+        page = await client.get("/api/boards/default/cards?limit=1&offset=2")
+        assert (names(page["cards"]), page["total"]) == ([("two", None)], 3)
+        assert (page["cards"][0]["x"], page["cards"][0]["y"]) == (None, -2)
+        assert (await client.get("/api/boards/default/cards?offset=9"))["cards"] == []
+        refused(await client.http.get(f"/api/boards/{NOBODY}/cards"), 404, "board_not_found")
+        wrong = await client.http.patch(f"/api/repos/{two['id']}", json={"boardId": NOBODY})
+        refused(wrong, 404, "board_not_found")
+
+
+async def test_sessions_of_cards(tmp_path: Path, database_url: str) -> None:
+    """O4: a card has the sessions that work there, as in the drawing of their tree; those put away only if wanted."""
+    async with serving(tmp_path, database=database_url) as server:
+        client = server.client
+        repo = await client.repo(server.repo())
+        tree = await client.post("/api/worktrees", {"repoId": repo["id"], "branch": "side"})
+        root = await client.session(repo["id"], initialPrompt="[[say one]]", title="root")
+        await client.wait_task(root["taskId"])
+        side = await client.session(repo["id"], worktreeId=tree["id"], title="side")
+        child = await client.post(f"/api/sessions/{root['id']}/spawn", {"prompt": "[[hang]]", "title": "child"})
+        await client.wait_task(child["taskId"], "running")
+        await client.prompt(child["sessionId"], "and then")
+        old = await client.session(repo["id"], title="old")
+        await client.post(f"/api/sessions/{old['id']}/archive")
+        own, other = await cards(client)
+        assert [one["id"] for one in own["sessions"]] == [root["id"], child["sessionId"]]
+        assert [one["id"] for one in other["sessions"]] == [side["id"]]
+        assert (own["sessionsTotal"], other["sessionsTotal"]) == (2, 1)
+        nodes = (await client.get(f"/api/sessions/{root['id']}/tree"))["sessions"]
+        more = {"rootSessionId": root["id"], "repoId": repo["id"]}
+        assert own["sessions"] == [node | more for node in nodes]
+        first, second = own["sessions"]
+        assert (first["unread"], first["createdBy"], first["promptedByAgent"]) == (True, "person", False)
+        assert (second["unread"], second["queued"], second["activity"]) == (False, 1, "running")
+        all_of_them = await cards(client, archived="true")
+        assert [one["title"] for one in all_of_them[0]["sessions"]] == ["root", "child", "old"]
+
+
+async def test_many_sessions_on_a_card(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O4: of very many sessions a card shows the last ones, and says how many there are."""
+    monkeypatch.setattr(module, "MOST_SESSIONS", 2)
+    monkeypatch.setattr(module, "PIECE", 1)
+    client = server.client
+    repo = await client.repo(server.repo())
+    made = [await client.session(repo["id"]) for _ in range(3)]
+    (card,) = await cards(client)
+    assert [one["id"] for one in card["sessions"]] == [one["id"] for one in made[1:]]
+    assert card["sessionsTotal"] == 3
+
+
+async def test_prompted_by_an_agent(server: Running) -> None:
+    """O4: a session whose newest turn another session has caused is marked, until a person prompts it."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    call = '[[mcp agor_sessions_spawn {"prompt": "[[say hi]]", "title": "child", "enableCallback": false}]]'
+    root = await client.session(repo["id"], permissionMode="bypassPermissions", initialPrompt=call)
+    await client.wait_task(root["taskId"])
+    (card,) = await cards(client)
+    child = card["sessions"][1]
+    assert (child["createdBy"], child["promptedByAgent"], card["sessions"][0]["promptedByAgent"]) == (
+        "session",
+        True,
+        False,
+    )
+    await client.ask(child["id"], "[[say from a person]]")
+    (card,) = await cards(client)
+    assert card["sessions"][1]["promptedByAgent"] is False

@@ -1,0 +1,570 @@
+"""W4: every task records the files before and after it; they can be compared and brought back, unless others would lose
+their work."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.core.checkpoints import take
+from bough.core.store.transactions import Change
+from bough.storage.queries import Query
+from tests.api.shapes import NOBODY, Json, refused
+from tests.support.repos import git
+from tests.support.server import Running, serving
+
+MAY = {"permissionMode": "bypassPermissions"}
+AGE = Query("age", "UPDATE checkpoints SET created_at = '2000' WHERE id = :id", "Makes a checkpoint old.")
+
+
+@pytest.fixture
+async def either(database_url: str, tmp_path: Path) -> AsyncGenerator[Running]:
+    """A server on each kind of database."""
+    async with serving(tmp_path, database=database_url.removeprefix("sqlite://")) as running:
+        yield running
+
+
+async def opened(server: Running, path: Path, **fields: object) -> str:
+    repo = await server.client.repo(path)
+    return (await server.client.session(repo["id"], **{**MAY, **fields}))["id"]
+
+
+async def ask(server: Running, session_id: str, text: str) -> Json:
+    """A task that has ended, with its files."""
+    ended = await server.client.ask(session_id, text)
+    assert ended["status"] == "completed", ended["error"]
+    return await server.client.get(f"/api/tasks/{ended['id']}")
+
+
+async def restored(server: Running, task: Json, **body: Any) -> Json:
+    return await server.client.post(f"/api/tasks/{task['id']}/restore", body)
+
+
+def own_refs(path: Path) -> dict[str, str]:
+    lines = git(path, "for-each-ref", "--format=%(refname) %(objectname)", "refs/bough/").splitlines()
+    return dict(line.split(" ") for line in lines)
+
+
+async def test_before_and_after_each_task(either: Running) -> None:
+    """W4: a task has its files before and after; each is a commit that a hidden ref holds, and they chain."""
+    path = either.repo()
+    session = await opened(either, path)
+    first = await ask(either, session, "[[write a.txt one]]")
+    second = await ask(either, session, "[[write a.txt two]] [[write b.txt new]]")
+    before, after = first["checkpoints"]["before"], first["checkpoints"]["after"]
+    assert (before["moment"], after["moment"]) == ("before", "after")
+    assert before["sha"] == before["head"] == git(path, "rev-parse", "HEAD").strip()
+    assert (before["branch"], before["note"], before["cwd"]) == ("main", None, str(path))
+    assert git(path, "show", f"{after['sha']}:a.txt") == "one"
+    assert second["checkpoints"]["before"]["sha"] == after["sha"]
+    assert (first["gitBefore"]["dirty"], first["gitAfter"]["dirty"]) == (False, True)
+    await either.services.checkpoints.close()
+    held = own_refs(path)
+    for task in (first, second):
+        for moment in ("before", "after"):
+            one = task["checkpoints"][moment]
+            assert one["ref"] == f"refs/bough/checkpoints/{session}/{task['id']}/{moment}"
+            assert held[one["ref"]] == one["sha"]
+    assert first["overlaps"] == []
+
+
+async def test_nothing_changed_is_nothing_stored(server: Running) -> None:
+    """W4: a turn that only talks shares one ref, and the commit that was there before."""
+    path = server.repo()
+    session = await opened(server, path)
+    await ask(server, session, "[[write a.txt one]]")
+    task = await ask(server, session, "[[say hello]]")
+    before, after = task["checkpoints"]["before"], task["checkpoints"]["after"]
+    assert (before["sha"], before["ref"]) == (after["sha"], after["ref"])
+    await server.services.checkpoints.close()
+    assert len(own_refs(path)) == 3
+    diff = await server.client.get(f"/api/tasks/{task['id']}/diff")
+    assert (diff["files"], diff["text"]) == ([], "")
+
+
+async def test_diff_of_a_task(either: Running) -> None:
+    """W4, A2: which files, how many lines, and the text; binary files are named, renames found, one path alone."""
+    path = either.repo()
+    (path / "old.txt").write_text("line\n" * 20)
+    (path / "data.bin").write_bytes(b"\0\1\2")
+    session = await opened(either, path)
+    script = "mv old.txt moved.txt; printf '\\0\\3' > data.bin; printf 'a\\nb\\n' > 'new ü.txt'; rm README.md"
+    task = await ask(either, session, f"[[run {script}]]")
+    diff = await either.client.get(f"/api/tasks/{task['id']}/diff")
+    found = {
+        one["path"]: (one["status"], one["oldPath"], one["additions"], one["deletions"], one["binary"])
+        for one in diff["files"]
+    }
+    assert found == {
+        "README.md": ("deleted", None, 0, 1, False),
+        "data.bin": ("modified", None, 0, 0, True),
+        "moved.txt": ("renamed", "old.txt", 0, 0, False),
+        "new ü.txt": ("added", None, 2, 0, False),
+    }
+    assert "+++ b/new ü.txt" in diff["text"] and "rename to moved.txt" in diff["text"]
+    assert "Binary files" in diff["text"] and (diff["additions"], diff["deletions"], diff["truncated"]) == (2, 1, False)
+    assert diff["fromCheckpointId"] == task["checkpoints"]["before"]["id"]
+    stat = await either.client.get(f"/api/tasks/{task['id']}/diff?stat=true")
+    assert stat["text"] == "" and stat["files"] == diff["files"]
+    one = await either.client.get(f"/api/tasks/{task['id']}/diff", params={"path": "new ü.txt"})
+    assert [file["path"] for file in one["files"]] == ["new ü.txt"] and "README" not in one["text"]
+    for wrong in ("../x", "/etc/passwd"):
+        answer = await either.client.http.get(f"/api/tasks/{task['id']}/diff", params={"path": wrong})
+        refused(answer, 400, "bad_path")
+
+
+async def test_a_huge_diff_is_cut(server: Running) -> None:
+    """W4: a diff has an end; a note says that it was cut, and the numbers are whole."""
+    session = await opened(server, server.repo())
+    task = await ask(server, session, "[[run seq 1 300000 > numbers]]")
+    diff = await server.client.get(f"/api/tasks/{task['id']}/diff")
+    assert diff["truncated"] and "cut after" in diff["note"]
+    assert len(diff["text"]) <= 1024 * 1024 and diff["text"].endswith("\n")
+    assert diff["additions"] == 300_000
+
+
+async def test_diff_of_a_session_and_of_a_running_task(either: Running) -> None:
+    """W4: a session is compared from its first task to its last; while one runs, with the files as they are."""
+    path = either.repo()
+    session = await opened(either, path)
+    client = either.client
+    refused(await client.http.get(f"/api/sessions/{session}/diff"), 409, "no_checkpoint")
+    await ask(either, session, "[[write a.txt one]]")
+    await ask(either, session, "[[write b.txt two]]")
+    (path / "later.txt").write_text("by hand")
+    diff = await client.get(f"/api/sessions/{session}/diff")
+    assert [one["path"] for one in diff["files"]] == ["a.txt", "b.txt"] and diff["toCheckpointId"]
+    running = await client.prompt(session, "[[write c.txt three]] [[hang]]")
+    async with client.events(session) as events:
+        if not (path / "c.txt").exists():
+            await events.until(lambda event: (path / "c.txt").exists())
+    diff = await client.get(f"/api/tasks/{running}/diff?stat=true")
+    assert ([one["path"] for one in diff["files"]], diff["toCheckpointId"]) == (["c.txt"], None)
+    diff = await client.get(f"/api/sessions/{session}/diff?stat=true")
+    assert [one["path"] for one in diff["files"]] == ["a.txt", "b.txt", "c.txt", "later.txt"]
+    await client.post(f"/api/sessions/{session}/stop")
+
+
+async def test_restore_and_undo(either: Running) -> None:
+    """W4: files go back to before or after a task, and forth again; index and branch stay; the transcript tells."""
+    path = either.repo()
+    session = await opened(either, path)
+    client = either.client
+    task = await ask(either, session, "[[write a.txt one]] [[run rm README.md]]")
+    await ask(either, session, "[[write a.txt two]]")
+    (path / "staged").write_text("staged")
+    git(path, "add", "staged")
+    index = (path / ".git/index").read_bytes()
+    done = await restored(either, task)
+    assert (done["written"], done["removed"], done["left"]) == (["README.md"], ["a.txt", "staged"], [])
+    assert (path / "README.md").exists() and not (path / "a.txt").exists()
+    assert (path / ".git/index").read_bytes() == index
+    back = await client.post(f"/api/checkpoints/{done['undoCheckpointId']}/restore")
+    assert (path / "a.txt").read_text() == "two" and (path / "staged").read_text() == "staged"
+    assert not (path / "README.md").exists()
+    assert back["undoCheckpointId"] != done["undoCheckpointId"]
+    done = await restored(either, task, moment="after", paths=["a.txt"])
+    assert (path / "a.txt").read_text() == "one" and (path / "staged").exists()
+    kept = await client.get(f"/api/checkpoints/{done['undoCheckpointId'][-8:]}")
+    assert (kept["moment"], kept["taskId"]) == ("restore", task["id"])
+    again = await restored(either, task, moment="after", paths=["a.txt"])
+    assert (again["undoCheckpointId"], again["note"]) == (None, "Nothing had to be done.")
+    messages = await client.get(f"/api/sessions/{session}/messages")
+    told = [one["content"]["text"] for one in messages if one["content"]["type"] == "notice"]
+    assert sum("brought back" in text for text in told) == 3 and done["undoCheckpointId"] in told[-1]
+    refused(await client.http.post(f"/api/tasks/{task['id']}/restore", json={"paths": ["../x"]}), 400, "bad_path")
+    refused(await client.http.post(f"/api/tasks/{NOBODY}/restore", json={}), 404, "task_not_found")
+    refused(await client.http.get(f"/api/checkpoints/{NOBODY}"), 404, "checkpoint_not_found")
+
+
+async def test_the_agent_is_told_of_it_once(tmp_path: Path, database_url: str) -> None:
+    """W4: with its next prompt, though that comes after a restart, and with no other; which files they are."""
+    path = tmp_path / "work" / "repo"
+    database = database_url.removeprefix("sqlite://")
+    async with serving(tmp_path, database=database) as server:
+        session = await opened(server, server.repo())
+        task = await ask(server, session, "[[write a.txt one]] [[run rm README.md]]")
+        await restored(server, task)
+        # Nothing is told of what did nothing.
+        assert (await restored(server, task))["undoCheckpointId"] is None
+    assert (path / "README.md").exists()
+    async with serving(tmp_path, database=database) as server:
+        for _ in range(2):
+            await ask(server, session, "[[recall]]")
+            known = (await server.client.texts(session))[-1]
+            assert known.count("somebody has put files back") == 1
+            assert known.count("written: README.md") == 1 and known.count("removed: a.txt") == 1
+
+
+async def test_a_key_restores_once(either: Running) -> None:
+    """A4: the same key gives the same answer and does nothing again; a refusal keeps no key."""
+    path = either.repo()
+    session = await opened(either, path)
+    task = await ask(either, session, "[[write a.txt one]]")
+    body = {"paths": ["a.txt"], "idempotencyKey": "once"}
+    running = await either.client.prompt(session, "[[hang]]")
+    await either.client.wait_task(running, "running")
+    refused(await either.client.http.post(f"/api/tasks/{task['id']}/restore", json=body), 409, "folder_busy")
+    await either.client.post(f"/api/sessions/{session}/stop")
+    first = await restored(either, task, **body)
+    assert first["removed"] == ["a.txt"]
+    (path / "a.txt").write_text("again")
+    assert await restored(either, task, **body) == first
+    assert (path / "a.txt").read_text() == "again"
+    pruned = await either.client.post("/api/checkpoints/prune", {"days": 0, "idempotencyKey": "once"})
+    assert pruned["pruned"] == 5
+    assert await either.client.post("/api/checkpoints/prune", {"days": 0, "idempotencyKey": "once"}) == pruned
+
+
+async def test_a_turn_in_the_folder_forbids_it(server: Running) -> None:
+    """W4: while a turn runs in the folder nothing is brought back, whoever's it is, unless forced."""
+    path = server.repo()
+    one, other = await opened(server, path), await opened(server, path)
+    task = await ask(server, one, "[[write a.txt one]]")
+    running = await server.client.prompt(other, "[[hang]]")
+    await server.client.wait_task(running, "running")
+    error = refused(await server.client.http.post(f"/api/tasks/{task['id']}/restore", json={}), 409, "folder_busy")
+    assert (error["details"]["tasks"], error["details"]["sessions"]) == ([running], [other])
+    assert (path / "a.txt").exists()
+    await restored(server, task, force=True)
+    assert not (path / "a.txt").exists()
+    await server.client.post(f"/api/sessions/{other}/stop")
+
+
+async def test_overlaps_are_recorded_both_ways(either: Running) -> None:
+    """W4: tasks of several sessions that were at work in one folder at the same time know of each other."""
+    path = either.repo()
+    one, other = await opened(either, path), await opened(either, path)
+    apart = await opened(either, either.repo("apart"))
+    client = either.client
+    alone = await ask(either, one, "[[say alone]]")
+    long = await client.prompt(one, "[[hang]]")
+    await client.wait_task(long, "running")
+    short = await ask(either, other, "[[write b.txt two]]")
+    elsewhere = await ask(either, apart, "[[say elsewhere]]")
+    assert short["overlaps"] == [long]
+    assert (await client.get(f"/api/tasks/{long}"))["overlaps"] == [short["id"]]
+    await client.post(f"/api/sessions/{one}/stop")
+    after = await ask(either, other, "[[say after]]")
+    assert (alone["overlaps"], elsewhere["overlaps"], after["overlaps"]) == ([], [], [])
+    assert (await client.get(f"/api/tasks/{long}/diff"))["overlaps"] == [short["id"]]
+
+
+async def test_others_work_is_not_undone(either: Running) -> None:
+    """W4: a restore that would undo what another session's task has done is refused and names it, unless forced."""
+    path = either.repo()
+    one, other = await opened(either, path), await opened(either, path)
+    client = either.client
+    mine = await ask(either, one, "[[write a.txt one]] [[write mine.txt one]]")
+    theirs = await ask(either, other, "[[write a.txt two]]")
+    await ask(either, other, "[[say nothing was changed by this]]")
+    error = refused(await client.http.post(f"/api/tasks/{mine['id']}/restore", json={}), 409, "would_undo_others")
+    assert (error["details"]["tasks"], error["details"]["sessions"]) == ([theirs["id"]], [other])
+    assert (path / "a.txt").read_text() == "two"
+    assert (await restored(either, mine, paths=["mine.txt"]))["removed"] == ["mine.txt"]
+    assert (await restored(either, mine, force=True))["removed"] == ["a.txt"]
+    assert (await restored(either, theirs, moment="after"))["written"] == ["a.txt", "mine.txt"]
+
+
+async def test_overlapping_work_is_not_undone(server: Running) -> None:
+    """W4: what another session did in the folder while the task ran counts like what came later."""
+    path = server.repo()
+    one, other = await opened(server, path), await opened(server, path)
+    client = server.client
+    long = await client.prompt(one, "[[write mine.txt one]] [[hang]]")
+    await client.wait_task(long, "running")
+    short = await ask(server, other, "[[write theirs.txt two]]")
+    await client.post(f"/api/sessions/{one}/stop")
+    answer = await client.http.post(f"/api/tasks/{long}/restore", json={"paths": ["theirs.txt"]})
+    assert refused(answer, 409, "would_undo_others")["details"]["tasks"] == [short["id"]]
+
+
+async def test_work_that_was_cut_off_is_not_undone(tmp_path: Path) -> None:
+    """W4, O2: a task of another session that was cut off and waits to go on still has the files in its hands."""
+    async with serving(tmp_path, on_interrupt="hold") as server:
+        path = server.repo()
+        one, other = await opened(server, path), await opened(server, path)
+        client = server.client
+        theirs = await client.prompt(other, "[[write theirs.txt two]] [[crash]]")
+        await client.wait_task(theirs, "interrupted")
+        mine = await ask(server, one, "[[write theirs.txt one]] [[write mine.txt one]]")
+        answer = await client.http.post(f"/api/tasks/{mine['id']}/restore", json={"paths": ["theirs.txt"]})
+        error = refused(answer, 409, "would_undo_others")
+        assert (error["details"]["tasks"], error["details"]["sessions"]) == ([theirs], [other])
+        assert (path / "theirs.txt").read_text() == "one"
+        await client.post(f"/api/sessions/{other}/stop")
+
+
+async def test_work_of_a_session_that_was_removed_is_not_undone(either: Running) -> None:
+    """W4: that a session is gone does not make its work anybody's to undo."""
+    path = either.repo()
+    one, other = await opened(either, path), await opened(either, path)
+    client = either.client
+    mine = await ask(either, one, "[[write a.txt one]] [[write mine.txt one]]")
+    theirs = await ask(either, other, "[[write a.txt two]]")
+    await client.call("DELETE", f"/api/sessions/{other}?purge=true")
+    error = refused(await client.http.post(f"/api/tasks/{mine['id']}/restore", json={}), 409, "would_undo_others")
+    assert (error["details"]["tasks"], error["details"]["sessions"]) == ([theirs["id"]], [other])
+    assert "which was removed" in error["message"]
+    assert (await restored(either, mine, paths=["mine.txt"]))["removed"] == ["mine.txt"]
+
+
+async def test_a_plain_folder_has_none(server: Running) -> None:
+    """W4, W1: a folder without git works as ever, and says why there is nothing to compare."""
+    path = server.root / "plain"
+    path.mkdir()
+    session = await opened(server, path)
+    task = await ask(server, session, "[[write a.txt one]]")
+    assert task["checkpoints"] == {"before": None, "after": None}
+    error = refused(await server.client.http.get(f"/api/tasks/{task['id']}/diff"), 409, "no_checkpoint")
+    assert "no git repository" in error["message"]
+    refused(await server.client.http.post(f"/api/tasks/{task['id']}/restore", json={}), 409, "no_checkpoint")
+
+
+async def test_too_much_is_not_taken(tmp_path: Path) -> None:
+    """W4: a folder with more uncommitted data than the limit has a note instead; the task runs all the same."""
+    async with serving(tmp_path, checkpoint_bytes=1000) as server:
+        path = server.repo()
+        session = await opened(server, path)
+        (path / "huge").write_bytes(b"x" * 2000)
+        task = await ask(server, session, "[[say hello]]")
+        for moment in ("before", "after"):
+            one = task["checkpoints"][moment]
+            assert one["sha"] is None and "2000 bytes in 1 files" in one["note"]
+        assert task["gitBefore"]["dirty"] is True
+        error = refused(await server.client.http.get(f"/api/tasks/{task['id']}/diff"), 409, "no_checkpoint")
+        assert "2000 bytes" in error["message"]
+        assert own_refs(path) == {}
+
+
+async def test_a_slow_folder_holds_up_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W4: a folder that cannot be looked through in time has no checkpoint; it is known from then on, for a while."""
+    async with serving(tmp_path, checkpoint_patience=0.001) as server:
+        path = server.repo()
+        session = await opened(server, path)
+        (path / "new").write_text("new")
+        looked: list[str] = []
+        real = take.take
+
+        async def counted(cwd: str, **how: Any) -> Any:
+            looked.append(cwd)
+            return await real(cwd, **how)
+
+        monkeypatch.setattr(take, "take", counted)
+        first = await ask(server, session, "[[say hello]]")
+        second = await ask(server, session, "[[say hello]]")
+        for task in (first, second):
+            assert "too large" in task["checkpoints"]["before"]["note"] and task["checkpoints"]["before"]["sha"] is None
+        assert looked == [str(path)]
+        assert second["gitBefore"]["dirty"] is True
+        monkeypatch.setattr(take, "TRY_AGAIN", -1.0)
+        server.services.checkpoints.__dict__["_slow"].clear()
+        await ask(server, session, "[[say hello]]")
+        await ask(server, session, "[[say hello]]")
+        assert len(looked) == 5
+
+
+async def test_waiting_for_others_is_no_slow_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W4: whoever has to wait until others have looked through a folder looks then; only looking has a time."""
+    # Over at the first moment in which the loop does anything else.
+    async with serving(tmp_path, checkpoint_patience=1e-9) as server:
+        path = server.repo()
+        session = await opened(server, path)
+        (path / "new").write_text("new")
+        shot = await take.take(str(path))
+
+        async def at_once(_cwd: str, **_how: Any) -> Any:
+            return shot
+
+        monkeypatch.setattr(take, "take", at_once)
+        service = server.services.checkpoints
+        alone, waits = service.alone, asyncio.Event()
+
+        @asynccontextmanager
+        async def waited_for(cwd: str) -> AsyncGenerator[None]:
+            waits.set()
+            async with alone(cwd):
+                yield
+
+        monkeypatch.setattr(service, "alone", waited_for)
+        async with alone(str(path)), asyncio.timeout(30):
+            task = await server.client.prompt(session, "[[say hello]]")
+            await waits.wait()
+            await server.client.get("/api/health")
+        await server.client.wait_task(task)
+        before = (await server.client.get(f"/api/tasks/{task}"))["checkpoints"]["before"]
+        assert (before["sha"], before["note"]) == (shot.sha, None)
+        assert service.__dict__["_slow"] == {}
+
+
+async def test_a_broken_repository_holds_up_nothing(server: Running) -> None:
+    """W4: git that fails costs the checkpoint, not the task."""
+    path = server.repo()
+    session = await opened(server, path)
+    (path / ".git/index").write_bytes(b"no index")
+    task = await ask(server, session, "[[say hello]]")
+    assert task["checkpoints"]["before"]["sha"] is None
+    assert task["checkpoints"]["before"]["note"].startswith("No checkpoint: git status failed")
+
+
+async def test_without_git(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W4: a machine that has lost its git still runs tasks."""
+    session = await opened(server, server.repo())
+    await ask(server, session, "[[say hello]]")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    task = await ask(server, session, "[[say hello]]")
+    assert "The program git was not found" in task["checkpoints"]["before"]["note"]
+    assert task["gitBefore"] is None
+
+
+async def test_they_can_be_turned_off(tmp_path: Path) -> None:
+    """L2: without checkpoints, tasks still record where git stood."""
+    async with serving(tmp_path, checkpoints=False) as server:
+        path = server.repo()
+        task = await ask(server, await opened(server, path), "[[write a.txt one]]")
+        assert task["checkpoints"] == {"before": None, "after": None}
+        assert (task["gitBefore"]["dirty"], task["gitAfter"]["dirty"]) == (False, True)
+        assert own_refs(path) == {}
+
+
+async def test_a_second_attempt_keeps_the_first_before(server: Running) -> None:
+    """W4, O2: a turn that was cut off goes on; its files before are those of its first attempt."""
+    path = server.repo()
+    session = await opened(server, path)
+    # Without a directive the continuation only talks: what the first attempt wrote is all there is.
+    task = await ask(server, session, "[[write a.txt one]] [[crash]]")
+    assert task["attempt"] == 2
+    diff = await server.client.get(f"/api/tasks/{task['id']}/diff")
+    assert [one["path"] for one in diff["files"]] == ["a.txt"]
+
+
+async def test_a_cancelled_prompt_leaves_no_ref(server: Running) -> None:
+    """W4: a task that was never sent has no checkpoint."""
+    path = server.repo()
+    session = await opened(server, path)
+    running = await server.client.prompt(session, "[[hang]]")
+    await server.client.wait_task(running, "running")
+    waiting = await server.client.prompt(session, "[[say later]]")
+    await server.client.call("DELETE", f"/api/tasks/{waiting}")
+    task = await server.client.get(f"/api/tasks/{waiting}")
+    assert task["checkpoints"] == {"before": None, "after": None}
+    await server.client.post(f"/api/sessions/{session}/stop")
+
+
+async def test_old_ones_are_forgotten(either: Running) -> None:
+    """W4: checkpoints that are old, or whose session was removed for good, lose their refs; others stay."""
+    path = either.repo()
+    gone, stays = await opened(either, path), await opened(either, path)
+    await ask(either, gone, "[[write a.txt one]]")
+    kept = await ask(either, stays, "[[write b.txt two]]")
+    await either.services.checkpoints.close()
+    client = either.client
+    assert (await client.get("/api/checkpoints"))["total"] == 4
+    assert (await client.get(f"/api/checkpoints?sessionId={gone}"))["total"] == 2
+    assert (await client.get(f"/api/checkpoints?taskId={kept['id']}&limit=1"))["total"] == 2
+    assert await either.services.pruning.prune() == 0
+    await client.call("DELETE", f"/api/sessions/{gone}?purge=true")
+    left = path / ".git" / "bough-index-1-old"
+    left.write_text("")
+    os.utime(left, (1, 1))
+    assert await either.services.pruning.prune() == 2 and not left.exists()
+    assert {one.split("/")[3] for one in own_refs(path)} == {stays}
+    assert (await client.post("/api/checkpoints/prune", {"days": 0})) == {"pruned": 2}
+    assert own_refs(path) == {} and (await client.get("/api/checkpoints"))["checkpoints"] == []
+    refused(await client.http.get(f"/api/tasks/{kept['id']}/diff"), 409, "no_checkpoint")
+
+
+async def test_a_ref_stays_while_another_needs_it(either: Running) -> None:
+    """W4: a task that changed nothing has one ref for before and after; it goes with the last of them."""
+    path = either.repo()
+    task = await ask(either, await opened(either, path), "Nothing to do.")
+    await either.services.checkpoints.close()
+    before, after = task["checkpoints"]["before"], task["checkpoints"]["after"]
+    assert before["ref"] == after["ref"]
+
+    async def age(change: Change) -> None:
+        await change.tx.run(AGE, id=before["id"])
+
+    await either.services.store.write(age)
+    assert await either.services.pruning.prune() == 1
+    assert list(own_refs(path)) == [after["ref"]]
+    assert await either.services.pruning.prune(0) == 1
+    assert own_refs(path) == {}
+
+
+async def test_a_forgotten_repository_loses_their_refs(either: Running) -> None:
+    """W4, R1: with a repository go the refs of its checkpoints, and no others."""
+    path = either.repo()
+    session = await opened(either, path)
+    await ask(either, session, "[[write a.txt one]]")
+    await either.services.checkpoints.close()
+    assert len(own_refs(path)) == 2
+    others = "refs/bough/checkpoints/of/another/server"
+    git(path, "update-ref", others, "HEAD")
+    (repo,) = (await either.client.get("/api/repos"))["repos"]
+    await either.client.call("DELETE", f"/api/sessions/{session}?purge=true")
+    await either.client.call("DELETE", f"/api/repos/{repo['id']}")
+    assert list(own_refs(path)) == [others]
+
+
+async def test_a_repository_that_fails_does_not_stand_before_others(server: Running) -> None:
+    """W4: what cannot be forgotten now is left for another time; what is gone altogether is forgotten."""
+    broken, gone, fine = (server.repo(name) for name in ("broken", "gone", "fine"))
+    for path in (broken, gone, fine):
+        await ask(server, await opened(server, path), "[[write a.txt one]]")
+    await server.services.checkpoints.close()
+    (broken / ".git/HEAD").rename(broken / "HEAD")
+    gone.rename(server.root / "moved")
+    assert await server.services.pruning.prune(0) == 4
+    assert own_refs(fine) == {}
+    (broken / "HEAD").rename(broken / ".git/HEAD")
+    assert await server.services.pruning.prune(0) == 2
+    assert own_refs(broken) == {}
+
+
+async def test_files_that_git_has_lost(server: Running) -> None:
+    """W4: if the commit of a checkpoint is gone, that is said, and nothing is touched."""
+    path = server.repo()
+    session = await opened(server, path)
+    task = await ask(server, session, "[[write a.txt one]]")
+    (path / "a.txt").unlink()
+    await server.services.checkpoints.close()
+    for ref in own_refs(path):
+        git(path, "update-ref", "-d", ref)
+    git(path, "gc", "--quiet", "--prune=now")
+    refused(await server.client.http.get(f"/api/tasks/{task['id']}/diff"), 409, "checkpoint_gone")
+    answer = await server.client.http.post(f"/api/tasks/{task['id']}/restore", json={"moment": "after"})
+    refused(answer, 409, "checkpoint_gone")
+    assert not (path / "a.txt").exists()
+
+
+async def test_no_turn_begins_while_files_are_brought_back(server: Running) -> None:
+    """W4: a prompt that comes meanwhile waits, so that its files before are those that were brought back."""
+    path = server.repo()
+    session = await opened(server, path)
+    await ask(server, session, "[[write a.txt one]]")
+    async with server.services.checkpoints.gate(str(path)):
+        task = await server.client.prompt(session, "[[say hello]]")
+        await server.client.wait_task(task, "dispatching")
+        (path / "a.txt").write_text("brought back")
+    await server.client.wait_task(task)
+    found = await server.client.get(f"/api/tasks/{task}")
+    assert git(path, "show", f"{found['checkpoints']['before']['sha']}:a.txt") == "brought back"
+
+
+async def test_many_sessions_in_one_folder(server: Running) -> None:
+    """W4: several sessions at work in one folder each have whole checkpoints."""
+    path = server.repo()
+    sessions = [await opened(server, path) for _ in range(4)]
+    tasks = await asyncio.gather(
+        *(ask(server, one, f"[[write {number}.txt x]]") for number, one in enumerate(sessions))
+    )
+    for number, task in enumerate(tasks):
+        after = task["checkpoints"]["after"]
+        assert git(path, "show", f"{after['sha']}:{number}.txt") == "x"

@@ -1,0 +1,114 @@
+"""R1, A2: MCP servers are made, shown without what is secret, changed and removed; agents are given the real values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from bough.core.environment import mcp_servers
+from tests.api.shapes import Json, refused
+from tests.support.server import Running, serving
+
+REMOTE: Json = {
+    "name": "remote",
+    "transport": "http",
+    "url": "https://ann:pass-1f@127.0.0.1:1/mcp?key=query-2e&mode=query-3d&query-4c",
+    "headers": {"Authorization": "header-5b", "X-Other": "header-6a"},
+}
+LOCAL: Json = {"name": "local", "transport": "stdio", "command": "/bin/cat", "args": ["-u"], "env": {"KEY": "env-7f"}}
+SECRETS = ("pass-1f", "query-2e", "query-3d", "query-4c", "header-5b", "header-6a", "env-7f", "fresh-8e", "token-9d")
+
+
+async def given(server: Running, server_id: str) -> Json:
+    """An MCP server as an agent is handed it."""
+    (found,), _ = await server.services.store.read(
+        lambda tx: mcp_servers.for_agent(tx, [server_id], http=True, sse=True)
+    )
+    return msgspec.to_builtins(found)
+
+
+async def test_what_is_secret_is_kept_and_not_shown(server: Running) -> None:
+    """R1: logins and query values of an address, values of headers and env are for the agent alone."""
+    client = server.client
+    async with client.events() as events:
+        remote = await client.post("/api/mcp-servers", REMOTE)
+        assert remote["url"] == "https://ann:***@127.0.0.1:1/mcp?key=***&mode=***&***"
+        assert remote["headers"] == {"Authorization": "***", "X-Other": "***"}
+        token = await client.post("/api/mcp-servers", REMOTE | {"name": "two", "url": "http://token-9d@127.0.0.1/x"})
+        assert token["url"] == "http://***@127.0.0.1/x"
+        local = await client.post("/api/mcp-servers", LOCAL)
+        assert (local["args"], local["env"]) == (["-u"], {"KEY": "***"})
+        assert (await given(server, remote["id"]))["url"] == REMOTE["url"]
+        path = f"/api/mcp-servers/{remote['id']}"
+        await client.call("PATCH", path, json={"url": "http://127.0.0.1:2/?a=fresh-8e"})
+        assert (await given(server, remote["id"]))["url"] == "http://127.0.0.1:2/?a=fresh-8e"
+        await client.call("DELETE", path)
+        await events.until(lambda event: event["type"] == "mcp_server.removed")
+    told = str(events.seen) + (await client.http.get("/api/mcp-servers")).text
+    assert [secret for secret in SECRETS if secret in told] == []
+
+
+async def test_every_field_can_be_changed(server: Running) -> None:
+    """A2: name, command, args, env, url, headers and enabled, checked like new ones; what is not named stays."""
+    client = server.client
+    local = await client.post("/api/mcp-servers", LOCAL | {"env": {"KEY": "env-7f", "OTHER": "x"}})
+    path = f"/api/mcp-servers/{local['id']}"
+    wanted: Json = {"name": "new", "command": "/bin/true", "args": [], "enabled": False}
+    changed = await client.call("PATCH", path, json=wanted)
+    assert {name: changed[name] for name in wanted} == wanted
+    assert changed["env"] == local["env"]
+    # A value that comes back as it was shown is the one that is kept.
+    await client.call("PATCH", path, json={"env": {"KEY": "***", "MORE": "y"}, "enabled": True})
+    assert (await given(server, local["id"]))["env"] == [
+        {"name": "KEY", "value": "env-7f"},
+        {"name": "MORE", "value": "y"},
+    ]
+    remote = await client.post("/api/mcp-servers", REMOTE)
+    there = f"/api/mcp-servers/{remote['id']}"
+    await client.call("PATCH", there, json={"url": remote["url"], "headers": {"X-Other": "***"}})
+    found = await given(server, remote["id"])
+    assert (found["url"], found["headers"]) == (REMOTE["url"], [{"name": "X-Other", "value": "header-6a"}])
+    for where, body, code in (
+        (path, {}, "nothing_to_change"),
+        (path, {"name": "Bough"}, "name_reserved"),
+        (path, {"command": "cat"}, "bad_mcp_server"),
+        (path, {"env": {"A=B": "c"}}, "bad_env"),
+        (path, {"args": ["a\0"]}, "bad_mcp_server"),
+        (there, {"url": "file:///etc/passwd"}, "bad_mcp_server"),
+        (there, {"url": "http://"}, "bad_mcp_server"),
+        (there, {"headers": {"A": "b\nc"}}, "bad_mcp_server"),
+        (there, {"transport": "stdio"}, "bad_request"),
+    ):
+        refused(await client.http.patch(where, json=body), 400, code)
+    refused(await client.http.patch(there, json={"name": "new"}), 409, "name_taken")
+    assert (await client.get(there))["name"] == "remote"
+
+
+async def test_names_are_what_agents_can_use(server: Running) -> None:
+    """R1: letters, digits, `_` and `-`, at most 64 of them."""
+    for name in ("", " ", "a b", "a/b", "é", "a.b", "x" * 65, "a\n"):
+        refused(await server.client.http.post("/api/mcp-servers", json=LOCAL | {"name": name}), 400, "bad_name")
+    for name in ("a", "A_b-9", "x" * 64):
+        assert (await server.client.post("/api/mcp-servers", LOCAL | {"name": name}))["name"] == name
+
+
+async def test_a_removed_server_leaves_its_sessions(tmp_path: Path, database_url: str) -> None:
+    """A2, R2: whoever was given the server no longer is, and everybody is told; the session works on."""
+    async with serving(tmp_path, database=database_url) as server:
+        await removal(server)
+
+
+async def removal(server: Running) -> None:
+    client = server.client
+    repo = await client.repo(server.repo())
+    first, second = [await client.post("/api/mcp-servers", LOCAL | {"name": name}) for name in ("one", "two")]
+    with_both = await client.session(repo["id"], mcpServerIds=[first["id"], second["id"]])
+    with_one = await client.session(repo["id"], mcpServerIds=[second["id"]])
+    async with client.events(with_both["id"]) as events:
+        await client.call("DELETE", f"/api/mcp-servers/{first['id']}")
+        told = await events.until(lambda event: event["type"] == "session.patched")
+    assert told["data"]["mcpServerIds"] == [second["id"]]
+    assert (await client.get(f"/api/sessions/{with_both['id']}"))["mcpServerIds"] == [second["id"]]
+    assert (await client.get(f"/api/sessions/{with_one['id']}"))["updatedAt"] == with_one["updatedAt"]
+    assert (await client.ask(with_both["id"], "hello"))["status"] == "completed"

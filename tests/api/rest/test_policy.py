@@ -1,0 +1,280 @@
+"""P3, A2 through REST: rules are made, ordered, changed, removed and explained, and choices that are remembered can be
+seen and taken back. What a rule matches is the unit tests' part."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.core.policy.rules import NewRule, RulePatch
+from bough.errors import Denied
+from bough.model.session import Caller
+from tests.api.shapes import NOBODY, Json, refused
+from tests.support.client import Client
+from tests.support.server import Running, serving
+
+RULES = "/api/policy/rules"
+CHOICES = "/api/policy/choices"
+EXPLAIN = "/api/policy/explain"
+
+
+async def add(client: Client, effect: str, **fields: Any) -> Json:
+    return await client.post(RULES, {"effect": effect, **fields})
+
+
+async def order(client: Client) -> list[tuple[int, str]]:
+    return [(rule["position"], rule["note"]) for rule in (await client.get(RULES))["rules"]]
+
+
+async def test_a_rule_is_made_and_shown(server: Running) -> None:
+    """P3, A2, A3: a rule has every field, who made it and when; lists and events show it as it is."""
+    client = server.client
+    async with client.events() as events:
+        rule = await add(client, "deny", agent="demo", kind="execute", command="git push*", note="By hand only.")
+        told = await events.until(lambda event: event["type"] == "rule.created")
+    assert told["data"] == rule and told["objectId"] == rule["id"] and told["sessionId"] is None
+    assert rule.keys() == {
+        *("id", "position", "effect", "agent", "kind", "tool", "command", "path", "note"),
+        *("createdBy", "createdAt", "updatedAt"),
+    }
+    assert (rule["position"], rule["effect"], rule["command"], rule["path"]) == (1, "deny", "git push*", None)
+    assert rule["createdBy"] == {"kind": "person", "id": None}
+    assert await client.get(f"{RULES}/{rule['id'][-8:]}") == rule
+    assert await client.get(RULES) == {"rules": [rule], "total": 1, "limit": 20, "offset": 0}
+
+
+async def test_positions_stay_dense(tmp_path: Path, database_url: str) -> None:
+    """P3: a rule goes where it is put, the others close up, and whoever moved is announced."""
+    async with serving(tmp_path, database=database_url) as server:
+        client = server.client
+        a, b, c = [await add(client, "ask", note=note) for note in "abc"]
+        first = await add(client, "ask", note="first", position=1)
+        assert await order(client) == [(1, "first"), (2, "a"), (3, "b"), (4, "c")]
+        async with client.events() as events:
+            moved = await client.call("PATCH", f"{RULES}/{c['id']}", json={"position": 2})
+            await events.until(lambda event: event["objectId"] == b["id"])
+        assert moved["position"] == 2
+        told = [(one["data"]["note"], one["data"]["position"]) for one in events.seen if one["type"] == "rule.patched"]
+        assert told == [("c", 2), ("a", 3), ("b", 4)]
+        assert await order(client) == [(1, "first"), (2, "c"), (3, "a"), (4, "b")]
+        await client.call("PATCH", f"{RULES}/{first['id']}", json={"position": 99})
+        assert await order(client) == [(1, "c"), (2, "a"), (3, "b"), (4, "first")]
+        async with client.events() as events:
+            removed = await client.call("DELETE", f"{RULES}/{a['id']}")
+            await events.until(lambda event: event["objectId"] == first["id"])
+        assert (removed["id"], removed["position"]) == (a["id"], 2)
+        assert next(one for one in events.seen if one["type"] == "rule.removed")["data"] == removed
+        assert await order(client) == [(1, "c"), (2, "b"), (3, "first")]
+        await asyncio.gather(*(add(client, "ask", note=str(number), position=2) for number in range(6)))
+        assert [position for position, _ in await order(client)] == list(range(1, 10))
+        page = await client.get(f"{RULES}?limit=2&offset=7")
+        assert ([one["note"] for one in page["rules"]], page["total"]) == (["b", "first"], 9)
+
+
+async def test_every_field_of_a_rule_can_be_changed(server: Running) -> None:
+    """P3: what is named changes, null takes a condition away, all is checked as in a new rule."""
+    client = server.client
+    rule = await add(client, "allow", command="git *", agent="demo")
+    path = f"{RULES}/{rule['id']}"
+    wanted = {"effect": "ask", "agent": None, "kind": "edit", "tool": "write*", "path": "docs/**", "note": "n"}
+    changed = await client.call("PATCH", path, json=wanted)
+    assert {name: changed[name] for name in wanted} == wanted
+    assert (changed["command"], changed["position"], changed["createdAt"]) == ("git *", 1, rule["createdAt"])
+    for body, code in (
+        ({}, "nothing_to_change"),
+        ({"agent": "nobody"}, "unknown_agent"),
+        ({"kind": "no"}, "bad_request"),
+        ({"effect": None}, "bad_request"),
+        ({"tool": ""}, "bad_rule"),
+        ({"position": 0}, "bad_rule"),
+        ({"effect": "allow", "kind": None, "tool": "*", "command": None, "path": "**"}, "rule_too_wide"),
+    ):
+        refused(await client.http.patch(path, json=body), 400, code)
+    assert await client.get(path) == changed
+
+
+async def test_what_is_no_rule(server: Running) -> None:
+    """P3: unknown agents and kinds, patterns that are none, and an allowance of everything are refused with a word."""
+    http = server.client.http
+    for body, code, says in (
+        ({"effect": "allow"}, "rule_too_wide", "mode allow-all"),
+        ({"effect": "allow", "agent": "demo"}, "rule_too_wide", "kind"),
+        ({"effect": "allow", "tool": "*", "path": "/**"}, "rule_too_wide", "wildcards"),
+        ({"effect": "deny", "agent": "nobody"}, "unknown_agent", "demo"),
+        ({"effect": "deny", "kind": "nothing"}, "bad_request", "execute"),
+        ({"effect": "never"}, "bad_request", "allow, ask, deny"),
+        ({"effect": "deny", "command": ""}, "bad_rule", "command"),
+        ({"effect": "deny", "path": " "}, "bad_rule", "path"),
+        ({"effect": "deny", "path": "a/[z-b]"}, "bad_rule", "pattern"),
+        ({"effect": "deny", "tool": "x" * 1001}, "bad_rule", "1000"),
+        ({"effect": "deny", "command": "a\0b"}, "text_has_nul", "NUL"),
+        ({"effect": "deny", "note": "x" * 2001}, "bad_rule", "2000"),
+        ({"effect": "deny", "position": 0}, "bad_rule", "1"),
+        ({"effect": "deny", "everything": True}, "bad_request", "everything"),
+    ):
+        assert says in refused(await http.post(RULES, json=body), 400, code)["message"]
+    assert (await server.client.get(RULES))["total"] == 0
+    # What only narrows may be said of everything.
+    for effect in ("ask", "deny"):
+        assert (await add(server.client, effect))["kind"] is None
+
+
+async def test_rules_are_found_by_short_ids_and_keys(server: Running) -> None:
+    """R5, A4: beginnings and ends of ids, unknown ones, and the same answer to the same key."""
+    client = server.client
+    rule = await add(client, "deny", kind="delete", idempotencyKey="k")
+    assert await add(client, "deny", kind="delete", idempotencyKey="k") == rule
+    asked = {"effect": "deny", "kind": "move", "idempotencyKey": "k"}
+    refused(await client.http.post(RULES, json=asked), 409, "idempotency_key_reused")
+    assert (await client.get(RULES))["total"] == 1
+    for short in (rule["id"][:8], rule["id"][-8:], rule["id"].replace("-", "")):
+        assert (await client.get(f"{RULES}/{short}"))["id"] == rule["id"]
+    for method in ("GET", "DELETE"):
+        refused(await client.http.request(method, f"{RULES}/{NOBODY}"), 404, "rule_not_found")
+        refused(await client.http.request(method, f"{CHOICES}/{NOBODY}"), 404, "choice_not_found")
+    refused(await client.http.patch(f"{RULES}/{NOBODY}", json={"note": ""}), 404, "rule_not_found")
+    refused(await client.http.get(f"{RULES}/short"), 400, "bad_id")
+
+
+async def test_sessions_do_not_write_their_own_rules(server: Running) -> None:
+    """P3: who works under the policy may read it, and not change it."""
+    services = server.services
+    agent = Caller(kind="session", id=NOBODY)
+    rule = await services.rules.add(Caller(), NewRule("deny"))
+    for change in (
+        services.rules.add(agent, NewRule("allow", kind="execute")),
+        services.rules.patch(agent, rule.id, RulePatch(effect="ask")),
+        services.rules.remove(agent, rule.id),
+        services.choices.remove(agent, NOBODY),
+    ):
+        with pytest.raises(Denied) as error:
+            await change
+        assert error.value.code == "policy_for_people"
+    assert (await server.client.get(RULES))["total"] == 1
+
+
+async def test_an_explanation_names_the_rule(server: Running) -> None:
+    """P3: what would be answered, by what, why, and every rule with why it does or does not match."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = await client.session(repo["id"], permissionMode="ask")
+    other = await add(client, "deny", agent="demo", kind="edit", path="docs/**")
+    push = await add(client, "deny", command="git push*", note="By hand only.")
+    asked = {"sessionId": session["id"][-8:], "command": "git push origin"}
+    found = await client.post(EXPLAIN, asked)
+    assert (found["effect"], found["by"], found["id"], found["rule"]) == ("deny", "rule", push["id"], push)
+    assert "By hand only." in found["reason"]
+    first, second = found["considered"]
+    assert (first["ruleId"], first["matched"], first["position"]) == (other["id"], False, 1)
+    assert "execute, not edit" in first["why"]
+    assert (second["ruleId"], second["matched"], second["effect"]) == (push["id"], True, "deny")
+    assert "git push*" in second["why"]
+    harmless = await client.post(EXPLAIN, asked | {"command": "git log"})
+    assert (harmless["effect"], harmless["by"], harmless["id"], harmless["rule"]) == ("ask", "mode", None, None)
+    assert [one["matched"] for one in harmless["considered"]] == [False, False]
+    docs = await client.post(EXPLAIN, {"sessionId": session["id"], "paths": ["docs/a.md"]})
+    assert (docs["effect"], docs["id"]) == ("deny", other["id"])
+    # Beside a session: another mode; without one: an agent, a folder, a mode.
+    lax = await client.post(EXPLAIN, asked | {"command": "git log", "permissionMode": "allow-all"})
+    assert lax["effect"] == "allow"
+    alone = {"agent": "demo", "cwd": str(server.root), "permissionMode": "acceptEdits"}
+    assert (await client.post(EXPLAIN, alone | {"paths": ["x"]}))["effect"] == "allow"
+    assert (await client.post(EXPLAIN, alone | {"paths": ["../x"]}))["effect"] == "ask"
+    assert (await client.post(EXPLAIN, {}))["by"] == "mode"
+
+
+async def test_explanations_keep_answers_and_refuse_nonsense(server: Running) -> None:
+    """A4: the same key gives the same answer though the rules have changed; what is no use of a tool is refused."""
+    client = server.client
+    asked = {"command": "ls", "idempotencyKey": "k"}
+    rule = await add(client, "deny", kind="execute")
+    first = await client.post(EXPLAIN, asked)
+    assert first["rule"] == rule
+    await client.call("DELETE", f"{RULES}/{rule['id']}")
+    assert await client.post(EXPLAIN, asked) == first
+    assert (await client.post(EXPLAIN, {"command": "ls"}))["considered"] == []
+    for body, status, code in (
+        ({"sessionId": NOBODY}, 404, "session_not_found"),
+        ({"agent": "nobody"}, 400, "unknown_agent"),
+        ({"cwd": "here"}, 400, "path_not_absolute"),
+        ({"paths": ["a\0"]}, 400, "bad_path"),
+        ({"paths": ["x"] * 101}, 400, "bad_path"),
+        ({"command": "x" * 70_000}, 400, "bad_use"),
+        ({"kind": "no"}, 400, "bad_request"),
+    ):
+        refused(await client.http.post(EXPLAIN, json=body), status, code)
+
+
+async def test_a_rule_counts_at_once(server: Running) -> None:
+    """P3: the next question of a session that runs already is answered by a rule that was made meanwhile."""
+    client = server.client
+    folder = server.repo()
+    session = await client.session((await client.repo(folder))["id"], permissionMode="ask")
+    task = await client.prompt(session["id"], "[[run true]][[run touch denied]][[run touch allowed]]")
+    approval = await client.approval(session["id"])
+    await add(client, "deny", command="touch denied")
+    await add(client, "allow", command="touch *")
+    await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+    assert (await client.wait_task(task))["status"] == "completed"
+    assert (folder / "allowed").exists() and not (folder / "denied").exists()
+
+
+async def test_choices_are_listed_and_forgotten(server: Running) -> None:
+    """P3: what somebody said *always* to is shown with its reach; forgotten, it is asked again."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = await client.session(repo["id"], permissionMode="ask")
+    for name, scope in (("one", "session"), ("two", "everywhere")):
+        task = await client.prompt(session["id"], f"[[run touch {name}]]")
+        approval = await client.approval(session["id"])
+        await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow_always", "scope": scope})
+        await client.wait_task(task)
+    wide, narrow = (await client.get(CHOICES))["choices"]
+    assert (wide["scope"], narrow["scope"], narrow["sessionId"]) == ("everywhere", "session", session["id"])
+    assert (narrow["agent"], narrow["toolKind"], "touch one" in narrow["title"]) == ("demo", "execute", True)
+    assert narrow["decidedBy"] == {"kind": "person", "id": None}
+    assert await client.get(f"{CHOICES}/{narrow['id'][-8:]}") == narrow
+    await client.call("DELETE", f"/api/sessions/{session['id']}")
+    other = await client.session(repo["id"], permissionMode="ask")
+    for query, found in (
+        ("scope=session", [narrow]),
+        ("scope=worktree", []),
+        (f"sessionId={session['id'][-8:]}", [wide, narrow]),
+        (f"sessionId={other['id']}", [wide]),
+        (f"sessionId={session['id']}&scope=session", [narrow]),
+        ("limit=1&offset=1", [narrow]),
+    ):
+        assert (await client.get(f"{CHOICES}?{query}"))["choices"] == found, query
+    refused(await client.http.get(f"{CHOICES}?scope=no"), 400, "bad_request")
+    refused(await client.http.get(f"{CHOICES}?sessionId={NOBODY}"), 404, "session_not_found")
+    assert (await client.ask(other["id"], "[[run touch two]]"))["status"] == "completed"
+    async with client.events() as events:
+        assert await client.call("DELETE", f"{CHOICES}/{wide['id']}") == wide
+        told = await events.until(lambda event: event["type"] == "choice.removed")
+    assert told["data"] == wide
+    await client.prompt(other["id"], "[[run touch two]]")
+    assert "touch two" in (await client.approval(other["id"]))["title"]
+
+
+async def test_a_forgotten_choice_leaves_its_session(server: Running) -> None:
+    """P3, R2: `allowedTools` of a session are what is still remembered for it."""
+    client = server.client
+    session = await client.session((await client.repo(server.repo()))["id"], permissionMode="ask")
+    for name in ("one", "two"):
+        task = await client.prompt(session["id"], f"[[run touch {name}]]")
+        approval = await client.approval(session["id"])
+        await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow_always"})
+        await client.wait_task(task)
+    path = f"/api/sessions/{session['id']}"
+    known = (await client.get(path))["allowedTools"]
+    two, one = (await client.get(CHOICES))["choices"]
+    assert sorted(known) == sorted([one["key"], two["key"]])
+    async with client.events(session["id"]) as events:
+        await client.call("DELETE", f"{CHOICES}/{one['id']}")
+        told = await events.until(lambda event: event["type"] == "session.patched")
+    assert told["data"]["allowedTools"] == (await client.get(path))["allowedTools"] == [two["key"]]
+    await client.prompt(session["id"], "[[run touch one]]")
+    assert "touch one" in (await client.approval(session["id"]))["title"]

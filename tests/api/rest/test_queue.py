@@ -1,0 +1,255 @@
+"""The queue of a session through REST: order, limit, edit, move, cancel, pause, stop and complete (Q1, Q2, Q5, T6)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.shapes import Json, refused
+from tests.support.client import Client
+from tests.support.server import Running, serving
+
+
+class Queue:
+    """A session whose queue is looked at; it is paused, so that nothing leaves by itself."""
+
+    def __init__(self, client: Client, session: Json) -> None:
+        self.client = client
+        self.id: str = session["id"]
+        self.path = f"/api/sessions/{self.id}"
+
+    async def pause(self, paused: bool = True) -> Json:
+        return await self.client.call("PATCH", self.path, json={"queuePaused": paused})
+
+    async def fill(self, *texts: str) -> list[str]:
+        """Behind a turn that hangs, so that the queue stays."""
+        running = await self.client.prompt(self.id, "[[hang]]")
+        await self.client.wait_task(running, "running")
+        return [running, *[await self.client.prompt(self.id, text) for text in texts]]
+
+    async def waiting(self) -> list[str]:
+        """What waits, in order."""
+        page = await self.client.get(f"{self.path}/tasks?status=queued&limit=500")
+        return [task["prompt"] for task in page["tasks"]]
+
+    async def move(self, task: str, before: str) -> Any:
+        return await self.client.http.patch(f"/api/tasks/{task}", json={"before": before})
+
+
+@pytest.fixture
+async def queue(server: Running) -> AsyncGenerator[Queue]:
+    repo = await server.client.repo(server.repo())
+    yield Queue(server.client, await server.client.session(repo["id"]))
+
+
+async def test_prompts_run_in_order(queue: Queue) -> None:
+    """Q1, Q2: 30 prompts sent one after another are answered one after another, none lost, none twice."""
+    tasks = [await queue.client.prompt(queue.id, f"[[say {number}]]") for number in range(30)]
+    await queue.client.wait_task(tasks[-1])
+    assert await queue.client.texts(queue.id) == [str(number) for number in range(30)]
+    messages = await queue.client.get(f"{queue.path}/messages")
+    assert [one["role"] for one in messages] == ["user", "agent"] * 30
+    page = await queue.client.get(f"{queue.path}/tasks?limit=100")
+    assert [task["id"] for task in page["tasks"]] == tasks
+    assert {task["status"] for task in page["tasks"]} == {"completed"}
+    starts = [task["startedAt"] for task in page["tasks"]]
+    assert starts == sorted(starts)
+    assert all(one["endedAt"] <= two["startedAt"] for one, two in zip(page["tasks"], page["tasks"][1:], strict=False))
+
+
+async def test_a_turn_never_overlaps_another(queue: Queue) -> None:
+    """Q1: prompts that arrive all at once still run one at a time, in one order for queue and transcript."""
+    tasks = await asyncio.gather(*(queue.client.prompt(queue.id, f"[[say {number}]]") for number in range(20)))
+    page = await queue.client.get(f"{queue.path}/tasks?limit=100")
+    order = [task["id"] for task in page["tasks"]]
+    assert set(order) == set(tasks)
+    await queue.client.wait_task(order[-1])
+    said = [f"[[say {text}]]" for text in await queue.client.texts(queue.id)]
+    assert said == [task["prompt"] for task in page["tasks"]] == await queue.client.texts(queue.id, "user")
+
+
+async def test_the_queue_has_a_limit(tmp_path: Path) -> None:
+    """Q1: with `max_queue` prompts waiting the next is 429, says so and is not stored; a free place is taken."""
+    async with serving(tmp_path, max_queue=3) as server:
+        repo = await server.client.repo(server.repo())
+        queue = Queue(server.client, await server.client.session(repo["id"]))
+        tasks = await queue.fill("a", "b", "c")
+        answer = await queue.client.http.post(f"{queue.path}/prompt", json={"text": "d"})
+        error = refused(answer, 429, "queue_full")
+        assert error["details"]["limit"] == 3
+        assert "3" in error["message"]
+        assert int(answer.headers["retry-after"]) > 0
+        assert await queue.waiting() == ["a", "b", "c"]
+        assert len(await queue.client.texts(queue.id, "user")) == 4
+        await queue.client.call("DELETE", f"/api/tasks/{tasks[1]}")
+        await queue.client.prompt(queue.id, "d")
+        assert await queue.waiting() == ["b", "c", "d"]
+
+
+async def test_what_waits_can_be_edited(queue: Queue) -> None:
+    """Q5: the text of a waiting prompt is changed in the queue and in the transcript; what runs is not touched."""
+    running, first, second = await queue.fill("[[say one]]", "[[say two]]")
+    edited = await queue.client.call("PATCH", f"/api/tasks/{first}", json={"prompt": "[[say changed]]"})
+    assert (edited["prompt"], edited["status"]) == ("[[say changed]]", "queued")
+    assert await queue.client.texts(queue.id, "user") == ["[[hang]]", "[[say changed]]", "[[say two]]"]
+    for wrong in ({}, {"prompt": ""}, {"prompt": "a\0"}, {"prompt": None}, {"text": "x"}, {"position": 0}):
+        refused(await queue.client.http.patch(f"/api/tasks/{first}", json=wrong), 400)
+    refused(await queue.client.http.patch(f"/api/tasks/{first}", json={"prompt": "x" * 2_000_000}), 413)
+    refused(await queue.client.http.patch(f"/api/tasks/{running}", json={"prompt": "x"}), 409, "task_not_queued")
+    await queue.client.post(f"{queue.path}/stop")
+    await queue.client.post(f"{queue.path}/resume")
+    await queue.client.wait_task(second)
+    assert await queue.client.texts(queue.id) == ["changed", "two"]
+    refused(await queue.client.http.patch(f"/api/tasks/{first}", json={"prompt": "x"}), 409, "task_not_queued")
+
+
+async def test_what_waits_can_be_moved(queue: Queue) -> None:
+    """Q5: a prompt moves before another or to the end; queue, transcript and turns follow the new order."""
+    running, a, b, c, d = await queue.fill(*(f"[[say {name}]]" for name in "abcd"))
+    moves = [(d, a, "dabc"), (a, c, "dbac"), (c, "", "dbac"), (d, "", "bacd"), (b, b[-8:], None), (b, a, "bacd")]
+    for task, before, expected in moves:
+        answer = await queue.move(task, before)
+        if expected is None:
+            refused(answer, 409, "task_not_queued")
+            continue
+        assert answer.status_code == 200, answer.text
+        assert await queue.waiting() == [f"[[say {name}]]" for name in expected]
+    both = await queue.client.call("PATCH", f"/api/tasks/{c}", json={"before": b, "prompt": "[[say C]]"})
+    assert both["prompt"] == "[[say C]]"
+    expected_texts = [f"[[say {name}]]" for name in "Cbad"]
+    assert await queue.waiting() == expected_texts
+    assert await queue.client.texts(queue.id, "user") == ["[[hang]]", *expected_texts]
+    refused(await queue.move(running, a), 409, "task_not_queued")
+    refused(await queue.move(a, running), 409, "task_not_queued")
+    await queue.client.post(f"{queue.path}/stop")
+    await queue.client.post(f"{queue.path}/resume")
+    await queue.client.wait_task(d)
+    assert await queue.client.texts(queue.id) == list("Cbad")
+
+
+async def test_moves_stay_in_one_session(server: Running, queue: Queue) -> None:
+    """Q5: a prompt cannot be moved into the queue of another session."""
+    repo = await server.client.repo(server.repo("other"))
+    other = Queue(server.client, await server.client.session(repo["id"]))
+    _, mine = await queue.fill("mine")
+    _, theirs = await other.fill("theirs")
+    refused(await queue.move(mine, theirs), 409, "task_not_queued")
+    assert (await queue.waiting(), await other.waiting()) == (["mine"], ["theirs"])
+
+
+async def test_what_waits_can_be_cancelled(queue: Queue) -> None:
+    """Q5: a cancelled prompt never runs, stays readable as cancelled, and the others go on."""
+    _, a, b, c = await queue.fill("[[say a]]", "[[say b]]", "[[say c]]")
+    cancelled = await queue.client.call("DELETE", f"/api/tasks/{b}")
+    assert (cancelled["status"], cancelled["attempt"]) == ("cancelled", 0)
+    assert cancelled["endedAt"] is not None
+    assert await queue.waiting() == ["[[say a]]", "[[say c]]"]
+    refused(await queue.move(a, b), 409, "task_not_queued")
+    await queue.client.post(f"{queue.path}/stop")
+    await queue.client.post(f"{queue.path}/resume")
+    await queue.client.wait_task(c)
+    assert await queue.client.texts(queue.id) == ["a", "c"]
+    assert "[[say b]]" in await queue.client.texts(queue.id, "user")
+
+
+async def test_cancelling_the_task_that_runs_stops_it(queue: Queue) -> None:
+    """Q5, T6: `DELETE` of the running task is a stop: it ends as cancelled and the rest waits."""
+    running, _ = await queue.fill("next")
+    assert (await queue.client.call("DELETE", f"/api/tasks/{running}"))["status"] == "cancelled"
+    assert (await queue.client.get(queue.path))["queuePaused"] is True
+    assert await queue.waiting() == ["next"]
+    refused(await queue.client.http.delete(f"/api/tasks/{running}"), 409)
+
+
+async def test_a_paused_queue_waits(queue: Queue) -> None:
+    """Q5: `queuePaused` lets the running turn end and nothing else begin, until it is taken back."""
+    running = await queue.client.prompt(queue.id, "[[slow 4 0.4]]")
+    await queue.client.wait_task(running, "running")
+    waiting = await queue.client.prompt(queue.id, "[[say next]]")
+    assert (await queue.pause())["queuePaused"] is True
+    assert (await queue.client.wait_task(running))["status"] == "completed"
+    assert (await queue.client.get(f"/api/tasks/{waiting}"))["status"] == "queued"
+    assert (await queue.pause(False))["queuePaused"] is False
+    assert (await queue.client.wait_task(waiting))["status"] == "completed"
+
+
+async def test_a_stop_pauses_the_queue(queue: Queue) -> None:
+    """T6: a stop ends the turn and keeps what waits; `resume` lets it go on, and so does the next prompt."""
+    client = queue.client
+    for go_on in ("resume", "prompt"):
+        running, first = await queue.fill(f"[[say {go_on} 1]]")
+        stopped = await client.post(f"{queue.path}/stop")
+        assert (stopped["task"]["id"], stopped["task"]["status"]) == (running, "cancelled")
+        assert stopped["session"]["queuePaused"] is True
+        assert stopped["session"]["activity"] == "idle"
+        assert (await client.get(f"/api/tasks/{first}"))["status"] == "queued"
+        if go_on == "resume":
+            assert (await client.post(f"{queue.path}/resume"))["queuePaused"] is False
+            last = first
+        else:
+            last = await client.prompt(queue.id, "[[say after]]")
+        await client.wait_task(last)
+    assert await client.texts(queue.id) == ["resume 1", "prompt 1", "after"]
+
+
+async def test_a_stop_of_nothing(queue: Queue) -> None:
+    """T6: without a turn a stop changes no task; with another task in mind it refuses and says what that one is."""
+    done = await queue.client.ask(queue.id, "hello")
+    stopped = await queue.client.post(f"{queue.path}/stop")
+    assert stopped["task"] is None
+    answer = await queue.client.http.post(f"{queue.path}/stop", json={"expectedTaskId": done["id"]})
+    assert refused(answer, 409, "task_not_running")["details"]["status"] == "completed"
+    assert (await queue.client.ask(queue.id, "again"))["status"] == "completed"
+    running, _ = await queue.fill("next")
+    refused(await queue.client.http.post(f"{queue.path}/stop", json={"expectedTaskId": done["id"]}), 409)
+    assert (await queue.client.get(f"/api/tasks/{running}"))["status"] == "running"
+
+
+async def test_complete_asks_before_it_drops_prompts(queue: Queue) -> None:
+    """T6: with prompts waiting or a turn running it is 409 and says so; forced, they are cancelled."""
+    running, *waiting = await queue.fill("a", "b")
+    error = refused(await queue.client.http.post(f"{queue.path}/complete"), 409, "session_busy")
+    assert error["details"]["queued"] == 2
+    assert "force" in error["message"]
+    await queue.client.post(f"{queue.path}/stop")
+    refused(await queue.client.http.post(f"{queue.path}/complete", json={"force": False}), 409, "session_busy")
+    ended = await queue.client.post(f"{queue.path}/complete", {"force": True})
+    assert (ended["status"], ended["metadata"]["reason"]) == ("completed", "completed")
+    for task in (running, *waiting):
+        assert (await queue.client.get(f"/api/tasks/{task}"))["status"] == "cancelled"
+    assert await queue.client.post(f"{queue.path}/complete") == ended
+
+
+async def test_a_forced_complete_ends_the_turn(queue: Queue) -> None:
+    """T6, T3: forced while a turn runs, the turn is cancelled and its process is gone."""
+    running, waiting = await queue.fill("a")
+    ended = await queue.client.post(f"{queue.path}/complete", {"force": True})
+    assert (ended["status"], ended["activity"]) == ("completed", "idle")
+    for task in (running, waiting):
+        assert (await queue.client.get(f"/api/tasks/{task}"))["status"] == "cancelled"
+
+
+async def test_a_failed_turn_does_not_hold_the_queue(queue: Queue) -> None:
+    """T6: after a turn that failed, the next one runs."""
+    failing = await queue.client.prompt(queue.id, "[[fail on purpose]]")
+    following = await queue.client.prompt(queue.id, "[[say fine]]")
+    failed = await queue.client.wait_task(failing)
+    assert failed["status"] == "failed"
+    assert "on purpose" in failed["error"]["message"]
+    assert (await queue.client.wait_task(following))["status"] == "completed"
+
+
+async def test_lists_of_tasks(queue: Queue) -> None:
+    """Q5, A2: by session in order of the queue, over all newest first, by status; unknown statuses are refused."""
+    running, a, b = await queue.fill("a", "b")
+    of_session = await queue.client.get(f"{queue.path}/tasks?limit=2")
+    assert ([task["id"] for task in of_session["tasks"]], of_session["total"]) == ([running, a], 3)
+    every = await queue.client.get("/api/tasks")
+    assert [task["id"] for task in every["tasks"]] == [b, a, running]
+    assert (await queue.client.get("/api/tasks?status=running,queued&limit=1&offset=1"))["total"] == 3
+    for query in ("status=waiting", "status=queued,x", "status=,"):
+        refused(await queue.client.http.get(f"/api/tasks?{query}"), 400, "bad_status")

@@ -1,0 +1,52 @@
+"""A1: a transcript by the order of its changes, complete however it is paged. By the order of the conversation it is
+read in `test_sessions`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bough.core.store import records
+from bough.model.ids import new_id
+from bough.model.message import Message, raw
+from tests.api.shapes import Json
+from tests.support.server import Running, serving
+
+
+async def opened(server: Running, **fields: object) -> Json:
+    repo = await server.client.repo(server.repo())
+    return await server.client.session(repo["id"], **fields)
+
+
+async def test_changes_page_by_page(tmp_path: Path, database_url: str) -> None:
+    """A1: paged by `since`, every message comes once, also those that one transaction changed at one moment."""
+    async with serving(tmp_path, database=database_url) as server:
+        await pages(server)
+
+
+async def pages(server: Running) -> None:
+    client = server.client
+    session = await opened(server)
+    task = await client.ask(session["id"], "[[plan a; b]][[say one]]")
+    # Written by hand, since no prompt makes a transaction as large as a replay does.
+    moments = ["2031-01-01T00:00:00.000001Z"] * 5 + ["2031-01-01T00:00:00.000002Z"] * 3
+    made = [(new_id(), moment) for moment in (*moments, "2031-01-01T00:00:00.000003Z")]
+    messages = [
+        Message(one, session["id"], task["id"], 1000 - number, "system", raw({"type": "note"}), moment, moment)
+        for number, (one, moment) in enumerate(made)
+    ]
+    await server.services.store.write(lambda change: records.insert_messages(change, messages))
+    path = f"/api/sessions/{session['id']}/messages"
+    every = await client.get(path)
+    assert [one["position"] for one in every] == sorted(one["position"] for one in every)
+    for limit in (1, 2, 4, 100):
+        since = "2001-02-03"
+        seen: list[Json] = []
+        while page := await client.get(path, params={"since": since, "limit": limit}):
+            assert len(page) >= min(limit, len(every) - len(seen))
+            seen += page
+            since = page[-1]["updatedAt"]
+        ordered = sorted(every, key=lambda one: (one["updatedAt"], one["position"]))
+        assert [one["id"] for one in seen] == [one["id"] for one in ordered]
+    last = [one["id"] for one in every if one["updatedAt"] == moments[0]]
+    both = {"since": "2030-01-01", "after": last[0], "before": last[-1], "limit": 100}
+    assert [one["id"] for one in await client.get(path, params=both)] == last[1:-1]

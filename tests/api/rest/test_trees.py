@@ -1,0 +1,462 @@
+"""B5, A2, L3: trees over REST: the whole tree, reports, budgets, waits, cascades, and forks read with what they
+inherited. How branches behave is the suite of trees' part."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bough.core.events.wait import MOST
+from bough.core.sessions.cascades import Cascades
+from bough.core.sessions.control import Control, Stopped
+from bough.errors import Conflict
+from bough.model.session import Caller
+from tests.api.shapes import NOBODY, Json, refused
+from tests.support.client import Client
+from tests.support.server import Running, serving
+
+HANG = "[[hang]]"
+
+
+async def opened(server: Running, **fields: Any) -> Json:
+    repo = await server.client.repo(server.repo())
+    return await server.client.session(repo["id"], **fields)
+
+
+async def branch(client: Client, session: Json | str, kind: str, prompt: str | None = None, **fields: Any) -> Json:
+    """A branch as it was answered, with the id as a session has it."""
+    known = session if isinstance(session, str) else session["id"]
+    body = fields if prompt is None else {"prompt": prompt, **fields}
+    made = await client.post(f"/api/sessions/{known}/{kind}", body, expect=201)
+    assert made.keys() == {"sessionId", "taskId"}
+    return {"id": made["sessionId"], **made}
+
+
+async def settled(client: Client, *sessions: Json) -> Json:
+    """Waits until nothing runs or waits in any of them."""
+    return await client.post("/api/wait", {"sessionIds": [one["id"] for one in sessions]})
+
+
+async def family(server: Running, **fields: Any) -> tuple[Json, Json, Json, Json]:
+    """A root, its child, a child of that, and a fork of the root; each with a turn that hangs, the fork at rest."""
+    client = server.client
+    root = await opened(server, title="root", initialPrompt="[[say one]]", **fields)
+    await client.wait_task(root["taskId"])
+    child = await branch(client, root, "spawn", HANG, title="child")
+    grandchild = await branch(client, child, "spawn", HANG, title="grandchild")
+    fork = await branch(client, root, "fork")
+    for one in (child, grandchild):
+        await client.wait_task(one["taskId"], "running")
+    return root, child, grandchild, fork
+
+
+def outcomes(cascade: list[Json]) -> list[tuple[str, str]]:
+    return [(one["sessionId"], one["outcome"]) for one in cascade]
+
+
+async def status(client: Client, session: Json) -> str:
+    return (await client.get(f"/api/sessions/{session['id']}"))["status"]
+
+
+async def test_a_whole_tree(server: Running) -> None:
+    """B5: every session of a tree, asked for by any of them, with what waits there and what all have used."""
+    client = server.client
+    root, child, grandchild, fork = await family(server)
+    await client.prompt(child["id"], "and then")
+    tree = await client.get(f"/api/sessions/{grandchild['id'][-8:]}/tree")
+    assert tree == await client.get(f"/api/sessions/{root['id']}/tree")
+    assert tree["rootSessionId"] == root["id"]
+    nodes = {one["id"]: one for one in tree["sessions"]}
+    assert list(nodes) == [one["id"] for one in (root, child, grandchild, fork)]
+    assert [one["kind"] for one in nodes.values()] == ["root", "subsession", "subsession", "fork"]
+    assert [one["depth"] for one in nodes.values()] == [0, 1, 2, 0]
+    assert nodes[child["id"]]["parentSessionId"] == root["id"]
+    assert nodes[fork["id"]]["forkedFromSessionId"] == root["id"]
+    assert nodes[fork["id"]]["branchTaskId"] == root["taskId"]
+    assert [one["queued"] for one in nodes.values()] == [0, 1, 0, 0]
+    assert [one["activity"] for one in nodes.values()] == ["idle", "running", "running", "not_started"]
+    assert nodes[child["id"]]["firstPrompt"] == HANG
+    assert nodes[fork["id"]]["firstPrompt"] == ""
+    assert (tree["running"], tree["queued"], tree["asking"], tree["budget"]) == (2, 1, 0, None)
+    assert (tree["used"]["sessions"], tree["used"]["turns"]) == (4, 1)
+    assert tree["used"]["tokens"] == nodes[root["id"]]["tokens"] > 0
+    listed = await client.get(f"/api/sessions?rootId={root['id']}")
+    assert {one["id"] for one in listed["sessions"]} == nodes.keys()
+    children = await client.get(f"/api/sessions?parentId={root['id'][-8:]}")
+    assert [one["id"] for one in children["sessions"]] == [child["id"]]
+    assert (await client.get(f"/api/sessions?rootId={child['id']}"))["total"] == 0
+    refused(await client.http.get(f"/api/sessions/{NOBODY}/tree"), 404, "session_not_found")
+    refused(await client.http.get(f"/api/sessions?parentId={NOBODY}"), 404, "session_not_found")
+
+
+async def test_asks_are_counted_in_the_tree(server: Running) -> None:
+    """B5: a question that waits for a person stands at its session in the tree."""
+    client = server.client
+    root = await opened(server, permissionMode="ask")
+    child = await branch(client, root, "spawn", "[[write a.txt b]]")
+    approval = await client.approval(child["id"])
+    tree = await client.get(f"/api/sessions/{root['id']}/tree")
+    assert [one["asking"] for one in tree["sessions"]] == [0, 1]
+    assert tree["asking"] == 1
+    await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
+    await client.wait_task(child["taskId"])
+    assert (await client.get(f"/api/sessions/{root['id']}/tree"))["asking"] == 0
+
+
+async def test_reports_are_listed(server: Running) -> None:
+    """Q3: what a session has sent and been sent, by state, a page at a time."""
+    client = server.client
+    root = await opened(server)
+    one = await branch(client, root, "spawn", "[[say first]]")
+    await settled(client, one, root)
+    await client.post(f"/api/sessions/{root['id']}/complete")
+    two = await branch(client, root, "spawn", "[[say second]]")
+    await settled(client, two)
+    path = f"/api/sessions/{root['id']}/callbacks"
+    found = await client.get(path)
+    assert (found["total"], found["limit"], found["offset"]) == (2, 20, 0)
+    assert [row["state"] for row in found["callbacks"]] == ["held", "delivered"]
+    assert [row["childSessionId"] for row in found["callbacks"]] == [two["id"], one["id"]]
+    held, delivered = found["callbacks"]
+    assert held["reason"] and "second" in held["text"] and held["parentTaskId"] is None
+    assert delivered["parentTaskId"] and delivered["childTaskId"] == one["taskId"]
+    assert (await client.get(f"{path}?state=held"))["callbacks"] == [held]
+    assert (await client.get(f"{path}?limit=1&offset=1"))["callbacks"] == [delivered]
+    sent = await client.get(f"/api/sessions/{one['id']}/callbacks")
+    assert sent["callbacks"] == [delivered]
+    refused(await client.http.get(f"{path}?state=lost"), 400, "bad_status")
+
+
+async def test_budgets_are_set_and_told(server: Running) -> None:
+    """B5: a budget counts for the whole tree, from the moment it is set; what is left out is not bounded."""
+    client = server.client
+    root = await opened(server, initialPrompt="[[say one]]")
+    await client.wait_task(root["taskId"])
+    child = await branch(client, root, "fork")
+    path = f"/api/sessions/{root['id']}/budget"
+    found = await client.get(path)
+    assert found["budget"] is None
+    assert found["used"]["turns"] == 1
+    answer = await client.call("PUT", f"/api/sessions/{child['id']}/budget", json={"maxTurns": 5, "maxCost": 1.5})
+    assert answer == await client.get(path)
+    budget = answer["budget"]
+    assert (budget["rootSessionId"], budget["maxTurns"], budget["maxCost"]) == (root["id"], 5, 1.5)
+    assert (budget["maxTokens"], budget["maxMinutes"], budget["baseTurns"]) == (None, None, 1)
+    assert (await client.get(f"/api/sessions/{root['id']}/tree"))["budget"] == budget
+    none = await client.call("PUT", path, json={})
+    assert none["budget"]["maxTurns"] is None
+    refused(await client.http.put(path, json={"maxTurns": 0}), 400, "bad_budget")
+    refused(await client.http.put(path, json={"maxTurns": 1 << 70}), 400)
+    refused(await client.http.put(path, json={"turns": 1}), 400, "bad_request")
+    refused(await client.http.put(f"/api/sessions/{NOBODY}/budget", json={}), 404, "session_not_found")
+
+
+async def test_waiting_for_all_and_for_any(server: Running) -> None:
+    """B5: a wait answers when all, or any, are at rest, by whatever part of an id, each once."""
+    client = server.client
+    root = await opened(server)
+    quick = await branch(client, root, "spawn", "[[say quick]]", callback={"enabled": False})
+    slow = await branch(client, root, "spawn", HANG, callback={"enabled": False})
+    await client.wait_task(slow["taskId"], "running")
+    both = {"taskIds": [quick["taskId"][-8:], slow["taskId"], slow["taskId"]]}
+    found = await client.post("/api/wait", {**both, "mode": "any"})
+    assert found["done"] == [{"id": quick["taskId"], "sessionId": quick["id"], "status": "completed"}]
+    assert (found["pending"], found["paused"]) == ([slow["taskId"]], [])
+    waiting = asyncio.create_task(client.post("/api/wait", {**both, "sessionIds": [slow["id"]]}))
+    await client.post(f"/api/sessions/{slow['id']}/stop")
+    found = await waiting
+    assert {one["status"] for one in found["done"]} == {"completed", "cancelled", "idle"}
+    assert (found["pending"], len(found["done"])) == ([], 3)
+
+
+async def test_a_wait_has_an_end(server: Running) -> None:
+    """B5: a wait is over when its time is, and at once if all that is left waits for a person."""
+    client = server.client
+    root = await opened(server, initialPrompt=HANG)
+    await client.wait_task(root["taskId"], "running")
+    late = await client.post("/api/wait", {"taskIds": [root["taskId"]], "timeoutSeconds": 0})
+    assert late == {"done": [], "pending": [root["taskId"]], "paused": []}
+    queued = await client.prompt(root["id"], "later")
+    await client.post(f"/api/sessions/{root['id']}/stop")
+    found = await client.post("/api/wait", {"taskIds": [queued], "sessionIds": [root["id"]]})
+    assert found == {"done": [], "pending": [], "paused": [queued, root["id"]]}
+
+
+async def test_a_wait_outlasts_what_is_removed(server: Running) -> None:
+    """B5: what is removed for good while somebody waits for it is at rest."""
+    client = server.client
+    root = await opened(server, initialPrompt=HANG)
+    await client.wait_task(root["taskId"], "running")
+    waiting = asyncio.create_task(client.post("/api/wait", {"taskIds": [root["taskId"]], "sessionIds": [root["id"]]}))
+    await until_waiting(1)
+    await client.call("DELETE", f"/api/sessions/{root['id']}?purge=true")
+    done = (await waiting)["done"]
+    assert {one["id"] for one in done} == {root["taskId"], root["id"]}
+    assert {one["status"] for one in done} <= {"removed", "cancelled"}
+
+
+def waiting_here() -> list[asyncio.Task[Any]]:
+    """The waits of the server, which runs in this very loop."""
+    return [one for one in asyncio.all_tasks() if "Waiting.wait" in repr(one.get_coro())]
+
+
+async def until_waiting(count: int) -> None:
+    async with asyncio.timeout(10):
+        while len(waiting_here()) != count:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_who_leaves_ends_the_wait(server: Running) -> None:
+    """B5: the client going away ends its wait; nothing is left behind."""
+    client = server.client
+    root = await opened(server, initialPrompt=HANG)
+    await client.wait_task(root["taskId"], "running")
+    waiting = asyncio.create_task(client.post("/api/wait", {"taskIds": [root["taskId"]]}))
+    await until_waiting(1)
+    waiting.cancel()
+    await asyncio.wait((waiting,))
+    await until_waiting(0)
+
+
+async def test_a_server_that_ends_answers_those_who_wait(tmp_path: Path) -> None:
+    """B5, L1: nobody who waits keeps a server from ending; each is told how things stand."""
+    async with serving(tmp_path) as server:
+        root = await opened(server, initialPrompt=HANG)
+        await server.client.wait_task(root["taskId"], "running")
+        headers = {"authorization": f"Bearer {server.token}"}
+        http = httpx.AsyncClient(base_url=server.url, headers=headers, timeout=30)
+        waiting = asyncio.create_task(http.post("/api/wait", json={"taskIds": [root["taskId"]]}))
+        await until_waiting(1)
+    async with contextlib.aclosing(http):
+        assert (await waiting).json() == {"done": [], "pending": [root["taskId"]], "paused": []}
+
+
+async def test_a_wrong_wait(server: Running) -> None:
+    """B5: unknown ids are 404, nothing or too much to wait for and too long a time are 400; a key keeps its answer."""
+    client = server.client
+    root = await opened(server)
+    for body, code, error in (
+        ({"taskIds": [NOBODY]}, 404, "task_not_found"),
+        ({"sessionIds": [NOBODY]}, 404, "session_not_found"),
+        ({}, 400, "bad_wait"),
+        ({"sessionIds": [root["id"]] * (MOST + 1)}, 400, "bad_wait"),
+        ({"sessionIds": [root["id"]], "timeoutSeconds": 46}, 400, "bad_request"),
+        ({"sessionIds": [root["id"]], "mode": "most"}, 400, "bad_request"),
+    ):
+        refused(await client.http.post("/api/wait", json=body), code, error)
+    keyed = {"sessionIds": [root["id"]], "idempotencyKey": "wait"}
+    first = await client.post("/api/wait", keyed)
+    assert first["done"][0]["status"] == "not_started"
+    await client.ask(root["id"], "hello")
+    assert await client.post("/api/wait", keyed) == first
+
+
+async def test_stop_cascades(server: Running) -> None:
+    """B5, T6: all turns below stop, the deepest first; reports wait in paused queues instead of starting turns."""
+    client = server.client
+    root, child, grandchild, fork = await family(server)
+    answer = await client.post(f"/api/sessions/{root['id']}/stop", {"cascade": True})
+    assert answer["session"]["id"] == root["id"]
+    order = outcomes(answer["cascade"])
+    assert order[0] == (grandchild["id"], "stopped")
+    assert sorted(order[1:3]) == sorted([(child["id"], "stopped"), (fork["id"], "unchanged")])
+    assert order[3] == (root["id"], "paused")
+    assert {one["taskId"] for one in answer["cascade"]} == {grandchild["taskId"], child["taskId"], None}
+    tree = await client.get(f"/api/sessions/{root['id']}/tree")
+    assert tree["running"] == 0
+    # The report of each waits at its parent.
+    assert [one["queued"] for one in tree["sessions"]] == [1, 1, 0, 0]
+    await client.post(f"/api/sessions/{root['id']}/resume")
+    found = await settled(client, root)
+    assert found["done"][0]["status"] == "idle"
+    again = await client.post(f"/api/sessions/{fork['id']}/stop", {"cascade": True})
+    assert outcomes(again["cascade"]) == [(fork["id"], "unchanged")]
+    body = {"cascade": True, "expectedTaskId": root["taskId"]}
+    refused(await client.http.post(f"/api/sessions/{root['id']}/stop", json=body), 400, "bad_cascade")
+
+
+async def test_complete_cascades(server: Running) -> None:
+    """B5, T6: with something at work all of it is refused and nothing is done; forced, all end, children first."""
+    client = server.client
+    root, child, grandchild, fork = await family(server)
+    path = f"/api/sessions/{root['id']}/complete"
+    error = refused(await client.http.post(path, json={"cascade": True}), 409, "tree_busy")
+    assert set(error["details"]["busy"]) == {child["id"], grandchild["id"]}
+    assert [await status(client, one) for one in (root, child, grandchild, fork)] == ["active"] * 4
+    assert not (await client.get(f"/api/sessions/{root['id']}"))["queuePaused"]
+    body = {"cascade": True, "force": True, "idempotencyKey": "all"}
+    answer = await client.post(path, body)
+    assert {outcome for _, outcome in outcomes(answer["cascade"])} == {"completed"}
+    assert [one for one, _ in outcomes(answer["cascade"])][::3] == [grandchild["id"], root["id"]]
+    assert answer["status"] == "completed"
+    assert [await status(client, one) for one in (root, child, grandchild, fork)] == ["completed"] * 4
+    assert (await client.get(f"/api/sessions/{root['id']}/tree"))["running"] == 0
+    # The same key gives the same answer, whatever happened since.
+    await client.post(f"/api/sessions/{child['id']}/resume")
+    assert await client.post(path, body) == answer
+    assert await status(client, child) == "active"
+    refused(await client.http.post(path, json={**body, "force": False}), 409, "idempotency_key_reused")
+
+
+async def test_archive_cascades(server: Running) -> None:
+    """B5: a tree is put away whole or not at all, and comes back whole."""
+    client = server.client
+    root, child, grandchild, fork = await family(server)
+    path = f"/api/sessions/{root['id']}/archive"
+    refused(await client.http.post(path, json={"cascade": True}), 409, "tree_busy")
+    assert (await client.get("/api/sessions?archived=true"))["total"] == 0
+    await client.post(f"/api/sessions/{child['id']}/complete", {"cascade": True, "force": True})
+    await settled(client, root)
+    answer = await client.post(path, {"cascade": True})
+    assert (answer["archived"], len(answer["cascade"])) == (True, 4)
+    assert {one["outcome"] for one in answer["cascade"]} == {"archived"}
+    assert (await client.get("/api/sessions?archived=true"))["total"] == 4
+    assert {one["outcome"] for one in (await client.post(path, {"cascade": True}))["cascade"]} == {"unchanged"}
+    back = await client.post(path, {"archived": False, "cascade": True})
+    assert {one["outcome"] for one in back["cascade"]} == {"unarchived"}
+    assert back["archived"] is False
+    assert (await client.get("/api/sessions?archived=true"))["total"] == 0
+    assert await status(client, fork) == "completed"
+    assert await status(client, grandchild) == "completed"
+
+
+async def test_delete_cascades(server: Running) -> None:
+    """B5, A1: cancelled or removed for good, children first; what lies beside it stays."""
+    client = server.client
+    root, child, grandchild, fork = await family(server)
+    path = f"/api/sessions/{child['id']}?cascade=true"
+    refused(await client.http.delete(f"{path}&worktree=remove"), 400, "bad_cascade")
+    ended = await client.call("DELETE", path)
+    assert outcomes(ended["cascade"]) == [(grandchild["id"], "cancelled"), (child["id"], "cancelled")]
+    assert ended["status"] == "cancelled"
+    assert [await status(client, one) for one in (root, fork)] == ["active"] * 2
+    refused(await client.http.delete(f"/api/sessions/{child['id']}?purge=true"), 409, "session_has_children")
+    again = await client.call("DELETE", path)
+    assert {one["outcome"] for one in again["cascade"]} == {"unchanged"}
+    await settled(client, root)
+    gone = await client.call("DELETE", f"/api/sessions/{root['id']}?cascade=true&purge=true")
+    order = outcomes(gone["cascade"])
+    assert (order[0], order[3]) == ((grandchild["id"], "removed"), (root["id"], "removed"))
+    assert gone["id"] == root["id"]
+    assert (await client.get("/api/sessions"))["total"] == 0
+    refused(await client.http.delete(path), 404, "session_not_found")
+
+
+async def test_cascades_on_both_databases(database_url: str, tmp_path: Path) -> None:
+    """R6, B5: tree, wait and cascade say the same on both databases."""
+    async with serving(tmp_path, database=database_url) as server:
+        client = server.client
+        root, child, grandchild, fork = await family(server)
+        tree = await client.get(f"/api/sessions/{root['id']}/tree")
+        assert (tree["running"], tree["used"]["sessions"]) == (2, 4)
+        await client.post(f"/api/sessions/{root['id']}/stop", {"cascade": True})
+        found = await settled(client, child, grandchild, fork)
+        assert {*found["paused"], *(one["id"] for one in found["done"])} == {
+            one["id"] for one in (child, grandchild, fork)
+        }
+        gone = await client.call("DELETE", f"/api/sessions/{root['id']}?cascade=true&purge=true")
+        assert {one["outcome"] for one in gone["cascade"]} == {"removed"}
+
+
+async def test_a_cascade_that_was_cut_off_goes_on(server: Running) -> None:
+    """B5, Q4: what of a cascade was not done yet is done when it is asked for again with the same key."""
+    client = server.client
+    root, child, grandchild, fork = await family(server)
+    caller = Caller(idempotency_key="all")
+    async with client.events(grandchild["id"]) as events:
+        run = asyncio.create_task(server.services.cascades.run(caller, root["id"], "complete", force=True))
+        await events.until(lambda event: event["type"] == "session.patched" and event["data"]["status"] == "completed")
+        run.cancel()
+        await asyncio.wait((run,))
+    assert await status(client, root) == "active"
+    answer = await client.post(
+        f"/api/sessions/{root['id']}/complete", {"cascade": True, "force": True, "idempotencyKey": "all"}
+    )
+    assert len(answer["cascade"]) == 4
+    assert [await status(client, one) for one in (root, child, grandchild, fork)] == ["completed"] * 4
+
+
+class Fertile(Control):
+    """Lets a session have one more child at the very moment that it is stopped."""
+
+    def __init__(self, server: Running, fertile: str) -> None:
+        services = server.services
+        super().__init__(services.store, services.runner, services.tasks)
+        self._client = server.client
+        self._fertile = fertile
+        self.born: list[Json] = []
+
+    async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
+        if session_id == self._fertile and not self.born:
+            self.born.append(await branch(self._client, session_id, "spawn", HANG))
+            await self._client.wait_task(self.born[0]["taskId"], "running")
+        return await super().stop(caller, session_id, expected_task)
+
+
+async def test_what_is_born_during_a_cascade_is_found(server: Running) -> None:
+    """B5: a session that is opened below while all is being stopped is stopped as well."""
+    root, child, grandchild, fork = await family(server)
+    services, control = server.services, Fertile(server, child["id"])
+    cascades = Cascades(services.store, control, services.sessions, services.runner.lives)
+    done = await cascades.run(Caller(), root["id"], "stop")
+    assert {one.session_id for one in done.sessions} == {
+        one["id"] for one in (root, child, grandchild, fork, *control.born)
+    }
+    assert (done.sessions[-1].session_id, done.sessions[-1].outcome) == (control.born[0]["id"], "stopped")
+    assert (await server.client.get(f"/api/sessions/{root['id']}/tree"))["running"] == 0
+
+
+async def test_a_refusal_in_the_middle_is_told(server: Running) -> None:
+    """B5: what is refused after the look at all of it is told in the answer, and the others are done."""
+    root, child, grandchild, fork = await family(server)
+    services = server.services
+
+    class Stubborn(Control):
+        async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
+            if session_id == child["id"]:
+                raise Conflict("session_busy", "Not now.")
+            return await super().stop(caller, session_id, expected_task)
+
+    control = Stubborn(services.store, services.runner, services.tasks)
+    cascades = Cascades(services.store, control, services.sessions, services.runner.lives)
+    done = {one.session_id: one for one in (await cascades.run(Caller(), root["id"], "stop")).sessions}
+    assert (done[child["id"]].outcome, done[child["id"]].code) == ("refused", "session_busy")
+    assert done[grandchild["id"]].outcome == "stopped"
+    assert done.keys() == {one["id"] for one in (root, child, grandchild, fork)}
+
+
+async def test_a_fork_is_read_with_what_it_inherited(server: Running) -> None:
+    """B1, A2: a fork's own transcript is its own; on request, and in an export, what was said before stands before."""
+    client = server.client
+    root = await opened(server, title="Talk", initialPrompt="[[say red]]")
+    await client.wait_task(root["taskId"])
+    fork = await branch(client, root, "fork", "[[say blue]]")
+    await client.wait_task(fork["taskId"])
+    await client.ask(root["id"], "[[say green]]")
+    second = await branch(client, fork, "fork", "[[say violet]]")
+    await client.wait_task(second["taskId"])
+    path = f"/api/sessions/{second['id']}/messages"
+    own = await client.get(path)
+    assert {one["sessionId"] for one in own} == {second["id"]}
+    whole = await client.get(f"{path}?inherited=true")
+    assert [one["content"]["text"] for one in whole if one["role"] == "agent"] == ["red", "blue", "violet"]
+    assert list(dict.fromkeys(one["sessionId"] for one in whole)) == [root["id"], fork["id"], second["id"]]
+    assert whole[-len(own) :] == own
+    assert await client.get(f"{path}?inherited=true&limit=2") == whole[-2:]
+    assert await client.get(f"{path}?inherited=true&after={whole[0]['id']}&limit=2") == whole[1:3]
+    assert await client.get(f"{path}?inherited=true&before={whole[2]['id']}") == whole[:2]
+    since = whole[1]["updatedAt"]
+    changed = await client.get(f"{path}?inherited=true&since={since}")
+    assert changed and all(one["updatedAt"] > since for one in changed)
+    refused(await client.http.get(f"{path}?inherited=true&after={NOBODY}"), 404, "message_not_found")
+    root_path = f"/api/sessions/{root['id']}/messages"
+    assert await client.get(f"{root_path}?inherited=true") == await client.get(root_path)
+    exported = await client.get(f"/api/sessions/{second['id']}/export")
+    assert exported["inherited"] + exported["messages"] == whole
+    as_text = (await client.http.get(f"/api/sessions/{second['id']}/export?format=markdown")).text
+    assert as_text.index("red") < as_text.index("blue") < as_text.index("\n---\n") < as_text.index("violet")
+    assert "green" not in as_text

@@ -1,0 +1,104 @@
+"""W2: whatever fails or is cut off, what a removed worktree held can be had back. What refuses a removal, and the
+ordinary way back, is `test_worktree_removal`."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from bough.git import worktree_recovery, worktrees
+from tests.api.shapes import Json, refused
+from tests.api.worktree_kit import at, commit, fails, head, made, registered, works
+from tests.support.repos import git, make_repo
+from tests.support.server import Running
+
+
+async def test_submodules_are_looked_into(server: Running) -> None:
+    """W2: what a submodule has on another branch, clean as it looks, refuses a removal, and is kept by force."""
+    top, lib = server.repo(), make_repo(server.root / "lib")
+    local = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
+    git(top, *local, "add", str(lib), "lib")
+    git(top, "commit", "--quiet", "--message", "Add lib.")
+    tree = await made(server.client, await server.client.repo(top))
+    folder = at(tree["path"])
+    git(folder, *local, "update", "--init")
+    git(folder / "lib", "switch", "--quiet", "--create", "mine")
+    sha = commit(folder / "lib", "a.txt", message="Precious.")
+    git(folder / "lib", "switch", "--quiet", "--detach", "origin/main")
+    path = f"/api/worktrees/{tree['id']}"
+    error = refused(await server.client.http.delete(path), 409, "worktree_dirty")
+    assert error["details"]["commits"] == [{"sha": sha, "subject": "lib: Precious."}]
+    gone = await server.client.call("DELETE", f"{path}?force=true")
+    assert not folder.exists()
+    assert head(top, gone["innerRefs"][1]) == sha
+
+
+async def test_the_way_back_is_known_before_anything_goes(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W2: the row names the recovery ref before git takes the folder away, so that no crash after that loses it."""
+    tree = await made(server.client, await registered(server))
+    at(tree["path"], "new.txt").write_text("x")
+    path = f"/api/worktrees/{tree['id']}"
+    seen: list[Json] = []
+    really = worktrees.remove
+
+    async def remove(repo: str, folder: str, *, force: bool) -> None:
+        seen.append(await server.client.get(path))
+        await really(repo, folder, force=force)
+
+    monkeypatch.setattr(worktrees, "remove", remove)
+    gone = await server.client.call("DELETE", f"{path}?force=true")
+    assert [one["recoveryRef"] for one in seen] == [gone["recoveryRef"]]
+    assert gone["recoveryRef"] is not None
+
+
+@pytest.mark.parametrize("listed", [False, True])
+async def test_a_removal_that_was_cut_off(server: Running, listed: bool) -> None:
+    """W2: what a crash has left of a removal is finished with the files that were kept, not without them."""
+    repo = await registered(server)
+    tree = await made(server.client, repo)
+    folder, path = at(tree["path"]), f"/api/worktrees/{tree['id']}"
+    (folder / "new.txt").write_text("x")
+    ref, _ = await worktree_recovery.keep_all(str(folder), tree["id"], "Kept.")
+    if listed:
+        # The folder goes first.
+        shutil.rmtree(folder)
+    else:
+        git(at(repo["path"]), "worktree", "remove", "--force", str(folder))
+    gone = await server.client.call("DELETE", path)
+    assert gone["recoveryRef"] == ref
+    await server.client.post(f"{path}/recover")
+    assert (folder / "new.txt").read_text() == "x"
+
+
+async def test_a_recovery_that_cannot_be_written_down(server: Running) -> None:
+    """W2: if the last step fails, the folder goes again and the worktree stays removed, to be recovered once more."""
+    tree = await made(server.client, await registered(server))
+    folder, path = at(tree["path"]), f"/api/worktrees/{tree['id']}"
+    (folder / "new.txt").write_text("x")
+    await server.client.call("DELETE", f"{path}?force=true")
+    fails(server, "worktrees", "NEW.removed_at IS NULL")
+    refused(await server.client.http.post(f"{path}/recover"), 409, "constraint_other")
+    assert not folder.exists()
+    found = await server.client.get(path)
+    assert (found["status"], found["removedAt"] is None) == ("ready", False)
+    works(server)
+    await server.client.post(f"{path}/recover")
+    assert (folder / "new.txt").read_text() == "x"
+
+
+async def test_a_branch_that_looks_like_an_option(server: Running) -> None:
+    """W1, W2: such a name cannot be made; a worktree that got one by hand comes back on its commit."""
+    repo = await registered(server)
+    top = at(repo["path"])
+    body = {"repoId": repo["id"], "branch": "--force"}
+    refused(await server.client.http.post("/api/worktrees", json=body), 400, "bad_branch")
+    tree = await made(server.client, repo)
+    folder, path = at(tree["path"]), f"/api/worktrees/{tree['id']}"
+    git(top, "update-ref", "refs/heads/--detach", "main")
+    git(folder, "symbolic-ref", "HEAD", "refs/heads/--detach")
+    (folder / "new.txt").write_text("x")
+    await server.client.call("DELETE", f"{path}?force=true")
+    back = await server.client.post(f"{path}/recover")
+    assert (back["branch"], head(folder)) == (None, head(top))
+    assert (folder / "new.txt").read_text() == "x"

@@ -1,0 +1,111 @@
+"""O4, W1, W2: what making or removing a worktree would come to, told without doing it. Doing it is `test_worktrees` and
+`test_worktree_removal`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.api.shapes import NOBODY, Json, refused
+from tests.support.client import Client
+from tests.support.repos import git
+from tests.support.server import Running
+
+
+async def preview(client: Client, repo: Json, **query: Any) -> Json:
+    return await client.get("/api/worktrees/preview", params={"repoId": repo["id"], **query})
+
+
+async def test_a_preview_is_what_is_made(server: Running) -> None:
+    """O4: path and branch are those that a worktree gets; nothing is made by looking."""
+    client, top = server.client, server.repo()
+    repo = await client.repo(top)
+    git(top, "branch", "old")
+    for query in ({"branch": "feature/x"}, {"branch": "old"}, {"branch": "y", "path": "elsewhere"}):
+        told = await preview(client, repo, **query)
+        assert (told["problem"], told["code"], told["suggestion"], told["pathExists"]) == (None, None, None, False)
+        assert told["branchExists"] == (query["branch"] == "old")
+        assert git(top, "worktree", "list").count("\n") == 1 + ["feature/x", "old", "y"].index(query["branch"])
+        made = await client.post("/api/worktrees", {"repoId": repo["id"], **query})
+        assert (made["path"], made["branch"]) == (told["path"], told["branch"])
+
+
+async def test_a_preview_says_what_making_would(server: Running) -> None:
+    """O4: each refusal in the same words, with a name that would do where one helps."""
+    client, top = server.client, server.repo()
+    repo = await client.repo(top)
+    await client.post("/api/worktrees", {"repoId": repo["id"], "branch": "x"})
+    (top / ".worktrees" / "y").mkdir()
+    for query, code, suggestion in (
+        ({"branch": "x"}, "branch_in_use", "x-2"),
+        ({"branch": "main"}, "branch_in_use", "main-2"),
+        ({"branch": "y"}, "path_exists", "y-2"),
+        ({"branch": "my idea!"}, "bad_branch", "my-idea"),
+        ({"branch": "z", "path": ".worktrees/y"}, "path_exists", None),
+        ({"branch": "z", "path": "/etc/z"}, "path_outside_root", None),
+        ({"branch": "z", "base": "nowhere"}, "bad_base", None),
+        ({"branch": "z", "path": ".worktrees/x/inner"}, "bad_path", None),
+    ):
+        told = await preview(client, repo, **query)
+        assert (told["code"], told["suggestion"]) == (code, suggestion)
+        answer = await client.http.post("/api/worktrees", json={"repoId": repo["id"], **query})
+        assert answer.json()["error"]["message"] == told["problem"]
+        assert told["pathExists"] == (query["branch"] in ("x", "y") or query.get("path") == ".worktrees/y")
+    assert (await preview(client, repo, branch="z", path="/etc/z"))["path"] == "/etc/z"
+    assert (await preview(client, repo))["code"] == "branch_missing"
+    plain = server.root / "plain"
+    plain.mkdir()
+    assert (await preview(client, await client.repo(plain), branch="b"))["code"] == "repo_is_plain"
+    refused(await client.http.get(f"/api/worktrees/preview?repoId={NOBODY}&branch=b"), 404, "repo_not_found")
+    refused(await client.http.get("/api/worktrees/preview?branch=b"), 400)
+
+
+async def test_what_would_be_lost(server: Running) -> None:
+    """W2, O4: files, commits and sessions are named, lists are bounded, counts are true; removing says the same."""
+    client, top = server.client, server.repo()
+    repo = await client.repo(top)
+    tree = await client.post("/api/worktrees", {"repoId": repo["id"], "branch": "x"})
+    folder, address = Path(tree["path"]), f"/api/worktrees/{tree['id']}"
+    nothing = {"uncommitted": 0, "untracked": 0, "unpushed": 0, "sessions": 0}
+    told = await client.get(f"{address}/losses")
+    assert (told["removable"], told["counts"], told["why"]) == (True, nothing, "Nothing would be lost.")
+    (folder / "kept.txt").write_text("kept")
+    git(folder, "add", "kept.txt")
+    git(folder, "commit", "--quiet", "--message", "Keep it.")
+    (folder / "README.md").write_text("changed")
+    for number in range(60):
+        (folder / f"new{number:02}.txt").write_text("new")
+    session = await client.session(repo["id"], worktreeId=tree["id"])
+    told = await client.get(f"{address}/losses")
+    assert told["counts"] == {"uncommitted": 1, "untracked": 60, "unpushed": 1, "sessions": 1}
+    assert (told["uncommitted"], len(told["untracked"]), told["untracked"][0]) == (["README.md"], 50, "new00.txt")
+    assert told["unpushed"] == [{"sha": git(folder, "rev-parse", "HEAD").strip(), "subject": "Keep it."}]
+    assert (told["sessions"], told["removable"]) == ([session["id"]], False)
+    assert told["why"] == "1 active session works in it."
+    told = await client.get(f"{address}/losses?sessionId={session['id'][-8:]}")
+    assert (told["sessions"], told["counts"]["sessions"], told["removable"]) == ([], 0, False)
+    assert told["why"].startswith("It has 61 uncommitted or untracked files and 1 commit that nobody else has.")
+    await client.call("DELETE", f"/api/sessions/{session['id']}")
+    refused(await client.http.delete(address), 409, "worktree_dirty")
+    git(top, "worktree", "lock", str(folder))
+    assert "locked" in (await client.get(f"{address}/losses"))["why"]
+    git(top, "worktree", "unlock", str(folder))
+    await client.call("DELETE", f"{address}?force=true")
+    refused(await client.http.get(f"{address}/losses"), 409, "worktree_removed")
+    refused(await client.http.get(f"/api/worktrees/{NOBODY}/losses"), 404, "worktree_not_found")
+
+
+async def test_one_that_is_only_forgotten(server: Running) -> None:
+    """W2: an adopted worktree loses nothing, whatever is in it; nor does one whose folder is gone."""
+    client, top = server.client, server.repo()
+    repo = await client.repo(top)
+    git(top, "worktree", "add", "--quiet", "-b", "mine", str(server.root / "mine"))
+    adopted = await client.post("/api/worktrees", {"repoId": repo["id"], "path": str(server.root / "mine")})
+    (server.root / "mine" / "new.txt").write_text("new")
+    told = await client.get(f"/api/worktrees/{adopted['id']}/losses")
+    assert (told["removable"], told["counts"]["untracked"]) == (True, 1)
+    assert "only forgotten" in told["why"]
+    made = await client.post("/api/worktrees", {"repoId": repo["id"], "branch": "gone"})
+    git(top, "worktree", "move", made["path"], str(server.root / "moved"))
+    told = await client.get(f"/api/worktrees/{made['id']}/losses")
+    assert (told["removable"], told["why"]) == (True, "Its folder is gone already.")

@@ -1,0 +1,303 @@
+"""W2: removing worktrees, what refuses it, what is kept, and getting it back; comparing them. Making them is
+`test_worktrees`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from bough.git import working_copy_diff
+from tests.api.shapes import Json, refused
+from tests.api.worktree_kit import at, branches, commit, head, hook, known_to_git, made, registered
+from tests.support.repos import git, make_repo
+from tests.support.server import Running, serving
+
+
+def state(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file of a working copy: mode, and content or where it leads."""
+    found: dict[str, tuple[int, bytes]] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if name.split("/")[0] == ".git" or (path.is_dir() and not path.is_symlink()):
+            continue
+        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+        found[name] = (path.lstat().st_mode, content)
+    return found
+
+
+def work(folder: Path) -> None:
+    """All kinds of changes."""
+    commit(folder, "kept.txt", "one\ntwo\nthree\n" * 10, "Keep.")
+    commit(folder, "doomed.txt")
+    commit(folder, "old name.txt", "a line\n" * 20)
+    (folder / "README.md").write_text("changed\n")
+    (folder / "doomed.txt").unlink()
+    (folder / "old name.txt").rename(folder / "new name.txt")
+    (folder / "staged.txt").write_text("staged\n")
+    git(folder, "add", "staged.txt")
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "er" / "ünträcked").write_text("u\n")
+    (folder / "run.sh").write_text("#!/bin/sh\n")
+    (folder / "run.sh").chmod(0o755)
+    (folder / "link").symlink_to("nowhere/at/all")
+    (folder / "binary").write_bytes(bytes(range(256)))
+
+
+async def test_work_is_not_removed_by_accident(server: Running) -> None:
+    """W2: uncommitted and untracked files and commits of its own refuse a removal, each by name."""
+    repo = await registered(server)
+    tree = await made(server.client, repo)
+    folder = at(tree["path"])
+    path = f"/api/worktrees/{tree['id']}"
+    sha = commit(folder, "a.txt", message="Only here.")
+    (folder / "README.md").write_text("changed\n")
+    (folder / "new").mkdir()
+    (folder / "new" / "file").write_text("x")
+    error = refused(await server.client.http.delete(path), 409, "worktree_dirty")
+    assert error["details"]["files"] == [
+        {"path": "README.md", "state": "modified"},
+        {"path": "new/file", "state": "untracked"},
+    ]
+    assert error["details"]["commits"] == [{"sha": sha, "subject": "Only here."}]
+    assert (error["details"]["filesTotal"], error["details"]["commitsTotal"]) == (2, 1)
+    assert "README.md" in error["message"]
+    assert "Only here." in error["message"]
+    assert (await server.client.get(path))["status"] == "ready"
+    git(folder, "checkout", "--quiet", "README.md")
+    shutil.rmtree(folder / "new")
+    refused(await server.client.http.delete(path), 409, "worktree_dirty")
+    # On another branch they are safe.
+    git(folder, "branch", "other")
+    async with server.client.events() as events:
+        gone = await server.client.call("DELETE", path)
+        event = await events.until(lambda event: event["type"] == "worktree.removed")
+    assert event["data"]["removedAt"] == gone["removedAt"]
+    assert (gone["forgotten"], gone["recover"], gone["recoveryRef"], gone["branchDeleted"]) == (
+        False,
+        None,
+        None,
+        False,
+    )
+    assert not folder.exists()
+    assert not folder.parent.exists()
+    assert branches(at(repo["path"])) == ["feature", "main", "other"]
+    refused(await server.client.http.delete(path), 409, "worktree_removed")
+    refused(await server.client.http.get(f"{path}/diff"), 409, "worktree_removed")
+    assert (await server.client.get(path))["git"] is None
+    assert [one["id"] for one in (await server.client.get("/api/worktrees?removed=true"))["worktrees"]] == [tree["id"]]
+    back = await server.client.post(f"{path}/recover")
+    assert (head(folder), back["branch"], back["removedAt"]) == (sha, "feature", None)
+
+
+async def test_force_keeps_everything(server: Running) -> None:
+    """W2: by force all goes to a recovery ref first, exactly, without hooks, and comes back with one call."""
+    top = server.repo()
+    repo = await server.client.repo(top)
+    tree = await made(server.client, repo)
+    folder = at(tree["path"])
+    work(folder)
+    before, sha = state(folder), head(folder)
+    hook(top, "pre-commit", "exit 1")
+    hook(top, "commit-msg", "exit 1")
+    hook(top, "reference-transaction", "exit 1")
+    path = f"/api/worktrees/{tree['id']}"
+    gone = await server.client.call("DELETE", f"{path}?force=true&branch=delete")
+    ref = f"refs/bough/recovery/{tree['id']}"
+    assert (gone["recoveryRef"], gone["branchDeleted"]) == (ref, False)
+    (top / ".git" / "hooks" / "reference-transaction").unlink()
+    assert not folder.exists()
+    assert head(top, f"{ref}^") == sha
+    assert gone["recover"].endswith(f"git worktree add '{folder}' {ref}" if " " in str(folder) else f"{folder} {ref}")
+    git(top, "stash", "list")
+    assert git(top, "for-each-ref", "refs/stash") == ""
+    git(top, "gc", "--quiet", "--prune=now")
+    git(top, "branch", "--quiet", "-D", "feature")
+    back = await server.client.post(f"{path}/recover", {"idempotencyKey": "r"})
+    assert back["id"] == tree["id"]
+    assert state(folder) == before
+    assert (head(folder), git(folder, "branch", "--show-current").strip()) == (sha, "feature")
+    assert await server.client.post(f"{path}/recover", {"idempotencyKey": "r"}) == back
+    refused(await server.client.http.post(f"{path}/recover"), 409, "worktree_not_removed")
+
+
+async def test_branches_of_bough_go_if_asked(server: Running) -> None:
+    """W2: the branch stays unless asked; then only one that Bough made, and nothing of which would be lost."""
+    repo = await registered(server)
+    top = at(repo["path"])
+    git(top, "branch", "theirs")
+    theirs = await made(server.client, repo, "theirs")
+    refused(await server.client.http.delete(f"/api/worktrees/{theirs['id']}?branch=delete"), 409, "branch_not_ours")
+    clean = await made(server.client, repo, "clean")
+    gone = await server.client.call("DELETE", f"/api/worktrees/{clean['id']}?branch=delete")
+    assert gone["branchDeleted"] is True
+    forced = await made(server.client, repo, "forced")
+    sha = commit(at(forced["path"]), "a.txt")
+    gone = await server.client.call("DELETE", f"/api/worktrees/{forced['id']}?branch=delete&force=true")
+    assert gone["branchDeleted"] is True
+    assert head(top, f"{gone['recoveryRef']}^") == sha
+    moved = await made(server.client, repo, "moved")
+    commit(at(moved["path"]), "b.txt")
+    git(at(moved["path"]), "switch", "--quiet", "--detach", "main")
+    # What the branch has is not what the worktree shows, so the recovery ref does not hold it.
+    gone = await server.client.call("DELETE", f"/api/worktrees/{moved['id']}?branch=delete&force=true")
+    assert gone["branchDeleted"] is False
+    assert branches(top) == ["main", "moved", "theirs"]
+    back = await server.client.post(f"/api/worktrees/{forced['id']}/recover")
+    assert (back["branch"], head(at(back["path"]))) == ("forced", sha)
+
+
+async def test_a_branch_that_moved_on_is_not_touched(server: Running) -> None:
+    """W2: recovered work goes to a branch beside one that has moved on, or is in use elsewhere."""
+    repo = await registered(server)
+    top = at(repo["path"])
+    tree = await made(server.client, repo)
+    sha = commit(at(tree["path"]), "a.txt")
+    path = f"/api/worktrees/{tree['id']}"
+    await server.client.call("DELETE", f"{path}?force=true")
+    git(top, "switch", "--quiet", "feature")
+    later = commit(top, "b.txt")
+    git(top, "switch", "--quiet", "main")
+    back = await server.client.post(f"{path}/recover")
+    assert (back["branch"], head(at(back["path"]))) == ("feature-recovered", sha)
+    assert head(top, "feature") == later
+    await server.client.call("DELETE", f"{path}?force=true")
+    at(tree["path"]).mkdir(parents=True)
+    refused(await server.client.http.post(f"{path}/recover"), 409, "path_exists")
+
+
+async def test_detached_and_nested(server: Running) -> None:
+    """W2: a detached HEAD's commits count; repositories inside of a worktree are kept too."""
+    repo = await registered(server)
+    top = at(repo["path"])
+    tree = await made(server.client, repo)
+    folder = at(tree["path"])
+    git(folder, "switch", "--quiet", "--detach")
+    sha = commit(folder, "a.txt", message="Loose.")
+    inner = make_repo(folder / "inner")
+    (inner / "more.txt").write_text("more\n")
+    path = f"/api/worktrees/{tree['id']}"
+    error = refused(await server.client.http.delete(path), 409, "worktree_dirty")
+    assert [one["subject"] for one in error["details"]["commits"]] == ["Loose."]
+    assert [one["path"] for one in error["details"]["files"]] == ["inner/"]
+    gone = await server.client.call("DELETE", f"{path}?force=true")
+    (ref,) = gone["innerRefs"]
+    assert git(top, "show", f"{ref}:more.txt") == "more\n"
+    back = await server.client.post(f"{path}/recover")
+    assert (back["branch"], head(folder)) == (None, sha)
+
+
+async def test_adopted_ones_are_forgotten(server: Running) -> None:
+    """W2: a worktree that Bough did not make stays as it is; by force it goes, and all of it is kept."""
+    repo = await registered(server)
+    top, folder = at(repo["path"]), server.root / "hand"
+    git(top, "worktree", "add", "--quiet", "-b", "hand", str(folder))
+    (folder / "new.txt").write_text("x")
+    body = {"repoId": repo["id"], "path": str(folder)}
+    tree = await server.client.post("/api/worktrees", body)
+    gone = await server.client.call("DELETE", f"/api/worktrees/{tree['id']}")
+    assert (gone["forgotten"], gone["recover"]) == (True, None)
+    assert (folder / "new.txt").exists()
+    again = await server.client.post("/api/worktrees", body)
+    assert again["id"] != tree["id"]
+    gone = await server.client.call("DELETE", f"/api/worktrees/{again['id']}?force=true")
+    assert gone["forgotten"] is False
+    assert not folder.exists()
+    assert git(top, "show", f"{gone['recoveryRef']}:new.txt") == "x"
+
+
+async def test_locked_vanished_and_full_of_others(server: Running) -> None:
+    """W2: a locked one stays; one whose folder is gone is cleared up; one that holds others waits for them."""
+    repo = await registered(server)
+    top = at(repo["path"])
+    locked = await made(server.client, repo, "locked")
+    git(top, "worktree", "lock", "--reason", "on a stick", locked["path"])
+    for query in ("", "?force=true"):
+        answer = await server.client.http.delete(f"/api/worktrees/{locked['id']}{query}")
+        assert "on a stick" in refused(answer, 409, "worktree_locked")["message"]
+    git(top, "worktree", "unlock", locked["path"])
+    inside = str(at(locked["path"], ".worktrees", "inside"))
+    git(top, "worktree", "add", "--quiet", "-b", "inside", inside)
+    refused(await server.client.http.delete(f"/api/worktrees/{locked['id']}"), 409, "worktree_holds_others")
+    vanished = await made(server.client, repo, "vanished")
+    sha = commit(at(vanished["path"]), "a.txt")
+    shutil.rmtree(vanished["path"])
+    assert (await server.client.get(f"/api/worktrees/{vanished['id']}"))["git"]["missing"] is True
+    gone = await server.client.call("DELETE", f"/api/worktrees/{vanished['id']}")
+    assert head(top, f"{gone['recoveryRef']}^") == sha
+    assert sorted(known_to_git(top)) == sorted([locked["path"], inside])
+    back = await server.client.post(f"/api/worktrees/{vanished['id']}/recover")
+    assert head(at(back["path"])) == sha
+    # A folder that is there but no worktree any more is nobody's to delete.
+    lost = await made(server.client, repo, "lost")
+    at(lost["path"], ".git").unlink()
+    git(top, "worktree", "prune", "--expire=now")
+    refused(await server.client.http.delete(f"/api/worktrees/{lost['id']}?force=true"), 409, "not_a_worktree")
+    assert at(lost["path"], "README.md").exists()
+
+
+async def test_a_repository_that_is_gone(server: Running) -> None:
+    """W2: worktrees of a repository whose folder is gone can be forgotten, and then the repository."""
+    repo = await registered(server)
+    tree = await made(server.client, repo)
+    shutil.rmtree(repo["path"])
+    refused(await server.client.http.delete(f"/api/repos/{repo['id']}"), 409, "repo_in_use")
+    gone = await server.client.call("DELETE", f"/api/worktrees/{tree['id']}")
+    assert gone["forgotten"] is True
+    await server.client.call("DELETE", f"/api/repos/{repo['id']}")
+    refused(await server.client.http.get(f"/api/worktrees/{tree['id']}"), 404, "worktree_not_found")
+
+
+def of(diff: Json, path: str) -> Json:
+    (found,) = [one for one in diff["files"] if one["path"] == path]
+    return found
+
+
+async def test_what_has_changed(server: Running) -> None:
+    """A2: text and numbers, untracked files, renames and binaries; index and objects of the repository stay."""
+    repo = await registered(server)
+    tree = await made(server.client, repo)
+    folder = at(tree["path"])
+    path = f"/api/worktrees/{tree['id']}/diff"
+    empty = await server.client.get(path)
+    assert (empty["files"], empty["text"], empty["truncated"], empty["note"]) == ([], "", False, None)
+    work(folder)
+    index = at(git(folder, "rev-parse", "--path-format=absolute", "--git-path", "index").strip())
+    before, objects = index.read_bytes(), git(folder, "count-objects", "-v")
+    since_head = await server.client.get(f"{path}?against=head")
+    assert (index.read_bytes(), git(folder, "count-objects", "-v")) == (before, objects)
+    assert since_head["sha"] == head(folder)
+    renamed = of(since_head, "new name.txt")
+    assert (renamed["status"], renamed["oldPath"]) == ("renamed", "old name.txt")
+    assert of(since_head, "doomed.txt")["status"] == "deleted"
+    assert (of(since_head, "README.md")["additions"], of(since_head, "README.md")["deletions"]) == (1, 1)
+    assert of(since_head, "binary") | {"path": ""} == {
+        **{"path": "", "oldPath": None, "status": "added", "additions": 0, "deletions": 0},
+        **{"binary": True, "untracked": True},
+    }
+    assert of(since_head, "deep/er/ünträcked")["untracked"] is True
+    assert of(since_head, "staged.txt")["untracked"] is False
+    assert "Binary files /dev/null and b/binary differ" in since_head["text"]
+    assert "+changed\n" in since_head["text"]
+    since_base = await server.client.get(path)
+    assert since_base["sha"] == tree["baseSha"]
+    assert of(since_base, "kept.txt")["additions"] == 30
+    assert not [one for one in since_base["files"] if one["path"] in ("doomed.txt", "old name.txt")]
+    assert since_base["additions"] == sum(one["additions"] for one in since_base["files"])
+
+
+async def test_large_changes_are_cut(tmp_path: Path) -> None:
+    """A2: an answer is bounded and says what is missing."""
+    async with serving(tmp_path) as server:
+        repo = await registered(server)
+        tree = await made(server.client, repo)
+        folder = at(tree["path"])
+        (folder / "long.txt").write_text("a line of text\n" * 200_000)
+        (folder / "huge.bin").write_bytes(b"\0" * (working_copy_diff.LARGEST_UNTRACKED + 1))
+        found = await server.client.get(f"/api/worktrees/{tree['id']}/diff")
+        assert found["truncated"] is True
+        assert "cut after" in found["note"]
+        assert "not read: 1" in found["note"]
+        assert len(found["text"]) <= working_copy_diff.LARGEST_TEXT
+        assert found["text"].endswith("\n")
+        assert of(found, "long.txt")["additions"] == 200_000
+        assert of(found, "huge.bin")["binary"] is True

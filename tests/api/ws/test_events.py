@@ -1,0 +1,347 @@
+"""A3: events over WebSocket and SSE, in commit order, with nothing missed after whatever happens to a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from bough.core.events.hub import PAGE
+from bough.model.event import EVENT_TYPES, LIVE_TYPES
+from bough.model.session import Caller
+from tests.api.shapes import NOBODY, Json, refused
+from tests.api.streams import Transcript, sse
+from tests.support.client import Client
+from tests.support.server import Running, serving
+
+
+def stored(events: list[Json]) -> list[Json]:
+    """The state changes among what was seen."""
+    return [event for event in events if "objectId" in event]
+
+
+def is_ready(event: Json) -> bool:
+    return event["type"] == "stream.ready"
+
+
+async def past(client: Client, cursor: int = 0, session_id: str | None = None) -> list[Json]:
+    """All that happened so far."""
+    async with client.events(session_id, cursor) as events:
+        await events.until(is_ready)
+        return stored(events.seen)
+
+
+async def rename(server: Running, times: int) -> str:
+    """As many changes, one after another; each is one event."""
+    board = await server.services.boards.add(Caller(), "board")
+    for number in range(times - 1):
+        await server.services.boards.rename(board.id, f"name {number}")
+    return board.id
+
+
+async def test_the_order_is_the_order_of_commits(server: Running) -> None:
+    """A3: cursors grow by one, and what a turn does is told in the order in which it was done."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    async with client.events() as live:
+        session = await client.session(repo["id"], permissionMode="ask", initialPrompt="[[say a]][[run true]]")
+        approval = await client.approval(session["id"])
+        await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+        await client.wait_task(session["taskId"])
+        await client.call("DELETE", f"/api/sessions/{session['id']}")
+        kept = await past(client, live.seen[0]["cursor"])
+        await client.call("DELETE", f"/api/sessions/{session['id']}?purge=true")
+        await live.until(lambda event: event["type"] == "session.removed")
+    events = stored(live.seen)
+    cursors = [event["cursor"] for event in events]
+    assert cursors == list(range(cursors[0], cursors[0] + len(cursors)))
+    assert {event["type"] for event in live.seen} <= {*EVENT_TYPES, *LIVE_TYPES}
+    assert all(event.keys() == {"cursor", "type", "sessionId", "objectId", "data", "createdAt"} for event in events)
+    assert all(event["data"]["id"] == event["objectId"] for event in events)
+    assert [event["createdAt"] for event in events] == sorted(event["createdAt"] for event in events)
+    kinds = [event["type"] for event in events]
+    assert kinds[:3] == ["session.created", "task.created", "message.created"]
+    statuses = [event["data"]["status"] for event in events if event["type"].startswith("task.")]
+    followed = [one for one, before in zip(statuses, [None, *statuses], strict=False) if one != before]
+    assert followed == ["queued", "dispatching", "running", "waiting_permission", "running", "completed"]
+    decided = [event["data"]["status"] for event in events if event["type"].startswith("approval.")]
+    assert decided == ["pending", "allowed"]
+    assert kept == events[:-1]
+    # What is purged is forgotten, but for the end of it.
+    assert await past(client, cursors[0] - 1) == events[-1:]
+
+
+async def test_sse_tells_the_same(server: Running) -> None:
+    """A3, L3: `GET /api/events` is a stream of server-sent events with ids, from `cursor` or `Last-Event-ID`."""
+    client = server.client
+    await rename(server, 5)
+    expected = await past(client)
+    async with sse(client, "?cursor=0") as stream:
+        assert stream.answer.status_code == 200
+        assert stream.answer.headers["content-type"].startswith("text/event-stream")
+        assert stream.answer.headers["cache-control"] == "no-store"
+        for event in expected:
+            number, kind, data = await stream.next()
+            assert (number, kind, data) == (str(event["cursor"]), event["type"], event)
+        number, kind, data = await stream.next()
+        assert (kind, data["cursor"]) == ("stream.ready", expected[-1]["cursor"])
+        assert number == str(data["cursor"])
+    async with sse(client, "?cursor=0", last_event_id=str(expected[2]["cursor"])) as stream:
+        assert stored(await stream.until(is_ready)) == expected[3:]
+
+
+async def test_a_quiet_sse_stream_can_be_resumed(server: Running) -> None:
+    """A3: a browser that saw nothing but the beginning reconnects with the id it was given, and misses nothing."""
+    async with sse(server.client) as stream:
+        await stream.until(is_ready)
+    assert stream.last_id is not None
+    await rename(server, 3)
+    async with sse(server.client, last_event_id=stream.last_id) as stream:
+        assert len(stored(await stream.until(is_ready))) == 3
+
+
+def is_last(event: Json) -> bool:
+    return event["type"] == "board.patched" and event["data"]["name"] == "the last"
+
+
+async def reconnecting(client: Client, kind: str, chance: random.Random) -> list[Json]:
+    """Reads with breaks: a few events, gone, and back with the last cursor, until the last event is there."""
+    seen: list[Json] = []
+    cursor = 0
+    while not (seen and is_last(seen[-1])):
+        few = chance.randrange(1, 40)
+        came: list[Json] = []
+        if kind == "websocket":
+            async with client.events(cursor=cursor) as events:
+                while len(came) < few and not (came and is_last(came[-1])):
+                    came.append(await events.next())
+        else:
+            async with sse(client, last_event_id=str(cursor)) as stream:
+                while len(came) < few and not (came and is_last(came[-1])):
+                    came.append((await stream.next())[2])
+        seen += stored(came)
+        cursor = seen[-1]["cursor"] if seen else 0
+    return seen
+
+
+@pytest.mark.parametrize("kind", ["websocket", "sse"])
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_breaks_miss_nothing(server: Running, kind: str, seed: int) -> None:
+    """A3: while 200 changes happen, a client that comes and goes sees exactly what one that stayed sees."""
+    client = server.client
+    chance = random.Random(seed)
+    board = (await client.get("/api/boards"))["boards"][0]["id"]
+
+    async def change() -> None:
+        for number in range(199):
+            await server.services.boards.rename(board, f"name {number}")
+            # Now and then slower than the readers, so that they see the end of what there is.
+            await asyncio.sleep(chance.choice((0, 0, 0, 0.005)))
+        await server.services.boards.rename(board, "the last")
+
+    async with client.events(cursor=0) as staying, asyncio.timeout(20):
+        seen, _, _ = await asyncio.gather(reconnecting(client, kind, chance), staying.until(is_last), change())
+    assert len(seen) > 200
+    assert seen == stored(staying.seen)
+
+
+async def test_a_session_can_be_followed_alone(server: Running) -> None:
+    """A3: with `sessionId` only what belongs to it comes, live and from the past, on both doors."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    one, two = [await client.session(repo["id"]) for _ in range(2)]
+    async with client.events(one["id"]) as live:
+        await client.ask(two["id"], "hello")
+        done = await client.ask(one["id"], "hello")
+        await live.until(lambda event: event.get("objectId") == done["id"] and event["data"]["status"] == "completed")
+    assert {event["sessionId"] for event in live.seen if not is_ready(event)} == {one["id"]}
+    mine = await past(client, 0, one["id"])
+    everything = await past(client)
+    assert mine == [event for event in everything if event["sessionId"] == one["id"]]
+    assert len(everything) > len(mine) > len(stored(live.seen))
+    async with sse(client, f"?cursor=0&sessionId={one['id'][-12:]}") as stream:
+        assert stored(await stream.until(is_ready)) == mine
+
+
+async def test_a_gap_is_told_plainly(tmp_path: Path) -> None:
+    """A3: what is no longer kept is announced as a gap before what is; a cursor within reach has none."""
+    async with serving(tmp_path, keep_events=10) as server:
+        await rename(server, 50)
+        await server.services.upkeep.look()
+        async with server.client.events(cursor=0) as events:
+            await events.until(is_ready)
+        gap, *kept, ready = events.seen
+        newest = ready["cursor"]
+        assert gap == {"type": "stream.gap", "from": 0, "to": newest - 10}
+        assert [event["cursor"] for event in kept] == list(range(newest - 9, newest + 1))
+        for cursor, missed in ((newest - 11, True), (newest - 10, False), (newest - 5, False), (newest, False)):
+            async with server.client.events(cursor=cursor) as events:
+                await events.until(is_ready)
+            assert (events.seen[0]["type"] == "stream.gap") is missed, newest - cursor
+            assert len(stored(events.seen)) == min(newest - cursor, 10)
+        async with sse(server.client, last_event_id="0") as stream:
+            assert (await stream.next())[1] == "stream.gap"
+
+
+async def test_a_gap_that_opens_while_catching_up_is_told(tmp_path: Path) -> None:
+    """A3: events may be forgotten while a slow client still reads older ones; it is told where it lost some."""
+    async with serving(tmp_path, keep_events=50) as server:
+        await rename(server, 2 * PAGE + 100)
+        async with server.services.hub.subscribe(None, 0) as stream:
+            frames = stream.frames()
+            first = await anext(frames)
+            assert len(first) == PAGE
+            await server.services.upkeep.look()
+            second = await anext(frames)
+            assert [frame.kind for frame in second] == ["stream.gap"]
+            assert f'"from":{first[-1].cursor}'.encode() in second[0].data
+            third = await anext(frames)
+            assert f'"to":{(third[0].cursor or 0) - 1}'.encode() in second[0].data
+            await frames.aclose()
+
+
+async def test_cursors_that_are_none(server: Running) -> None:
+    """A3: a cursor from the future is a gap up to now; what is no cursor is refused with 400 or 4400."""
+    newest = (await past(server.client))[-1]["cursor"]
+    async with server.client.events(cursor=newest + 1000) as events:
+        await events.until(is_ready)
+        assert events.seen == [
+            {"type": "stream.gap", "from": newest + 1000, "to": newest},
+            {"type": "stream.ready", "cursor": newest},
+        ]
+        await rename(server, 1)
+        assert (await events.next())["cursor"] == newest + 1
+    for wrong in ("x", "-1", "1.5", "1e3", "9" * 19, "٣", "0x1", " 1"):
+        refused(await server.client.http.get("/api/events", params={"cursor": wrong}), 400, "bad_cursor")
+    refused(await server.client.http.get("/api/events", headers={"Last-Event-ID": "x"}), 400, "bad_cursor")
+
+
+async def closing(client: Client, query: str) -> tuple[int, str]:
+    """How a stream that must be refused is closed."""
+    with pytest.raises(ConnectionClosed) as caught:
+        async with client.events(query):
+            pass
+    assert caught.value.rcvd is not None
+    return caught.value.rcvd.code, caught.value.rcvd.reason
+
+
+async def test_streams_that_are_none(server: Running) -> None:
+    """A3: a stream of nobody's session, or from no cursor, is closed with 4000 plus what HTTP would have said."""
+    client = server.client
+    for query, code in (("x", 4400), (NOBODY, 4404), (NOBODY[:8], 4404), ("00000000&cursor=x", 4404)):
+        assert (await closing(client, query))[0] == code, query
+    repo = await client.repo(server.repo())
+    one, two = [await client.session(repo["id"]) for _ in range(2)]
+    assert one["id"][:8] == two["id"][:8]
+    code, reason = await closing(client, one["id"][:8])
+    assert (code, "could be any of" in reason) == (4409, True)
+    assert (await closing(client, f"{one['id']}&cursor=x"))[0] == 4400
+    refused(await client.http.get(f"/api/events?sessionId={one['id'][:8]}"), 409, "ambiguous_id")
+
+
+@pytest.fixture
+async def talking(server: Running) -> AsyncGenerator[Json]:
+    repo = await server.client.repo(server.repo())
+    yield await server.client.session(repo["id"])
+
+
+async def final(client: Client, session: Json) -> dict[str, str]:
+    messages = await client.get(f"/api/sessions/{session['id']}/messages")
+    return {one["id"]: one["content"]["text"] for one in messages if one["role"] == "agent"}
+
+
+async def follow(client: Client, session: Json, joined: asyncio.Event) -> Transcript:
+    """Follows a session from now on, as a client would, until its title says that it is over."""
+    transcript = Transcript()
+    async with client.events(session["id"]) as events:
+        joined.set()
+        while True:
+            event = await events.next()
+            transcript.take(event)
+            if event["type"] == "session.patched" and event["data"]["title"] == "over":
+                return transcript
+
+
+def ended(event: Json) -> bool:
+    return event["type"] == "task.patched" and event["data"]["endedAt"] is not None
+
+
+@pytest.mark.parametrize("text", ["[[slow 60 0.6]]", "[[flood 3000]]", "[[think é🌱]][[slow 20 0.3]][[say 🌱 end]]"])
+async def test_text_grows_to_what_was_said(server: Running, talking: Json, text: str) -> None:
+    """A3: what was created plus its deltas is the final message, for who was there and for who joins at any time."""
+    client = server.client
+    readers: list[asyncio.Task[Transcript]] = []
+
+    async def join() -> None:
+        joined = asyncio.Event()
+        readers.append(asyncio.create_task(follow(client, talking, joined)))
+        await joined.wait()
+
+    async with asyncio.timeout(20), client.events(talking["id"]) as watching:
+        await join()
+        task = await client.prompt(talking["id"], text)
+        for _ in range(4):
+            await watching.until(lambda event: event["type"] == "message.delta" or ended(event))
+            await join()
+            if ended(watching.seen[-1]):
+                break
+        else:
+            await watching.until(ended)
+        assert (await client.get(f"/api/tasks/{task}"))["status"] == "completed"
+        await client.call("PATCH", f"/api/sessions/{talking['id']}", json={"title": "over"})
+        first, *late = [await reader for reader in readers]
+    said = await final(client, talking)
+    assert said.items() <= first.texts.items()
+    # A flood may be stored whole before anybody could be told of a part.
+    assert first.deltas > 0 or "flood" in text
+    assert first.snapshots == 0
+    for transcript in late:
+        assert {one: text for one, text in transcript.texts.items() if one in said}.items() <= said.items()
+    if "slow" in text:
+        assert any(transcript.snapshots and transcript.deltas for transcript in late)
+
+
+async def test_a_client_with_a_cursor_gets_the_text_as_it_stands(server: Running, talking: Json) -> None:
+    """A3: deltas are not stored; who comes back in the middle is sent the message as it is by then, and the rest."""
+    client = server.client
+    async with client.events(talking["id"]) as events:
+        task = await client.prompt(talking["id"], "[[slow 80 0.8]]")
+        for _ in range(3):
+            await events.until(lambda event: event["type"] == "message.delta")
+    transcript = Transcript()
+    cursor = 0
+    for event in events.seen:
+        transcript.take(event)
+        cursor = event.get("cursor", cursor)
+    async with client.events(talking["id"], cursor) as events:
+        await events.until(ended)
+    for event in events.seen:
+        transcript.take(event)
+    assert transcript.snapshots == 1
+    assert [event for event in stored(events.seen) if event["type"] == "message.delta"] == []
+    said = await final(client, talking)
+    assert said.items() <= transcript.texts.items()
+    assert (await client.get(f"/api/tasks/{task}"))["status"] == "completed"
+
+
+async def test_a_long_message_is_announced_without_its_text(server: Running, talking: Json) -> None:
+    """A3: a message beyond 64 KiB is told of by its size; its deltas still carry it, and REST has it whole."""
+    client = server.client
+    transcript = Transcript()
+    async with client.events(talking["id"]) as events:
+        await client.prompt(talking["id"], "[[flood 20000]]")
+        await events.until(ended)
+    for event in events.seen:
+        if event["type"] == "message.patched" and event["data"]["content"]["type"] == "omitted":
+            continue
+        transcript.take(event)
+    ((message_id, text),) = (await final(client, talking)).items()
+    assert len(text) > 64 * 1024
+    assert transcript.texts[message_id] == text
+    last = [event for event in stored(events.seen) if event["objectId"] == message_id][-1]
+    assert last["data"]["content"]["type"] == "omitted"
+    assert last["data"]["content"]["bytes"] > len(text)

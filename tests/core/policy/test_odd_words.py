@@ -1,0 +1,93 @@
+"""Agents that say what nobody expects: it is kept or left out, and breaks nothing (R4, C1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bough.agents.acp import wire
+from bough.agents.acp.answers import read_session
+from bough.agents.catalog import Entry
+from bough.core.policy import tool_use
+from bough.core.transcripts.fold import STATE, Fold
+from bough.core.turns.agent_settings import CONFIGURED, Tuning
+from bough.model.message import Message, raw
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = ("toolCallId", "title", "kind", "name", "status", "content", "locations", "rawInput", "rawOutput", "_meta")
+KINDS = ("tool_call", "tool_call_update", "plan", "agent_message_chunk", "nobody_knows", *sorted(STATE))
+ENTRY = Entry(name="odd", title="Odd", command=["odd"])
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"_meta": [1]},
+        {"_meta": {"claudeCode": "x"}},
+        {"rawInput": {"path": "~\0"}},
+        {"status": []},
+        {"title": {}, "kind": [], "name": 5},
+    ],
+)
+def test_odd_words_about_a_call(odd: dict[str, Any]) -> None:
+    """R4: such a call is folded, read, denied and closed like any other."""
+    fold = Fold()
+    entry = fold.tool({"toolCallId": "1", **odd})
+    tool_use.read("odd", "/", entry.body)
+    fold.deny("1")
+    fold.close()
+    assert entry.body["result"].get("status") in (None, "failed")
+
+
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON)), max_size=4))
+def test_whatever_an_agent_says_is_folded(said: list[tuple[str, dict[str, Any]]]) -> None:
+    """R4, C1: no words of an agent's break the transcript, or what is known of its settings."""
+    fold, tuning = Fold(), Tuning(ENTRY)
+    for kind, body in said:
+        update = {"sessionUpdate": kind, **body, "currentModeId": body.get("title"), "entries": body.get("content")}
+        told = wire.decode(
+            msgspec.json.encode({"method": "session/update", "params": {"sessionId": "s", "update": update}})
+        )
+        assert isinstance(told, wire.Update)
+        fold.add([told])
+        if kind in CONFIGURED:
+            tuning.told(told)
+    fold.close()
+    for entry in fold.dirty:
+        msgspec.json.decode(entry.content())
+
+
+@given(JSON, JSON, JSON)
+def test_whatever_an_agent_opens_with_is_read(models: Any, modes: Any, options: Any) -> None:
+    """P2: what it says about models, modes and options, if it is odd, is not said."""
+    answer = msgspec.Raw(msgspec.json.encode({"models": models, "modes": modes, "configOptions": options}))
+    Tuning(ENTRY).opened(read_session(answer, "s"))
+    Tuning(ENTRY).opened(read_session(msgspec.Raw(b'{"models": {"availableModels": [5, {"modelId": "m"}]}}'), "s"))
+
+
+def test_an_odd_transcript_can_be_closed() -> None:
+    """O2: what an older server stored of such a call does not keep the next one from coming up."""
+    fold = Fold()
+    body: dict[str, Any] = {"type": "tool", "tool": "x", "args": {}, "result": {"status": []}, "toolCallId": "1"}
+    fold.restore([Message("m", "s", "t", 1, "system", raw(body), "", "")])
+    fold.close()
+
+
+def test_an_id_that_is_used_again_is_another_call() -> None:
+    """5d: nothing that was said of a call that is over counts for the next; an update still belongs to it."""
+    fold = Fold()
+    own = {"claudeCode": {"mcpServer": {"name": "bough"}}}
+    first = fold.tool({"toolCallId": "1", "title": "a", "_meta": own, "status": "completed"})
+    same = fold.tool({"sessionUpdate": "tool_call_update", "toolCallId": "1", "rawOutput": "x"})
+    second = fold.tool({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "b", "kind": "execute"})
+    assert first is same is not second
+    assert (first.body["meta"], second.body.get("meta"), fold.tool_count) == (own, None, 2)
+    assert tool_use.read("mine", "/", second.body).server is None

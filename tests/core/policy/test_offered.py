@@ -1,0 +1,52 @@
+"""O4: what an agent offers, its models and efforts, is told with its sessions, as the protocol words it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bough.agents.acp.answers import read_session
+from bough.agents.catalog import load_catalog
+from bough.core.turns.agent_settings import MOST_OFFERED, offered, with_offered
+
+
+def option(id: str, *values: str) -> dict[str, Any]:
+    choices = [{"value": one, "name": one.upper()} for one in values]
+    return {"id": id, "name": id.title(), "type": "select", "currentValue": values[0], "options": choices}
+
+
+def told(answer: dict[str, Any], agent: str = "demo") -> list[dict[str, Any]]:
+    opened = read_session(msgspec.Raw(msgspec.json.encode(answer)), "s")
+    return offered(load_catalog(Path("nowhere")).get(agent), opened)
+
+
+def test_models_and_efforts_are_offered() -> None:
+    """O4: those two with their category and all values; other options are the agent's own business."""
+    found = told({"configOptions": [option("model", "a", "b"), option("mode", "x"), option("effort", "low")]})
+    assert [(one["id"], one["category"], one["currentValue"]) for one in found] == [
+        ("model", "model", "a"),
+        ("effort", "thought_level", "low"),
+    ]
+    assert found[0]["options"] == [{"value": "a", "name": "A"}, {"value": "b", "name": "B"}]
+    assert told({}) == []
+    many = told({"configOptions": [option("model", *(f"m{number}" for number in range(1000)))]})
+    assert len(many[0]["options"]) == MOST_OFFERED
+
+
+def test_models_told_in_the_older_way() -> None:
+    """O4: agents that name their models outside of the options."""
+    models = {"currentModelId": "a", "availableModels": [{"modelId": "a"}, {"modelId": "b"}, 3]}
+    (found,) = told({"models": models})
+    assert (found["category"], [one["value"] for one in found["options"]]) == ("model", ["a", "b"])
+
+
+def test_only_news_is_written() -> None:
+    """O4: the same offer again changes nothing; another replaces what it is about and keeps the rest."""
+    offers = told({"configOptions": [option("model", "a", "b")]})
+    assert with_offered(None, offers) == offers
+    assert with_offered(offers, offers) is None
+    assert with_offered([option("other", "x"), option("model", "a", "b")], offers) is None
+    assert with_offered([option("other", "x"), option("model", "a")], offers) == [option("other", "x"), *offers]
+    assert with_offered("nonsense", offers) == offers

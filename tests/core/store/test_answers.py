@@ -1,0 +1,99 @@
+"""Answers that are given again are those that would be made anew (A1)."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from bough.core.store import records, response_cache
+from bough.core.store.response_cache import Answers
+from bough.storage import queries
+from tests.core.helpers import open_session
+from tests.support.server import Running, serving
+
+TITLE = queries.Query("title", "SELECT title FROM sessions WHERE id = :id", "A title.")
+
+
+def asking(server: Running, session: str, made: list[str]) -> Callable[[], Awaitable[str | None]]:
+    """Reads the title of a session, and counts how often."""
+
+    async def make() -> str | None:
+        title = await server.services.store.read(lambda tx: tx.value(TITLE, id=session))
+        made.append(str(title))
+        return title
+
+    return make
+
+
+async def rename(server: Running, session: str, title: str) -> None:
+    await server.services.store.write(lambda change: records.update_session(change, session, title=title))
+
+
+async def test_an_answer_is_made_once_until_something_is_written(server: Running) -> None:
+    """A1: the same bytes while nothing changes; a new answer after a change by us or by anybody else."""
+    session = await open_session(server)
+    kept, made = Answers(server.services.store.db), list[str]()
+    make = asking(server, session, made)
+    await rename(server, session, "one")
+    assert [await kept.give("title", make) for _ in range(3)] == [b'"one"'] * 3
+    assert made == ["one"]
+    await rename(server, session, "two")
+    assert [await kept.give("title", make) for _ in range(3)] == [b'"two"'] * 3
+    with sqlite3.connect(server.data / "bough.db") as other:
+        other.execute("UPDATE sessions SET title = 'three' WHERE id = ?", (session,))
+    other.close()
+    assert [await kept.give("title", make) for _ in range(3)] == [b'"three"'] * 3
+    assert made == ["one", "two", "three"]
+
+
+async def test_what_is_written_while_an_answer_is_made_is_in_the_next(server: Running) -> None:
+    """A1: an answer that was overtaken is not given again, also if somebody else has looked at the new state."""
+    session = await open_session(server)
+    kept = Answers(server.services.store.db)
+    title = asking(server, session, [])
+    for looked in (False, True):
+        await rename(server, session, "old")
+        reached, go = asyncio.Event(), asyncio.Event()
+
+        async def slow(reached: asyncio.Event = reached, go: asyncio.Event = go) -> str | None:
+            found = await title()
+            reached.set()
+            await go.wait()
+            return found
+
+        first = asyncio.create_task(kept.give("title", slow))
+        await reached.wait()
+        await rename(server, session, "new")
+        if looked:
+            await kept.give("other", title)
+        go.set()
+        assert await first == b'"old"'
+        assert await kept.give("title", title) == b'"new"'
+
+
+@pytest.mark.parametrize("most", [0, 10])
+async def test_what_has_no_room_is_made_anew(server: Running, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """A1: memory is bounded, and an answer that is not kept is as right as one that is."""
+    monkeypatch.setattr(response_cache, "MOST_BYTES", most)
+    session = await open_session(server)
+    kept, made = Answers(server.services.store.db), list[str]()
+    make = asking(server, session, made)
+    await rename(server, session, "heron")
+    for key in ("a", "b", "a", "b"):
+        assert await kept.give(key, make) == b'"heron"'
+    assert len(made) == (4 if most == 0 else 3)
+
+
+async def test_where_the_state_is_not_told_all_are_new(tmp_path: Path, database_url: str) -> None:
+    """A1, R6: the same on both databases: what was changed a moment ago is in the answer."""
+    async with serving(tmp_path, database=database_url) as server:
+        session = await open_session(server)
+        for title in ("one", "two"):
+            for _ in range(2):
+                await server.client.call("PATCH", f"/api/sessions/{session}", json={"title": title})
+                assert (await server.client.get(f"/api/sessions/{session}"))["title"] == title
+                assert (await server.client.get("/api/sessions"))["sessions"][0]["title"] == title

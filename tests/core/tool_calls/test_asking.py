@@ -1,0 +1,288 @@
+"""5d: a call that changes something waits for a person; what is decided within the wait is its answer, what is decided
+later is carried out once and told. What may be done without asking is the api suite's `test_tool_rights_asking`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.core.tool_calls import service
+from tests.support.client import Json
+from tests.support.tool_caller import Agent
+from tests.support.tool_callers import PATIENCE, Hall, hall
+
+SPAWN = "agor_sessions_spawn"
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncGenerator[Hall]:
+    async with hall(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls wait for people only for a moment."""
+    monkeypatch.setattr(service, "PATIENCE", PATIENCE)
+
+
+async def waiting(place: Hall, agent: Agent, tool: str = SPAWN, **arguments: Any) -> tuple[asyncio.Task[Any], Json]:
+    """A call that waits for a person, and the question."""
+    call = asyncio.create_task(agent.call(tool, **arguments))
+    return call, await place.client.approval(agent.id)
+
+
+async def children(place: Hall, parent: str) -> list[Json]:
+    return (await place.client.get(f"/api/sessions?parentId={parent}&limit=200"))["sessions"]
+
+
+async def told(place: Hall, session: str) -> Json:
+    """Waits for the outcome that a session is told; gives it as its transcript or its queue shows it."""
+    async with asyncio.timeout(20), place.client.events() as events:
+        while True:
+            found = await place.client.get(f"/api/sessions/{session}/messages")
+            shown = [one for one in found if one["content"]["type"] == "outcome"]
+            if shown:
+                assert len(shown) == 1
+                return shown[0]
+            await events.next()
+
+
+async def test_allowed_within_the_wait(place: Hall) -> None:
+    """5d: the outcome is the answer; meanwhile the session is shown to wait, and afterwards nobody is told again."""
+    agent = await place.root()
+    call, approval = await waiting(place, agent, prompt="hello", title="kid")
+    assert approval["title"] == "Spawn a child with demo in mode default: 'kid'?"
+    assert approval["toolKind"] == "call" and approval["toolCall"]["arguments"] == {"prompt": "hello", "title": "kid"}
+    assert (await place.get(agent.id))["activity"] == "waiting_permission"
+    assert await children(place, agent.id) == []
+    await place.decide(approval["id"])
+    said = await call
+    [child] = await children(place, agent.id)
+    assert said.value["sessionId"] == child["id"] and not said.wrong
+    assert (await place.get(agent.id))["activity"] == "running"
+    [row] = (await place.server.services.calls.list(agent.id, 10, 0)).rows
+    assert (row.state, row.told_task_id, row.granted, row.task_id) == ("done", None, True, agent.task_id)
+
+
+async def test_denied_within_the_wait(place: Hall) -> None:
+    """5e: a denial is a clear tool error, and nothing is done."""
+    agent = await place.root()
+    call, approval = await waiting(place, agent, prompt="hello")
+    await place.decide(approval["id"], "deny")
+    said = await call
+    assert said.wrong and "A person has denied this" in said.text and "call_denied" in said.text
+    assert await children(place, agent.id) == []
+
+
+async def test_a_person_says_why(place: Hall) -> None:
+    """5e: the agent is told a person's reason; with any other answer there is none to give."""
+    agent = await place.root()
+    call, approval = await waiting(place, agent, prompt="hello")
+    path = f"/api/approvals/{approval['id']}"
+    for body in ({"decision": "allow", "because": "fine"}, {"decision": "deny", "because": "\x1b[2J"}):
+        refused = await place.client.post(path, body, expect=400)
+        assert refused["error"]["code"] == "bad_answer"
+    decided = await place.decide(approval["id"], "deny", because="Not on a\nFriday.")
+    assert decided["decidedBy"] == {"kind": "person", "id": None, "because": "Not on a Friday."}
+    said = await call
+    assert said.wrong and "A person has denied this: Not on a Friday." in said.text
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_people_are_not_flooded(place: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5d: so many calls wait for a person, and no more; one that is decided makes room."""
+    monkeypatch.setattr(service, "MOST_ASKED", 2)
+    agent = await place.root()
+    first = await place.asked(agent, SPAWN, prompt="one")
+    await place.asked(agent, SPAWN, prompt="two")
+    assert "too_many_asked" in await place.refused(agent, SPAWN, prompt="three")
+    await place.decide(first["id"], "deny")
+    await place.asked(agent, SPAWN, prompt="three")
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_decided_after_the_wait(place: Hall) -> None:
+    """5d: the caller has a handle; what is allowed later is done once, and its outcome is queued to the caller."""
+    agent = await place.root()
+    said = await agent.does(SPAWN, prompt="hello", title="kid", enableCallback=False)
+    approval = said["approvalId"]
+    assert said["status"] == "pending" and (await place.get(agent.id))["activity"] == "running"
+    await place.decide(approval)
+    shown = await told(place, agent.id)
+    [child] = await children(place, agent.id)
+    assert child["id"] in shown["content"]["text"] and "was allowed and is done" in shown["content"]["text"]
+    task = await place.client.get(f"/api/tasks/{shown['taskId']}")
+    assert (task["source"], task["status"]) == ("callback", "queued")
+    # It reaches the agent when its turn is over, quoted.
+    await place.client.post(f"/api/sessions/{agent.id}/stop")
+    await place.client.post(f"/api/sessions/{agent.id}/resume")
+    assert (await place.client.wait_task(task["id"]))["status"] == "completed"
+    again = await place.client.post(f"/api/approvals/{approval}", {"decision": "allow"}, expect=409)
+    assert again["error"]["code"] == "approval_decided"
+    assert len(await children(place, agent.id)) == 1
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_denied_after_the_wait(place: Hall) -> None:
+    """5d: this is told, too."""
+    agent = await place.root()
+    said = await agent.does(SPAWN, prompt="hello")
+    await place.decide(said["approvalId"], "deny")
+    shown = await told(place, agent.id)
+    assert "was denied" in shown["content"]["text"] and shown["content"]["status"] == "denied"
+    assert await children(place, agent.id) == []
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_told_while_asleep_and_after_the_end(tmp_path: Path) -> None:
+    """5d: an agent that sleeps is woken for it; a session that was ended is only shown it."""
+    async with hall(tmp_path, sleep_after=0.2) as place:
+        prompt = f"[[mcp {SPAWN} {json.dumps({'prompt': 'hello', 'enableCallback': False})}]]"
+        session = await place.session()
+        task = await place.client.ask(session, prompt)
+        assert task["status"] == "completed" and "pending" in (await place.client.texts(session))[-1]
+        lives = place.server.services.runner.lives
+        async with asyncio.timeout(20):
+            while lives.get(session) is not None:  # noqa: ASYNC110 - nobody reports a sleep
+                await asyncio.sleep(0.02)
+        [approval] = await place.pending()
+        await place.decide(approval["id"])
+        shown = await told(place, session)
+        assert (await place.client.wait_task(shown["taskId"]))["status"] == "completed"
+        assert len(await children(place, session)) == 1
+
+
+async def test_allowed_when_the_caller_has_just_ended(place: Hall) -> None:
+    """5d: a call that is being carried out when its session ends is carried out; the session is shown the outcome."""
+    agent = await place.root()
+    call, approval = await waiting(place, agent, prompt="hello", enableCallback=False)
+    call.cancel()
+    await asyncio.wait([call])
+    deeds = place.server.services.calls._carrying._deeds  # pyright: ignore[reportPrivateUsage]
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    original = deeds[SPAWN]
+
+    async def slowly(caller: Any, arguments: Any) -> Any:
+        begun.set()
+        await go_on.wait()
+        return await original.act(caller, arguments)
+
+    place.server.services.calls.provide({**deeds, SPAWN: type(original)(original.claim, slowly)})
+    await place.decide(approval["id"])
+    await begun.wait()
+    await place.client.post(f"/api/sessions/{agent.id}/complete", {"force": True})
+    go_on.set()
+    shown = await told(place, agent.id)
+    assert shown["taskId"] is None and "is done" in shown["content"]["text"]
+    assert (await place.get(agent.id))["status"] == "completed"
+
+
+async def test_a_person_changes_the_arguments(place: Hall) -> None:
+    """5d: what is carried out is what the person has said; what could not be carried out is refused at once."""
+    agent = await place.root()
+    call, approval = await waiting(place, agent, prompt="hello", title="kid")
+    path = f"/api/approvals/{approval['id']}"
+    for wrong in ({"prompt": 1}, {"title": "x"}, {"prompt": "x", "worktreeId": "0000"}, {"prompt": "x", "odd": 1}):
+        answer = await place.client.http.post(path, json={"decision": "allow", "arguments": wrong})
+        assert answer.status_code in (400, 404), answer.text
+    denied = await place.client.post(path, {"decision": "deny", "arguments": {"prompt": "x"}}, expect=400)
+    assert denied["error"]["code"] == "bad_answer"
+    changed = {"prompt": "hello", "title": "other", "permissionMode": "acceptEdits"}
+    await place.decide(approval["id"], arguments=changed)
+    assert not (await call).wrong
+    [child] = await children(place, agent.id)
+    assert (child["title"], child["permissionMode"]) == ("other", "acceptEdits")
+
+
+@pytest.mark.parametrize(("headless", "done"), [("deny", 0), ("allow", 1)])
+async def test_nobody_answers_in_time(tmp_path: Path, headless: str, done: int) -> None:
+    """P4: policy answers then as the session says; never for what raises rights."""
+    async with hall(tmp_path, approval_timeout=0.2 / 60) as place:
+        agent = await place.root(headless=headless)
+        said = await agent.call(SPAWN, prompt="hello", enableCallback=False)
+        assert said.wrong == (not done), said.text
+        raised = await agent.fails(SPAWN, prompt="hello", permissionMode="bypassPermissions")
+        assert "call_denied" in raised
+        assert len(await children(place, agent.id)) == done
+        found = (await place.client.get("/api/approvals"))["approvals"]
+        assert [one["status"] for one in found] == ["expired", "expired"]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_what_is_allowed_without_a_look_is_judged_again(tmp_path: Path) -> None:
+    """5e: between the question and the answer that nobody gave a rule was made, and the target got more rights."""
+    async with hall(tmp_path, approval_timeout=1.5 / 60) as place:
+        parent = await place.session(headless="allow")
+        sibling = await place.child(parent)
+        agent = await place.agent(parent)
+        await agent.does("send_to_session", sessionId=sibling, message="one")
+        await agent.does("agor_sessions_update", sessionId=sibling, title="Two")
+        await place.client.call("PATCH", f"/api/sessions/{sibling}", json={"permissionMode": "bypassPermissions"})
+        await place.rule("deny", "bough/agor_sessions_update")
+        async with asyncio.timeout(20), place.client.events() as events:
+            while any(one.state in ("asked", "acting") for one in await rows(place, agent.id)):
+                await events.next()
+        found = await rows(place, agent.id)
+        assert [one.state for one in found] == ["failed", "failed"], found
+        assert all(b"call_denied" in bytes(one.outcome or b"") for one in found)
+        tasks = (await place.client.get(f"/api/sessions/{sibling}/tasks"))["tasks"]
+        assert [one["prompt"] for one in tasks] == ["hello"]
+
+
+async def rows(place: Hall, session: str) -> list[Any]:
+    return (await place.server.services.calls.list(session, 50, 0)).rows
+
+
+@pytest.mark.parametrize("how", ["stop", "complete"])
+async def test_withdrawn_with_the_turn_and_with_the_session(place: Hall, how: str) -> None:
+    """5d: what nobody wants any more is not asked any more, and cannot be allowed."""
+    agent = await place.root()
+    call, approval = await waiting(place, agent, prompt="hello")
+    body = {"force": True} if how == "complete" else {}
+    await place.client.post(f"/api/sessions/{agent.id}/{how}", body)
+    said = await call
+    assert said.wrong and "call_withdrawn" in said.text
+    gone = await place.client.get(f"/api/approvals/{approval['id']}")
+    assert gone["status"] == "cancelled"
+    await place.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"}, expect=409)
+    assert await children(place, agent.id) == []
+
+
+async def test_always_answers_what_waits_alike(place: Hall) -> None:
+    """5d: all calls that wait and are meant by *always* go on with the first; what raises rights waits on."""
+    agent = await place.root()
+    alike = [asyncio.create_task(agent.call(SPAWN, prompt=f"hello {number}")) for number in range(3)]
+    raising = asyncio.create_task(agent.call(SPAWN, prompt="x", permissionMode="auto"))
+    async with asyncio.timeout(20), place.client.events() as events:
+        while len(await place.pending()) < 4:
+            await events.next()
+    first = next(one for one in await place.pending() if "auto" not in one["title"])
+    await place.decide(first["id"], "allow_always")
+    assert not any(said.wrong for said in await asyncio.gather(*alike))
+    [left] = await place.pending()
+    assert "auto" in left["title"] and (await place.get(agent.id))["activity"] == "waiting_permission"
+    # From now on it is not asked in this session, but in others.
+    assert not (await agent.call(SPAWN, prompt="hello again")).wrong
+    await place.decide(left["id"], "deny")
+    assert (await raising).wrong
+    assert len(await children(place, agent.id)) == 4
+
+
+async def test_nobody_is_asked_twice(place: Hall) -> None:
+    """5d: the agent's own question before it calls our server is answered by us."""
+    session = await place.session()
+    prompt = f"[[mcp {SPAWN} {json.dumps({'prompt': 'hello', 'enableCallback': False})}]]"
+    task = await place.client.prompt(session, prompt)
+    approval = await place.client.approval(session)
+    assert approval["toolKind"] == "call"
+    await place.decide(approval["id"])
+    assert (await place.client.wait_task(task))["status"] == "completed"
+    asked = (await place.client.get(f"/api/approvals?sessionId={session}"))["approvals"]
+    assert [one["toolKind"] for one in asked if one["decidedBy"] and one["decidedBy"]["kind"] == "person"] == ["call"]
+    assert len(await children(place, session)) == 1

@@ -1,0 +1,250 @@
+"""5c: a call is recorded before it acts; one that comes again because its answer never arrived joins the first, and the
+same words said on purpose are acts of their own. What a killed server has left is `test_restarts`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from bough.core.tool_calls import service
+from bough.core.tool_calls.execute import Deed
+from bough.model.times import before
+from bough.storage.queries import Query
+from tests.support.client import Json
+from tests.support.tool_caller import HEADERS, Agent
+from tests.support.tool_callers import PATIENCE, Hall, hall
+
+SPAWN = "agor_sessions_spawn"
+QUIET = {"prompt": "hello", "enableCallback": False}
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncGenerator[Hall]:
+    async with hall(tmp_path) as found:
+        yield found
+
+
+async def children(place: Hall, parent: str) -> list[str]:
+    page = await place.client.get(f"/api/sessions?parentId={parent}&limit=200")
+    return [one["id"] for one in page["sessions"]]
+
+
+async def rows(place: Hall, session: str) -> list[Any]:
+    return (await place.server.services.calls.list(session, 50, 0)).rows
+
+
+async def until(look: Any) -> Any:
+    """What a look finds at last, when nobody tells."""
+    async with asyncio.timeout(20):
+        while not (found := await look()):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    return found
+
+
+class Line:
+    """A connection of an agent that can break."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    @classmethod
+    async def call(cls, place: Hall, agent: Agent, tool: str, arguments: Json) -> Line:
+        where = urlsplit(place.client.url)
+        _, writer = await asyncio.open_connection(where.hostname, where.port)
+        params = {"name": tool, "arguments": arguments}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+        headers = HEADERS | {
+            "host": where.netloc,
+            "authorization": f"Bearer {agent.token}",
+            "content-length": str(len(body)),
+        }
+        lines = ["POST /mcp/ HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+        writer.write("\r\n".join(lines).encode() + body)
+        await writer.drain()
+        return cls(writer)
+
+    async def cut(self) -> None:
+        self._writer.transport.abort()
+        await asyncio.sleep(0)
+
+
+def held_up(place: Hall, tool: str) -> tuple[asyncio.Event, asyncio.Event]:
+    """Makes a tool stop right before it acts, until it is let on."""
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    services = place.server.services
+    deeds = services.calls._carrying._deeds  # pyright: ignore[reportPrivateUsage]
+    original = deeds[tool]
+
+    async def slowly(caller: Any, arguments: Any) -> Any:
+        begun.set()
+        await go_on.wait()
+        return await original.act(caller, arguments)
+
+    services.calls.provide({**deeds, tool: Deed(original.claim, slowly)})
+    return begun, go_on
+
+
+async def test_a_key_stands_for_one_call(place: Hall) -> None:
+    """5c: the same key and words act once, at once or later; other words are refused; keys are their callers' own."""
+    agent, other = await place.root("bypassPermissions"), await place.root("bypassPermissions")
+    said = await asyncio.gather(*(agent.does(SPAWN, **QUIET, idempotencyKey="k") for _ in range(5)))
+    said.append(await agent.does(SPAWN, **QUIET, idempotencyKey="k"))
+    [child] = await children(place, agent.id)
+    assert {one["sessionId"] for one in said} == {child}
+    text = await agent.fails(SPAWN, prompt="other words", idempotencyKey="k")
+    assert "idempotency_key_reused" in text
+    # Of another tool, or another session, it is another key.
+    await agent.does("agor_sessions_update", sessionId=agent.id, title="New", idempotencyKey="k")
+    assert (await other.does(SPAWN, **QUIET, idempotencyKey="k"))["sessionId"] != child
+    assert (await agent.does(SPAWN, **QUIET, idempotencyKey="l"))["sessionId"] != child
+    assert [len(await children(place, one.id)) for one in (agent, other)] == [2, 1]
+
+
+async def test_the_same_words_on_purpose(place: Hall) -> None:
+    """5c: twenty at once are twenty acts, and so is one after the other, however soon."""
+    agent = await place.root("bypassPermissions")
+    said = await asyncio.gather(*(agent.does(SPAWN, **QUIET) for _ in range(20)))
+    for _ in range(3):
+        said.append(await agent.does(SPAWN, **QUIET))
+    made = await children(place, agent.id)
+    assert len(made) == 23 and {one["sessionId"] for one in said} == set(made)
+    assert all(one.answered_at for one in await rows(place, agent.id))
+
+
+async def test_a_line_that_breaks_while_the_call_acts(place: Hall) -> None:
+    """5c: the act goes on; the call that comes again joins it."""
+    agent = await place.root("bypassPermissions")
+    begun, go_on = held_up(place, SPAWN)
+    line = await Line.call(place, agent, SPAWN, QUIET)
+    await begun.wait()
+    await line.cut()
+    [first] = await rows(place, agent.id)
+    attendance = place.server.services.calls._attendance  # pyright: ignore[reportPrivateUsage]
+
+    async def left() -> bool:
+        return first.id not in attendance
+
+    await until(left)
+    again = asyncio.create_task(agent.does(SPAWN, **QUIET))
+    async with asyncio.timeout(20):
+        while first.id not in attendance:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    go_on.set()
+    said = await again
+    assert await children(place, agent.id) == [said["sessionId"]]
+    # That one has its answer: the next is another call.
+    await agent.does(SPAWN, **QUIET)
+    assert len(await children(place, agent.id)) == 2
+
+
+async def test_a_line_that_breaks_after_the_act(place: Hall) -> None:
+    """5c: an outcome that nobody was there for waits for the call to come again."""
+    agent = await place.root("bypassPermissions")
+    begun, go_on = held_up(place, SPAWN)
+    line = await Line.call(place, agent, SPAWN, QUIET)
+    await begun.wait()
+    await line.cut()
+    [first] = await rows(place, agent.id)
+    attendance = place.server.services.calls._attendance  # pyright: ignore[reportPrivateUsage]
+
+    async def left() -> bool:
+        return first.id not in attendance
+
+    await until(left)
+    go_on.set()
+
+    async def done() -> bool:
+        return (await rows(place, agent.id))[0].state == "done"
+
+    await until(done)
+    [child] = await children(place, agent.id)
+    assert (await agent.does(SPAWN, **QUIET))["sessionId"] == child
+    assert (await agent.does(SPAWN, **QUIET))["sessionId"] != child
+
+
+async def test_a_line_that_breaks_while_a_person_thinks(place: Hall) -> None:
+    """5c, 5d: the call that comes again waits for the same person: one question, one act, one answer."""
+    agent = await place.root()
+    line = await Line.call(place, agent, SPAWN, QUIET)
+    approval = await place.client.approval(agent.id)
+    assert (await place.get(agent.id))["activity"] == "waiting_permission"
+    await line.cut()
+
+    async def goes_on() -> bool:
+        return (await place.get(agent.id))["activity"] == "running"
+
+    await until(goes_on)
+    again = asyncio.create_task(agent.does(SPAWN, **QUIET))
+
+    async def waits() -> bool:
+        return (await place.get(agent.id))["activity"] == "waiting_permission"
+
+    await until(waits)
+    assert [one["id"] for one in await place.pending()] == [approval["id"]]
+    await place.decide(approval["id"])
+    said = await again
+    assert await children(place, agent.id) == [said["sessionId"]]
+    [row] = await rows(place, agent.id)
+    assert row.told_task_id is None
+
+
+async def test_a_line_that_breaks_and_nobody_comes_again(place: Hall) -> None:
+    """5d: what a person allows then is done, and told with a later prompt."""
+    agent = await place.root()
+    line = await Line.call(place, agent, SPAWN, QUIET)
+    approval = await place.client.approval(agent.id)
+    await line.cut()
+
+    async def goes_on() -> bool:
+        return (await place.get(agent.id))["activity"] == "running"
+
+    await until(goes_on)
+    await place.decide(approval["id"])
+
+    async def told() -> bool:
+        return bool((await rows(place, agent.id))[0].told_task_id)
+
+    await until(told)
+    assert len(await children(place, agent.id)) == 1
+
+
+async def test_a_handle_is_not_asked_about_twice(place: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5d: whoever calls again in spite of it is given the same handle."""
+    monkeypatch.setattr(service, "PATIENCE", PATIENCE)
+    agent = await place.root()
+    first, second = await agent.does(SPAWN, **QUIET), await agent.does(SPAWN, **QUIET)
+    assert first["approvalId"] == second["approvalId"] and len(await place.pending()) == 1
+    assert (await agent.does(SPAWN, **QUIET, title="x"))["approvalId"] != first["approvalId"]
+
+
+async def test_another_turn_is_another_call(place: Hall) -> None:
+    """5c: only within a turn can the same words be a call that came again."""
+    agent = await place.root("bypassPermissions")
+    begun, go_on = held_up(place, SPAWN)
+    line = await Line.call(place, agent, SPAWN, QUIET)
+    await begun.wait()
+    await line.cut()
+    go_on.set()
+    await until(lambda: children(place, agent.id))
+    await place.client.post(f"/api/sessions/{agent.id}/stop")
+    await (await place.agent(agent.id)).does(SPAWN, **QUIET)
+    assert len(await children(place, agent.id)) == 2
+
+
+async def test_old_calls_are_forgotten(place: Hall) -> None:
+    """5c: the journal is kept for a time; what still waits is kept longer."""
+    agent = await place.root("bypassPermissions")
+    await agent.does(SPAWN, **QUIET)
+    assert len(await rows(place, agent.id)) == 1
+    age = Query("age", "UPDATE calls SET created_at = :at", "Makes calls old.")
+    services = place.server.services
+    old = before(services.settings.keep_answers + 60)
+    await services.store.write(lambda change: change.tx.run(age, at=old))
+    await services.upkeep.look()
+    assert await rows(place, agent.id) == []

@@ -1,0 +1,173 @@
+"""5c, 5d, Q4: a server that dies between the record of a call, its act, its outcome and its answer: the call is carried
+out once, and whoever calls again joins it. That lines break while the server lives is `test_joining`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.client import Client, Json
+from tests.support.repos import make_repo
+from tests.support.server import ServerProcess
+from tests.support.tool_caller import Agent, take
+
+SPAWN = "agor_sessions_spawn"
+QUIET = {"prompt": "hello", "title": "kid", "enableCallback": False}
+
+
+@dataclass
+class Stage:
+    """A server as a process, and the agent of a session in a turn that outlives it."""
+
+    server: ServerProcess
+    session: str
+    token: str
+    client: Client
+    agent: Agent
+    stack: contextlib.AsyncExitStack
+
+    async def restart(self, number: signal.Signals | None, crash: str = "") -> None:
+        """Ends the server, if it has not died yet, and starts another one, which may be one that dies."""
+        assert self.server.process is not None
+        if number is not None:
+            self.server.process.send_signal(number)
+        async with asyncio.timeout(30):
+            await self.server.process.wait()
+        await self.stack.aclose()
+        self.server.module = "tests.support.crashing_server" if crash else "bough"
+        self.server.env = {"CRASH": crash}
+        await self.server.start()
+        await self.connect()
+
+    async def connect(self) -> None:
+        self.client = await self.stack.enter_async_context(self.server.client())
+        http = await self.stack.enter_async_context(httpx.AsyncClient(base_url=self.server.url, timeout=60))
+        self.agent = Agent(http, self.session, self.token)
+
+    async def children(self) -> list[str]:
+        page = await self.client.get(f"/api/sessions?parentId={self.session}")
+        return [one["id"] for one in page["sessions"]]
+
+    async def cut_off(self, tool: str, **arguments: Any) -> None:
+        """Makes a call during which the server dies."""
+        with pytest.raises(httpx.HTTPError):
+            await self.agent.call(tool, **arguments)
+
+    async def eventually(self, look: Any) -> Any:
+        async with asyncio.timeout(30), self.client.events() as events:
+            while not (found := await look()):
+                await events.next()
+        return found
+
+    async def outcomes(self) -> list[Json]:
+        found = await self.client.get(f"/api/sessions/{self.session}/messages")
+        return [one for one in found if one["content"]["type"] == "outcome"]
+
+
+@contextlib.asynccontextmanager
+async def stage(folder: Path, mode: str) -> AsyncGenerator[Stage]:
+    async with ServerProcess(folder / "data", folder / "work") as server, contextlib.AsyncExitStack() as stack:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            session = (await client.session(repo["id"], permissionMode=mode, title="caller"))["id"]
+            await client.wait_task(await client.prompt(session, "[[hang]]"), "running")
+            token = take(server.data, session)
+            found = Stage(server, session, token, client, Agent(client.http, session, token), stack)
+            await found.connect()
+        yield found
+
+
+@pytest.mark.parametrize(
+    "crash",
+    [
+        pytest.param("after:alike", id="between record and act"),
+        pytest.param("inside:add_private", id="in the middle of the act"),
+        pytest.param("after:add_private", id="between act and outcome"),
+        pytest.param("after:end", id="between outcome and answer"),
+    ],
+)
+async def test_killed_on_the_way(tmp_path: Path, crash: str) -> None:
+    """5c: wherever the server dies, one child is made, and the call that comes again has its outcome."""
+    async with stage(tmp_path, "bypassPermissions") as here:
+        await here.restart(signal.SIGKILL, crash)
+        await here.cut_off(SPAWN, **QUIET)
+        await here.restart(None)
+        said = await here.agent.does(SPAWN, **QUIET)
+        assert await here.children() == [said["sessionId"]]
+        # The answer has arrived this time: what comes now is another call.
+        assert (await here.agent.does(SPAWN, **QUIET))["sessionId"] != said["sessionId"]
+        assert len(await here.children()) == 2
+
+
+async def test_a_worktree_that_was_being_made(tmp_path: Path) -> None:
+    """5c: what is made outside the database is made once, too."""
+    async with stage(tmp_path, "bypassPermissions") as here:
+        await here.restart(signal.SIGKILL, "after:alike")
+        arguments = {"name": "x", "workingDir": str(here.server.root / "repo"), "worktree": {"branch": "apart"}}
+        await here.cut_off("create_session", **arguments)
+        await here.restart(None)
+        said = await here.agent.does("create_session", **arguments)
+        assert (
+            said["workingDir"].endswith("/.worktrees/apart") and (here.server.root / "repo/.worktrees/apart").is_dir()
+        )
+        assert (await here.client.get("/api/worktrees"))["total"] == 1
+        assert (await here.client.get("/api/sessions"))["total"] == 2
+
+
+async def test_killed_while_a_person_thinks(tmp_path: Path) -> None:
+    """5d: the question outlives the server; what is allowed then is done once, and told."""
+    async with stage(tmp_path, "default") as here:
+        call = asyncio.create_task(here.cut_off(SPAWN, **QUIET))
+        approval = await here.client.approval(here.session)
+        await here.restart(signal.SIGKILL)
+        await call
+
+        async def goes_on() -> bool:
+            return (await here.client.get(f"/api/sessions/{here.session}"))["activity"] == "running"
+
+        await here.eventually(goes_on)
+        await here.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+        [shown] = await here.eventually(here.outcomes)
+        [child] = await here.children()
+        assert child in shown["content"]["text"]
+        await here.restart(signal.SIGKILL)
+        assert len(await here.children()) == 1 and len(await here.outcomes()) == 1
+
+
+async def test_killed_between_the_word_of_a_person_and_the_act(tmp_path: Path) -> None:
+    """5d: what was allowed is done by the next server, and the call that comes again has the outcome."""
+    async with stage(tmp_path, "default") as here:
+        await here.restart(signal.SIGKILL, "after:of_approval")
+        call = asyncio.create_task(here.cut_off(SPAWN, **QUIET))
+        approval = await here.client.approval(here.session)
+        with pytest.raises(httpx.HTTPError):
+            await here.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+        await call
+        await here.restart(None)
+        await here.eventually(here.children)
+        [shown] = await here.eventually(here.outcomes)
+        assert (await here.children())[0] in shown["content"]["text"]
+        assert len(await here.children()) == 1
+
+
+async def test_a_server_that_ends_in_order(tmp_path: Path) -> None:
+    """L1: whoever waits for a person is given a handle, and the server does not wait for the person."""
+    async with stage(tmp_path, "default") as here:
+        call = asyncio.create_task(here.agent.does(SPAWN, **QUIET))
+        approval = await here.client.approval(here.session)
+        assert here.server.process is not None
+        here.server.process.send_signal(signal.SIGTERM)
+        said = await call
+        assert (said["status"], said["approvalId"]) == ("pending", approval["id"])
+        await here.restart(None)
+        await here.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+        await here.eventually(here.outcomes)
+        assert len(await here.children()) == 1

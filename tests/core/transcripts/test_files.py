@@ -1,0 +1,172 @@
+"""Files that go with prompts, as agents get them: as pictures and embedded texts or quoted, whatever happens between
+being accepted and being sent."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.agents.acp.types import ImageBlock, ResourceBlock, TextBlock, TextResource
+from bough.core.turns import prompt_files
+from bough.core.turns.prompt_files import Takes
+from bough.model.file import described
+from tests.core.helpers import add_agent, messages, open_session
+from tests.support.client import Client, Json
+from tests.support.images import PNG, picture
+from tests.support.repos import make_repo
+from tests.support.server import Running, ServerProcess, serving
+
+SHOT = described("shot.png", "image/png", len(PNG))
+NOTES: Json = {"name": "notes.txt", "text": "a ```` fence\nsecond\n"}
+NOTED = described("notes.txt", "text/plain", 20)
+DEMO = ["{python}", "-m", "bough.agents.demo", "--home", "{data}/demo"]
+
+
+def plain_agent(folder: Path, without: str) -> None:
+    """A demo agent that takes less."""
+    add_agent(folder, "plain", [*DEMO, "--without", without])
+
+
+async def told(client: Client, session: str, **fields: Any) -> str:
+    """What the agent says to a prompt with files."""
+    task = await client.wait_task(await client.prompt(session, "look", **fields))
+    assert task["status"] == "completed", task
+    return (await client.texts(session))[-1]
+
+
+async def recalled(client: Client, session: str) -> str:
+    """Every text that the agent was ever sent."""
+    assert (await client.ask(session, "[[recall]]"))["status"] == "completed"
+    return (await client.texts(session))[-1]
+
+
+async def test_an_agent_is_given_pictures_and_texts(server: Running) -> None:
+    """C1, L5: both go before the prompt, which stays the last text; a prompt without files is answered as ever."""
+    session = await open_session(server)
+    client = server.client
+    assert await told(client, session, files=[picture(), NOTES]) == (
+        f'You said "look" with {SHOT}, {NOTED}. This is user turn 1.'
+    )
+    assert await told(client, session) == 'You said "look". This is user turn 2.'
+    assert await recalled(client, session) == "1. a ```` fence\\nsecond\\n\n2. look\n3. look\n4. [[recall]]"
+    assert await messages(client, session, "notice") == []
+
+
+async def test_the_first_prompt_of_a_session_has_files_too(server: Running) -> None:
+    """Q2: also the prompts that open a session, a fork, a child or a question aside."""
+    client = server.client
+    session = await open_session(server, initialPrompt="look", files=[picture()])
+    tasks = (await client.get(f"/api/sessions/{session}/tasks"))["tasks"]
+    await client.wait_task(tasks[0]["id"])
+    assert await client.texts(session) == [f'You said "look" with {SHOT}. This is user turn 1.']
+    for kind, turn in (("fork", 2), ("btw", 2), ("spawn", 1)):
+        made = await client.post(f"/api/sessions/{session}/{kind}", {"prompt": "and this", "files": [NOTES]})
+        await client.wait_task(made["taskId"])
+        said = f'You said "and this" with {NOTED}. This is user turn {turn}.'
+        assert (await client.texts(made["sessionId"]))[-1] == said, kind
+
+
+async def test_an_agent_that_takes_neither(tmp_path: Path) -> None:
+    """C1: a text is quoted with its name, between fences that it does not have; a picture that cannot be sent is told
+    to people and to the agent, and the prompt goes."""
+    plain_agent(tmp_path, "images,embedded")
+    async with serving(tmp_path) as server:
+        session = await open_session(server, agent="plain")
+        client = server.client
+        assert await told(client, session, files=[picture(), NOTES]) == 'You said "look". This is user turn 1.'
+        (notice,) = await messages(client, session, "notice")
+        assert notice["text"] == f"{SHOT} was not sent: plain takes no pictures."
+        unseen, quoted, prompt, _ = (await recalled(client, session)).splitlines()
+        assert unseen == f"1. The user attached the picture {SHOT}, which you cannot be shown."
+        fence = "`" * 5
+        assert quoted == (f"2. The user attached the file {NOTED}:\\n{fence}\\na ```` fence\\nsecond\\n{fence}\\n")
+        assert prompt == "3. look"
+        await told(client, session, files=[picture()])
+        assert len(await messages(client, session, "notice")) == 2
+
+
+@pytest.mark.parametrize(
+    ("takes", "kinds"),
+    [
+        (Takes(), [TextBlock, TextBlock]),
+        (Takes(images=True), [ImageBlock, TextBlock]),
+        (Takes(resources=True), [TextBlock, ResourceBlock]),
+        (Takes(True, True), [ImageBlock, ResourceBlock]),
+    ],
+)
+async def test_each_goes_as_the_agent_takes_it(server: Running, takes: Takes, kinds: list[type]) -> None:
+    """C1: what an agent says that it takes decides about each sort by itself."""
+    session = await open_session(server)
+    task = await server.client.prompt(session, "look", files=[picture("ü.png"), {"name": "a b.json", "text": "{}"}])
+    found = await server.services.store.read(lambda tx: prompt_files.handed(tx, task, takes, "Agent"))
+    assert [type(one) for one in found.blocks] == kinds
+    assert bool(found.notices) is not takes.images
+    if takes == Takes(True, True):
+        shot, text = found.blocks
+        assert isinstance(shot, ImageBlock) and (shot.mime_type, shot.uri) == ("image/png", "file:///%C3%BC.png")
+        assert text == ResourceBlock(
+            resource=TextResource(uri="file:///a%20b.json", text="{}", mime_type="application/json")
+        )
+
+
+async def test_files_wait_with_their_prompt(tmp_path: Path) -> None:
+    """Q1, Q4, Q5: what waits keeps its files when its text is edited, when it is moved, and when the server is killed;
+    an agent that outlives the server is still given pictures."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            session = (await client.session(repo["id"]))["id"]
+            running = await client.prompt(session, "[[slow 30 1.5]]")
+            await client.wait_task(running, "running")
+            first = await client.prompt(session, "first", files=[picture()])
+            second = await client.prompt(session, "second", files=[NOTES])
+            await client.call("PATCH", f"/api/tasks/{first}", json={"prompt": "changed"})
+            await client.call("PATCH", f"/api/tasks/{first}", json={"before": ""})
+            waiting = [one["content"] for one in await client.get(f"/api/sessions/{session}/messages")][-2:]
+            assert [(one["text"], one["files"][0]["name"]) for one in waiting] == [
+                ("second", "notes.txt"),
+                ("changed", "shot.png"),
+            ]
+        await server.stop(signal.SIGKILL)
+        await server.start()
+        async with server.client() as client:
+            for task in (second, first):
+                assert (await client.wait_task(task))["status"] == "completed"
+            assert (await client.texts(session))[-2:] == [
+                f'You said "second" with {NOTED}. This is user turn 2.',
+                f'You said "changed" with {SHOT}. This is user turn 3.',
+            ]
+
+
+async def test_the_next_attempt_has_the_files_again(tmp_path: Path) -> None:
+    """Q4: an agent that died at work is told to go on, with the files before the quoted task."""
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server)
+        # It dies in each attempt that obeys the prompt; the next one only quotes it.
+        task = await client.wait_task(await client.prompt(session, "[[crash]]", files=[picture(), NOTES]))
+        assert (task["status"], task["attempt"]) == ("completed", 2)
+        (said,) = await client.texts(session)
+        assert said.endswith(f"with {SHOT}, {NOTED}. This is user turn 2.")
+
+
+async def test_a_fork_that_is_told_the_past_is_told_of_files(tmp_path: Path) -> None:
+    """B1: in a quoted transcript a picture is named and a text is there, cut if it is long; also for an aside."""
+    plain_agent(tmp_path, "fork,load,resume")
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, agent="plain")
+        long = {"name": "long.txt", "text": "z" * 20_000}
+        await told(client, session, files=[picture(), NOTES, long])
+        for kind in ("fork", "btw"):
+            made = await client.post(f"/api/sessions/{session}/{kind}", {"prompt": "[[recall]]"})
+            await client.wait_task(made["taskId"])
+            past = (await client.texts(made["sessionId"]))[-1]
+            expected = (
+                "    look\\n[image shot.png]\\n[file notes.txt]\\n    a ```` fence\\n    second\\n[file long.txt]\\n"
+            )
+            assert expected + "    " + "z" * 10_000 + " [cut]" in past, kind
+            assert "z" * 10_001 not in past

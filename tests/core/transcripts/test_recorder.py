@@ -1,0 +1,42 @@
+"""The recorder around the end of a turn: what may be stored before it, and what only with it."""
+
+from __future__ import annotations
+
+from bough.agents.acp.wire import Update
+from bough.core.store.transactions import Change
+from bough.core.transcripts.recorder import Recorder
+from tests.core.helpers import messages, open_session
+from tests.support.server import Running
+
+
+def said(text: str) -> Update:
+    return Update("s", "agent_message_chunk", text, None, b"")
+
+
+async def test_the_last_words_are_stored_before_the_end_but_not_the_answer(server: Running) -> None:
+    """O2: a turn whose end is not stored yet is found again with its answer unread, and no word is stored twice."""
+    session = await open_session(server)
+    recorder = Recorder(server.services.store, server.services.hub, session, "nobody")
+    stored: list[int] = []
+    recorder.confirm_to(stored.append)
+
+    recorder.take([said("one")], 1)
+    recorder.heard(2, hold=True)
+    await recorder.flush()
+    assert stored == [1] and recorder.last == 2
+    assert [one["text"] for one in await messages(server.client, session, "text")] == ["one"]
+
+    # What comes after the answer cannot be stored without it.
+    recorder.take([said(" two")], 3)
+    await recorder.flush()
+    assert stored == [1]
+
+    async def end(_change: Change) -> None: ...
+
+    await recorder.finish(end)
+    assert stored == [1, 3]
+    assert [one["text"] for one in await messages(server.client, session, "text")] == ["one two"]
+
+    recorder.take([said(" three")], 4)
+    await recorder.flush()
+    assert stored == [1, 3, 4]

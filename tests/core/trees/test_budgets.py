@@ -1,0 +1,308 @@
+"""B5: what a tree may use, and how long agents go on among themselves; at the end of it the tree pauses and asks."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from bough.core.state import budgets
+from bough.core.state.budgets import BudgetBody
+from bough.core.store import records
+from bough.core.store.transactions import Change
+from bough.core.turns import trust
+from bough.errors import Denied, Invalid
+from bough.model.message import raw
+from bough.model.session import Caller
+from bough.model.times import before
+from bough.storage.queries import Query
+from tests.support.client import Json
+
+from .kit import Grove, eventually, grove, session_caller
+
+# A turn of a twentieth of a second is longer than this, in minutes.
+MOMENT = 0.0001 / 60
+
+
+async def limited(trees: Grove, session: str) -> Json:
+    """The question whether the tree may go on."""
+    question = await trees.client.approval(session)
+    assert question["toolKind"] == "limit"
+    return question
+
+
+async def decide(trees: Grove, question: Json, decision: str) -> None:
+    await trees.client.post(f"/api/approvals/{question['id']}", {"decision": decision})
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (BudgetBody(max_tokens=5), "5 tokens"),
+        (BudgetBody(max_cost=0.000001), "1e-06 cost"),
+        (BudgetBody(max_turns=1), "1 turns"),
+        (BudgetBody(max_minutes=MOMENT), "minutes"),
+    ],
+)
+async def test_each_kind_of_budget_pauses_the_tree(tmp_path: Path, body: BudgetBody, named: str) -> None:
+    """B5: the next turn is held and asked about; allowed, the tree has as much once more; denied, it is dropped."""
+    async with grove(tmp_path) as trees:
+        client, service = trees.client, trees.server.services.budgets
+        root = await trees.root()
+        await trees.say(root, "before it counts")
+        await service.set(Caller(), root, body)
+        await trees.say(root, "[[say " + "word " * 20 + "]]")
+        _, used = await service.get(root)
+        assert used.turns == 2 and used.tokens > 20 and used.cost > 0 and used.seconds > 0
+        child, task = await branch_quietly(trees, root)
+        question = await limited(trees, child)
+        assert named in question["title"] and "Go on?" in question["title"]
+        waiting = await client.get(f"/api/tasks/{task}")
+        assert (waiting["status"], waiting["held"], waiting["startedAt"]) == ("interrupted", True, None)
+        assert (await trees.get(child))["activity"] == "waiting_permission"
+        await decide(trees, question, "allow")
+        ended = await client.wait_task(task)
+        assert (ended["status"], ended["sentAttempt"]) == ("completed", 2)
+        held = await client.prompt(root, "[[say never]]")
+        await decide(trees, await limited(trees, root), "deny")
+        dropped = await client.wait_task(held)
+        assert (dropped["status"], dropped["stopReason"]) == ("cancelled", "denied")
+        assert "never" not in await client.texts(root)
+
+
+async def test_minutes_are_those_of_work(tmp_path: Path, database_url: str) -> None:
+    """B5: the time in which a turn waits for people does not count, and where questions overlap it is left out once."""
+    ago = Query("ago", "UPDATE approvals SET created_at = :at WHERE id = :id", "Makes a question older.")
+    began = Query("began", "UPDATE tasks SET started_at = :at WHERE id = :id", "Makes a turn longer.")
+    async with grove(tmp_path, database=database_url) as trees:
+        store, service = trees.server.services.store, trees.server.services.budgets
+        root = await trees.root(permissionMode="ask")
+        task = await trees.client.prompt(root, "[[run echo one]] [[run echo two]]")
+        # Two minutes of work, an hour of waiting, and a question that is asked meanwhile.
+        for seconds in (3600, 3000):
+            question = await trees.client.approval(root)
+            at = before(seconds)
+            await store.write(lambda change, at=at, id=question["id"]: change.tx.run(ago, at=at, id=id))
+            await store.write(lambda change: change.tx.run(began, at=before(3720), id=task))
+            await decide(trees, question, "allow")
+        await trees.client.wait_task(task)
+        _, used = await service.get(root)
+        assert 119 < used.seconds < 180
+        assert (await trees.get(root))["seconds"] == used.seconds
+
+
+async def branch_quietly(trees: Grove, root: str) -> tuple[str, str]:
+    return await trees.spawn(root, "[[recall]] [[say " + "word " * 20 + "]]", callback={"enabled": False})
+
+
+async def test_what_runs_may_finish_and_one_answer_is_for_the_whole_tree(tmp_path: Path, database_url: str) -> None:
+    """B5: a budget that is used up stops nobody; three sessions wait, and are let go by one answer."""
+    async with grove(tmp_path, database=database_url) as trees:
+        client = trees.client
+        root = await trees.root()
+        running = await client.prompt(root, "[[slow 5 1]]")
+        await client.wait_task(running, "running")
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_tokens=40))
+        child, task = await trees.spawn(root, "[[say " + "word " * 60 + "]]", callback={"enabled": False})
+        assert (await client.wait_task(task))["status"] == "completed"
+        assert (await client.wait_task(running))["status"] == "completed"
+        waiting = [await client.prompt(child, "[[say x]]"), await client.prompt(root, "[[say x]]")]
+        other, task = await trees.spawn(root, "[[say x]]", callback={"enabled": False})
+        questions = [await limited(trees, one) for one in (child, root, other)]
+        await decide(trees, questions[1], "allow")
+        for one in (*waiting, task):
+            assert (await client.wait_task(one))["status"] == "completed"
+        decided = [(await client.get(f"/api/approvals/{one['id']}"))["status"] for one in questions]
+        assert decided == ["allowed"] * 3
+
+
+async def test_a_budget_is_of_one_tree(tmp_path: Path) -> None:
+    """B5: others do not wait for it; amounts must be amounts; another budget is another."""
+    async with grove(tmp_path) as trees:
+        service = trees.server.services.budgets
+        one, two = await trees.root(), await trees.root()
+        with pytest.raises(Invalid, match="max_turns"):
+            await service.set(Caller(), one, BudgetBody(max_turns=0))
+        child, _ = await branch_quietly(trees, one)
+        await trees.rested(child, 1)
+        # Set on any session of it.
+        await service.set(Caller(), child, BudgetBody(max_turns=1))
+        await trees.say(one, "[[say x]]")
+        held = await trees.client.prompt(one, "[[say x]]")
+        question = await limited(trees, one)
+        await trees.say(two, "[[say x]]")
+        # Whoever turns to the session lets what was held try again; it is asked again.
+        await trees.client.post(f"/api/sessions/{one}/resume")
+
+        async def asked_again() -> bool:
+            pending = (await trees.client.get("/api/approvals?status=pending"))["approvals"]
+            return any(known["id"] != question["id"] for known in pending)
+
+        await eventually(trees.client, asked_again)
+        with pytest.raises(Denied, match="for people"):
+            await service.set(session_caller(one), one, BudgetBody())
+        await service.set(Caller(), one, BudgetBody())
+        assert (await trees.client.wait_task(held))["status"] == "completed"
+        assert (await trees.client.get("/api/approvals?status=pending"))["total"] == 0
+
+
+async def test_what_runs_counts_as_a_turn(tmp_path: Path, database_url: str) -> None:
+    """B5: turns that have begun will be turns; of two that start at the same moment, just one may."""
+    async with grove(tmp_path, database=database_url) as trees:
+        client = trees.client
+        root = await trees.root()
+        both = [(await trees.fork(root))[0] for _ in range(2)]
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=2))
+        running = await client.prompt(root, "[[hang]]")
+        await client.wait_task(running, "running")
+        tasks = await asyncio.gather(*(client.prompt(one, "[[hang]]") for one in both))
+        found = await asyncio.gather(*(client.wait_task(one, "running", "interrupted") for one in tasks))
+        assert sorted(one["status"] for one in found) == ["interrupted", "running"]
+        for one in (root, *both):
+            await client.post(f"/api/sessions/{one}/stop")
+
+
+async def test_what_was_removed_stays_used(tmp_path: Path, database_url: str) -> None:
+    """B5: removing a session for good gives nothing of the budget back."""
+    async with grove(tmp_path, database=database_url) as trees:
+        service = trees.server.services.budgets
+        root = await trees.root()
+        await service.set(Caller(), root, BudgetBody(max_turns=1))
+        child, _ = await branch_quietly(trees, root)
+        await trees.rested(child, 1)
+        before, used = await service.get(root)
+        await trees.client.call("DELETE", f"/api/sessions/{child}?purge=true")
+        after, left = await service.get(root)
+        assert before is not None and after is not None
+        assert left.tokens - after.base_tokens == used.tokens - before.base_tokens > 0
+        assert left.cost - after.base_cost == pytest.approx(used.cost - before.base_cost)
+        assert left.seconds - after.base_seconds == pytest.approx(used.seconds - before.base_seconds)
+        await trees.client.prompt(root, "[[say x]]")
+        assert "1 turns" in (await limited(trees, root))["title"]
+
+
+@pytest.mark.parametrize("how", ["stop", "cancel"])
+async def test_what_a_dropped_turn_cost_counts(tmp_path: Path, how: str) -> None:
+    """B5: a turn that was cut off has cost what its agent said until then, also if it is never tried again."""
+    async with grove(tmp_path, on_interrupt="hold") as trees:
+        client, store = trees.client, trees.server.services.store
+        root = await trees.root()
+        task = await client.prompt(root, "[[crash]]")
+        await client.wait_task(task, "interrupted")
+        cost = raw({"amount": 0.5, "currency": "USD"})
+        await store.write(lambda change: records.update_session(change, root, cost=cost))
+        if how == "stop":
+            await client.post(f"/api/sessions/{root}/stop")
+        else:
+            await client.call("DELETE", f"/api/sessions/{root}")
+        ended = await client.wait_task(task)
+        assert (ended["status"], ended["cost"]["amount"]) == ("cancelled", 0.5)
+        _, used = await trees.server.services.budgets.get(root)
+        assert (used.cost, used.turns) == (0.5, 1)
+
+
+async def test_a_held_turn_can_be_stopped(tmp_path: Path) -> None:
+    """B5, T6: stopping answers the question."""
+    async with grove(tmp_path) as trees:
+        root = await trees.root()
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=1))
+        await trees.say(root, "[[say x]]")
+        held = await trees.client.prompt(root, "[[say x]]")
+        question = await limited(trees, root)
+        await trees.client.post(f"/api/sessions/{root}/stop")
+        assert (await trees.client.wait_task(held))["status"] == "cancelled"
+        assert (await trees.client.get(f"/api/approvals/{question['id']}"))["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("found", ["limit", "trust"])
+async def test_a_turn_that_is_stopped_while_it_is_looked_at_has_stopped(tmp_path: Path, found: str) -> None:
+    """B5, P3, T6: the stop came first; nobody is asked, and nothing is left that neither runs nor ends."""
+    async with grove(tmp_path) as trees:
+        services = trees.server.services
+        root = await trees.root()
+        await trees.client.call("PATCH", f"/api/sessions/{root}", json={"queuePaused": True})
+        task_id = await trees.client.prompt(root, "[[say never]]")
+
+        async def late(change: Change) -> None:
+            task = await records.update_task(change, task_id, status="stopping", attempt=1)
+            if found == "limit":
+                await budgets.ask(change, task, budgets.Overdrawn("budget_used", "Over."), services.settings)
+            else:
+                files = [str(trees.server.root / "repo" / "hook.js")]
+                untrusted = trust.Untrusted(services.catalog.get("demo"), files, str(trees.server.root), "key")
+                await trust.ask(change, task, untrusted, services.settings)
+
+        await services.store.write(late)
+        assert (await trees.client.get(f"/api/tasks/{task_id}"))["status"] == "cancelled"
+        assert (await trees.client.get("/api/approvals"))["total"] == 0
+        assert (await trees.get(root))["activity"] == "idle"
+
+
+async def test_a_question_about_a_limit_is_not_answered_with_yes_by_time(tmp_path: Path) -> None:
+    """B5, P4: a session that allows what nobody answers does not allow itself more."""
+    async with grove(tmp_path, approval_timeout=0.05 / 60) as trees:
+        root = await trees.root(headless="wait")
+        await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=1))
+        await trees.say(root, "[[say x]]")
+        held = await trees.client.prompt(root, "[[say x]]")
+        question = await limited(trees, root)
+        await trees.client.call("PATCH", f"/api/sessions/{root}", json={"headless": "allow"})
+        assert (await trees.client.get(f"/api/approvals/{question['id']}"))["expiresAt"] is None
+        other = await trees.client.prompt(root, "[[say y]]")
+        # Prompted, it is asked again; now nobody answers in time, and that is no.
+        assert (await trees.client.wait_task(held))["status"] == "cancelled"
+        await trees.client.wait_task(other)
+        assert await trees.client.texts(root) == ["x"]
+
+
+async def test_ping_pong_stops_and_asks(tmp_path: Path, database_url: str) -> None:
+    """B5: two sessions that keep each other busy are stopped after so many turns; a person's prompt begins anew."""
+    async with grove(tmp_path, max_unattended=4, database=database_url) as trees:
+        tasks = trees.server.services.tasks
+        one = await trees.root()
+        two, _ = await trees.fork(one)
+
+        async def back_and_forth(count: int) -> list[str]:
+            made: list[str] = []
+            for n in range(count):
+                here, there = (one, two) if n % 2 == 0 else (two, one)
+                made.append((await tasks.prompt(session_caller(here), there, f"[[say {n}]]")).id)
+                async with asyncio.timeout(20):
+                    ended = await trees.client.wait_task(made[-1], "completed", "interrupted")
+                if ended["status"] == "interrupted":
+                    break
+            return made
+
+        await trees.say(one, "[[say begin]]")
+        made = await back_and_forth(10)
+        assert len(made) == 5
+        question = await limited(trees, two)
+        assert "4 turns" in question["title"]
+        # Another session does not let it go.
+        behind = await tasks.prompt(session_caller(one), two, "[[say more]]")
+        assert (await trees.client.get(f"/api/approvals/{question['id']}"))["status"] == "pending"
+        await decide(trees, question, "allow")
+        assert (await trees.client.wait_task(made[-1]))["status"] == "completed"
+        assert (await trees.client.wait_task(behind.id))["status"] == "completed"
+        # A person speaks, anywhere in the tree.
+        await trees.say(one, "[[say again]]")
+        assert len(await back_and_forth(10)) == 5
+        await trees.say(one, "[[say person]]")
+        await decide(trees, await limited(trees, two), "deny")
+
+
+async def test_reports_count_as_turns_that_agents_cause(tmp_path: Path) -> None:
+    """B5: children that report to a parent that nobody speaks to."""
+    async with grove(tmp_path, max_unattended=2) as trees:
+        root = await trees.root()
+        child, _ = await trees.spawn(root, "[[say x]]")
+        await trees.rested(root, 1)
+        tasks = trees.server.services.tasks
+        await tasks.prompt(session_caller(root), child, "[[say y]]")
+        question = await limited(trees, root)
+        await decide(trees, question, "deny")
+        ended = await trees.rested(root, 2)
+        assert [one["status"] for one in ended] == ["completed", "cancelled"]
+        [_, report] = await trees.callbacks(root)
+        assert report.state == "held"

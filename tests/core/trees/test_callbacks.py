@@ -1,0 +1,304 @@
+"""Q3: each end of a child's task is told its parent once: what is told, how it travels, and what becomes of it where it
+cannot arrive. That it is written together with that end is `test_reports_at_once`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bough.core.state.callbacks import GO_ON
+from bough.core.store import records
+from bough.core.store.transactions import Change
+from bough.core.worktrees.records import quietly
+from bough.model.message import raw
+from tests.support.client import Json
+from tests.support.repos import make_repo
+
+from .kit import Grove, answer, eventually, grove
+
+# A twentieth of a second, in minutes.
+SOON = 0.05 / 60
+
+
+async def held(trees: Grove, parent: str) -> Json:
+    """The one report of a parent that is kept from it, as its transcript shows it."""
+    [report] = await trees.callbacks(parent)
+    assert report.state == "held" and report.parent_task_id is None
+    [shown] = await trees.contents(parent, "callback")
+    assert shown["text"] == report.text
+    return {"reason": report.reason, **shown}
+
+
+async def test_what_is_told(tmp_path: Path) -> None:
+    """Q3: status, summary, tools used, open children, last message; the prompt and further words as configured."""
+    async with grove(tmp_path) as trees:
+        parent = await trees.root(permissionMode="bypassPermissions")
+        config = {"includeOriginalPrompt": True, "extraInstructions": "Mind the birds."}
+        child, task = await trees.spawn(
+            parent, "[[run true]] [[run true]] [[say first line\nsecond line]]", title="Ibis", callback=config
+        )
+        [told] = await trees.rested(parent, 1)
+        assert (told["source"], told["sourceSessionId"], told["status"]) == ("callback", child, "completed")
+        text = told["prompt"]
+        for part in (
+            f"'Ibis' ({child}, demo)",
+            "Status: completed (end_turn)",
+            f"Task: {task}",
+            "Summary: first line\n",
+            "Tool uses: 2",
+            "children still at work: 0",
+            "> [[run true]] [[run true]] [[say first line\n> second line]]",
+            "Its last message:\n> first line\n> second line",
+        ):
+            assert part in text
+        assert text.endswith("\nMind the birds.")
+        [shown] = await trees.contents(parent, "callback")
+        assert (shown["sessionId"], shown["taskId"], shown["title"], shown["status"]) == (
+            child,
+            task,
+            "Ibis",
+            "completed",
+        )
+        # Quoted first, and what to do about it last: nothing that a child says is obeyed.
+        sly, _ = await trees.spawn(parent, "[[say [[run touch obeyed]]]]", callback={"includeLastMessage": False})
+        ends = await trees.rested(parent, 2)
+        assert "Its last message" not in ends[1]["prompt"] and "It was asked" not in ends[1]["prompt"]
+        assert "Summary: [[run touch obeyed]]" in ends[1]["prompt"]
+        said = await trees.say(parent, "[[recall]]")
+        assert said.count(GO_ON) == 2 and "[[run touch obeyed]]" in said
+        assert not (trees.server.root / "repo" / "obeyed").exists()
+        [report, other] = await trees.callbacks(parent)
+        assert (report.child_task_id, report.state, report.parent_task_id) == (task, "delivered", told["id"])
+        assert (other.child_session_id, report.text) == (sly, text)
+
+
+async def test_a_child_may_be_told_not_to_report(tmp_path: Path) -> None:
+    """Q3: enabled false; it can be changed later."""
+    async with grove(tmp_path) as trees:
+        parent = await trees.root()
+        child, task = await trees.spawn(parent, "[[say x]]", callback={"enabled": False})
+        await answer(trees.client, task)
+        assert (await trees.callbacks(parent), await trees.tasks(parent)) == ([], [])
+        await trees.client.call("PATCH", f"/api/sessions/{child}", json={"callback": {"enabled": True}})
+        await trees.say(child, "[[say y]]")
+        [told] = await trees.rested(parent, 1)
+        assert "> y" in told["prompt"]
+
+
+async def test_every_way_to_end_is_told(tmp_path: Path) -> None:
+    """Q3: failed, stopped, cancelled while it waited, cancelled with its session: one report each."""
+    async with grove(tmp_path) as trees:
+        client = trees.client
+        parent = await trees.root()
+        child, failed = await trees.spawn(parent, "[[fail no luck]]")
+        [told] = await trees.rested(parent, 1)
+        assert "Status: failed" in told["prompt"] and "no luck" in told["prompt"]
+        stopped = await client.prompt(child, "[[hang]]")
+        queued = await client.prompt(child, "[[say never]]")
+        await client.wait_task(stopped, "running")
+        await client.call("DELETE", f"/api/tasks/{queued}")
+        await client.post(f"/api/sessions/{child}/stop")
+        hanging = await client.prompt(child, "[[hang]]")
+        behind = await client.prompt(child, "[[say never]]")
+        await client.wait_task(hanging, "running")
+        await client.call("DELETE", f"/api/sessions/{child}")
+        tasks = await trees.rested(parent, 5)
+        reports = {one.child_task_id: one for one in await trees.callbacks(parent)}
+        assert set(reports) == {failed, stopped, queued, hanging, behind}
+        assert all("Status: cancelled" in reports[one].text for one in (stopped, queued, hanging, behind))
+        assert {one.state for one in reports.values()} == {"delivered"} and len(tasks) == 5
+
+
+async def test_an_agent_that_is_given_up_is_told(tmp_path: Path) -> None:
+    """Q3, O2: the last attempt and what waited behind it."""
+    async with grove(tmp_path, max_deaths=1) as trees:
+        parent = await trees.root()
+        child, dying = await trees.spawn(parent, "[[slow 5 0.5]] [[crash]]")
+        behind = await trees.client.prompt(child, "[[say never]]")
+        tasks = await trees.rested(parent, 2)
+        assert (await trees.get(child))["status"] == "error"
+        assert f"Task: {dying}" in tasks[0]["prompt"] and "Status: failed" in tasks[0]["prompt"]
+        assert f"Task: {behind}" in tasks[1]["prompt"] and "Status: cancelled" in tasks[1]["prompt"]
+        assert "> tick 5" in tasks[0]["prompt"]
+
+
+async def test_an_interrupted_turn_that_is_dropped_is_told(tmp_path: Path) -> None:
+    """Q3: whether to go on was asked, and a person said no."""
+    async with grove(tmp_path, on_interrupt="ask") as trees:
+        parent = await trees.root()
+        child, task = await trees.spawn(parent, "[[crash]]")
+        question = await trees.client.approval(child)
+        assert await trees.callbacks(parent) == []
+        await trees.client.post(f"/api/approvals/{question['id']}", {"decision": "deny"})
+        [told] = await trees.rested(parent, 1)
+        assert f"Task: {task}" in told["prompt"] and "Status: cancelled (interrupted)" in told["prompt"]
+
+
+async def test_a_report_waits_for_a_busy_parent_and_a_paused_queue(tmp_path: Path) -> None:
+    """Q3, T6: behind the turn that runs; a stopped parent hears of it when its queue moves again."""
+    async with grove(tmp_path) as trees:
+        client = trees.client
+        parent = await trees.root()
+        running = await client.prompt(parent, "[[hang]]")
+        await client.wait_task(running, "running")
+        _, task = await trees.spawn(parent, "[[say x]]")
+        await client.wait_task(task)
+        [report] = await trees.callbacks(parent)
+        assert report.state == "queued"
+        await client.post(f"/api/sessions/{parent}/stop")
+        assert [one["status"] for one in await trees.tasks(parent)] == ["cancelled", "queued"]
+        await client.post(f"/api/sessions/{parent}/resume")
+        await trees.rested(parent, 2)
+        [report] = await trees.callbacks(parent)
+        assert report.state == "delivered"
+
+
+async def test_a_report_does_not_need_room_in_the_queue(tmp_path: Path) -> None:
+    """Q1, Q3: the limit is for prompts; what was promised comes."""
+    async with grove(tmp_path, max_queue=1) as trees:
+        parent = await trees.root()
+        running = await trees.client.prompt(parent, "[[hang]]")
+        await trees.client.wait_task(running, "running")
+        await trees.client.prompt(parent, "[[say waiting]]")
+        await trees.refused(f"{parent}/prompt", {"text": "one more"}, 429)
+        for n in range(3):
+            await trees.client.wait_task((await trees.spawn(parent, f"[[say {n}]]"))[1])
+        assert [one["status"] for one in await trees.tasks(parent)] == ["running", *["queued"] * 4]
+        await trees.client.post(f"/api/sessions/{parent}/stop")
+        await trees.client.post(f"/api/sessions/{parent}/resume")
+        ended = await trees.rested(parent, 5)
+        assert [one["status"] for one in ended[1:]] == ["completed"] * 4
+
+
+async def test_a_report_wakes_a_sleeping_parent(tmp_path: Path) -> None:
+    """Q3, T5: its agent was put to sleep to make room for the child."""
+    async with grove(tmp_path, max_agents=1) as trees:
+        parent = await trees.root()
+        await trees.say(parent, "one heron")
+        await trees.spawn(parent, "[[say x]]")
+        await trees.rested(parent, 2)
+        assert "one heron" in await trees.say(parent, "[[recall]]")
+
+
+async def test_a_report_resumes_what_only_time_has_ended(tmp_path: Path) -> None:
+    """Q3, T4, T5: also when there are as many root sessions as there may be."""
+    async with grove(tmp_path, max_sessions=1, idle_timeout=SOON) as trees:
+        parent = await trees.root()
+        child, _ = await trees.spawn(parent, "[[say x]]", callback={"enabled": False})
+        await trees.rested(child, 1)
+
+        async def asleep() -> bool:
+            return all([(await trees.get(one))["status"] == "completed" for one in (parent, child)])
+
+        await eventually(trees.client, asleep)
+        assert (await trees.get(parent))["metadata"]["reason"] == "idle_timeout"
+        await trees.client.call("PATCH", f"/api/sessions/{child}", json={"callback": {"enabled": True}})
+        other = await trees.root()
+        hanging = await trees.client.prompt(other, "[[hang]]")
+        await trees.client.prompt(child, "[[say y]]", resume=True)
+        [told] = await trees.rested(parent, 1)
+        assert told["status"] == "completed" and "> y" in told["prompt"]
+        await trees.client.call("DELETE", f"/api/tasks/{hanging}")
+
+
+@pytest.mark.parametrize("end", ["complete", "archive", "cancel"])
+async def test_what_a_person_ended_is_left_alone(tmp_path: Path, end: str) -> None:
+    """Q3: the report is kept and shown, and not delivered; nor is it when the session is resumed."""
+    async with grove(tmp_path) as trees:
+        parent = await trees.root()
+        child, task = await trees.spawn(parent, "[[hang]]")
+        await trees.client.wait_task(task, "running")
+        if end == "cancel":
+            await trees.client.call("DELETE", f"/api/sessions/{parent}")
+        else:
+            await trees.client.post(f"/api/sessions/{parent}/{end}")
+        await trees.client.post(f"/api/sessions/{child}/stop")
+        shown = await held(trees, parent)
+        assert ("archived" if end == "archive" else "ended") in shown["reason"]
+        assert shown["sessionId"] == child and shown["status"] == "cancelled"
+        made = await trees.get(parent)
+        assert made["status"] != "active" and await trees.tasks(parent) == []
+
+
+async def test_a_report_that_is_taken_out_of_the_queue_is_held(tmp_path: Path) -> None:
+    """Q3, Q5: its task was cancelled, by itself or with the session; the report itself is kept."""
+    async with grove(tmp_path) as trees:
+        parent = await trees.root()
+        await trees.client.call("PATCH", f"/api/sessions/{parent}", json={"queuePaused": True})
+        for n in range(2):
+            await trees.client.wait_task((await trees.spawn(parent, f"[[say {n}]]"))[1])
+        first, _ = await trees.tasks(parent)
+        await trees.client.call("DELETE", f"/api/tasks/{first['id']}")
+        one, two = await trees.callbacks(parent)
+        assert (one.state, two.state) == ("held", "queued") and one.reason is not None
+        await trees.client.call("DELETE", f"/api/sessions/{parent}")
+        assert [one.state for one in await trees.callbacks(parent)] == ["held", "held"]
+
+
+async def test_a_terminal_is_not_told(tmp_path: Path) -> None:
+    """Q3: what it is sent it runs; a report to it is held and shown, and says why."""
+    async with grove(tmp_path) as trees:
+        parent = await trees.root(agent="terminal", permissionMode="bypassPermissions")
+        child, task = await trees.spawn(parent, "[[say touch obeyed]]", agent="demo")
+        await answer(trees.client, task)
+        shown = await held(trees, parent)
+        assert "terminal" in shown["reason"] and shown["sessionId"] == child
+        assert await trees.tasks(parent) == []
+        assert await trees.say(parent, "true")
+        assert not (trees.server.root / "repo" / "obeyed").exists()
+
+
+async def test_the_children_of_a_fork_report_to_the_fork(tmp_path: Path) -> None:
+    """Q3: the target is the stored parent; nobody else hears of it."""
+    async with grove(tmp_path) as trees:
+        root = await trees.root()
+        await trees.say(root, "one heron")
+        fork, _ = await trees.fork(root)
+        await trees.spawn(fork, "[[say x]]")
+        await trees.rested(fork, 1)
+        assert len(await trees.tasks(root)) == 1
+        # A fork of a child is a sibling, which nobody has spawned: it does not report.
+        child, _ = await trees.spawn(root, "[[say y]]")
+        await trees.rested(root, 2)
+        _, task = await trees.fork(child, "[[say z]]")
+        await answer(trees.client, task)
+        assert len(await trees.tasks(root)) == 2
+
+
+async def test_a_parent_that_is_to_be_purged_has_no_children_left(tmp_path: Path) -> None:
+    """A1, Q3: as long as somebody would report to it, it stays; a child takes its reports with it."""
+    async with grove(tmp_path) as trees:
+        parent = await trees.root()
+        child, task = await trees.spawn(parent, "[[hang]]")
+        await trees.client.wait_task(task, "running")
+        refused = await trees.client.call("DELETE", f"/api/sessions/{parent}?purge=true", expect=409)
+        assert refused["error"]["code"] == "session_has_children"
+        assert (await trees.get(parent))["status"] == "active"
+        await trees.client.call("DELETE", f"/api/sessions/{child}?purge=true")
+        await trees.rested(parent, 1)
+        assert await trees.callbacks(parent) == []
+        await trees.client.call("DELETE", f"/api/sessions/{parent}?purge=true")
+
+
+async def test_a_parent_whose_worktree_is_gone_is_not_resumed(tmp_path: Path) -> None:
+    """Q3: it ended by time, and where it worked there is nothing any more."""
+    async with grove(tmp_path, idle_timeout=SOON) as trees:
+        other = await trees.client.repo(make_repo(trees.server.root / "other"))
+        made = await trees.client.post("/api/worktrees", {"repoId": other["id"], "branch": "gone"})
+        parent = (await trees.client.post("/api/sessions", {"worktreeId": made["id"], "agent": "demo"}))["id"]
+        child, _ = await trees.spawn(parent, "[[say x]]", callback={"enabled": False})
+
+        async def asleep() -> bool:
+            return all([(await trees.get(one))["status"] == "completed" for one in (parent, child)])
+
+        await eventually(trees.client, asleep)
+
+        async def remove(change: Change) -> None:
+            await quietly(change, made["id"], removed_at=change.now)
+            await records.update_session(change, child, worktree_id=None, callback=raw({"enabled": True}))
+
+        await trees.server.services.store.write(remove)
+        await answer(trees.client, await trees.client.prompt(child, "[[say y]]", resume=True))
+        assert "was removed" in (await held(trees, parent))["reason"]
+        assert (await trees.get(parent))["status"] == "completed"

@@ -1,0 +1,157 @@
+"""B2, B6, Q4: a server that dies between a worktree and its session leaves nothing half-made. The next one takes away
+what has no session, unless a key asks for it again."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bough.core.store.sql import KEYS
+from bough.core.store.transactions import KeyAnswer
+from bough.core.transcripts.replay import HEADING
+from bough.core.worktrees.for_branch import MARKS
+from tests.support.client import PATIENCE, Client, Json
+from tests.support.repos import git, make_repo
+from tests.support.server import ServerProcess
+
+from .kit import Grove, add_demo, answer, branch, grove
+
+RACE: Json = {"prompt": "[[say go]]", "contenders": [{}, {}]}
+NEW: Json = {"prompt": "[[say go]]", "worktree": "new"}
+
+
+async def died(server: ServerProcess) -> None:
+    assert server.process is not None
+    async with asyncio.timeout(PATIENCE):
+        assert await server.process.wait() == -signal.SIGKILL
+
+
+def refs(repo: Path) -> list[str]:
+    return git(repo, "for-each-ref", "--format=%(refname)").split()
+
+
+def folders(repo: Path) -> int:
+    return git(repo, "worktree", "list", "--porcelain").count("worktree ")
+
+
+async def cut_off(server: ServerProcess, path: str, body: Json) -> tuple[str, Path]:
+    """Has a server die over a request about a new session; gives that session and its repository."""
+    repo = make_repo(server.root / "repo")
+    async with server.client() as client:
+        root = (await client.session((await client.repo(repo))["id"]))["id"]
+        with pytest.raises(httpx.TransportError):
+            await client.post(f"/api/sessions/{root}/{path}", body)
+    await died(server)
+    return root, repo
+
+
+async def settled(client: Client, root: str, expected: int) -> None:
+    """So many worktrees, and a session in each."""
+    found = (await client.get("/api/worktrees"))["worktrees"]
+    tree = await client.get(f"/api/sessions/{root}/tree")
+    used = {one["worktreeId"] for one in tree["sessions"]} - {None}
+    assert {one["id"] for one in found} == used and len(used) == expected
+
+
+@pytest.mark.parametrize(("where", "made"), [("inside", 0), ("after", 2)])
+async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: str, made: int) -> None:
+    """B6, Q4: killed in the transaction that opens the sessions of a race, or right after it. Asked again, it works."""
+    # Only there a mark is let go of.
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server.env = {"CRASH": f"{where}:forget"}
+    async with server:
+        root, repo = await cut_off(server, "race", RACE)
+        assert folders(repo) == 3
+        server.env = {}
+        await server.start()
+        async with server.client() as client:
+            await settled(client, root, made)
+            assert folders(repo) == 1 + made
+            await client.post("/api/checkpoints/prune", {"days": 30})
+            left = [one for one in refs(repo) if one.startswith(("refs/heads/", "refs/bough/races/"))]
+            assert len(left) == 1 + made + (1 if made else 0)
+            for one in (await client.post(f"/api/sessions/{root}/race", RACE))["sessions"]:
+                await answer(client, one["taskId"])
+            await settled(client, root, made + 2)
+
+
+@pytest.mark.parametrize(("where", "made"), [("inside", 0), ("after", 1)])
+async def test_a_session_that_brings_its_worktree(tmp_path: Path, where: str, made: int) -> None:
+    """W2, Q4: killed in the transaction that opens the session, or right after it, there are both or neither."""
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server.env = {"CRASH": f"{where}:forget"}
+    async with server:
+        repo = make_repo(server.root / "repo")
+        async with server.client() as client:
+            body = {"repoId": (await client.repo(repo))["id"], "agent": "demo", "worktree": {"branch": "apart"}}
+            with pytest.raises(httpx.TransportError):
+                await client.post("/api/sessions", body)
+        await died(server)
+        assert folders(repo) == 2
+        server.env = {}
+        await server.start()
+        async with server.client() as client:
+            assert folders(repo) == 1 + made
+            sessions = (await client.get("/api/sessions"))["sessions"]
+            found = (await client.get("/api/worktrees"))["worktrees"]
+            assert [one["worktreeId"] for one in sessions] == [one["id"] for one in found]
+
+
+async def test_what_somebody_put_there_is_kept(tmp_path: Path) -> None:
+    """B2, W2: a worktree that was left may have been found since: its files stay on a recovery ref."""
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server.env = {"CRASH": "inside:forget"}
+    async with server:
+        _, repo = await cut_off(server, "fork", NEW)
+        [made] = (repo / ".worktrees").iterdir()
+        (made / "found").write_text("mine")
+        server.env = {}
+        await server.start()
+        async with server.client() as client:
+            [gone] = (await client.get("/api/worktrees?removed=true"))["worktrees"]
+            assert not made.exists() and git(repo, "show", f"{gone['recoveryRef']}:found") == "mine"
+            await client.post(f"/api/worktrees/{gone['id']}/recover")
+            assert (made / "found").read_text() == "mine"
+
+
+async def test_nothing_is_marked_when_all_is_well(tmp_path: Path, database_url: str) -> None:
+    """B2: a mark goes with the session's coming, and with what comes to nothing; a restart takes nothing away."""
+    root = ""
+
+    async def marks(trees: Grove) -> list[KeyAnswer]:
+        scope = f"system::{MARKS}"
+        return await trees.server.services.store.read(lambda tx: tx.all(KEYS.in_scope, KeyAnswer, scope=scope))
+
+    async with grove(tmp_path, database=database_url) as trees:
+        root = await trees.root()
+        await trees.client.post(f"/api/sessions/{root}/race", RACE)
+        await trees.fork(root, worktree="new")
+        error = await trees.refused(f"{root}/fork", {"worktree": {"branch": "main"}})
+        assert error["code"] == "branch_in_use" and await marks(trees) == []
+    async with grove(tmp_path, database=database_url) as trees:
+        await settled(trees.client, root, 3)
+
+
+async def test_the_past_is_told_once_though_the_first_turn_was_stopped(tmp_path: Path) -> None:
+    """B1, Q4: the agent has taken it in; a server that finds it again does not tell it once more."""
+    add_demo(tmp_path, "told", ["fork"])
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            root = (await client.session(repo["id"], agent="told"))["id"]
+            await client.ask(root, "one heron")
+            fork, task = await branch(client, "fork", root, "[[say begun]] [[hang]]")
+            async with client.events(fork) as events:
+                while await client.texts(fork) != ["begun"]:
+                    await events.next()
+            await client.post(f"/api/sessions/{fork}/stop")
+            assert (await client.wait_task(task))["status"] == "cancelled"
+        await server.stop(signal.SIGKILL)
+        await server.start()
+        async with server.client() as client:
+            known = await answer(client, await client.prompt(fork, "[[recall]]"))
+            assert known.count(HEADING) == 1 and "one heron" in known

@@ -1,0 +1,96 @@
+"""B1: what a session knows of its origins is read piece by piece, however long and deep its past is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import asdict
+
+from bough.core.store import records
+from bough.core.store.sql import SESSIONS
+from bough.core.store.transactions import Change
+from bough.core.transcripts import inherited, lineage
+from bough.core.turns.context import SessionPast
+from bough.errors import NotFound
+from bough.model.ids import new_id
+from bough.model.session import Session
+
+from .kit import Grove, grove
+
+# Deeper than Python would call.
+DEEP = 1100
+# What a row has that nobody says when a session is opened.
+GROWN = (
+    *("status", "activity", "message_count", "queue_paused", "archived", "context", "cost", "ended_at"),
+    *("created_at", "updated_at", "active_at", "turns", "tokens", "seconds", "spent", "seen_at"),
+)
+
+
+async def forked_often(trees: Grove, source: str) -> Session:
+    """The fork of a fork of a fork and so on, in none of which a word was said."""
+
+    async def work(change: Change) -> Session:
+        last = await records.session(change.tx, source)
+        for _ in range(DEEP):
+            columns = {name: value for name, value in asdict(last).items() if name not in GROWN}
+            columns |= {"id": new_id(), "kind": "fork", "forked_from_session_id": last.id, "branch_task_id": None}
+            made = await change.tx.one(SESSIONS.add, Session, now=change.now, **columns)
+            assert made is not None
+            last = made
+        return last
+
+    return await trees.server.services.store.write(work)
+
+
+async def test_forks_of_forks_without_end(tmp_path: Path, database_url: str) -> None:
+    """B1: how deep a fork lies makes no difference to what it is told and shown."""
+    async with grove(tmp_path, database=database_url) as trees:
+        store = trees.server.services.store
+        root = await trees.root()
+        await trees.say(root, "[[say red]]")
+        fork, _ = await trees.fork(root)
+        last = await forked_often(trees, fork)
+        assert "red" in (await SessionPast(store, last).history()).text
+        assert [one.session_id for one in await inherited.page(store, last.id, limit=1)] == [root]
+
+
+async def test_a_fork_is_read_page_by_page(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B1, A2: pages in every direction are parts of the whole, and end where the fork began."""
+    async with grove(tmp_path, database=database_url) as trees:
+        store = trees.server.services.store
+        root = await trees.root()
+        await trees.say(root, "[[say red]]")
+        fork, task = await trees.fork(root, "[[say blue]]")
+        await trees.client.wait_task(task)
+        await trees.say(root, "[[say never]]")
+        last, task = await trees.fork(fork, "[[say violet]]")
+        await trees.client.wait_task(task)
+        whole = await inherited.page(store, last)
+        ids = [one.id for one in whole]
+        assert {one.session_id for one in whole} == {root, fork, last}
+        for limit in range(1, len(ids) + 2):
+            assert [one.id for one in await inherited.page(store, last, limit=limit)] == ids[-limit:]
+        for place, known in enumerate(ids):
+            assert [one.id for one in await inherited.page(store, last, before=known)] == ids[:place]
+            behind = await inherited.page(store, last, after=known, limit=2)
+            assert [one.id for one in behind] == ids[place + 1 : place + 3]
+        between = await inherited.page(store, last, after=ids[0], before=ids[-1])
+        assert [one.id for one in between] == ids[1:-1]
+        changed = sorted(whole, key=lambda one: one.updated_at)
+        first = await inherited.page(store, last, since="2000-01-01T00:00:00Z", limit=2)
+        assert [one.id for one in first] == [one.id for one in changed if one.updated_at <= changed[1].updated_at]
+        later = await inherited.page(store, last, since=first[-1].updated_at)
+        assert [one.id for one in first + later] == [one.id for one in changed]
+        [unknown] = [
+            one["id"] for one in await trees.client.get(f"/api/sessions/{root}/messages") if "[[say never" in str(one)
+        ]
+        with pytest.raises(NotFound):
+            await inherited.page(store, last, before=unknown)
+        monkeypatch.setattr(lineage, "PAGE", 2)
+        session = await store.read(lambda tx: records.session(tx, last))
+        spans = await store.read(lambda tx: lineage.spans(tx, session))
+        pages = [page async for page, _ in lineage.backwards(store, spans)]
+        assert [one.id for page in pages for one in page] == ids[::-1]
+        assert max(map(len, pages)) == 2
+        assert await store.read(lambda tx: lineage.count(tx, spans)) == len(ids)

@@ -1,0 +1,58 @@
+"""An agent with an option that gives it all rights, which is on at first: argv[1] is how it takes being told otherwise,
+argv[2] the file in which it writes what it is prompted with. Not a test; `test_pinned` runs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.misbehaving_agents.speech import SESSION, answer, messages, say
+
+how, heard = sys.argv[1], Path(sys.argv[2])
+everything = "on"
+prompt: Any = None
+
+
+def options() -> dict[str, Any]:
+    choices = [{"value": one, "name": one} for one in ("on", "off")]
+    known = {"id": "everything", "name": "All", "type": "select", "currentValue": everything, "options": choices}
+    return {"configOptions": [known] if how not in ("without", "refuses") else []}
+
+
+def loosen() -> None:
+    """Gives itself all rights, and says so."""
+    global everything
+    everything = "on"
+    update = {"sessionUpdate": "config_option_update", **options()}
+    say(method="session/update", params={"sessionId": SESSION, "update": update})
+
+
+for message in messages():
+    method = message.get("method")
+    if method == "session/new":
+        told = options() if how != "silent" else {}
+        say(id=message["id"], result={"sessionId": SESSION, **told})
+    elif method == "session/set_config_option" and (how == "refuses" or (how == "stubborn" and prompt)):
+        say(id=message["id"], error={"code": -32602, "message": "there is no such option"})
+    elif method == "session/set_config_option":
+        assert message["params"]["configId"] == "everything"
+        everything = message["params"]["value"] if how != "liar" else everything
+        say(id=message["id"], result=options())
+        if prompt is not None:
+            answer(prompt)
+            prompt = None
+    elif method == "session/prompt":
+        text = message["params"]["prompt"][-1]["text"]
+        with heard.open("a") as lines:
+            lines.write(f"{text}: {everything}\n")
+        if text == "loosen":
+            # Not answered before it is told to take it back.
+            prompt = message
+            loosen()
+        else:
+            answer(message)
+        if text == "end":
+            loosen()
+    else:
+        answer(message)

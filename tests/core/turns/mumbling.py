@@ -1,0 +1,21 @@
+"""An agent that asks for a permission in a way that cannot be read: argv[1] is the line that it writes, in the escapes
+of Python's `bytes`. It ends its turn when it is answered. Not a test; `test_mumbling` runs it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tests.support.misbehaving_agents.speech import answer, chunk_line, messages, say, write
+
+prompt: Any = None
+
+for message in messages():
+    if message.get("method") == "session/prompt":
+        prompt = message["id"]
+        write(sys.argv[1].encode().decode("unicode_escape").encode("latin-1"))
+    elif "method" in message:
+        answer(message)
+    else:
+        write(chunk_line(f"refused: {message['error']['code']}"))
+        say(id=prompt, result={"stopReason": "end_turn"})

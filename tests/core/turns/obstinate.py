@@ -1,0 +1,57 @@
+"""An agent with modes that does with them what it wants: argv[1] is how, argv[2] the file in which it writes the mode
+that it is prompted in. Not a test; `test_obstinate` runs it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.support.misbehaving_agents.speech import SESSION, answer, messages, say
+
+MODES = ("default", "plan", "yolo")
+how, heard = sys.argv[1], Path(sys.argv[2])
+mode = "default"
+prompt: Any = None
+
+
+def note(text: str) -> None:
+    with heard.open("a") as lines:
+        lines.write(f"{text}\n")
+
+
+def be_in(wanted: str) -> None:
+    """Changes its mode, and says so."""
+    global mode
+    mode = wanted
+    update = {"sessionUpdate": "current_mode_update", "currentModeId": mode}
+    say(method="session/update", params={"sessionId": SESSION, "update": update})
+
+
+def opened() -> dict[str, Any]:
+    available = [{"id": one, "name": one} for one in MODES]
+    modes = {} if how == "modeless" else {"modes": {"currentModeId": mode, "availableModes": available}}
+    return {"sessionId": SESSION, **modes}
+
+
+for message in messages():
+    method = message.get("method")
+    if method == "initialize" and how == "slow":
+        note("starting")
+        while not heard.with_suffix(".go").exists():
+            time.sleep(0.01)
+    if method == "session/new":
+        say(id=message["id"], result=opened())
+    elif method == "session/set_mode" and how == "stubborn":
+        say(id=message["id"], error={"code": -32603, "message": "not during a turn"})
+    elif method == "session/set_mode":
+        be_in("yolo" if how == "liar" else message["params"]["modeId"])
+        answer(message)
+    elif method == "session/prompt" and how == "stubborn":
+        note("prompted")
+        be_in("yolo")
+    else:
+        if method == "session/prompt":
+            note(f"prompted in {mode}")
+        answer(message)

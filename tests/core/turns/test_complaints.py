@@ -1,0 +1,76 @@
+"""What agents complain of becomes one kind of failure, in their words or with the next step."""
+
+from __future__ import annotations
+
+import pytest
+
+from bough.agents.acp.wire import Update
+from bough.agents.catalog.entry import Entry, Login, Quirks
+from bough.agents.errors import AgentRefused
+from bough.core.turns.failures import Complaints
+from bough.errors import AgentFailed
+
+ENTRY = Entry(
+    name="bird",
+    title="Bird",
+    command=["bird"],
+    login=Login(how="Run `bird login`."),
+    quirks=Quirks(unauthenticated=["^No key"], unauthorized=["(?i)bad key"], noise=[r"\[MODE\] \w+"]),
+)
+
+
+@pytest.mark.parametrize(
+    ("rpc_code", "words"),
+    [(-32000, "Authentication required"), (401, "no"), (-32603, "Internal error: Bad key sk-1")],
+)
+def test_a_refused_key_is_the_next_step(rpc_code: int, words: str) -> None:
+    """R1: however an agent says that its key is missing or wrong, the sentence is ours and says what to do."""
+    with pytest.raises(AgentFailed) as raised, Complaints(ENTRY).explained():
+        raise _refused(rpc_code, words)
+    assert raised.value.code == "agent_login"
+    assert raised.value.message == "Bird is not logged in, or its key was refused. Run `bird login`."
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("Internal error: too long", "too long"),
+        ('{"error":{"message":"too long","code":400}}', "too long"),
+        ("[1, 2]", "[1, 2]"),
+        ("{half", "{half"),
+    ],
+)
+def test_another_error_is_the_agents_words(words: str, told: str) -> None:
+    """T3: an error is told in the words of the agent, without the protocol around them, and keeps its details."""
+    with pytest.raises(AgentRefused) as raised, Complaints(ENTRY).explained():
+        raise _refused(400, words)
+    error = raised.value
+    assert (error.code, error.message, error.rpc_code) == ("agent_refused", f"Bird says: {told}", 400)
+    assert error.details["stderr"] == "last words"
+
+
+def test_a_turn_that_ends_well_and_did_not_go_well() -> None:
+    """R1, T3: last words can mean a missing key; the same words mean nothing in a turn that was stopped."""
+    complaints = Complaints(ENTRY)
+    complaints.check("end_turn", "There is No key in this story.")
+    complaints.check("cancelled", "No key")
+    with pytest.raises(AgentFailed, match="not logged in"):
+        complaints.check("end_turn", "No key was found.\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "noise"),
+    [
+        ("agent_message_chunk", "[MODE] plan", True),
+        ("agent_message_chunk", "[MODE] plan is what it says", False),
+        ("agent_thought_chunk", "[MODE] plan", False),
+    ],
+)
+def test_noise(kind: str, text: str, noise: bool) -> None:
+    """R4: only a whole chunk that is not meant for people is left out of the transcript."""
+    assert Complaints(ENTRY).is_noise(Update("session", kind, text, None, b"{}")) is noise
+
+
+def _refused(rpc_code: int, words: str) -> AgentRefused:
+    message = f"bird --acp refused session/prompt: {words} ({rpc_code})"
+    return AgentRefused("agent_refused", message, rpc_code=rpc_code, method="session/prompt", stderr="last words")

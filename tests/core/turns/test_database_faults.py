@@ -1,0 +1,142 @@
+"""A database that fails for a moment, and two servers on one: nothing that runs stops for good, nothing is touched by
+whoever is second."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bough.core.store import records
+from bough.core.store.sql import APPROVALS, EVENTS, TASKS
+from bough.core.store.transactions import Store
+from bough.errors import Busy
+from bough.storage import migrate
+from tests.core.helpers import open_session
+from tests.core.turns.failing import failing
+from tests.support.server import Running, serving
+
+
+async def test_the_scheduler_survives_a_failed_look(server: Running) -> None:
+    """T5: a look at the queues that fails is not the last one; turns under way go on, and new prompts run."""
+    client = server.client
+    asking = await open_session(server, permissionMode="ask")
+    waiting = await client.prompt(asking, "[[run true]]")
+    question = await client.approval(asking)
+    other = await open_session(server)
+    with failing(server.services.store.db, "read", TASKS.runnable) as failures:
+        lost = await client.prompt(other, "[[say one]]")
+        await failures.over()
+    # Whoever comes next wakes it; if nobody does, it looks by itself after some seconds.
+    queued = await client.prompt(other, "[[say two]]")
+    assert (await client.wait_task(lost))["status"] == "completed"
+    assert (await client.wait_task(queued))["status"] == "completed"
+    await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
+    ended = await client.wait_task(waiting)
+    assert (ended["status"], ended["attempt"]) == ("completed", 1)
+
+
+async def test_the_hub_survives_a_failed_read(server: Running) -> None:
+    """A3: a subscriber is sent what it could not be sent at first, in order and without a hole."""
+    client = server.client
+    session = await open_session(server)
+    # What this store writes, the hub must read; of its own it hears with the commit.
+    elsewhere = Store(server.services.store.db)
+    async with client.events() as events:
+        with failing(server.services.store.db, "read", EVENTS.after) as failures:
+            await elsewhere.write(lambda change: records.update_session(change, session, title="heron"))
+            await client.ask(session, "[[say heron]]")
+            await failures.over()
+        done = await events.until(lambda one: one["type"] == "task.patched" and one["data"]["status"] == "completed")
+        cursors = [one["cursor"] for one in events.seen if one.get("cursor") is not None]
+    assert cursors == list(range(cursors[0], done["cursor"] + 1))
+
+
+async def test_an_answer_arrives_though_it_could_not_be_looked_up(server: Running) -> None:
+    """P4: a decision that was acknowledged reaches its agent, and those after it do too."""
+    client = server.client
+    session = await open_session(server, permissionMode="ask")
+    task = await client.prompt(session, "[[run echo x >> count]] [[run echo y >> count]]")
+    question = await client.approval(session)
+    # By now the server has looked itself whether somebody was quicker than it; the next look is the carrier's.
+    with failing(server.services.store.db, "read", APPROVALS.get) as failures:
+        await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
+        await failures.over()
+        second = await client.approval(session)
+    assert second["id"] != question["id"]
+    await client.post(f"/api/approvals/{second['id']}", {"decision": "allow"})
+    assert (await client.wait_task(task))["attempt"] == 1
+    assert (server.root / "repo0" / "count").read_text() == "x\ny\n"
+
+
+async def test_a_question_is_asked_though_it_could_not_be_stored_at_once(server: Running) -> None:
+    """P4: the agent that asks is not given up for a moment of the database's."""
+    client = server.client
+    session = await open_session(server, permissionMode="ask")
+    with failing(server.services.store.db, "transaction", APPROVALS.add):
+        task = await client.prompt(session, "[[run true]]")
+        question = await client.approval(session)
+    await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
+    ended = await client.wait_task(task)
+    assert (ended["status"], ended["attempt"]) == ("completed", 1)
+
+
+async def test_the_end_of_a_turn_is_stored_in_the_end(server: Running) -> None:
+    """Q4: a turn whose end could not be stored twice is completed as the agent ended it, and the queue goes on."""
+    client = server.client
+    session = await open_session(server)
+    with failing(server.services.store.db, "transaction", TASKS.finish, 2):
+        first = await client.prompt(session, "[[say one]]")
+        behind = await client.prompt(session, "[[say two]]")
+        for task in (first, behind):
+            ended = await client.wait_task(task)
+            assert (ended["status"], ended["attempt"], ended["error"]) == ("completed", 1, None)
+    assert await client.texts(session) == ["one", "two"]
+    assert (await client.get(f"/api/sessions/{session}"))["activity"] == "idle"
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second server that does not wait for the first one to let go."""
+    monkeypatch.setattr("bough.app.OWN_WITHIN", 0.1)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_one_database_has_one_server(tmp_path: Path, database_url: str) -> None:
+    """L1: a second server with a data folder of its own is told that the database is in use, and ends no agent."""
+    async with serving(tmp_path / "one", database=database_url) as server:
+        client = server.client
+        session = await open_session(server, permissionMode="ask")
+        task = await client.prompt(session, "[[run echo done]]")
+        question = await client.approval(session)
+        with pytest.raises(Busy, match="holds 'server' of"):
+            async with serving(tmp_path / "two", database=database_url):
+                pass
+        found = await client.get(f"/api/tasks/{task}")
+        assert (found["status"], found["attempt"]) == ("waiting_permission", 1)
+        await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
+        ended = await client.wait_task(task)
+        assert (ended["status"], ended["attempt"]) == ("completed", 1)
+    # It is free as soon as the first one has ended.
+    async with serving(tmp_path / "two", database=database_url) as server:
+        assert (await server.client.get(f"/api/tasks/{task}"))["status"] == "completed"
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_newer_server_that_is_refused_changes_no_schema(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L1, R6: a database that is in use is not upgraded under the server that uses it."""
+    url = f"sqlite://{tmp_path}/bough.db"
+    newer = shutil.copytree(migrate.FOLDER, tmp_path / "newer")
+    number = len(migrate.read_folder(newer)) + 1
+    (newer / f"{number:04}_tomorrow.up.sql").write_text("CREATE TABLE tomorrow (id TEXT PRIMARY KEY);\n")
+    (newer / f"{number:04}_tomorrow.down.sql").write_text("DROP TABLE tomorrow;\n")
+    async with serving(tmp_path / "one", database=url) as server:
+        monkeypatch.setattr(migrate, "upgrade", functools.partial(migrate.upgrade, folder=newer))
+        with pytest.raises(Busy):
+            async with serving(tmp_path / "two", database=url):
+                pass
+        assert (await migrate.status(server.services.store.db)).version == number - 1

@@ -1,0 +1,320 @@
+"""Agents, people and kills that cross each other's way: each of these once lost something, or did it twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+from tests.core.helpers import (
+    MARK,
+    add_agent,
+    agents_with,
+    messages,
+    misbehaving,
+    nobody_left,
+    none_left_behind,
+    open_in,
+    open_session,
+)
+from tests.core.turns.failing import hold_answers
+from tests.support.client import PATIENCE, Client, Events, Json
+from tests.support.server import ServerProcess, serving
+
+
+def add_late(folder: Path) -> Path:
+    """Puts the agent that is late into the catalog, and gives back the file that it waits for."""
+    now = folder / "now"
+    add_agent(folder, "late", ["{python}", "-m", "tests.support.misbehaving_agents.late", str(now)])
+    return now
+
+
+def add_asking(folder: Path) -> Path:
+    """Puts the agent that asks into the catalog, and gives back the file with what it was answered."""
+    heard = folder / "heard"
+    add_agent(folder, "asks", ["{python}", "-m", "tests.support.misbehaving_agents.asks", str(heard)])
+    return heard
+
+
+async def ended(events: Events, session: str) -> None:
+    """Waits until the row of a session says that it was cancelled."""
+    await events.until(lambda one: one.get("objectId") == session and one["data"]["status"] == "cancelled")
+
+
+async def spoke(client: Client, session: str, text: str) -> Json:
+    """Waits for the first message with this text, and gives it back."""
+    async with client.events(session, 0) as events:
+        found = await events.until(
+            lambda one: one["type"] == "message.created" and one["data"]["content"].get("text", "").startswith(text)
+        )
+    return found["data"]
+
+
+async def grown(client: Client, session: str, known: int) -> int:
+    """Waits until a transcript is longer than this, and says how long it is; by asking, since a stream of events that
+    nobody reads to its end takes long to close."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            count = (await client.get(f"/api/sessions/{session}"))["messageCount"]
+            if count > known:
+                return count
+
+
+# Questions and their answers
+
+
+async def test_an_answer_is_for_the_attempt_that_asked(tmp_path: Path) -> None:
+    """Q4, P4: what a person allowed the first attempt is never told the second one, whose question has the same id."""
+    heard = add_asking(tmp_path)
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            session = await open_in(server, client, agent="asks")
+            task = await client.prompt(session, "look")
+            first = await client.approval(session)
+            async with client.events(session) as events:
+                await client.post(f"/api/approvals/{first['id']}", {"decision": "allow"})
+                second = (await events.until(lambda one: one["type"] == "approval.created"))["data"]
+        assert (first["title"], second["title"]) == ("look", "remove")
+        await server.stop(signal.SIGKILL)
+        await server.start()
+        async with server.client() as client:
+            assert (await client.get(f"/api/approvals/{second['id']}"))["status"] == "pending"
+            await client.post(f"/api/approvals/{second['id']}", {"decision": "deny"})
+            assert (await client.wait_task(task))["attempt"] == 2
+    assert heard.read_text() == "look: yes\nremove: no\n"
+
+
+async def test_an_answer_from_memory_is_not_lost_with_the_server(tmp_path: Path) -> None:
+    """Q4: killed right before it answers what was allowed for always, the next server does answer it."""
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server.env = {"CRASH": "reply:2"}
+    async with server:
+        async with server.client() as client:
+            session = await open_in(server, client, permissionMode="ask")
+            first = await client.prompt(session, "[[run echo x >> count]]")
+            question = await client.approval(session)
+            await client.post(f"/api/approvals/{question['id']}", {"decision": "allow_always"})
+            assert (await client.wait_task(first))["status"] == "completed"
+            task = await client.prompt(session, "[[run echo x >> count]]")
+        assert server.process is not None
+        assert await server.process.wait() == -signal.SIGKILL
+        server.env, server.module = {}, "bough"
+        await server.start()
+        async with server.client() as client:
+            again = await client.wait_task(task)
+            assert (again["status"], again["attempt"]) == ("completed", 1)
+            assert (await client.get("/api/approvals?status=pending"))["total"] == 0
+    assert (server.root / "repo" / "count").read_text() == "x\nx\n"
+
+
+async def test_a_turn_that_an_agent_gives_up_because_it_was_denied_has_ended(tmp_path: Path) -> None:
+    """O2: an agent that says `cancelled` after a denial was not interrupted; it is not told to go on."""
+    heard = add_asking(tmp_path)
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, agent="asks")
+        task = await client.prompt(session, "remove")
+        question = await client.approval(session)
+        await client.post(f"/api/approvals/{question['id']}", {"decision": "deny"})
+        done = await client.wait_task(task)
+        assert (done["status"], done["stopReason"], done["attempt"]) == ("completed", "denied", 1)
+        assert await messages(client, session, "error") == []
+    assert heard.read_text() == "remove: no\n"
+
+
+# Agents that go their own way
+
+
+async def test_an_agent_that_is_told_to_go_by_somebody_else_is_interrupted(tmp_path: Path) -> None:
+    """O2: `cancelled` is not the end of a turn that nobody of Bough's has stopped: it goes on as attempt 2."""
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, env={MARK: str(tmp_path)})
+        task = await client.prompt(session, "[[slow 20 20]]")
+        await spoke(client, session, "tick 1")
+        [agent] = agents_with(tmp_path)
+        os.kill(agent, signal.SIGTERM)
+        done = await client.wait_task(task)
+        assert (done["status"], done["attempt"]) == ("completed", 2)
+        [error] = await messages(client, session, "error")
+        assert error["text"].endswith("It is started again and told to go on.")
+
+
+async def test_stops_by_force_are_no_deaths(tmp_path: Path) -> None:
+    """T3: an agent that we ended because it did not stop has not died; its session is not given up for that."""
+    misbehaving(tmp_path, "ignores_cancel")
+    async with serving(tmp_path, stop_timeout=0.05, max_deaths=2) as server:
+        client = server.client
+        session = await open_session(server, agent="ignores_cancel", env={MARK: str(tmp_path)})
+        for _ in range(2):
+            task = await client.prompt(session, "work")
+            await client.wait_task(task, "running")
+            stopped = await client.post(f"/api/sessions/{session}/stop")
+            assert stopped["task"]["status"] == "cancelled"
+        async with client.events(session) as events:
+            task = await client.prompt(session, "work")
+            await events.until(lambda one: one["type"] == "message.created" and one["data"]["role"] == "agent")
+            [agent] = agents_with(tmp_path)
+            os.kill(agent, signal.SIGKILL)
+            found = await events.until(
+                lambda one: (
+                    one.get("objectId") == task and (one["data"]["status"] == "failed" or one["data"]["attempt"] == 2)
+                )
+            )
+            if found["data"]["status"] == "dispatching":
+                found = await events.until(lambda one: one.get("objectId") == task)
+        assert (found["data"]["status"], found["data"]["attempt"]) == ("running", 2)
+        assert (await client.get(f"/api/sessions/{session}"))["status"] == "active"
+
+
+async def test_words_after_the_end_of_a_turn_do_not_stay_open(tmp_path: Path) -> None:
+    """R4: what an agent says between turns is a whole message before the next turn begins, and nobody's snapshot."""
+    now = add_late(tmp_path)
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, agent="late")
+        await client.ask(session, "afterthought")
+        now.touch()
+        words = await spoke(client, session, "too late")
+        async with client.events(session) as events:
+            task = await client.prompt(session, "quick")
+            closed = await events.until(lambda one: one.get("objectId") == words["id"])
+            assert closed["data"]["content"] == {"type": "text", "text": "too late", "partial": False}
+            begun = await events.until(lambda one: one.get("objectId") == task and one["data"]["status"] == "running")
+            assert closed["cursor"] < begun["cursor"]
+        await client.wait_task(task)
+        async with client.events(session) as late:
+            await client.ask(session, "quick")
+            await late.until(lambda one: one["type"] == "task.patched" and one["data"]["status"] == "completed")
+            assert not [one for one in late.seen if one["type"] == "message.snapshot"]
+        assert await client.texts(session) == ["in time", "too late", "in time", "in time"]
+
+
+async def test_an_agent_that_left_the_catalog_keeps_no_server_from_starting(tmp_path: Path) -> None:
+    """O2: the turn of an agent that nobody knows any more ends with an error that says so; nothing of it is left."""
+    add_late(tmp_path)
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            session = await open_in(server, client, agent="late", env={MARK: str(tmp_path)})
+            task = await client.prompt(session, "work")
+            await client.wait_task(task, "running")
+        assert await server.stop() == 0
+        (tmp_path / "data" / "agents" / "late.toml").unlink()
+        await server.start()
+        async with server.client() as client:
+            done = await client.wait_task(task)
+            assert (done["status"], done["error"]["code"]) == ("failed", "unknown_agent")
+            assert "There is no agent 'late'" in done["error"]["message"]
+            await nobody_left(server.data, tmp_path)
+
+
+# Stops, ends and kills
+
+
+async def test_stops_and_an_end_that_cross(tmp_path: Path) -> None:
+    """T6: a stop that is repeated, with and without its key, and a cancel while it waits all have a proper answer."""
+    now = add_late(tmp_path)
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, agent="late", env={MARK: str(tmp_path)})
+        path = f"/api/sessions/{session}/stop"
+        task = await client.prompt(session, "work")
+        await client.wait_task(task, "running")
+        async with client.events(session) as events, asyncio.TaskGroup() as group:
+            first = group.create_task(client.post(path, {"idempotencyKey": "k"}))
+            await events.until(lambda one: one.get("objectId") == task and one["data"]["status"] == "stopping")
+            repeated = group.create_task(client.post(path, {"idempotencyKey": "k"}))
+            second = group.create_task(client.post(path))
+            delete = group.create_task(client.call("DELETE", f"/api/sessions/{session}"))
+            await ended(events, session)
+            now.touch()
+        for stop in (first, repeated, second):
+            assert (stop.result()["task"]["id"], stop.result()["task"]["status"]) == (task, "cancelled")
+        assert delete.result()["status"] == "cancelled"
+        later = await client.post(path, {"idempotencyKey": "k"})
+        assert later["task"]["status"] == "cancelled"
+        await nobody_left(server.data, tmp_path)
+
+
+async def test_a_cancel_that_was_under_way_is_carried_out(tmp_path: Path) -> None:
+    """T3, Q4: killed while a cancel waits for the agent, the next server ends the turn and the agent too."""
+    now = add_late(tmp_path)
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            session = await open_in(server, client, agent="late", env={MARK: str(tmp_path)})
+            task = await client.prompt(session, "work")
+            await client.wait_task(task, "running")
+            async with client.events(session) as events:
+                delete = asyncio.create_task(client.http.delete(f"/api/sessions/{session}"))
+                await ended(events, session)
+            await server.stop(signal.SIGKILL)
+            await asyncio.wait((delete,))
+            delete.exception()
+        now.touch()
+        await server.start()
+        async with server.client() as client:
+            assert (await client.wait_task(task))["status"] == "cancelled"
+            await nobody_left(server.data, tmp_path)
+            assert (await client.get(f"/api/sessions/{session}"))["status"] == "cancelled"
+
+
+async def test_a_purge_takes_no_prompt_with_it(tmp_path: Path) -> None:
+    """A1, Q4: a session that is resumed while its purge waits is not removed, and its prompt is answered."""
+    now = add_late(tmp_path)
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, agent="late")
+        old = await client.prompt(session, "work")
+        await client.wait_task(old, "running")
+        async with client.events(session) as events:
+            purge = asyncio.create_task(client.http.delete(f"/api/sessions/{session}?purge=true"))
+            await ended(events, session)
+        prompt = await client.http.post(f"/api/sessions/{session}/prompt", json={"text": "quick", "resume": True})
+        now.touch()
+        removed = await purge
+        if prompt.status_code == 202:
+            assert removed.status_code == 409, removed.text
+            assert removed.json()["error"]["code"] == "session_busy"
+            assert (await client.wait_task(prompt.json()["taskId"]))["status"] == "completed"
+            assert (await client.get(f"/api/tasks/{old}"))["status"] == "cancelled"
+            await client.call("DELETE", f"/api/sessions/{session}?purge=true")
+        else:
+            assert (prompt.status_code, removed.status_code) == (409, 200)
+        await client.get(f"/api/sessions/{session}", expect=404)
+
+
+async def test_a_stream_of_new_messages_outlives_its_server(tmp_path: Path) -> None:
+    """L1, O2: ended in order in the middle of many new messages, each server ends with 0, and no message is missing or
+    there twice."""
+    count, known = 3000, 1
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            session = await open_in(server, client)
+            task = await client.prompt(session, "[[say x]][[think y]]" * count)
+        for _ in range(2):
+            async with server.client() as client:
+                known = await grown(client, session, min(known + 100, 2 * count))
+            assert await server.stop() == 0
+            await server.start()
+        async with server.client() as client:
+            done = await client.wait_task(task)
+            assert (done["status"], done["attempt"]) == ("completed", 1)
+            assert await client.texts(session) == ["x"] * count
+
+
+async def test_a_commit_that_is_answered_late_is_not_written_again(tmp_path: Path) -> None:
+    """L1, O2: a server that ends between the commit of new messages and its answer knows them as stored."""
+    count = 60
+    async with none_left_behind(tmp_path / "data"):
+        async with serving(tmp_path, stop_agents=False) as server:
+            session = await open_session(server)
+            task = await server.client.prompt(session, "[[slow 1 0.02]][[think y]]" * count)
+            known = await grown(server.client, session, 3)
+            # It is gone when the server takes no more calls, and is about to let its agents go.
+            hold_answers(server.services.store.db, server.data / "server.json")
+            await grown(server.client, session, known)
+        async with serving(tmp_path) as server:
+            done = await server.client.wait_task(task)
+            assert (done["status"], done["attempt"]) == ("completed", 1)
+            assert await server.client.texts(session) == ["tick 1"] * count

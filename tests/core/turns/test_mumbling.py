@@ -1,0 +1,40 @@
+"""Agents that ask for a permission in a way that cannot be read: they are refused, or their turn fails, but nobody
+waits for ever. What is read and not understood is `test_odd_words`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.core.helpers import add_agent, open_session
+from tests.support.server import serving
+
+PROGRAM = Path(__file__).with_name("mumbling.py")
+ASKS = '"method":"session/request_permission","params":'
+OPTIONS = '"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]'
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (f'{{"id":7,{ASKS}{{"toolCall":{{"title":"\\xff"}},{OPTIONS}}}}}', -32700),
+        (f'{{"id":7,{ASKS}{{"toolCall":{{"title":"x"}},{OPTIONS}}}}}', -32602),
+    ],
+)
+async def test_who_can_be_answered_is_refused(tmp_path: Path, line: str, code: int) -> None:
+    """C1, P4: broken text, or a call without an id: the agent hears of it, and goes on as it sees fit."""
+    add_agent(tmp_path, "mumbling", ["{python}", str(PROGRAM), line])
+    async with serving(tmp_path) as server:
+        session = await open_session(server, agent="mumbling", permissionMode="allow-all")
+        assert (await server.client.ask(session, "go"))["status"] == "completed"
+        assert await server.client.texts(session) == [f"refused: {code}"]
+
+
+async def test_who_cannot_be_answered_fails(tmp_path: Path) -> None:
+    """C1, P4: without an id that can be read there is nobody to answer, and the turn says so."""
+    add_agent(tmp_path, "mumbling", ["{python}", str(PROGRAM), f'{{"id":7,{ASKS}{{'])
+    async with serving(tmp_path) as server:
+        session = await open_session(server, agent="mumbling", permissionMode="allow-all")
+        task = await server.client.ask(session, "go")
+        assert (task["status"], task["error"]["code"]) == ("failed", "agent_protocol")

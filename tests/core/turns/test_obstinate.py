@@ -1,0 +1,80 @@
+"""Agents that do not take the mode that they are told to work in, and modes that change while an agent starts. Agents
+that leave their mode and can be brought back are `test_straying`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.core.helpers import add_agent, messages, open_session
+from tests.support.client import PATIENCE
+from tests.support.server import serving
+
+PROGRAM = Path(__file__).with_name("obstinate.py")
+MODES = '[modes]\nplan = "plan"\ndefault = "default"\nbypassPermissions = "yolo"\n'
+
+
+def obstinate(folder: Path, how: str) -> Path:
+    """Puts the agent into the catalog; gives back the file in which it writes."""
+    heard = folder / "heard.txt"
+    add_agent(folder, how, ["{python}", str(PROGRAM), how, str(heard)])
+    with (folder / "data" / "agents" / f"{how}.toml").open("a") as entry:
+        entry.write(MODES)
+    return heard
+
+
+@pytest.mark.parametrize(("how", "said"), [("liar", "stays in 'yolo'"), ("modeless", "knows no modes")])
+async def test_a_mode_that_was_not_taken(tmp_path: Path, how: str, said: str) -> None:
+    """P2: an agent that says, while it is told, that it is in another mode, or has none, is not prompted."""
+    heard = obstinate(tmp_path, how)
+    async with serving(tmp_path) as server:
+        session = await open_session(server, agent=how, permissionMode="plan")
+        task = await server.client.ask(session, "go")
+        assert (task["status"], task["error"]["code"]) == ("failed", "mode_not_taken")
+        assert said in task["error"]["message"]
+        assert not heard.exists()
+
+
+async def test_a_mode_that_cannot_be_taken_back_ends_the_turn(tmp_path: Path) -> None:
+    """P2: an agent that gives itself more rights and refuses to give them back is ended, and people are told."""
+    obstinate(tmp_path, "stubborn")
+    async with serving(tmp_path, max_deaths=1) as server:
+        session = await open_session(server, agent="stubborn", permissionMode="default")
+        task = await server.client.ask(session, "go")
+        assert task["status"] == "failed"
+        told = await messages(server.client, session, "notice")
+        assert any("could not be brought back" in one["text"] for one in told)
+
+
+async def test_a_mode_that_is_lowered_while_the_agent_starts(tmp_path: Path) -> None:
+    """P2: what people say before the prompt has left counts for it."""
+    heard = obstinate(tmp_path, "slow")
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, agent="slow", permissionMode="bypassPermissions")
+        task = await client.prompt(session, "go")
+        async with asyncio.timeout(PATIENCE):
+            while not heard.exists():  # noqa: ASYNC110 - the agent tells nobody else
+                await asyncio.sleep(0.02)
+        await client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": "plan"})
+        heard.with_suffix(".go").touch()
+        assert (await client.wait_task(task))["status"] == "completed"
+        assert heard.read_text().splitlines() == ["starting", "prompted in plan"]
+
+
+async def test_what_an_agent_starts_with_changes_while_it_starts(tmp_path: Path) -> None:
+    """P2, R2: an agent that was started with what has changed since is started anew before it is prompted."""
+    heard = obstinate(tmp_path, "slow")
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, agent="slow", permissionMode="plan")
+        task = await client.prompt(session, "go")
+        async with asyncio.timeout(PATIENCE):
+            while not heard.exists():  # noqa: ASYNC110 - the agent tells nobody else
+                await asyncio.sleep(0.02)
+        await client.call("PATCH", f"/api/sessions/{session}", json={"env": {"HERON": "grey"}})
+        heard.with_suffix(".go").touch()
+        assert (await client.wait_task(task))["status"] == "completed"
+        assert heard.read_text().splitlines() == ["starting", "starting", "prompted in plan"]

@@ -1,0 +1,125 @@
+"""Places, sleep and the idle clock: who may run, who rests, and that nobody notices."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.core.helpers import add_agent, open_session
+from tests.support.server import Running, serving
+
+
+async def test_no_more_agents_than_places(tmp_path: Path) -> None:
+    """T5: with two places, five sessions all finish, and never more than two processes live at once."""
+    async with serving(tmp_path, max_agents=2, max_sessions=10) as server:
+        client = server.client
+        most = 0
+        sessions = [await open_session(server) for _ in range(5)]
+        tasks = [await client.prompt(session, "[[slow 3 0.2]]") for session in sessions]
+
+        async def watch() -> None:
+            nonlocal most
+            while True:
+                most = max(most, len(server.services.runner.lives))
+                await asyncio.sleep(0.01)
+
+        watcher = asyncio.create_task(watch())
+        ended = await asyncio.gather(*(client.wait_task(task) for task in tasks))
+        watcher.cancel()
+        assert [task["status"] for task in ended] == ["completed"] * 5
+        assert most == 2
+
+
+async def test_a_turn_that_waits_for_a_person_lends_its_place(tmp_path: Path) -> None:
+    """T5: one place, and its holder waits for an approval: another session runs meanwhile."""
+    async with serving(tmp_path, max_agents=1) as server:
+        client = server.client
+        waiting, other = await open_session(server, permissionMode="ask"), await open_session(server)
+        task = await client.prompt(waiting, "[[run true]]")
+        approval = await client.approval(waiting)
+        assert (await client.ask(other, "hello"))["status"] == "completed"
+        await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+        assert (await client.wait_task(task))["status"] == "completed"
+
+
+async def test_an_agent_that_cannot_resume_keeps_its_place(tmp_path: Path) -> None:
+    """T5: only agents whose resume is proven are put to sleep to make room."""
+    add_agent(tmp_path, "forgetful", ["{python}", "-m", "bough.agents.demo", "--without", "load,resume"])
+    async with serving(tmp_path, max_agents=1) as server:
+        client = server.client
+        awake, waiting = await open_session(server, agent="forgetful"), await open_session(server)
+        await client.ask(awake, "hello")
+        task = await client.prompt(waiting, "hello")
+        await server.services.scheduler.look()
+        assert (await client.get(f"/api/tasks/{task}"))["status"] == "queued"
+        await client.post(f"/api/sessions/{awake}/complete")
+        assert (await client.wait_task(task))["status"] == "completed"
+
+
+async def test_trees_take_turns(tmp_path: Path) -> None:
+    """T5: a session with a long queue does not keep another one waiting until it is done."""
+    async with serving(tmp_path, max_agents=1) as server:
+        client = server.client
+        long, short = await open_session(server), await open_session(server)
+        queue = [await client.prompt(long, "[[slow 2 0.1]]") for _ in range(4)]
+        single = await client.prompt(short, "hello")
+        await client.wait_task(single)
+        assert (await client.get(f"/api/tasks/{queue[-1]}"))["status"] == "queued"
+
+
+async def test_sleep_and_wake_go_unnoticed(tmp_path: Path) -> None:
+    """T5: an idle agent's process is ended; the next prompt wakes it with its conversation."""
+    async with serving(tmp_path, sleep_after=0.05) as server:
+        client = server.client
+        session = await open_session(server)
+        await client.ask(session, "remember the word heron")
+        await gone(server, session)
+        state = await client.get(f"/api/sessions/{session}")
+        assert (state["status"], state["activity"]) == ("active", "idle")
+        await client.ask(session, "[[recall]]")
+        assert "remember the word heron" in (await client.texts(session))[-1]
+
+
+async def test_the_idle_clock_completes_a_session(tmp_path: Path) -> None:
+    """T4: status completed, the reason in its metadata, its process gone, and a prompt with resume wakes it."""
+    async with serving(tmp_path, idle_timeout=0.2 / 60) as server:
+        client = server.client
+        session = await open_session(server)
+        async with client.events(session) as events:
+            await client.prompt(session, "remember the word heron")
+            found = await events.until(
+                lambda event: event["type"] == "session.patched" and event["data"]["status"] == "completed"
+            )
+        assert found["data"]["metadata"]["reason"] == "idle_timeout"
+        await gone(server, session)
+        task = await client.wait_task(await client.prompt(session, "[[recall]]", resume=True))
+        assert task["status"] == "completed"
+        assert "remember the word heron" in (await client.texts(session))[-1]
+
+
+async def test_the_idle_clock_stands_still_while_something_waits(tmp_path: Path) -> None:
+    """T4: neither an open approval, nor a paused queue, nor a running turn times out."""
+    async with serving(tmp_path, idle_timeout=0.1 / 60) as server:
+        client = server.client
+        asking = await open_session(server, permissionMode="ask")
+        await client.prompt(asking, "[[run true]]")
+        await client.approval(asking)
+        running = await open_session(server)
+        await client.prompt(running, "[[hang]]")
+        paused = await open_session(server)
+        await client.prompt(paused, "[[hang]]")
+        await client.prompt(paused, "later")
+        await client.post(f"/api/sessions/{paused}/stop")
+        bystander = await open_session(server)
+        async with client.events(bystander, 0) as events:
+            await events.until(lambda event: event.get("data", {}).get("status") == "completed")
+        await server.services.upkeep.look()
+        for session in (asking, running, paused):
+            assert (await client.get(f"/api/sessions/{session}"))["status"] == "active"
+
+
+async def gone(server: Running, session: str) -> None:
+    """Waits until a session has no process."""
+    async with asyncio.timeout(10):
+        while session in server.services.runner.lives:  # noqa: ASYNC110 - a process has no event to wait on
+            await asyncio.sleep(0.01)

@@ -1,0 +1,134 @@
+"""A server that was killed, and what the next one makes of what it left."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+
+from bough.agents.keeper.launcher import Keepers
+from tests.support.repos import make_repo
+from tests.support.server import ServerProcess
+
+
+async def test_queues_drain_after_a_kill(tmp_path: Path) -> None:
+    """Q4: prompts that were acknowledged before a kill -9 are answered after it, in order and once each."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            session = (await client.session(repo["id"]))["id"]
+            first = await client.prompt(session, "[[slow 50 3]]")
+            rest = [await client.prompt(session, f"[[say answer {number}]]") for number in range(3)]
+            await client.wait_task(first, "running")
+        await server.stop(signal.SIGKILL)
+        await server.start()
+        async with server.client() as client:
+            for task in rest:
+                assert (await client.wait_task(task))["status"] == "completed"
+            assert (await client.texts(session))[-3:] == ["answer 0", "answer 1", "answer 2"]
+            task = await client.get(f"/api/tasks/{first}")
+            assert (task["status"], task["attempt"]) == ("completed", 1)
+        assert await server.stop() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_turn_and_its_question_outlive_the_server(tmp_path: Path, number: signal.Signals) -> None:
+    """O2: a turn goes on while no server runs, what it asked is still asked, and the answer reaches the same agent."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            asking = (await client.session(repo["id"], permissionMode="ask"))["id"]
+            asked = await client.prompt(asking, "[[say before]] [[run echo done]] [[say after]]")
+            question = await client.approval(asking)
+            talking = (await client.session(repo["id"]))["id"]
+            told = await client.prompt(talking, "[[slow 30 1.5]]")
+            await client.wait_task(told, "running")
+        await server.stop(number)
+        await server.start()
+        async with server.client() as client:
+            assert (await client.approval(asking))["id"] == question["id"]
+            await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
+            for task_id in (asked, told):
+                task = await client.wait_task(task_id)
+                assert (task["status"], task["attempt"]) == ("completed", 1)
+            assert await client.texts(asking) == ["before", "after"]
+            assert await client.texts(talking) == ["\n".join(f"tick {number}" for number in range(1, 31))]
+
+
+async def test_an_answer_that_was_under_way_arrives(tmp_path: Path) -> None:
+    """Q4, P4: a decision that was acknowledged right before a kill reaches the agent, once."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            session = (await client.session(repo["id"], permissionMode="ask"))["id"]
+            task_id = await client.prompt(session, "[[run echo x >> count]] [[run cat count]]")
+            first = await client.approval(session)
+            await client.post(f"/api/approvals/{first['id']}", {"decision": "allow"})
+        await server.stop(signal.SIGKILL)
+        await server.start()
+        async with server.client() as client:
+            second = await client.approval(session)
+            assert second["id"] != first["id"]
+            await client.post(f"/api/approvals/{second['id']}", {"decision": "allow"})
+            assert (await client.wait_task(task_id))["attempt"] == 1
+        assert (server.root / "repo" / "count").read_text() == "x\n"
+
+
+async def test_a_stop_that_was_under_way_is_carried_out(tmp_path: Path) -> None:
+    """Q4, T6: a turn that was being stopped when the server was killed is stopped by the next one; not the turn after
+    it."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            session = (await client.session(repo["id"]))["id"]
+            task_id = await client.prompt(session, "[[slow 300 60]]")
+            behind = await client.prompt(session, "[[say behind]]")
+            await client.wait_task(task_id, "running")
+            stop = asyncio.create_task(client.http.post(f"/api/sessions/{session}/stop", json={}))
+            await client.wait_task(task_id, "stopping", "cancelled")
+            await server.stop(signal.SIGKILL)
+            await asyncio.wait((stop,))
+            stop.exception()
+        await server.start()
+        async with server.client() as client:
+            assert (await client.wait_task(task_id))["status"] == "cancelled"
+            await client.post(f"/api/sessions/{session}/resume")
+            assert (await client.wait_task(behind))["status"] == "completed"
+
+
+async def test_keepers_that_nobody_knows_are_ended(tmp_path: Path) -> None:
+    """O2: a data folder whose database was taken away leaves no agent at work."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            session = (await client.session(repo["id"]))["id"]
+            await client.wait_task(await client.prompt(session, "[[slow 300 60]]"), "running")
+        await server.stop(signal.SIGKILL)
+        keepers = Keepers(server.data / "keepers")
+        assert len(keepers.names()) == 1
+        for path in server.data.glob("bough.db*"):
+            path.unlink()
+        await server.start()
+        assert keepers.names() == []
+
+
+async def test_a_turn_survives_an_upgrade(tmp_path: Path) -> None:
+    """O2, R6: a newer server with a newer schema goes on with a turn that an older one began; a copy was kept."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            session = (await client.session(repo["id"]))["id"]
+            task_id = await client.prompt(session, "[[slow 30 2]] [[say whole]]")
+            await client.wait_task(task_id, "running")
+        assert await server.stop() == 0
+        server.module = "tests.support.newer_version"
+        await server.start()
+        async with server.client() as client:
+            assert (await client.get("/api/health"))["version"] == "99.0.0"
+            task = await client.wait_task(task_id)
+            assert (task["status"], task["attempt"]) == ("completed", 1)
+            ticks = "\n".join(f"tick {number}" for number in range(1, 31))
+            assert await client.texts(session) == [f"{ticks}\nwhole"]
+        assert len(list(server.data.glob("bough.db.*.bak"))) == 1

@@ -1,0 +1,226 @@
+"""P3: code that a repository brings for an agent is asked about before the agent starts there: asked, remembered, asked
+again, dropped. Which files real agents would run is tested with the real agents."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.core.helpers import messages
+from tests.support.client import Client, Json
+from tests.support.server import Running, serving
+
+AGENT = """\
+title = "Wary"
+command = ["{python}", "-m", "bough.agents.demo"]
+resume = true
+env = { BOUGH_DEMO_HOME = "{data}/demo" }
+modes = { default = "default", bypassPermissions = "bypassPermissions" }
+
+[repository]
+ask = ["hooks/*.js", ".wary"]
+"""
+# A twentieth of a second, in minutes.
+SOON = 0.05 / 60
+
+
+@dataclass
+class Wary:
+    """A repository that brings code for an agent, and a session of that agent there."""
+
+    server: Running
+    repo: Path
+    session: str
+
+    @property
+    def client(self) -> Client:
+        return self.server.client
+
+    async def open(self) -> str:
+        """Another session in the same folder."""
+        repo = await self.client.repo(self.repo)
+        return (await self.client.session(repo["id"], agent="wary"))["id"]
+
+    async def asked(self, session: str | None = None) -> Json:
+        """The question that waits."""
+        approval = await self.client.approval(session or self.session)
+        assert approval["toolKind"] == "trust"
+        return approval
+
+    async def decide(self, approval: Json, decision: str) -> Json:
+        return await self.client.post(f"/api/approvals/{approval['id']}", {"decision": decision})
+
+    async def says(self, text: str, session: str | None = None) -> Json:
+        """A prompt for which nobody needs to be asked."""
+        task = await self.client.ask(session or self.session, f"[[say {text}]]")
+        assert task["status"] == "completed"
+        return task
+
+
+def bring(repo: Path, text: str = "run()") -> None:
+    (repo / "hooks").mkdir(exist_ok=True)
+    (repo / "hooks/start.js").write_text(text)
+    (repo / ".wary/deep").mkdir(parents=True, exist_ok=True)
+    (repo / ".wary/deep/rules.txt").write_text("allow all")
+
+
+@contextlib.asynccontextmanager
+async def wary(folder: Path, **fields: object) -> AsyncGenerator[Wary]:
+    """A server with such a session; what it keeps is below the folder."""
+    agents = folder / "data/agents"
+    agents.mkdir(parents=True, exist_ok=True)
+    (agents / "wary.toml").write_text(AGENT)
+    async with serving(folder, **{"approval_timeout": SOON, **fields}) as server:
+        repo = server.root / "repo"
+        if not repo.exists():
+            bring(server.repo())
+        found = Wary(server, repo, "")
+        found.session = await found.open()
+        yield found
+
+
+async def test_allowed_it_goes_on_and_is_remembered(tmp_path: Path) -> None:
+    """P3: nothing starts before a person has looked; then the same prompt is sent, once, and nobody is asked again."""
+    async with wary(tmp_path) as found:
+        client = found.client
+        task = await client.prompt(found.session, "[[recall]]")
+        approval = await found.asked()
+        assert "hooks/start.js, .wary/deep/rules.txt" in approval["title"] and "Wary" in approval["title"]
+        assert [Path(one["path"]).name for one in approval["toolCall"]["locations"]] == ["start.js", "rules.txt"]
+        waiting = await client.get(f"/api/tasks/{task}")
+        assert (waiting["status"], waiting["held"], waiting["attempt"]) == ("interrupted", True, 1)
+        assert (await client.get(f"/api/sessions/{found.session}"))["activity"] == "waiting_permission"
+        assert not (found.server.data / "demo").exists()
+        assert (await found.decide(approval, "allow"))["status"] == "allowed"
+        ended = await client.wait_task(task)
+        assert (ended["status"], ended["attempt"], ended["sentAttempt"]) == ("completed", 2, 2)
+        # The agent heard the prompt as it was written, not that it was cut off.
+        [said] = await client.texts(found.session)
+        assert "[[recall]]" in said and "interrupted" not in said
+        assert len(await client.texts(found.session, "user")) == 1
+        await found.says("once more")
+        await found.says("elsewhere", await found.open())
+        [choice] = (await client.get("/api/policy/choices"))["choices"]
+        assert (choice["scope"], choice["cwd"], choice["agent"]) == ("worktree", str(found.repo), "wary")
+    async with wary(tmp_path) as found:
+        await found.says("after a restart")
+
+
+async def test_changed_it_is_asked_again(tmp_path: Path) -> None:
+    """P3: what was allowed is these files as they were; a change, and another folder, is asked about."""
+    async with wary(tmp_path) as found:
+        task = await found.client.prompt(found.session, "[[say one]]")
+        await found.decide(await found.asked(), "allow")
+        await found.client.wait_task(task)
+        bring(found.repo, "other()")
+        # An agent that is up has what it has; the next one that starts would have the change.
+        await found.says("two")
+        session = await found.open()
+        task = await found.client.prompt(session, "[[say three]]")
+        await found.decide(await found.asked(session), "allow")
+        assert (await found.client.wait_task(task))["status"] == "completed"
+        bring(found.repo)
+        await found.says("four", await found.open())
+
+
+async def test_denied_the_prompt_is_dropped(tmp_path: Path) -> None:
+    """P3: the prompt ends unsent, the transcript says so, and the next one is asked about again."""
+    async with wary(tmp_path) as found:
+        task = await found.client.prompt(found.session, "[[say one]]")
+        assert (await found.decide(await found.asked(), "deny"))["status"] == "denied"
+        ended = await found.client.wait_task(task)
+        assert (ended["status"], ended["stopReason"], ended["sentAttempt"]) == ("cancelled", "denied", 0)
+        [note] = await messages(found.client, found.session, "cancelled")
+        assert "not sent" in note["text"]
+        task = await found.client.prompt(found.session, "[[say two]]")
+        await found.decide(await found.asked(), "allow")
+        assert (await found.client.wait_task(task))["status"] == "completed"
+        assert await found.client.texts(found.session) == ["two"]
+
+
+async def test_nobody_answers(tmp_path: Path) -> None:
+    """P3, P4: such a question is never allowed because time is over, also where others are."""
+    for headless in ("deny", "allow"):
+        async with wary(tmp_path / headless, headless=headless) as found:
+            task = await found.client.ask(found.session, "[[say one]]")
+            assert (task["status"], task["sentAttempt"]) == ("cancelled", 0)
+            [approval] = (await found.client.get("/api/approvals"))["approvals"]
+            assert (approval["status"], approval["decision"]) == ("expired", "deny")
+            assert not (await found.client.get("/api/policy/choices"))["choices"]
+            assert any(
+                "Nobody answered" in one["text"] for one in await messages(found.client, found.session, "notice")
+            )
+
+
+async def test_a_word_for_the_session_does_not_answer_it(tmp_path: Path) -> None:
+    """P4: a session that is set to allow what nobody answers, while this is asked, still waits for a person."""
+    async with wary(tmp_path) as found:
+        task = await found.client.prompt(found.session, "[[say one]]")
+        approval = await found.asked()
+        await found.client.call("PATCH", f"/api/sessions/{found.session}", json={"headless": "allow"})
+        again = await found.client.get(f"/api/approvals/{approval['id']}")
+        assert (again["status"], again["expiresAt"], again["onExpiry"]) == ("pending", None, None)
+        await found.decide(approval, "allow")
+        assert (await found.client.wait_task(task))["status"] == "completed"
+
+
+async def test_resuming_asks_again(tmp_path: Path) -> None:
+    """O2, P3: to resume a session is not to say yes: the question is withdrawn, and asked anew."""
+    async with wary(tmp_path) as found:
+        task = await found.client.prompt(found.session, "[[say one]]")
+        first = await found.asked()
+        async with found.client.events(found.session) as events:
+            await found.client.post(f"/api/sessions/{found.session}/resume")
+            second = (await events.until(lambda event: event["type"] == "approval.created"))["data"]
+        assert (await found.client.get(f"/api/approvals/{first['id']}"))["status"] == "cancelled"
+        await found.decide(second, "allow")
+        ended = await found.client.wait_task(task)
+        assert (ended["status"], ended["attempt"]) == ("completed", 3)
+
+
+async def test_it_can_be_stopped(tmp_path: Path) -> None:
+    """T2, P3: a prompt that waits for this can be stopped; what is behind it is asked about in its turn."""
+    async with wary(tmp_path) as found:
+        task = await found.client.prompt(found.session, "[[say one]]")
+        approval = await found.asked()
+        await found.client.post(f"/api/sessions/{found.session}/stop")
+        assert (await found.client.wait_task(task))["status"] == "cancelled"
+        assert (await found.client.get(f"/api/approvals/{approval['id']}"))["status"] == "cancelled"
+
+
+async def test_it_waits_over_a_restart(tmp_path: Path) -> None:
+    """P4: the question outlives the server, and its answer lets the turn go on."""
+    async with wary(tmp_path) as found:
+        task = await found.client.prompt(found.session, "[[say one]]")
+        approval = await found.asked()
+    async with wary(tmp_path) as found:
+        await found.decide(approval, "allow")
+        assert (await found.client.wait_task(task))["status"] == "completed"
+
+
+async def test_the_inbox_shows_it(tmp_path: Path) -> None:
+    """P4: `bough approval list` and `show` say what would run, and where."""
+    async with wary(tmp_path) as found:
+        await found.client.prompt(found.session, "[[say one]]")
+        approval = await found.asked()
+        listed = await bough(found, "approval", "list")
+        assert "wary" in listed and "hooks/start.js" in listed
+        shown = await bough(found, "approval", "show", approval["id"])
+        assert str(found.repo / ".wary/deep/rules.txt") in shown and "until one of these files changes" in shown
+        await bough(found, "approval", "allow", approval["id"])
+
+
+async def bough(found: Wary, *words: str) -> str:
+    """What a command prints, on a terminal that is wide enough."""
+    env = os.environ | {"BOUGH_URL": found.server.url, "BOUGH_TOKEN": found.server.token, "COLUMNS": "200"}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bough", *words), env=env, stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await process.communicate()
+    assert process.returncode == 0
+    return printed.decode()

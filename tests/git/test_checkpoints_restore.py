@@ -1,0 +1,371 @@
+"""W4: files are brought back byte for byte, and nothing else is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+
+from bough.errors import Conflict, Invalid
+from bough.git.checkpoint_refs import drop, held, keep, ref_name, sweep
+from bough.git.restore import Plan, apply, checked_path, plan
+from bough.git.snapshot import take
+from bough.git.threads import in_thread
+from tests.git.checkpoint_files import Entry, Step, change, files, histories, remembered
+from tests.support.repos import git, make_repo
+
+
+def restore(path: Path, sha: str, only: list[str] | None = None) -> Plan:
+    async def work() -> Plan:
+        made = await plan(str(path), sha, only)
+        await apply(made)
+        return made
+
+    return asyncio.run(work())
+
+
+def shot(path: Path) -> str:
+    return asyncio.run(take(str(path))).sha
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    return make_repo(tmp_path / "repo")
+
+
+DEEP: list[Step] = [("write", "a/b/c.txt", b"one\n"), ("stage", "a", b"")]
+LINKED: list[Step] = [("link", "a", b"1"), ("write", "b", b"")]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(histories, histories, histories)
+@example(DEEP, LINKED, [])
+@example(LINKED, DEEP, [])
+@example([("write", "a", b"one\n"), ("commit", "a", b"")], [("write", "a/b", b"")], [("remove", "a", b"")])
+def test_take_mess_up_restore(
+    tmp_path_factory: pytest.TempPathFactory, first: list[Step], mess: list[Step], then: list[Step]
+) -> None:
+    """W4: whatever was done since, the files come back as they were; index, branch and refs stay; it can be undone."""
+    repo = make_repo(tmp_path_factory.mktemp("any") / "repo")
+    change(repo, first)
+    known = remembered(repo)
+    before, sha = files(repo), shot(repo)
+    assert remembered(repo) == known and files(repo) == before
+    change(repo, mess)
+    messed, known = files(repo), remembered(repo)
+    undo = restore(repo, sha)
+    assert files(repo) == before and remembered(repo) == known
+    restore(repo, undo.now.sha)
+    assert files(repo) == messed and remembered(repo) == known
+    change(repo, then)
+    restore(repo, sha)
+    assert files(repo) == before
+    assert restore(repo, sha).paths == []
+
+
+def test_what_is_seen_through_a_link_is_not_in_the_way(repo: Path) -> None:
+    """W4: a link where a folder was goes, and what it led to stays as it is."""
+    (repo / "a/b").mkdir(parents=True)
+    (repo / "a/b/c").write_text("then")
+    sha = shot(repo)
+    (repo / "a/b/c").unlink()
+    (repo / "a/b").rmdir()
+    (repo / "a").rmdir()
+    (repo / "other").mkdir()
+    (repo / "other/b").write_text("now")
+    (repo / "a").symlink_to("other")
+    assert restore(repo, sha).writes == ["a/b/c"]
+    assert (repo / "a/b/c").read_text() == "then" and not (repo / "a").is_symlink()
+
+
+def test_what_no_snapshot_could_take_is_not_written_over(repo: Path) -> None:
+    """W4: nothing could bring it back, so it is refused and named; other paths still come back."""
+    for name in ("one", "two"):
+        (repo / name).write_text("then")
+    sha = shot(repo)
+    for name in ("one", "two"):
+        (repo / name).write_text("now")
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "--message", "More.")
+    (repo / "one").unlink()
+    os.mkfifo(repo / "one")
+    assert asyncio.run(take(str(repo))).left_out == ("one",)
+    with pytest.raises(Conflict, match="one") as caught:
+        restore(repo, sha)
+    assert (caught.value.code, caught.value.details["paths"]) == ("files_not_kept", ["one"])
+    assert (repo / "one").is_fifo() and (repo / "two").read_text() == "now"
+    assert restore(repo, sha, ["two"]).writes == ["two"]
+    assert (repo / "one").is_fifo() and (repo / "two").read_text() == "then"
+
+
+def test_whoever_is_cancelled_waits_for_the_thread() -> None:
+    """W4: nobody goes on with files while a thread is still at them."""
+    begun, may_end, done = threading.Event(), threading.Event(), threading.Event()
+
+    def at_work() -> None:
+        begun.set()
+        may_end.wait(10)
+        done.set()
+
+    async def work() -> None:
+        job = asyncio.create_task(in_thread(at_work))
+        assert await asyncio.to_thread(begun.wait, 10)
+        job.cancel()
+        await asyncio.sleep(0.01)
+        assert not job.done()
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        assert done.is_set()
+
+    asyncio.run(work())
+
+
+def test_only_some_paths(repo: Path) -> None:
+    """W4: a file or a folder can be brought back alone."""
+    for name in ("one", "folder/two", "folder/three", "folders"):
+        (repo / name).parent.mkdir(exist_ok=True)
+        (repo / name).write_text("then")
+    sha = shot(repo)
+    for name in ("one", "folder/two", "folder/three", "folders", "folder/new"):
+        (repo / name).write_text("now")
+    made = restore(repo, sha, ["folder/"])
+    assert (made.writes, made.removes) == (["folder/three", "folder/two"], ["folder/new"])
+    assert {name: entry.content for name, entry in files(repo).items() if name != "README.md"} == {
+        "one": b"now",
+        "folders": b"now",
+        "folder/two": b"then",
+        "folder/three": b"then",
+    }
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../b", ".git/config", "a\0b"])
+def test_paths_outside_are_refused(path: str) -> None:
+    """W3: no path leads out of the folder, nor into git's own."""
+    with pytest.raises(Invalid, match="not a path inside"):
+        checked_path(path)
+
+
+def test_ignored_files_stay(repo: Path) -> None:
+    """W4: ignored files are left alone, also when only the checkpoint's own rules ignore them."""
+    (repo / ".gitignore").write_text(".env\nbuild/\n")
+    (repo / ".env").write_text("secret")
+    (repo / "build").mkdir()
+    (repo / "build/out").write_text("out")
+    sha = shot(repo)
+    (repo / ".gitignore").write_text("")
+    (repo / "new").write_text("new")
+    made = restore(repo, sha)
+    assert (made.removes, sorted(made.left)) == (["new"], [".env", "build/out"])
+    assert (repo / ".env").read_text() == "secret" and (repo / "build/out").exists()
+    assert (repo / ".gitignore").read_text() == ".env\nbuild/\n"
+
+
+def test_rules_that_are_new_hide_nothing(repo: Path) -> None:
+    """W4: what is ignored only since then is brought back too, and what it holds now can be had again."""
+    (repo / "x.log").write_text("then")
+    sha = shot(repo)
+    (repo / ".gitignore").write_text("*.log\n")
+    (repo / "x.log").write_text("now")
+    made = restore(repo, sha)
+    assert (repo / "x.log").read_text() == "then" and not (repo / ".gitignore").exists()
+    restore(repo, made.now.sha)
+    assert (repo / "x.log").read_text() == "now" and (repo / ".gitignore").exists()
+
+
+def test_ignored_files_in_the_way(repo: Path) -> None:
+    """W4: where a file is to be, ignored ones lie: refused as a whole, and nothing is touched."""
+    (repo / ".gitignore").write_text("*.o\n")
+    (repo / "thing").write_text("file")
+    sha = shot(repo)
+    (repo / "thing").unlink()
+    (repo / "thing").mkdir()
+    (repo / "thing/a.o").write_text("object")
+    (repo / "other").write_text("other")
+    before = files(repo)
+    with pytest.raises(Conflict, match=r"thing/a\.o") as error:
+        restore(repo, sha)
+    assert error.value.code == "files_in_the_way" and error.value.details["paths"] == ["thing/a.o"]
+    assert files(repo) == before
+
+
+def test_an_ignored_file_where_a_folder_was(repo: Path) -> None:
+    """W4: the other way round: an ignored file lies where a folder has to be."""
+    (repo / ".gitignore").write_text("/thing\n")
+    (repo / "thing").mkdir()
+    (repo / "thing/inner").write_text("inner")
+    git(repo, "add", "--force", "--all")
+    sha = shot(repo)
+    git(repo, "rm", "--quiet", "-r", "--cached", "thing")
+    (repo / "thing/inner").unlink()
+    (repo / "thing").rmdir()
+    (repo / "thing").write_text("mine")
+    with pytest.raises(Conflict, match="thing"):
+        restore(repo, sha)
+    assert (repo / "thing").read_text() == "mine"
+
+
+def test_never_through_a_link(repo: Path, tmp_path: Path) -> None:
+    """W3, W4: an ignored link that leads out of the folder is not followed, and not replaced either."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "inner").write_text("theirs")
+    (repo / "data").mkdir()
+    (repo / "data/inner").write_text("then")
+    sha = shot(repo)
+    (repo / "data/inner").unlink()
+    (repo / "data").rmdir()
+    (repo / "data").symlink_to(outside)
+    (repo / ".git/info/exclude").write_text("/data\n")
+    with pytest.raises(Conflict, match="data is a link") as error:
+        restore(repo, sha)
+    assert error.value.code == "link_in_the_way"
+    assert (outside / "inner").read_text() == "theirs" and (repo / "data").is_symlink()
+    (repo / ".git/info/exclude").write_text("")
+    restore(repo, sha)
+    assert (repo / "data/inner").read_text() == "then" and not (repo / "data").is_symlink()
+    assert (outside / "inner").read_text() == "theirs"
+
+
+def test_a_link_that_appears_between_plan_and_deed(repo: Path, tmp_path: Path) -> None:
+    """W3: what was planned is checked again before it is done."""
+    (repo / "folder").mkdir()
+    (repo / "folder/file").write_text("then")
+    sha = shot(repo)
+    (repo / "folder/file").write_text("now")
+    made = asyncio.run(plan(str(repo), sha))
+    (repo / "folder").rename(tmp_path / "elsewhere")
+    (repo / "folder").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Conflict, match="is a link"):
+        asyncio.run(apply(made))
+    assert (tmp_path / "elsewhere/file").read_text() == "now"
+
+
+def test_all_or_nothing(repo: Path) -> None:
+    """W4: if it fails half-way, what was done is undone."""
+    git(repo, "config", "filter.odd.clean", "cat")
+    git(repo, "config", "filter.odd.smudge", "cat")
+    git(repo, "config", "filter.odd.required", "true")
+    (repo / ".gitattributes").write_text("*.odd filter=odd\n")
+    (repo / "z.odd").write_text("then")
+    (repo / "a").write_text("then")
+    sha = shot(repo)
+    for name in ("z.odd", "a", "new"):
+        (repo / name).write_text("now!\n")
+    git(repo, "config", "filter.odd.smudge", "grep now")
+    before = files(repo)
+    with pytest.raises(Conflict, match="could not be brought back") as error:
+        restore(repo, sha)
+    assert error.value.code == "restore_failed"
+    assert files(repo) == before
+
+
+def test_filters_are_undone(repo: Path) -> None:
+    """W4: smudge filters and line ends give the bytes that were there."""
+    (repo / ".gitattributes").write_text("*.txt text eol=crlf\n*.up filter=up\n")
+    git(repo, "config", "filter.up.clean", "tr a-z A-Z")
+    git(repo, "config", "filter.up.smudge", "tr A-Z a-z")
+    (repo / "lines.txt").write_bytes(b"one\r\ntwo\r\n")
+    (repo / "word.up").write_text("word")
+    sha = shot(repo)
+    before = files(repo)
+    (repo / "lines.txt").unlink()
+    (repo / "word.up").write_text("other")
+    restore(repo, sha)
+    assert files(repo) == before
+
+
+def test_a_filter_that_was_off_stays_off(repo: Path) -> None:
+    """W4: files that were kept as they are come back as they are."""
+    (repo / ".gitattributes").write_text("*.bin filter=lfs\n")
+    git(repo, "config", "filter.lfs.clean", "false")
+    git(repo, "config", "filter.lfs.smudge", "false")
+    git(repo, "config", "filter.lfs.required", "true")
+    (repo / "new.bin").write_bytes(b"\0raw")
+    sha = shot(repo)
+    (repo / "new.bin").unlink()
+    restore(repo, sha)
+    assert (repo / "new.bin").read_bytes() == b"\0raw"
+
+
+def test_submodules_stay(repo: Path, tmp_path: Path) -> None:
+    """W4: a submodule has a history of its own and is left where it stands."""
+    inner = make_repo(tmp_path / "inner")
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "module")
+    sha = shot(repo)
+    git(repo / "module", "commit", "--quiet", "--allow-empty", "--message", "Ahead.")
+    ahead = git(repo / "module", "rev-parse", "HEAD")
+    assert restore(repo, sha).left == ["module"]
+    assert git(repo / "module", "rev-parse", "HEAD") == ahead
+
+
+def test_a_sparse_checkout_stays_sparse(repo: Path) -> None:
+    """W4: what a sparse checkout leaves out is not written, whatever has become of it elsewhere."""
+    for name in ("in/one", "out/two"):
+        (repo / name).parent.mkdir()
+        (repo / name).write_text("then")
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "--message", "Files.")
+    git(repo, "config", "index.sparse", "true")
+    git(repo, "sparse-checkout", "set", "--cone", "in")
+    sha = shot(repo)
+    git(repo, "sparse-checkout", "disable")
+    for name in ("in/one", "out/two"):
+        (repo / name).write_text("now")
+    git(repo, "commit", "--quiet", "--all", "--message", "Now.")
+    git(repo, "sparse-checkout", "set", "--cone", "in")
+    made = restore(repo, sha)
+    assert (made.writes, made.left) == (["in/one"], ["out/two"])
+    assert (repo / "in/one").read_text() == "then" and not (repo / "out").exists()
+
+
+def test_empty_folders_go_with_their_last_file(repo: Path) -> None:
+    """W4: folders that a task has made go with its files; those that hold something stay."""
+    sha = shot(repo)
+    (repo / ".gitignore").write_text("*.o\n")
+    (repo / "deep/er").mkdir(parents=True)
+    (repo / "deep/er/new").write_text("new")
+    (repo / "mixed").mkdir()
+    (repo / "mixed/new").write_text("new")
+    (repo / "mixed/x.o").write_text("object")
+    restore(repo, sha)
+    assert not (repo / "deep").exists()
+    assert files(repo)["mixed/x.o"] == Entry("file", b"object", False)
+
+
+def test_refs_hold_what_nothing_else_does(repo: Path) -> None:
+    """W4: git clears up what nothing refers to; a checkpoint's ref is hidden from branches, tags and logs."""
+
+    async def work() -> tuple[str, str]:
+        (repo / "kept").write_text("kept")
+        one = (await take(str(repo))).sha
+        await keep(str(repo), {ref_name("s", "t", "before"): one, ref_name("s", "t", "after"): one})
+        (repo / "kept").write_text("lost")
+        return one, (await take(str(repo))).sha
+
+    known = remembered(repo)
+    one, other = asyncio.run(work())
+    (repo / "kept").unlink()
+    git(repo, "gc", "--quiet", "--prune=now")
+    assert asyncio.run(held(str(repo), one)) and not asyncio.run(held(str(repo), other))
+    assert git(repo, "branch", "--all").split() == ["*", "main"] and git(repo, "tag") == ""
+    assert remembered(repo)["logs"] == known["logs"] and remembered(repo)["refs"] == known["refs"]
+    assert one not in git(repo, "log", "--format=%H", "--branches", "--tags", "--remotes")
+    both = [ref_name("s", "t", moment) for moment in ("before", "after")]
+    asyncio.run(drop(str(repo), [*both, *both, ref_name("s", "t", "never")]))
+    assert "refs/bough" not in git(repo, "for-each-ref")
+    asyncio.run(drop(str(repo), []))
+
+
+def test_sweeping(repo: Path) -> None:
+    """W4: an index that a killed process left behind goes after a day, one that is in use stays."""
+    old, new = (repo / ".git" / f"bough-index-{name}" for name in ("1-old", "2-new"))
+    for one in (old, new):
+        one.write_text("")
+    os.utime(old, (1, 1))
+    assert sweep(str(repo / ".git")) == 1
+    assert new.exists() and not old.exists()

@@ -1,0 +1,345 @@
+"""W4, B2: a snapshot holds the exact files, and nothing of the repository notices that it was taken."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from bough.git import snapshot
+from bough.git.run import GitFailed
+from bough.git.snapshot import Limits, Memory, Snapshot, TooMuch, place, scratch_index, take
+from tests.git.checkpoint_files import files, remembered
+from tests.support.repos import git, make_repo
+
+
+def shot(path: Path, **how: object) -> Snapshot:
+    return asyncio.run(take(str(path), **how))  # type: ignore[arg-type]
+
+
+def held(path: Path, sha: str) -> dict[str, str]:
+    """Mode and content of every path of a commit."""
+    found: dict[str, str] = {}
+    for line in git(path, "ls-tree", "-r", "-z", sha).split("\0"):
+        if line:
+            about, name = line.split("\t", 1)
+            mode, kind, blob = about.split(" ")
+            found[name] = f"{mode} {git(path, 'cat-file', 'blob', blob) if kind == 'blob' else blob}"
+    return found
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    return make_repo(tmp_path / "repo")
+
+
+def test_a_clean_working_copy_is_its_own_commit(repo: Path) -> None:
+    """W4: where nothing is uncommitted, HEAD holds the files already, and nothing is written."""
+    before = sorted((repo / ".git/objects").rglob("*"))
+    found = shot(repo)
+    head = git(repo, "rev-parse", "HEAD").strip()
+    assert found == Snapshot(head, git(repo, "rev-parse", "HEAD^{tree}").strip(), head, "main")
+    assert sorted((repo / ".git/objects").rglob("*")) == before
+
+
+def test_every_kind_of_change_is_in_it(repo: Path) -> None:
+    """B2: changed, staged, deleted, renamed, untracked and executable files and links, as they are on disk."""
+    for name in ("changed", "gone", "staged", "moved", "folder/deep", "typed"):
+        (repo / name).parent.mkdir(exist_ok=True)
+        (repo / name).write_text(name)
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "--message", "Files.")
+    (repo / "changed").write_text("now")
+    (repo / "gone").unlink()
+    (repo / "staged").write_text("staged")
+    git(repo, "add", "staged")
+    (repo / "staged").write_text("and changed")
+    git(repo, "mv", "moved", "there")
+    (repo / "folder/deep").unlink()
+    (repo / "folder").rmdir()
+    (repo / "folder").symlink_to("/etc")
+    (repo / "typed").unlink()
+    (repo / "typed").mkdir()
+    (repo / "typed/inner").write_text("")
+    (repo / "new\nline ü").write_text("new")
+    (repo / "run").write_text("#!/bin/sh\n")
+    (repo / "run").chmod(0o755)
+    (repo / "half").write_text("half")
+    git(repo, "add", "--intent-to-add", "half")
+    found = shot(repo)
+    assert held(repo, found.sha) == {
+        "README.md": "100644 # A repository\n",
+        "changed": "100644 now",
+        "folder": "120000 /etc",
+        "half": "100644 half",
+        "new\nline ü": "100644 new",
+        "run": "100755 #!/bin/sh\n",
+        "staged": "100644 and changed",
+        "there": "100644 moved",
+        "typed/inner": "100644 ",
+    }
+    assert git(repo, "rev-parse", f"{found.sha}^").strip() == found.head
+    assert (found.dirty, found.note) == (True, None)
+
+
+def test_nothing_notices(repo: Path, tmp_path: Path) -> None:
+    """W4: index, branch, stash, logs and configuration stay byte for byte, no hook runs, nothing is left behind."""
+    (repo / "kept").write_text("stashed")
+    git(repo, "stash", "push", "--quiet", "--include-untracked")
+    for hook in ("pre-commit", "post-commit", "post-index-change", "reference-transaction", "post-checkout"):
+        path = repo / ".git/hooks" / hook
+        path.write_text(f"#!/bin/sh\necho {hook} >> {tmp_path}/hooks-ran\n")
+        path.chmod(0o755)
+    git(repo, "config", "commit.gpgSign", "true")
+    git(repo, "config", "gpg.program", "false")
+    git(repo, "config", "core.fsmonitor", f"touch {tmp_path}/hooks-ran; false")
+    (repo / "README.md").write_text("changed")
+    (repo / "new").write_text("new")
+    git(repo, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "add", "new")
+    before = remembered(repo), files(repo)
+    (tmp_path / "hooks-ran").unlink(missing_ok=True)
+    found = shot(repo)
+    assert not (tmp_path / "hooks-ran").exists()
+    assert (remembered(repo), files(repo)) == before
+    assert (
+        git(repo, "log", "-1", "--format=%an <%ae> %at %s", found.sha)
+        == "Bough <bough@localhost> 0 Files as Bough found them.\n"
+    )
+
+
+def test_the_same_files_are_the_same_commit(repo: Path) -> None:
+    """W4: neither the time nor who takes it is in a snapshot, so that nothing is stored twice."""
+    (repo / "new").write_text("new")
+    first = shot(repo)
+    os.utime(repo / "new", (1, 1))
+    assert shot(repo) == first
+
+
+def test_ignored_files_on_request(repo: Path) -> None:
+    """B2: ignored files are left out, and taken in if asked for; named ones always."""
+    (repo / ".gitignore").write_text("*.log\nbuild/\n")
+    (repo / "x.log").write_text("log")
+    (repo / "build/deep").mkdir(parents=True)
+    (repo / "build/deep/out").write_text("out")
+    assert set(held(repo, shot(repo).sha)) == {".gitignore", "README.md"}
+    assert set(held(repo, shot(repo, also=("x.log",)).sha)) == {".gitignore", "README.md", "x.log"}
+    everything = {".gitignore", "README.md", "x.log", "build/deep/out"}
+    assert set(held(repo, shot(repo, ignored=True).sha)) == everything
+
+
+def test_before_the_first_commit(tmp_path: Path) -> None:
+    """W4: a repository without a commit has files too."""
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    empty = shot(tmp_path)
+    assert (held(tmp_path, empty.sha), empty.head, empty.branch) == ({}, None, "main")
+    (tmp_path / "first").write_text("1")
+    assert held(tmp_path, shot(tmp_path).sha) == {"first": "100644 1"}
+
+
+def test_a_merge_in_progress(repo: Path) -> None:
+    """W4: files in conflict are taken with their marks, those that are gone are gone; the conflict stays."""
+    for name in ("both", "dropped"):
+        (repo / name).write_text("base\n")
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "--message", "Base.")
+    git(repo, "checkout", "--quiet", "-b", "other")
+    (repo / "both").write_text("theirs\n")
+    (repo / "dropped").write_text("theirs\n")
+    git(repo, "commit", "--quiet", "--all", "--message", "Theirs.")
+    git(repo, "checkout", "--quiet", "main")
+    (repo / "both").write_text("ours\n")
+    git(repo, "rm", "--quiet", "dropped")
+    git(repo, "commit", "--quiet", "--all", "--message", "Ours.")
+    with pytest.raises(Exception, match="merge"):
+        git(repo, "merge", "--quiet", "other")
+    (repo / "dropped").unlink()
+    before = remembered(repo)
+    found = held(repo, shot(repo).sha)
+    assert "<<<<<<<" in found["both"] and "dropped" not in found
+    assert remembered(repo) == before and "both" in git(repo, "diff", "--name-only", "--diff-filter=U")
+
+
+def test_linked_and_bare_backed_worktrees(repo: Path, tmp_path: Path) -> None:
+    """W4: a worktree has an index of its own, whether its repository is bare or not."""
+    git(repo, "worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
+    git(tmp_path, "clone", "--quiet", "--bare", str(repo), "bare.git")
+    git(tmp_path / "bare.git", "worktree", "add", "--quiet", "-b", "other", str(tmp_path / "other"))
+    for name in ("side", "other"):
+        (tmp_path / name / "new").write_text(name)
+        found = shot(tmp_path / name)
+        assert held(tmp_path / name, found.sha)["new"] == f"100644 {name}"
+        assert found.branch == name
+    assert "new" not in held(repo, shot(repo).sha)
+    with pytest.raises(GitFailed, match="work tree"):
+        shot(tmp_path / "bare.git")
+
+
+def test_repositories_inside_are_left_alone(repo: Path, tmp_path: Path) -> None:
+    """W4: submodules are kept as the commit they stand on; other repositories inside are not ours."""
+    inner = make_repo(tmp_path / "inner")
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "module")
+    git(repo, "commit", "--quiet", "--message", "Module.")
+    make_repo(repo / "nested")
+    (repo / "unborn").mkdir()
+    git(repo / "unborn", "init", "--quiet")
+    git(repo / "module", "commit", "--quiet", "--allow-empty", "--message", "Ahead.")
+    (repo / "module/dirty").write_text("not ours")
+    found = held(repo, shot(repo).sha)
+    assert set(found) == {".gitmodules", "README.md", "module"}
+    assert found["module"] == f"160000 {git(repo / 'module', 'rev-parse', 'HEAD').strip()}"
+
+
+@pytest.mark.parametrize("sparse_index", ["false", "true"])
+def test_a_sparse_checkout(repo: Path, sparse_index: str) -> None:
+    """W4: what a sparse checkout leaves out is still in it; what lies outside of it on disk is too."""
+    for name in ("in/one", "out/two", "far/three"):
+        (repo / name).parent.mkdir()
+        (repo / name).write_text(name)
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "--message", "Files.")
+    git(repo, "config", "index.sparse", sparse_index)
+    git(repo, "sparse-checkout", "set", "--cone", "in")
+    assert not (repo / "out").exists()
+    (repo / "in/one").write_text("changed")
+    (repo / "far").mkdir()
+    (repo / "far/new").write_text("new")
+    found = held(repo, shot(repo).sha)
+    assert found == {
+        "README.md": "100644 # A repository\n",
+        "in/one": "100644 changed",
+        "out/two": "100644 out/two",
+        "far/three": "100644 far/three",
+        "far/new": "100644 new",
+    }
+
+
+def test_filters_run_as_in_git(repo: Path) -> None:
+    """W4: line ends and clean filters are git's, so that a diff shows what git would show."""
+    (repo / ".gitattributes").write_text("*.txt text eol=crlf\n*.up filter=up\n")
+    git(repo, "config", "filter.up.clean", "tr a-z A-Z")
+    git(repo, "config", "filter.up.smudge", "tr A-Z a-z")
+    git(repo, "config", "core.safecrlf", "true")
+    (repo / "lines.txt").write_bytes(b"one\r\ntwo\r\n")
+    (repo / "word.up").write_text("word")
+    found = held(repo, shot(repo).sha)
+    assert found["lines.txt"] == "100644 one\ntwo\n"
+    assert found["word.up"] == "100644 WORD"
+
+
+def test_a_filter_that_fails_is_left_out(repo: Path) -> None:
+    """W4: without the program of a filter the files are kept as they are, and a note says so."""
+    (repo / ".gitattributes").write_text("*.bin filter=lfs\n")
+    (repo / "old.bin").write_text("old")
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "--message", "Files.")
+    git(repo, "config", "filter.lfs.clean", "false")
+    git(repo, "config", "filter.lfs.process", "no-such-program-anywhere")
+    git(repo, "config", "filter.lfs.required", "true")
+    (repo / "new.bin").write_text("new")
+    (repo / "old.bin").write_text("odd")
+    found = shot(repo)
+    assert {held(repo, found.sha)[name] for name in ("new.bin", "old.bin")} == {"100644 new", "100644 odd"}
+    assert found.note == "The filter lfs failed; its files are kept as they are."
+
+
+def test_what_cannot_be_read_is_named(repo: Path) -> None:
+    """W4: one file that cannot be read does not cost the checkpoint of all others."""
+    (repo / "whole").write_text("whole")
+    (repo / "tracked").write_text("1")
+    git(repo, "add", "tracked")
+    (repo / "tracked").unlink()
+    os.mkfifo(repo / "tracked")
+    found = shot(repo)
+    assert held(repo, found.sha)["whole"] == "100644 whole"
+    assert found.note is not None and "tracked" in found.note
+
+
+def test_limits(repo: Path) -> None:
+    """W4: a heap of data that nobody committed is not copied into the repository."""
+    (repo / "large").write_bytes(b"x" * 100)
+    with pytest.raises(TooMuch, match="100 bytes in 1 files"):
+        shot(repo, limits=Limits(10, 99))
+    assert shot(repo, limits=Limits(1, 100)).dirty
+    (repo / "more").write_text("")
+    with pytest.raises(TooMuch, match="2 files"):
+        shot(repo, limits=Limits(1, 1000))
+
+
+def test_memory_saves_all_but_the_look(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W4: if nothing has changed since the last snapshot, that is given again; any change is noticed."""
+    for name in ("new", "README.md"):
+        (repo / name).write_text("once")
+        os.utime(repo / name, (1, 1))
+    # A change of a moment ago may be followed by another that no time tells from it: so old must it be.
+    monkeypatch.setattr(snapshot, "FRESH", -time.time_ns())
+    memory = Memory()
+    first = shot(repo, memory=memory)
+    assert memory.seen is not None
+    asked: list[str] = []
+    real = snapshot.git
+
+    async def counting(cwd: str, *words: str, **how: object) -> str:
+        asked.append(words[-1])
+        return await real(cwd, *words, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(snapshot, "git", counting)
+    assert shot(repo, memory=memory) is first and asked == []
+    (repo / "new").write_text("more")
+    second = shot(repo, memory=memory)
+    assert second.tree != first.tree and asked
+    (repo / "new").chmod(0o755)
+    third = shot(repo, memory=memory)
+    assert third.tree != second.tree
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "--message", "All.")
+    fourth = shot(repo, memory=memory)
+    assert (fourth.tree, fourth.sha) == (third.tree, git(repo, "rev-parse", "HEAD").strip())
+    assert shot(repo, memory=memory) is fourth
+
+
+def test_a_change_of_a_moment_ago_is_not_trusted(repo: Path) -> None:
+    """W4: a file can change twice within one tick of the clock, so its time proves nothing while it is fresh."""
+    memory = Memory()
+    (repo / "new").write_text("1")
+    first = shot(repo, memory=memory)
+    assert memory.seen is None
+    times = (repo / "new").stat()
+    (repo / "new").write_text("2")
+    os.utime(repo / "new", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert shot(repo, memory=memory).tree != first.tree
+
+
+def test_an_index_of_ones_own(repo: Path) -> None:
+    """W4: each has a name of its own, so that processes never wait for each other, and goes when it was used."""
+
+    def look(one: Path, other: Path) -> Path:
+        assert one != other and not other.exists()
+        assert one.stat().st_mtime_ns == (repo / ".git/index").stat().st_mtime_ns
+        return one
+
+    async def work() -> Path:
+        where = await place(str(repo))
+        async with scratch_index(where, seeded=True) as env, scratch_index(where, seeded=False) as others:
+            return look(Path(env["GIT_INDEX_FILE"]), Path(others["GIT_INDEX_FILE"]))
+
+    assert not asyncio.run(work()).exists()
+
+
+def test_many_at_once(repo: Path) -> None:
+    """W4: snapshots that are taken at the same moment are the same."""
+    (repo / "new").write_text("new")
+
+    async def all_at_once() -> list[Snapshot]:
+        return await asyncio.gather(*(take(str(repo)) for _ in range(8)))
+
+    found = asyncio.run(all_at_once())
+    assert len(set(map(str, found))) == 1 and found[0].dirty
+
+
+def test_a_plain_folder(tmp_path: Path) -> None:
+    """W4: a folder without git has no snapshot."""
+    with pytest.raises(GitFailed, match="not a git repository"):
+        shot(tmp_path)

@@ -1,0 +1,330 @@
+"""W1: the parts of git that worktrees stand on: the lock, hidden folders, what is named in a status. What is made
+of them is tested through REST."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from bough.errors import Busy, Conflict, Invalid
+from bough.git import repo_lock, worktree_recovery, worktrees
+from bough.git.repo_lock import alone
+from bough.git.run import GRACE, GitFailed, git, git_head
+from bough.git.status import files, own_commits
+from tests.support.repos import git as run
+from tests.support.repos import make_repo
+
+# Long enough for git to start its filter, on a busy machine too.
+SOON = 1.5
+HOLD = """
+import fcntl, os, sys
+handle = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+fcntl.flock(handle, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_one_at_a_time_across_processes(tmp_path: Path) -> None:
+    """W1: the lock of a repository holds against other processes, is bounded, and goes with its holder."""
+    holder = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", HOLD, str(tmp_path / repo_lock.FILE)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    try:
+        await holder.stdout.readline()
+        with pytest.raises(Busy) as caught:
+            async with alone(str(tmp_path), 0.05):
+                raise AssertionError
+        assert caught.value.code == "repo_busy"
+    finally:
+        holder.kill()
+        await holder.wait()
+    async with alone(str(tmp_path), 5):
+        with pytest.raises(Busy):
+            async with alone(str(tmp_path), 0.05):
+                raise AssertionError
+    order: list[int] = []
+
+    async def one(number: int) -> None:
+        async with alone(str(tmp_path)):
+            order.append(number)
+            await asyncio.sleep(0)
+            order.append(number)
+
+    await asyncio.gather(*(one(number) for number in range(20)))
+    assert order == [number for number in range(20) for _ in range(2)]
+
+
+async def test_a_git_that_outlives_us_keeps_the_lock(tmp_path: Path) -> None:
+    """Q4: whoever is handed the lock file keeps it; once we let go of it ourselves, nobody does."""
+    async with alone(str(tmp_path)) as handle:
+        child = await asyncio.create_subprocess_exec("sleep", "1000", pass_fds=(handle,))
+    try:
+        async with alone(str(tmp_path), 1) as handle:
+            assert handle > 0
+        # A holder that was killed closes its file without letting go of the lock.
+        held = os.open(tmp_path / repo_lock.FILE, os.O_RDWR)
+        assert repo_lock.taken(held)
+        other = await asyncio.create_subprocess_exec("sleep", "1000", pass_fds=(held,))
+        os.close(held)
+        try:
+            with pytest.raises(Busy):
+                async with alone(str(tmp_path), 0.05):
+                    raise AssertionError
+        finally:
+            other.kill()
+            await other.wait()
+        async with alone(str(tmp_path), 5):
+            pass
+    finally:
+        child.kill()
+        await child.wait()
+
+
+async def test_a_lock_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
+    """W1: without its folder there is no lock; whoever comes next is told so too, and one day gets it."""
+    folder = tmp_path / "gone"
+
+    async def one() -> str:
+        async with alone(str(folder), 2):
+            return "held"
+
+    for found in await asyncio.gather(one(), one(), return_exceptions=True):
+        assert isinstance(found, Conflict) and found.code == "git_failed"
+    folder.mkdir()
+    assert await one() == "held"
+
+
+def slow_filter(folder: Path, text: str) -> Path:
+    """A repository with a file that `git add` and `git diff` give to a filter; gives where that writes its pid."""
+    top = make_repo(folder / "repo")
+    script, pid = folder / "filter", folder / "pid"
+    script.write_text(f"#!/bin/sh\n{text}\n")
+    script.chmod(0o755)
+    run(top, "config", "filter.slow.clean", f"{script} {pid}")
+    (top / ".gitattributes").write_text("*.x filter=slow\n")
+    (top / "f.x").write_text("x")
+    return pid
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended."""
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+async def written(file: Path) -> int:
+    """The number that another process writes."""
+    async with asyncio.timeout(30):
+        while not file.exists() or not file.read_text().endswith("\n"):  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.01)
+    return int(file.read_text())  # noqa: ASYNC240
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_what_git_starts_ends_with_it(tmp_path: Path, cancelled: bool) -> None:
+    """W1: a time-out or a cancellation ends git and the filter that it waits for."""
+    file = slow_filter(tmp_path, "echo $$ > $1.new && mv $1.new $1 && exec sleep 1000")
+    adding = asyncio.create_task(git(str(tmp_path / "repo"), "add", "f.x", timeout=1000 if cancelled else SOON))
+    pid = await written(file)
+    if cancelled:
+        adding.cancel()
+    with pytest.raises(asyncio.CancelledError if cancelled else GitFailed):
+        async with asyncio.timeout(30):
+            await adding
+    async with asyncio.timeout(30):
+        while not gone(pid):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_what_escapes_holds_up_nobody(tmp_path: Path) -> None:
+    """W1: a child that left git's group keeps its pipes open; whoever asked, and the thread, go on without it."""
+    file = slow_filter(tmp_path, "setsid sh -c 'echo $$ > $1.new && mv $1.new $1 && exec sleep 1000' sh $1")
+    top = str(tmp_path / "repo")
+    pids: list[int] = []
+    try:
+        for ask in (lambda: git(top, "add", "f.x", timeout=SOON), lambda: git_head(top, 9, "add", "f.x", timeout=SOON)):
+            # A git that was killed leaves its lock.
+            for left in (file, tmp_path / "repo" / ".git" / "index.lock"):
+                left.unlink(missing_ok=True)
+            began = asyncio.get_running_loop().time()
+            with pytest.raises(GitFailed) as caught:
+                await ask()
+            assert caught.value.code == "git_timeout"
+            assert asyncio.get_running_loop().time() - began < SOON + GRACE + 5
+            pids.append(await written(file))
+        # Many more than there are threads.
+        assert len(await asyncio.gather(*(git(top, "rev-parse", "HEAD") for _ in range(20)))) == 20
+    finally:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+async def test_much_goes_in_and_out(tmp_path: Path) -> None:
+    """W1: git reads and writes more than a pipe holds; what it does not want to read harms nobody."""
+    top = str(make_repo(tmp_path / "repo"))
+    sha = (await git(top, "hash-object", "-w", "--stdin", stdin=b"line\n" * 100_000)).strip()
+    assert await git(top, "cat-file", "blob", sha) == "line\n" * 100_000
+    told = await git(top, "cat-file", "--batch-check", stdin=f"{sha}\n".encode() * 20_000)
+    assert told.count("blob 500000\n") == 20_000
+    assert (await git(top, "rev-parse", "--is-bare-repository", stdin=b"x" * 1_000_000)).strip() == "false"
+
+
+async def test_folders_are_hidden_once(tmp_path: Path) -> None:
+    """W1: a folder inside of a working copy is kept out of its status by info/exclude; once, and only if need be."""
+    top = make_repo(tmp_path / "repo")
+    common = await worktrees.common_folder(str(top))
+    exclude = top / ".git" / "info" / "exclude"
+    exclude.write_text("# mine, without an end")
+    for name in (".worktrees/a/b", ".worktrees/c", "trees [x]/one*", "trees [x]/one*", "../outside"):
+        await worktrees.exclude(common, str(top), str(top / name))
+    assert exclude.read_text() == "# mine, without an end\n/.worktrees/\n/trees \\[x\\]/one\\*/\n"
+    (top / "trees [x]" / "one*").mkdir(parents=True)
+    (top / "trees [x]" / "one*" / "file").touch()
+    assert run(top, "status", "--porcelain") == ""
+    (top / ".gitignore").write_text("/own/\n")
+    await worktrees.exclude(common, str(top), str(top / "own" / "x"))
+    assert "own" not in exclude.read_text()
+
+
+async def test_branches_are_found(tmp_path: Path) -> None:
+    """W1: local before remote before new; several remotes need one that is preferred."""
+    top = make_repo(tmp_path / "repo")
+    for name in ("one", "two"):
+        other = make_repo(tmp_path / name)
+        # Another beginning, whatever the clock says.
+        run(other, "commit", "--quiet", "--amend", "--message", name)
+        run(other, "branch", "shared")
+        run(top, "remote", "add", name, str(other))
+        run(top, "fetch", "--quiet", name)
+    with pytest.raises(Conflict) as caught:
+        await worktrees.find_branch(str(top), "shared", None, "main")
+    assert caught.value.code == "branch_ambiguous"
+    run(top, "config", "checkout.defaultRemote", "two")
+    found = await worktrees.find_branch(str(top), "shared", None, "main")
+    assert (found.kind, found.start, found.base_ref) == ("remote", "two/shared", None)
+    assert (await worktrees.find_branch(str(top), "main", None, "gone")).kind == "local"
+    new = await worktrees.find_branch(str(top), "fresh", None, "gone")
+    assert (new.kind, new.base_ref) == ("new", "HEAD")
+    with pytest.raises(Invalid):
+        await worktrees.find_branch(str(top), "fresh", "gone", "main")
+    assert await worktrees.delete_branch(str(top), "main") is False
+
+
+async def test_a_status_names_everything(tmp_path: Path) -> None:
+    """W2: every kind of change by its path, spaces and line breaks included."""
+    top = make_repo(tmp_path / "repo")
+    for name in ("deleted", "renamed", "conflict"):
+        (top / name).write_text(f"{name}\n" * 10)
+    run(top, "add", ".")
+    run(top, "commit", "--quiet", "--message", "Some.")
+    run(top, "switch", "--quiet", "--create", "other")
+    (top / "conflict").write_text("theirs\n")
+    run(top, "commit", "--quiet", "--all", "--message", "Theirs.")
+    run(top, "switch", "--quiet", "main")
+    (top / "conflict").write_text("ours\n")
+    run(top, "commit", "--quiet", "--all", "--message", "Ours.")
+    with pytest.raises(GitFailed):
+        await git(str(top), "-c", "user.name=x", "-c", "user.email=x@x", "merge", "--quiet", "other")
+    (top / "deleted").unlink()
+    run(top, "mv", "renamed", "new name")
+    (top / "a\nb").write_text("x")
+    found = await files(str(top))
+    assert (found.branch, found.untracked) == ("main", ["a\nb"])
+    assert dict(found.changed) == {"conflict": "in conflict", "deleted": "deleted", "new name": "renamed"}
+    own = await own_commits(str(top), "main")
+    assert ([subject for _, subject in own.named], own.total) == (["Ours."], 1)
+
+
+async def test_long_output_is_cut(tmp_path: Path) -> None:
+    """A2: of an endless output only its beginning is read; a failure is still a failure."""
+    top = make_repo(tmp_path / "repo")
+    (top / "long").write_text("line\n" * 100_000)
+    run(top, "add", ".")
+    text, cut = await git_head(str(top), 1000, "diff", "--cached")
+    assert (len(text), cut) == (1000, True)
+    text, cut = await git_head(str(top), 10_000_000, "diff", "--cached", "--stat")
+    assert (b"long" in text, cut) == (True, False)
+    with pytest.raises(GitFailed):
+        await git_head(str(top), 1000, "diff", "nowhere")
+
+
+async def test_an_older_recovery_is_not_lost(tmp_path: Path) -> None:
+    """W2: a ref that is written again remembers what it held before."""
+    top = make_repo(tmp_path / "repo")
+    (top / "one").write_text("1")
+    ref, inner = await worktree_recovery.keep_all(str(top), "x", "First.")
+    assert (ref, inner) == ("refs/bough/recovery/x", [])
+    (top / "one").write_text("2")
+    await worktree_recovery.keep_all(str(top), "x", "Second.")
+    assert run(top, "show", f"{ref}:one") == "2"
+    assert run(top, "show", f"{ref}@{{1}}:one") == "1"
+    assert run(top, "status", "--porcelain") == "?? one\n"
+
+
+async def test_a_repository_that_goes_as_a_whole(tmp_path: Path) -> None:
+    """W2: commits of a submodule on another branch or in its stash would be lost, and are kept by force."""
+    lib, top = make_repo(tmp_path / "lib"), make_repo(tmp_path / "repo")
+    local = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
+    run(top, *local, "add", str(lib), "lib")
+    run(top, "commit", "--quiet", "--message", "Add lib.")
+    tree = tmp_path / "tree"
+    run(top, "worktree", "add", "--quiet", "-b", "work", str(tree))
+    run(tree, *local, "update", "--init")
+    inner = tree / "lib"
+    assert (await own_commits(str(inner), None, remotes_only=True)).total == 0
+    # A file of this name must not be taken for the commit.
+    (inner / "HEAD").write_text("x")
+    run(inner, "stash", "--include-untracked", "--quiet")
+    older = run(inner, "rev-parse", "stash").strip()
+    assert (await own_commits(str(inner), None, remotes_only=True)).total == 3
+    (inner / "README.md").write_text("newer")
+    run(inner, "stash", "--quiet")
+    run(inner, "switch", "--quiet", "--create", "mine")
+    run(inner, "commit", "--quiet", "--allow-empty", "--message", "Precious.")
+    mine = run(inner, "rev-parse", "HEAD").strip()
+    run(inner, "switch", "--quiet", "--detach", "origin/main")
+    assert (await files(str(tree))).changed == []
+    named = (await own_commits(str(inner), None, remotes_only=True)).named
+    assert (mine, "Precious.") in named
+    _, refs = await worktree_recovery.keep_all(str(tree), "x", "Kept.")
+    below = "refs/bough/recovery-inner/x/1"
+    assert refs == [f"{below}/files", f"{below}/heads/mine", f"{below}/stash/0", f"{below}/stash/1"]
+    run(top, "worktree", "remove", "--force", "--force", str(tree))
+    assert run(top, "rev-parse", refs[1], refs[3]).split() == [mine, older]
+
+
+async def test_repositories_in_repositories(tmp_path: Path) -> None:
+    """W2: one without a commit is kept too, and those inside of it; what an earlier removal has kept stays."""
+    top = make_repo(tmp_path / "repo")
+    for name in ("app", "app/deep", "app/deep/er"):
+        (top / name).mkdir()
+        run(top / name, "init", "--quiet")
+        (top / name / "work.txt").write_text(name)
+    _, refs = await worktree_recovery.keep_all(str(top), "x", "Kept.")
+    assert [run(top, "show", f"{ref}:work.txt") for ref in refs] == ["app", "app/deep", "app/deep/er"]
+    (top / "app" / "work.txt").write_text("later")
+    _, later = await worktree_recovery.keep_all(str(top), "x", "Kept again.")
+    assert [run(top, "show", f"{ref}:work.txt") for ref in (refs[0], later[0])] == ["app", "later"]
+
+
+async def test_what_cannot_be_kept_is_said(tmp_path: Path) -> None:
+    """W2: a repository inside that git cannot copy fails, before anything is taken away."""
+    top = make_repo(tmp_path / "repo")
+    (top / "app").mkdir()
+    run(top / "app", "init", "--quiet", "--object-format=sha256")
+    (top / "app" / "work.txt").write_text("x")
+    with pytest.raises(GitFailed):
+        await worktree_recovery.keep_all(str(top), "x", "Kept.")

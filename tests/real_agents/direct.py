@@ -1,0 +1,104 @@
+"""A real agent with nothing but the protocol between it and the test. What Bough makes of it all is left to `real`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import uuid
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from bough.agents.acp.answers import Initialized, PromptResult
+from bough.agents.acp.client import AgentClient
+from bough.agents.acp.connection import Connection
+from bough.agents.acp.types import McpServer, TextBlock
+from bough.agents.acp.wire import AgentRequest, Update
+from bough.agents.process import start_process
+from tests.support.real_agents.homes import Home
+from tests.support.real_agents.packages import PACKAGES
+
+METHOD_NOT_FOUND = -32601
+TRIES = 50
+# Gemini starts no MCP servers in a folder that it was not told to trust. Behind Bough, that is Bough's to say.
+TRUST = {"gemini": {"GEMINI_CLI_TRUST_WORKSPACE": "true"}}
+
+
+class Listener:
+    """Remembers what the agent says, and allows whatever it asks for."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.asked: list[str] = []
+        self.connection: Connection | None = None
+
+    def on_updates(self, updates: list[Update], last: int) -> None:
+        self.text += "".join(one.text or "" for one in updates if one.kind == "agent_message_chunk")
+
+    async def on_request(self, request: AgentRequest, number: int) -> None:
+        assert self.connection is not None
+        self.asked.append(request.method)
+        key = f"answer:{number}"
+        if request.method != "session/request_permission":
+            # OpenCode tells of each write in this way, and goes on whatever it hears.
+            await self.connection.reply_error(request.id, METHOD_NOT_FOUND, "Method not found", key=key)
+            return
+        options: list[dict[str, Any]] = msgspec.json.decode(request.params)["options"]
+        once = next(option["optionId"] for option in options if option["kind"] == "allow_once")
+        await self.connection.reply(request.id, {"outcome": {"outcome": "selected", "optionId": once}}, key=key)
+
+    def on_answer(self, key: str, number: int) -> None: ...
+
+    def on_notification(self, method: str, params: Raw) -> None: ...
+
+    async def ready(self) -> None: ...
+
+
+@dataclass
+class Talk:
+    """A session that was just opened."""
+
+    about: Initialized
+    client: AgentClient
+    session_id: str
+    listener: Listener
+
+    async def ask(self, text: str) -> str:
+        """One whole turn; gives what the agent said in it."""
+        self.listener.text = ""
+        await self.result(text)
+        return self.listener.text
+
+    async def ask_until(self, text: str, wanted: str) -> None:
+        """Asks until the agent says this: some connect to MCP servers after the session is open, and tell nobody."""
+        said = ""
+        for _ in range(TRIES):
+            if wanted in (said := await self.ask(text)):
+                return
+        raise AssertionError(f"{wanted!r} was not said, but {said!r}")
+
+    async def result(self, text: str) -> PromptResult:
+        return await self.client.prompt(self.session_id, [TextBlock(text=text)], key=uuid.uuid4().hex)
+
+
+@contextlib.asynccontextmanager
+async def talking(agent: str, home: Home, cwd: Path, mcp_servers: Sequence[McpServer] = ()) -> AsyncGenerator[Talk]:
+    """Starts the agent and opens a session; afterwards nothing of it is left."""
+    listener = Listener()
+    env = os.environ | home.env | TRUST.get(agent, {})
+    async with await start_process(PACKAGES[agent].command, cwd=str(cwd), env=env) as link:
+        connection = listener.connection = Connection(link, listener)
+        running = asyncio.create_task(connection.run())
+        try:
+            client = AgentClient(connection)
+            about = await client.initialize()
+            session = await client.new_session(str(cwd), mcp_servers)
+            yield Talk(about, client, session.session_id, listener)
+        finally:
+            await link.end()
+            await running

@@ -1,0 +1,67 @@
+"""One real agent behind one real server: what tests do with it, in a line each. Starting both is `conftest`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.client import Client
+from tests.support.real_agents.actions import Deeds, deeds_of
+from tests.support.real_agents.homes import Home
+from tests.support.scripted_model.running import ScriptedModel
+from tests.support.server import ServerProcess
+
+Json = dict[str, Any]
+
+# `make test-agents FULL=1` for the combinations that take long.
+FULL = bool(os.environ.get("FULL"))
+SEED = "one\ntwo\nthree\n"
+
+
+@dataclass
+class Real:
+    """A server whose agents are those of `home`, a client that may do everything, and a repo with a file `seed.txt`."""
+
+    agent: str
+    home: Home
+    model: ScriptedModel
+    server: ServerProcess
+    client: Client
+    repo: Path
+    repo_id: str
+
+    @property
+    def deeds(self) -> Deeds:
+        """What the agent can be told to do in the repo."""
+        return self.deeds_in(self.repo)
+
+    def deeds_in(self, cwd: Path) -> Deeds:
+        """The same in another folder, such as a worktree."""
+        return deeds_of(self.agent, cwd)
+
+    async def session(self, **fields: Any) -> str:
+        """Opens a session with the agent in the repo; gives its id."""
+        return (await self.client.session(self.repo_id, **({"agent": self.agent} | fields)))["id"]
+
+    async def ask(self, session_id: str, text: str) -> Json:
+        """Sends a prompt and waits for the end of its turn; gives the task."""
+        return await self.client.ask(session_id, text)
+
+    async def messages(self, session_id: str) -> list[Json]:
+        return await self.client.get(f"/api/sessions/{session_id}/messages")
+
+    async def said(self, session_id: str) -> str:
+        """All that the agent said, as one text."""
+        return "\n".join(await self.client.texts(session_id))
+
+    async def tools(self, session_id: str) -> list[Json]:
+        """The tool calls of the transcript."""
+        messages = await self.messages(session_id)
+        return [one["content"] for one in messages if one["content"]["type"] == "tool"]
+
+    async def decide(self, session_id: str, decision: str) -> Json:
+        """Waits for the next question of the session and answers it: `allow`, `allow_always` or `deny`."""
+        approval = await self.client.approval(session_id)
+        return await self.client.post(f"/api/approvals/{approval['id']}", {"decision": decision})

@@ -1,0 +1,202 @@
+"""Proof by a peer (C2): acpx, a client that others wrote for any agent, drives `bough acp` from a shell as it drives
+those. What it cannot ask for, such as a fork, is `test_editors`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+import pytest
+
+from tests.support.client import Client
+from tests.support.real_agents.homes import Home
+from tests.support.real_agents.packages import PEERS, bin_folder, installed, node_program
+from tests.support.scripted_model.running import ScriptedModel
+from tests.support.server import ServerProcess
+
+from .mishaps import behind_server, is_spoken, until
+from .orchestra import leads
+from .real import FULL, Json
+
+NAME = "acpx"
+PATIENCE = 60
+# How long the process that acpx leaves behind for the next call waits for one.
+STAYS = "60"
+DENIED = 5
+"""What acpx exits with after a turn in which it has allowed nothing that was asked for."""
+
+
+@dataclass
+class Acpx:
+    """acpx in a folder of its own, pointed at a server."""
+
+    server: ServerProcess
+    person: Client
+    home: Path
+    repo: Path
+
+    async def run(self, *arguments: str, code: int = 0) -> list[Json]:
+        """One call; gives what it printed, which for a turn is all that was said on the wire."""
+        return await self.ended(await self.begin(*arguments), code)
+
+    async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
+        node = node_program()
+        assert node is not None
+        path = os.pathsep.join((str(bin_folder(NAME)), str(node.parent), os.environ.get("PATH", os.defpath)))
+        bough = f"{sys.executable} -m bough acp --data {self.server.data}"
+        return await asyncio.create_subprocess_exec(
+            *("acpx", "--agent", bough, "--cwd", str(self.repo), "--format", "json", "--ttl", STAYS, *arguments),
+            env=os.environ | {"PATH": path, "HOME": str(self.home)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            limit=1 << 24,
+        )
+
+    async def ended(self, process: asyncio.subprocess.Process, code: int = 0) -> list[Json]:
+        out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
+        assert process.returncode == code, (process.returncode, out[-2000:], err[-2000:])
+        return [msgspec.json.decode(line) for line in out.splitlines() if line.strip()]
+
+    async def tell(self, *arguments: str) -> Json:
+        """A call that answers with one thing."""
+        (answer,) = await self.run(*arguments)
+        return answer
+
+    def processes(self) -> list[psutil.Process]:
+        """What acpx has started and left, by the home that all of it has."""
+        found: list[psutil.Process] = []
+        for one in psutil.process_iter():
+            with suppress(psutil.Error):
+                if one.environ().get("HOME") == str(self.home):
+                    found.append(one)
+        return found
+
+
+@asynccontextmanager
+async def driving(server: ServerProcess, person: Client, place: Path, repo: Path) -> AsyncGenerator[Acpx]:
+    """acpx with a home of its own; nothing of it is left afterwards."""
+    if not installed(NAME):
+        pytest.skip(f"{NAME} {PEERS[NAME].version} is not installed: `make test-agents` does that")
+    home = place / "acpx"
+    home.mkdir()
+    found = Acpx(server, person, home, repo)
+    try:
+        yield found
+    finally:
+        for one in found.processes():
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        await until(lambda: not found.processes(), "the end of what acpx left")
+
+
+@pytest.fixture
+async def acpx(place: Path, repo: Path) -> AsyncGenerator[Acpx]:
+    """With sessions of the demo agent."""
+    server = ServerProcess(place / "data", place / "work", env={"BOUGH_DEFAULT_AGENT": "demo"})
+    async with server, server.client() as person, driving(server, person, place, repo) as found:
+        yield found
+
+
+def said(wire: list[Json], kind: str = "agent_message_chunk") -> str:
+    updates = [one["params"]["update"] for one in wire if one.get("method") == "session/update"]
+    return "".join(one["content"]["text"] for one in updates if one["sessionUpdate"] == kind)
+
+
+def stop(wire: list[Json]) -> str:
+    """How the last turn ended."""
+    return next(one["result"]["stopReason"] for one in reversed(wire) if "stopReason" in (one.get("result") or {}))
+
+
+def asked(wire: list[Json]) -> list[Any]:
+    """Outcomes of the questions, in order."""
+    ids = [one["id"] for one in wire if one.get("method") == "session/request_permission"]
+    answers = [one for one in wire if "outcome" in (one.get("result") or {})]
+    assert [one["id"] for one in answers] == ids
+    return [one["result"]["outcome"] for one in answers]
+
+
+async def test_one_prompt_with_a_question(acpx: Acpx) -> None:
+    """C2, P4: a turn without a session of one's own; what was asked is done if it is allowed, and not if it is not."""
+    wire = await acpx.run("--approve-all", "exec", "[[run echo hi > hi.txt]] [[say allowed]]")
+    assert (stop(wire), said(wire)) == ("end_turn", "allowed")
+    assert [one["outcome"] for one in asked(wire)] == ["selected"]
+    assert (acpx.repo / "hi.txt").read_text() == "hi\n"
+    wire = await acpx.run("--deny-all", "exec", "[[run echo ho > ho.txt]] [[say denied]]", code=DENIED)
+    assert (stop(wire), said(wire)) == ("end_turn", "denied")
+    assert len(asked(wire)) == 1
+    assert not (acpx.repo / "ho.txt").exists()
+    statuses = (await acpx.person.get("/api/approvals?status=allowed,denied,pending"))["approvals"]
+    assert sorted(one["status"] for one in statuses) == ["allowed", "denied"]
+
+
+async def test_life_of_a_session(acpx: Acpx) -> None:
+    """C2: new, prompts, list, history, modes, options, cancel, close; and again in another process, which resumes."""
+    session = (await acpx.tell("sessions", "new"))["acpxSessionId"]
+    wire = await acpx.run("--approve-all", "[[run echo one > one.txt]] [[say first words]]")
+    assert (stop(wire), said(wire), len(asked(wire))) == ("end_turn", "first words", 1)
+    assert (acpx.repo / "one.txt").exists()
+
+    listed = await acpx.tell("sessions", "list", "--filter-cwd", str(acpx.repo))
+    assert (listed["source"], [one["sessionId"] for one in listed["sessions"]]) == ("agent", [session])
+    assert listed["sessions"][0]["_meta"]["bough"]["agent"] == "demo"
+    assert (await acpx.tell("sessions", "list", "--filter-cwd", str(acpx.home)))["sessions"] == []
+    for way in ("history", "read"):
+        entries = (await acpx.tell("sessions", way))["entries"]
+        assert [one["role"] for one in entries] == ["user", "assistant"]
+        assert "first words" in entries[1]["textPreview"]
+
+    assert (await acpx.tell("set-mode", "bypassPermissions"))["modeId"] == "bypassPermissions"
+    assert (await acpx.person.get(f"/api/sessions/{session}"))["permissionMode"] == "bypassPermissions"
+    wire = await acpx.run("--deny-all", "[[run echo two > two.txt]]")
+    assert asked(wire) == []
+    assert (acpx.repo / "two.txt").exists()
+
+    async with acpx.person.events(session) as events:
+        turn = await acpx.begin("[[say hanging]] [[hang]]")
+        await events.until(lambda event: is_spoken(event) and "hanging" in str(event["data"]))
+    assert (await acpx.tell("cancel"))["cancelled"]
+    assert stop(await acpx.ended(turn)) == "cancelled"
+    tasks = (await acpx.person.get(f"/api/sessions/{session}/tasks"))["tasks"]
+    assert sorted(one["status"] for one in tasks) == ["cancelled", "completed", "completed"]
+
+    assert (await acpx.tell("sessions", "close"))["action"] == "session_closed"
+    # Closed is what acpx has of it; the session itself is there for whoever opens it again.
+    assert (await acpx.person.get(f"/api/sessions/{session}"))["status"] == "active"
+    if FULL:
+        again = await acpx.tell("sessions", "new", "--resume-session", session)
+        assert again["acpxSessionId"] == session
+        wire = await acpx.run("[[say back]]")
+        assert (stop(wire), said(wire)) == ("end_turn", "back")
+        assert (await acpx.person.texts(session))[-1] == "back"
+
+
+@leads("codex")
+async def test_with_a_real_agent(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path) -> None:
+    """C2, P4: the same client, and behind Bough an agent that it could have driven itself; what it denies is not done,
+    and a turn later it is allowed."""
+    env = {"BOUGH_DEFAULT_AGENT": agent}
+    async with (
+        behind_server(agent, home, model, place, repo, env=env) as real,
+        driving(real.server, real.client, place, repo) as acpx,
+    ):
+        session = (await acpx.tell("sessions", "new"))["acpxSessionId"]
+        assert (await real.client.get(f"/api/sessions/{session}"))["agent"] == agent
+        await acpx.run("set-mode", "default")
+        wire = await acpx.run("--deny-all", real.deeds.write("never.txt"), code=DENIED)
+        assert len(asked(wire)) == 1
+        assert not (repo / "never.txt").exists()
+        wire = await acpx.run("--approve-all", f"{real.deeds.write('new.txt')} {real.deeds.say('written')}")
+        assert (stop(wire), len(asked(wire))) == ("end_turn", 1)
+        assert "written" in said(wire)
+        assert (repo / "new.txt").read_text() == "alpha\nbeta\n"
+        assert (await acpx.tell("sessions", "close"))["action"] == "session_closed"

@@ -1,0 +1,119 @@
+"""Real agents behind Bough behind an editor (C2, C3): `bough acp` hands a session's life on, whatever agent does the
+work. What an editor meets with the demo agent, in every detail, is in `tests/api/acp`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+
+from tests.support.acp_driver import Driver, Json, eventually
+from tests.support.acp_summary import spoken, story
+
+from .orchestra import leads
+from .real import Real
+
+RECALLED = 10_000
+MANY = 400
+"""Ticks that take longer than any test: the turn has to be stopped."""
+
+
+@contextlib.asynccontextmanager
+async def editing(real: Real) -> AsyncGenerator[Driver]:
+    async with Driver.launch("bough", "acp", "--data", str(real.server.data)) as editor:
+        yield editor
+
+
+def params(real: Real, session: str | None = None, **wishes: str) -> Json:
+    known = {"sessionId": session} if session is not None else {}
+    meta = {"_meta": {"bough": wishes}} if wishes else {}
+    return {"cwd": str(real.repo), "mcpServers": [], **known, **meta}
+
+
+def heard(editor: Driver, session: str, since: int = 0) -> list[Json]:
+    """All that an editor knows of a session."""
+    return story([one["update"] for one in editor.updates[since:] if one["sessionId"] == session])
+
+
+@leads("claude-code", "codex")
+async def test_life_of_a_session(real: Real) -> None:
+    """C2, C3: new, a prompt with questions, a mode, cancel while it works, list, load, fork and close; who watches all
+    the time, who asked, and who comes later know the same."""
+    deeds, repo = real.deeds, real.repo
+    async with editing(real) as editor, editing(real) as watcher:
+        opened = await editor.request("session/new", params(real, agent=real.agent, mode="default", title="Herons"))
+        session = opened["sessionId"]
+        assert (opened["_meta"]["bough"]["agent"], opened["modes"]["currentModeId"]) == (real.agent, "default")
+        watcher.decide = lambda _: None
+        await watcher.request("session/load", params(real, session))
+
+        # Questions: the first answer counts, and the other editor is told so.
+        done = await editor.prompt(session, f"Remember the heron. {deeds.write('one.txt')} {deeds.say('written')}")
+        assert done == {"stopReason": "end_turn"}
+        assert (repo / "one.txt").read_text() == "alpha\nbeta\n"
+        assert "written" in editor.said(session)
+        (question,) = editor.permissions
+        assert question["params"]["toolCall"]["toolCallId"] in [one["toolCallId"] for one in editor.tools(session)]
+        await watcher.until(lambda: len(watcher.withdrawn) == len(watcher.permissions) == 1)
+        editor.decide = lambda _: "reject_once"
+        await editor.prompt(session, deeds.write("two.txt"))
+        assert len(editor.permissions) == 2
+        assert not (repo / "two.txt").exists()
+
+        # A mode holds from the next prompt on, and is told to all.
+        await editor.request("session/set_mode", {"sessionId": session, "modeId": "acceptEdits"})
+        await watcher.until(lambda: bool(watcher.of(session, "current_mode_update")))
+        assert watcher.of(session, "current_mode_update")[-1]["currentModeId"] == "acceptEdits"
+        await editor.prompt(session, deeds.write("three.txt"))
+        assert len(editor.permissions) == 2
+        assert (repo / "three.txt").exists()
+
+        # Stopped in the middle of its words.
+        turn = editor.send_prompt(session, deeds.slow(MANY))
+        await editor.until(lambda: "tick 3" in editor.said(session))
+        editor.notify("session/cancel", {"sessionId": session})
+        assert await editor.answer(turn) == {"stopReason": "cancelled"}
+        await real.model.wait_for(lambda entry: entry.aborted)
+
+        await _same_for_all(real, session, editor, watcher)
+        fork = await _fork(real, session, editor)
+
+        # Who closes a session hears no more of it; whoever else has it open does.
+        assert await editor.request("session/close", {"sessionId": session}) == {}
+        before = len(editor.updates)
+        await watcher.prompt(session, deeds.say("still open"))
+        assert "still open" in watcher.said(session)
+        assert await editor.request("session/close", {"sessionId": fork}) == {}
+        assert [one for one in editor.updates[before:] if one["sessionId"] == session] == []
+    sessions = (await real.client.get("/api/sessions"))["sessions"]
+    assert {one["status"] for one in sessions if one["id"] in (session, fork)} == {"active"}
+
+
+async def _same_for_all(real: Real, session: str, editor: Driver, watcher: Driver) -> None:
+    """C2: a replay equals what was streamed, chunking aside; who asked was not told its own prompts."""
+    async with editing(real) as late:
+        await late.request("session/load", params(real, session))
+        replayed = heard(late, session)
+    assert [one["kind"] for one in replayed].count("user_message_chunk") == 4
+    assert sum("toolCallId" in one for one in replayed) >= 3
+    await eventually(lambda: heard(watcher, session) == replayed or len(heard(watcher, session)) > len(replayed))
+    assert heard(watcher, session) == replayed
+    assert heard(editor, session) == [one for one in replayed if one["kind"] != "user_message_chunk"]
+
+
+async def _fork(real: Real, session: str, editor: Driver) -> str:
+    """C2: a fork knows what was said, is listed with where it is from, and is loaded with all of it."""
+    forked = await editor.request("session/fork", params(real, session))
+    fork = forked["sessionId"]
+    assert (forked["_meta"]["bough"]["forkedFromSessionId"], forked["_meta"]["bough"]["agent"]) == (session, real.agent)
+    # In full: an agent that cannot fork is told all of it in its first prompt.
+    assert "heron" in await editor.ask(fork, real.deeds.recall(RECALLED))
+    listed = (await editor.request("session/list", {"cwd": str(real.repo)}))["sessions"]
+    lineage = {one["sessionId"]: one["_meta"]["bough"]["forkedFromSessionId"] for one in listed}
+    assert lineage == {session: None, fork: session}
+    assert {one["title"] for one in listed if one["sessionId"] == session} == {"Herons"}
+    before = len(editor.updates)
+    await editor.request("session/load", params(real, fork))
+    texts = spoken(heard(editor, fork, before))
+    assert "Remember the heron." in texts[0]
+    assert "heron" in texts[-1]
+    return fork

@@ -1,0 +1,269 @@
+"""Whole stories that real agents play with Bough's own tools, alone, in a mode in which a person has said that they
+may: seed 000's four workflows and seed 002's three patterns. What a server's death does to them is `test_reissue`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bough.core.state.callbacks import GO_ON
+from bough.core.transcripts.replay import HEADING
+from tests.support.real_agents.actions import deeds_of
+from tests.support.scripted_model.running import ScriptedModel
+
+from .orchestra import (
+    REACT,
+    about_calls,
+    approvals,
+    callbacks,
+    done,
+    ended,
+    leads,
+    next_to,
+    playing,
+    said_in,
+    tasks,
+    tree,
+)
+from .real import FULL, Real
+from .table import Record
+from .watching import watch
+
+ALONE = "bypassPermissions"
+WHOLE = 6000
+"""Characters of each prompt that the model is to recall: more than there are."""
+FILES = ("login", "oauth", "jwt", "session", "refresh")
+
+
+async def test_an_agent_tends_its_own_session(real: Real, record: Record) -> None:
+    """5a, seed 000's example 4: an agent looks back on its work, names and describes its session, and completes it; the
+    end comes with the end of its turn."""
+    session = await real.session(permissionMode=ALONE)
+    deeds = real.deeds
+    await real.ask(session, deeds.say("the heron is fed"))
+    look = deeds.own("agor_sessions_get_current") + deeds.own("agor_tasks_list", sessionId="{{session_id}}")
+    tell = {"title": "Feed the heron", "description": "It is fed.", "status": "completed"}
+    said = await done(real, session, look + deeds.own("agor_sessions_update", sessionId="{{session_id}}", **tell))
+    assert "the heron is fed" in said and '"status":"running"' in said
+    now = await real.client.get(f"/api/sessions/{session}")
+    assert {name: now[name] for name in tell} == tell
+    assert [one["status"] for one in await tasks(real, session)] == ["completed"] * 2
+    record("names, describes and completes its own session", "by tool")
+
+
+@leads("claude-code")
+async def test_another_agent_reviews(agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
+    """Q3, seed 002's cross-agent review: an agent has its work read by another one; the report wakes it, its model is
+    told what was found, and it mends that."""
+    other = next_to(agent)
+    async with playing(agent, other, model=model, place=place, repo=repo) as real:
+        deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+        await done(real, session, f"Remember the heron. {deeds.edit('seed.txt', 'two', 'TWO')}")
+        review = f"{deeds_of(other, repo).read('seed.txt')} {deeds.say('a bug at seed.txt:3')}"
+        mend = f"{REACT} {deeds.edit('seed.txt', 'three', 'THREE')} {deeds.recall(WHOLE)}"
+        # In its sandbox Codex may less than others in the same mode, and would have to ask for more.
+        mode = {"permissionMode": "acceptEdits"} if agent == "codex" else {}
+        wanted = {"prompt": review, "agenticTool": other, "title": "Review", "extraInstructions": mend}
+        said = await done(real, session, deeds.own("agor_sessions_spawn", **wanted, **mode))
+        [_, child] = await tree(real, session, 2)
+        assert (child["kind"], child["parentSessionId"], child["agent"]) == ("subsession", session, other)
+        assert (child["title"], child["permissionMode"]) == ("Review", mode.get("permissionMode", ALONE))
+        assert child["id"] in said
+
+        [report] = await ended(real, session, 1, "callback")
+        assert report["sourceSessionId"] == child["id"]
+        told = await said_in(real, report)
+        told = told[told.index("I saw") :]
+        assert "Remember the heron." in told and "Callback from session 'Review'" in told
+        assert "> Tool" in told and "a bug at seed.txt:3" in told and "Tool uses: 1" in told and GO_ON in told
+        assert (repo / "seed.txt").read_text() == "one\nTWO\nTHREE\n"
+        [sent] = await callbacks(real, session)
+        assert (sent["childSessionId"], sent["parentTaskId"]) == (child["id"], report["id"])
+        assert "heron" not in await real.said(child["id"])
+        record("spawns a child of another agent by tool", "its report wakes it")
+
+
+@leads("opencode")
+async def test_an_agent_goes_two_ways(real: Real, record: Record) -> None:
+    """B1, seed 000's example 1: an agent queues more work to itself, and forks itself to try another way; the fork
+    knows the past up to the turn in which it was made."""
+    deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+    await done(real, session, "Remember the heron.")
+    more = {"sessionId": "{{sessionId}}", "prompt": f"Add tests. {deeds.recall(WHOLE)}", "mode": "continue"}
+    apart = more | {"prompt": f"Try the otter. {deeds.recall(WHOLE)}", "mode": "fork", "title": "Otter"}
+    work = deeds.own("get_current_session_id") + deeds.own("agor_sessions_prompt", **more)
+    said = await done(real, session, work + deeds.own("agor_sessions_prompt", **apart))
+    [_, fork] = await tree(real, session, 2)
+    assert (fork["kind"], fork["forkedFromSessionId"], fork["title"]) == ("fork", session, "Otter")
+    assert fork["permissionMode"] == ALONE and fork["id"] in said
+    [queued] = await ended(real, session, 1, "session")
+    assert queued["sourceSessionId"] == session
+    known = await said_in(real, queued)
+    assert "heron" in known and "Add tests." in known
+    [first] = await ended(real, fork["id"], 1)
+    known = await said_in(real, first)
+    assert ("Remember the heron." in known, "Try the otter." in known) == (True, True)
+    # An agent's own copy would have the turn that runs in it.
+    how = (await real.client.get(f"/api/sessions/{fork['id']}"))["metadata"]["fork"]
+    assert (how, HEADING in known, "get_current_session_id" in known) == ("replay", True, False)
+    record("forks itself by tool, in its turn", "told the past up to that turn")
+
+
+@leads("gemini")
+async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
+    """B4: an agent asks its own session aside while it works; the answer knows the past, is there for it to read when
+    it has waited for it, and is quoted to it with its next prompt; nothing is changed by it."""
+    deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+    await done(real, session, "Remember the heron.")
+    question = f"{deeds.write('never.txt')} {deeds.recall(WHOLE)}"
+    aside = {"sessionId": "{{sessionId}}", "prompt": question, "mode": "btw"}
+    wait = deeds.own("agor_sessions_wait", taskIds=["{{taskId}}"]) + deeds.own("agor_tasks_get", taskId="{{taskId}}")
+    work = deeds.own("get_current_session_id") + deeds.own("agor_sessions_prompt", **aside)
+    said = await done(real, session, work + wait)
+    assert '"status":"completed"' in said
+    [_, fork] = await tree(real, session, 2)
+    assert (fork["kind"], fork["archived"]) == ("btw", True)
+    [told] = [one["content"] for one in await real.messages(session) if one["content"]["type"] == "btw"]
+    assert told["sessionId"] == fork["id"] and "Remember the heron." in told["text"]
+    assert not (real.repo / "never.txt").exists()
+    known = await done(real, session, deeds.recall(WHOLE))
+    assert "Aside, while you worked" in known
+    record("asks its own session aside by tool", "is answered")
+
+
+@pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
+async def test_a_child_asks_its_parent_aside(real: Real, record: Record) -> None:
+    """B4: a child that begins afresh asks the one who spawned it; the answer knows what the parent was told, and comes
+    to the child as a prompt of its own, which wakes it."""
+    deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+    await done(real, session, "Remember the heron.")
+    question = {"sessionId": "{{parent_session_id}}", "prompt": deeds.recall(WHOLE), "mode": "btw"}
+    work = deeds.own("agor_sessions_get_current") + deeds.own("agor_sessions_prompt", **question)
+    await done(real, session, deeds.own("agor_sessions_spawn", prompt=work, enableCallback=False))
+    [_, child, *_] = (await real.client.get(f"/api/sessions/{session}/tree"))["sessions"]
+    [answer] = await ended(real, child["id"], 1, "callback")
+    assert "What you asked session" in answer["prompt"] and "Remember the heron." in answer["prompt"]
+    [_, _, aside] = await tree(real, session, 3)
+    assert (aside["kind"], aside["parentSessionId"], answer["sourceSessionId"]) == ("btw", session, aside["id"])
+    assert await tasks(real, session, "callback") == []
+    record("asks its parent aside by tool", "is answered")
+
+
+@leads("claude-code")
+@pytest.mark.timeout(300)
+async def test_five_at_once(agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
+    """B3, Q3, seed 002's parallel test generation: five children of another agent, spawned in one breath, write a file
+    each; five reports come in, and after them the parent knows all five."""
+    other = "codex" if agent != "codex" else "gemini"
+    async with playing(agent, other, model=model, place=place, repo=repo) as real:
+        deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+        mode = {"permissionMode": "acceptEdits"} if agent == "codex" else {}
+        writes = [f"{deeds_of(other, repo).write(f'{name}.test')} {deeds.say(f'{name} is tested')}" for name in FILES]
+        calls = [
+            deeds.own("agor_sessions_spawn", prompt=prompt, agenticTool=other, title=f"Test {name}", **mode)
+            for name, prompt in zip(FILES, writes, strict=True)
+        ]
+        await done(real, session, deeds.at_once(*calls))
+        [_, *children] = await tree(real, session, 6)
+        assert {one["title"] for one in children} == {f"Test {name}" for name in FILES}
+        assert {(one["agent"], one["parentSessionId"]) for one in children} == {(other, session)}
+        reports = await ended(real, session, 5, "callback")
+        assert {one["sourceSessionId"] for one in reports} == {one["id"] for one in children}
+        assert len(await callbacks(real, session)) == 5
+        assert all((repo / f"{name}.test").exists() for name in FILES)
+        known = await done(real, session, deeds.recall(WHOLE))
+        told = known[known.index("Callback from session") :]
+        assert [name for name in FILES if f"{name} is tested" not in told] == []
+        record("five children at once by tool", "five reports")
+
+
+@leads("codex")
+async def test_work_in_another_worktree(real: Real, record: Record) -> None:
+    """5a, seed 000's example 2: an agent makes a worktree, finds it, opens a session there, gives it work, waits for
+    that and reads what came of it."""
+    deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+    there = real.repo / ".worktrees/dashboard"
+    chart = f"{real.deeds_in(there).write('chart.txt')} {deeds.say('the chart is drawn')}"
+    place = deeds.own("agor_sessions_get_current")
+    place += deeds.own("agor_worktrees_create", repoId="{{repo_id}}", branch="dashboard")
+    place += deeds.own("agor_worktrees_list", repoId="{{repo_id}}")
+    create = {"worktreeId": "{{worktree_id}}", "agenticTool": real.agent, "title": "Metrics", "permissionMode": ALONE}
+    work = deeds.own("agor_sessions_create", **create)
+    work += deeds.own("agor_sessions_prompt", sessionId="{{session_id}}", prompt=chart, mode="continue")
+    read = deeds.own("agor_sessions_wait", taskIds=["{{taskId}}"]) + deeds.own("agor_tasks_get", taskId="{{taskId}}")
+    read += deeds.own("agor_messages_list", taskId="{{taskId}}", search="chart is drawn")
+    said = await done(real, session, place + work + read)
+    [opened] = [one for one in (await real.client.get("/api/sessions"))["sessions"] if one["id"] != session]
+    assert (opened["kind"], opened["parentSessionId"], opened["title"]) == ("root", None, "Metrics")
+    assert (opened["cwd"], opened["permissionMode"], opened["createdBy"]["id"]) == (str(there), ALONE, session)
+    assert said.count("the chart is drawn") >= 2, said
+    assert (there / "chart.txt").exists() and not (real.repo / "chart.txt").exists()
+    record("opens a session in a new worktree by tool, waits and reads", "works")
+
+
+@leads("claude-code")
+async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
+    """B3, seed 000's example 3 and seed 002's hierarchical delegation: an architect delegates to a developer, and that
+    one to another; each report wakes who is above, and nobody is told more than its own part."""
+    # Nobody gives away more than it has: below Codex, which keeps to its sandbox, there is only Codex.
+    second = {"codex": "codex", "gemini": "opencode"}.get(agent, "gemini")
+    async with playing(agent, second, "codex", model=model, place=place, repo=repo) as real:
+        deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+        middle, last = deeds_of(second, repo), deeds_of("codex", repo)
+        api = {"prompt": f"Only the API. {last.write('api.txt')} {last.say('the API stands')}", "agenticTool": "codex"}
+        passed_on = {
+            "title": "API",
+            "extraInstructions": f"{REACT} {middle.say('the backend stands')} {middle.recall(WHOLE)}",
+        }
+        backend = f"Only the backend. {middle.own('agor_sessions_spawn', **api, **passed_on)}"
+        wanted = {"sessionId": "{{sessionId}}", "prompt": backend, "mode": "subsession", "title": "Backend"}
+        work = deeds.own("get_current_session_id")
+        work += deeds.own("agor_sessions_prompt", **wanted, agenticTool=second)
+        await done(real, session, f"Remember the heron. {work}")
+        # The developer reports twice: when it has delegated, and when it has heard of that.
+        reports = await ended(real, session, 2, "callback")
+        [_, two, three] = await tree(real, session, 3)
+        assert [one["parentSessionId"] for one in (two, three)] == [session, two["id"]]
+        assert [(one["agent"], one["title"], one["depth"]) for one in (two, three)] == [
+            (second, "Backend", 1),
+            ("codex", "API", 2),
+        ]
+        assert (repo / "api.txt").exists()
+        assert {one["sourceSessionId"] for one in reports} == {two["id"]}
+        assert "Its own children still at work: 1" in reports[0]["prompt"]
+        assert "the backend stands" in reports[1]["prompt"]
+        [heard] = await ended(real, two["id"], 1, "callback")
+        known = await said_in(real, heard)
+        assert "Only the backend." in known and "the API stands" in known and "heron" not in known
+        assert "backend" not in "".join(one["prompt"] for one in await tasks(real, three["id"]))
+        record("delegates in levels by tool", "reports come up")
+
+
+@leads("claude-code", "codex")
+async def test_asked_once(real: Real, record: Record) -> None:
+    """5d: in mode default a spawn is asked about once, by Bough and not by the agent as well; allowed, it is done, and
+    denied, by a person or by a rule, the model is told so."""
+    deeds, session = real.deeds, await real.session(permissionMode="default")
+    spawn = deeds.own("agor_sessions_spawn", prompt=deeds.say("hello"), title="Helper")
+    seen = await watch(real, session, spawn, "deny")
+    [asked] = seen.asked
+    assert (asked["toolKind"], asked["toolCall"]["tool"]) == ("call", "agor_sessions_spawn")
+    assert asked["title"] == f"Spawn a child with {real.agent} in mode default: 'Helper'?"
+    assert seen.task["status"] == "completed" and "A person has denied this." in seen.said, seen
+    await tree(real, session, 1)
+    # Looking is free.
+    seen = await watch(real, session, deeds.own("get_current_session_id"), "deny")
+    assert (seen.asked, session in seen.said) == ([], True)
+
+    seen = await watch(real, session, spawn, "allow")
+    [asked] = about_calls(seen.asked)
+    [_, child] = await tree(real, session, 2)
+    assert child["id"] in seen.said
+    await ended(real, session, 1, "callback")
+    await real.client.post("/api/policy/rules", {"effect": "deny", "tool": "bough/*spawn", "note": "No more of them."})
+    seen = await watch(real, session, spawn, "allow")
+    assert (seen.asked, "No more of them." in seen.said) == ([], True)
+    await tree(real, session, 2)
+    assert len(await approvals(real, session)) == 2
+    record("spawns in mode default", "asked once; told when denied")

@@ -1,0 +1,197 @@
+"""What the real agents do differently, each thing once: how they ask, count, fail and forget, and that Bough makes the
+same of it. Turns as such are `test_turns`."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from bough.agents.keeper.files import MARK
+from tests.support.real_agents.homes import Home, make_home
+from tests.support.repos import make_repo
+from tests.support.scripted_model.running import ScriptedModel
+
+from .mishaps import agent_tree, asked, behind_server, keepers, killed, until
+from .real import Json, Real
+from .table import Record
+
+OUTPUT = {"claude-code": "text", "codex": "beside the content, with exit code", "gemini": "none", "opencode": "text"}
+ENDED_BY_DENIAL = {"codex": "denied", "opencode": "end_turn"}
+TITLED = ("claude-code", "codex")
+COSTED = ("claude-code", "opencode")
+
+
+async def test_a_denied_edit(real: Real, record: Record) -> None:
+    """P1, R4: the call that an agent asks about is in the transcript with its diff, however late the agent tells of it;
+    after a denial it is closed as such, and the session goes on whatever the agent makes of its turn."""
+    session = await real.session(permissionMode="ask")
+    task = await real.client.prompt(session, real.deeds.write("denied.txt", "alpha"))
+    await real.client.approval(session)
+    [tool] = await real.tools(session)
+    assert _diff(tool) == (str(real.repo / "denied.txt"), "alpha")
+    await real.decide(session, "deny")
+    ended = await real.client.wait_task(task)
+    assert (ended["status"], ended["stopReason"]) == ("completed", ENDED_BY_DENIAL.get(real.agent, "end_turn"))
+    [tool] = await real.tools(session)
+    assert tool["result"]["status"] == "failed"
+    assert tool["result"]["note"] == "This was denied, and not done."
+    assert _diff(tool) == (str(real.repo / "denied.txt"), "alpha")
+    assert not (real.repo / "denied.txt").exists()
+    kinds = [one["content"]["type"] for one in await real.messages(session)]
+    assert ("notice" in kinds) == (ended["stopReason"] == "denied")
+    record("after a denial", "the turn ends" if real.agent in ENDED_BY_DENIAL else "the turn goes on")
+
+    task = await real.client.prompt(session, real.deeds.write("allowed.txt", "beta"))
+    await real.decide(session, "allow")
+    assert (await real.client.wait_task(task))["status"] == "completed"
+    tool = (await real.tools(session))[-1]
+    assert (tool["result"]["status"], _diff(tool)) == ("completed", (str(real.repo / "allowed.txt"), "beta"))
+    # OpenCode also asks us to write the file, which we do not offer, and writes it itself.
+    assert (real.repo / "allowed.txt").read_text().strip() == "beta"
+
+
+async def test_one_turn_tells_all(
+    agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
+) -> None:
+    """R4, S2: output and exit code of a command, which sees no variable of the server's own; tokens, cost and title."""
+    env = {"BOUGH_LOG_LEVEL": "info", "AGENT_MAX_SESSIONS": "4"}
+    async with behind_server(agent, home, model, place, repo, env=env) as real:
+        session = await real.session(permissionMode="allow-all")
+        command = real.deeds.shell("env > env.txt; echo harmless")
+        task = await real.ask(session, f"{command} {real.deeds.say('done')}")
+        assert task["status"] == "completed"
+        [tool] = await real.tools(session)
+        result = tool["result"]
+        assert result["status"] == "completed"
+        assert ("harmless" in str(result)) == (agent != "gemini")
+        if agent == "codex":
+            assert (result["output"].strip(), result["exitCode"]) == ("harmless", 0)
+        record("output of a command", OUTPUT[agent])
+
+        seen = (repo / "env.txt").read_text()
+        assert f"HOME={home.folder}\n" in seen
+        names = [line.partition("=")[0] for line in seen.splitlines()]
+        # The mark is by what processes are found again that an agent has left behind.
+        assert [name for name in names if name.startswith(("BOUGH_", "AGENT_"))] in ([], [MARK])
+        assert real.server.token not in seen
+        record("environment of commands", "nothing of the server's own")
+
+        usage = task["usage"]
+        assert usage["counts"] == ("call" if agent == "opencode" else "turn")
+        assert usage["inputTokens"] > 0 and usage["outputTokens"] > 0
+        record("tokens", f"of the {usage['counts']}")
+        assert (task["cost"] is not None) == (agent in COSTED)
+        record("cost", "told" if task["cost"] else "not told")
+        title = await _title(real, session)
+        assert bool(title) == (agent in TITLED)
+        record("title", "told" if title else "not told")
+
+
+async def test_prompts_wait_their_turn(real: Real, record: Record) -> None:
+    """Q1: a prompt to a busy agent is not sent until the agent is free, so that none is merged or lost."""
+    session = await real.session()
+    first = await real.client.prompt(session, real.deeds.slow(30))
+    rest = [await real.client.prompt(session, real.deeds.say(f"answer {number}")) for number in range(2)]
+    for task in (first, *rest):
+        ended = await real.client.wait_task(task)
+        assert (ended["status"], ended["attempt"]) == ("completed", 1)
+    assert [entry.user_turns for entry in await asked(real, "[[")] == [1, 2, 3]
+    assert [text.split()[-1] for text in await real.client.texts(session)] == ["30", "0", "1"]
+    record("prompt while busy", "waits in Bough")
+
+
+async def test_sleep(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
+    """T4: an idle agent is put to sleep if it was proven to know its conversation afterwards, and otherwise not."""
+    async with behind_server(agent, home, model, place, repo, flags=("--sleep-after", "0.5")) as real:
+        session = await real.session()
+        await real.ask(session, "Remember the heron.")
+        if agent == "gemini":
+            before = {one.pid for one in agent_tree(real)}
+            # Long enough for several looks at who sleeps.
+            done, _ = await asyncio.wait([asyncio.create_task(_gone(real))], timeout=2)
+            assert not done
+            assert {one.pid for one in agent_tree(real)} & before
+        else:
+            await _gone(real)
+        assert (await real.ask(session, real.deeds.recall()))["status"] == "completed"
+        assert "2 user turns" in (await real.client.texts(session))[-1]
+    record("sleep", "never" if agent == "gemini" else "wakes with its conversation")
+
+
+@pytest.mark.only("gemini")
+async def test_gemini_is_told_what_it_would_lose(real: Real, record: Record) -> None:
+    """B1: Gemini's session/load loses conversations, so it is never asked for: a new one is told the transcript as
+    quoted text, once, and no directive of it is followed again."""
+    session = await real.session(permissionMode="plan")
+    await real.ask(session, real.deeds.say("the heron stands still"))
+    await killed(real)
+    await real.ask(session, real.deeds.say("back again"))
+    sent = (await real.model.last()).body["contents"]
+    told = str(sent)
+    assert "The conversation so far, quoted for your information." in told
+    assert told.count("the heron stands still") == 2
+    await real.ask(session, real.deeds.say("and once more"))
+    assert str((await real.model.last()).body["contents"]).count("The conversation so far") == 1
+    # Each change of its mode is a text outside of any turn, and none of it is an answer.
+    await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": "ask"})
+    await real.ask(session, real.deeds.say("in another mode"))
+    said = [text.strip() for text in await real.client.texts(session)]
+    assert said == ["the heron stands still", "back again", "and once more", "in another mode"]
+    record("session/load", "never called: it loses the conversation")
+
+
+@pytest.mark.only("codex")
+async def test_codex_starts_alone(real: Real, record: Record) -> None:
+    """O2: Codex fails when it starts twice at once in an empty home, so that sessions start it one after the other."""
+    sessions = [await real.session() for _ in range(2)]
+    tasks = [await real.client.prompt(one, real.deeds.say("both here")) for one in sessions]
+    for task in tasks:
+        assert (await real.client.wait_task(task))["status"] == "completed"
+    assert len(keepers(real)) == 2
+    record("two first starts at once", "one after the other")
+
+
+@pytest.fixture
+def low() -> Generator[Path]:
+    """A folder below that for temporary files."""
+    folder = Path(tempfile.mkdtemp()).resolve()
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.only("codex")
+async def test_codex_below_the_temporary_folder(agent: str, model: ScriptedModel, low: Path, record: Record) -> None:
+    """P2: Codex keeps no sandbox below the temporary folder, so that it is given another one there; commands run."""
+    home = make_home(low / "home", model.url, agent)
+    usual = Home(home.folder, {name: value for name, value in home.env.items() if name != "TMPDIR"})
+    async with behind_server(agent, usual, model, low, make_repo(low / "work/repo")) as real:
+        session = await real.session(permissionMode="allow-all")
+        await real.ask(session, real.deeds.echo("harmless"))
+        [tool] = await real.tools(session)
+        assert (tool["result"]["exitCode"], tool["result"]["output"].strip()) == (0, "harmless")
+    record("data below the temporary folder", "works")
+
+
+async def _title(real: Real, session: str) -> str:
+    """The title that the agent gives its session, which some do a while after the turn."""
+    async with real.client.events(session) as events:
+        title: str = (await real.client.get(f"/api/sessions/{session}"))["title"]
+        if title or real.agent not in TITLED:
+            return title
+        found = await events.until(lambda event: event["type"] == "session.patched" and bool(event["data"]["title"]))
+        return found["data"]["title"]
+
+
+async def _gone(real: Real) -> None:
+    await until(lambda: not keepers(real), "the sleep of the agent")
+
+
+def _diff(tool: Json) -> tuple[str, str]:
+    """File and new text of the only diff of a call."""
+    [diff] = [one for one in tool["result"]["content"] if one["type"] == "diff"]
+    return diff["path"], diff["newText"].strip()

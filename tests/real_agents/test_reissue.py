@@ -1,0 +1,119 @@
+"""5c: a server that dies between a deed and its answer, with each real agent in the middle of its turn. What a model
+does then, that is, to call for the same again, joins the first call; the rest of calling is `test_orchestra`."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from tests.support.real_agents import dying_server
+from tests.support.real_agents.actions import Deeds
+from tests.support.scripted_model.running import ScriptedModel
+
+from .orchestra import approvals, ended, leads, playing, said_in, tree
+from .real import FULL, Real
+from .table import Record
+
+GATE = "the-server-is-back"
+
+
+def free_port() -> str:
+    """One that nobody listens at: agents know their server by it, also after it was started again."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return str(listener.getsockname()[1])
+
+
+def spawning(deeds: Deeds) -> str:
+    return deeds.own("agor_sessions_spawn", prompt=deeds.say("hello"), title="Only child")
+
+
+@contextlib.asynccontextmanager
+async def started_again(real: Real) -> AsyncGenerator[None]:
+    """A server in the place of one that has died, when the model has been told that its call came to nothing."""
+    await real.model.wait_for(lambda entry: "gate" in entry.does)
+    real.server.module = "bough"
+    await real.server.start()
+    async with real.server.client() as real.client:
+        yield
+
+
+@pytest.mark.parametrize("dies", ("inside", "after") if FULL else ("inside",))
+@leads("claude-code", "codex")
+async def test_a_call_made_again_joins_the_first(
+    agent: str, dies: str, model: ScriptedModel, place: Path, repo: Path, record: Record
+) -> None:
+    """5c: the server is killed when a child was spawned and its caller not told; back, it is called for the same again
+    by the same turn, answers with the same child, and there is no other."""
+    flags, env = ("--port", free_port()), {dying_server.DIES: dies}
+    async with playing(
+        agent, model=model, place=place, repo=repo, flags=flags, env=env, module=dying_server.MODULE
+    ) as real:
+        session = await real.session(permissionMode="bypassPermissions")
+        await real.ask(session, real.deeds.say("awake"))
+        spawn = spawning(real.deeds)
+        task_id = await real.client.prompt(session, f"{spawn} [[gate {GATE}]] {spawn} {real.deeds.say('over')}")
+        assert real.server.process is not None
+        assert await real.server.process.wait() == -signal.SIGKILL
+        async with started_again(real):
+            await model.open(GATE)
+            task = await real.client.wait_task(task_id)
+            said = await said_in(real, task)
+            assert (task["status"], task["attempt"], said.endswith("over")) == ("completed", 1, True), said
+            [_, child] = await tree(real, session, 2)
+            [only] = await ended(real, child["id"], 1)
+            # The first call came to nothing, as far as the model was told.
+            assert said.count(child["id"]) == 1, said
+            assert f'{{"sessionId":"{child["id"]}","taskId":"{only["id"]}"}}' in said
+            await ended(real, session, 1, "callback")
+            assert await approvals(real, session) == []
+            record("call made again after the server died", "joins the first")
+
+
+@leads("gemini")
+async def test_a_question_outlives_the_server(
+    agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record
+) -> None:
+    """5c, 5d, P4: the server is killed while a person is asked about a call; the same call, made again, waits for the
+    same question, and what is allowed is done once."""
+    async with playing(agent, model=model, place=place, repo=repo, flags=("--port", free_port())) as real:
+        session = await real.session(permissionMode="default")
+        spawn = spawning(real.deeds)
+        task_id = await real.client.prompt(session, f"{spawn} [[gate {GATE}]] {spawn} {real.deeds.say('over')}")
+        asked = await real.client.approval(session)
+        await real.server.stop(signal.SIGKILL)
+        async with started_again(real):
+            await model.open(GATE)
+            await model.wait_for(lambda entry: "gate" in entry.does and entry.done)
+            assert [one["id"] for one in await approvals(real, session)] == [asked["id"]]
+            await real.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
+            task = await real.client.wait_task(task_id)
+            said = await said_in(real, task)
+            assert (task["status"], task["attempt"], said.endswith("over")) == ("completed", 1, True), said
+            [_, child] = await tree(real, session, 2)
+            assert said.count(child["id"]) == 1, said
+            assert [one["status"] for one in await approvals(real, session)] == ["allowed"]
+            record("question about a call while the server died", "stays, and is one")
+
+
+@pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
+async def test_nobody_answers(real: Real, record: Record) -> None:
+    """5d: a call that nobody decides about comes back with a handle before any agent's patience ends; when it is
+    allowed, it is done once, and the outcome is told to the agent with a prompt of its own."""
+    session = await real.session(permissionMode="default")
+    task_id = await real.client.prompt(session, f"{spawning(real.deeds)} {real.deeds.say('over')}")
+    asked = await real.client.approval(session)
+    task = await real.client.wait_task(task_id)
+    said = await said_in(real, task)
+    assert (task["status"], said.endswith("over")) == ("completed", True)
+    assert f'{{"status":"pending","approvalId":"{asked["id"]}"' in said
+    await tree(real, session, 1)
+    await real.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
+    [told, _] = await ended(real, session, 2, "callback")
+    [_, child] = await tree(real, session, 2)
+    assert child["id"] in told["prompt"] and "was allowed and is done" in told["prompt"]
+    record("call that nobody decides about", "handle after 45 s; told later")

@@ -1,0 +1,225 @@
+"""P3: what a repository's files, or what was said to an agent outside of Bough, would grant is neutralised, or asked
+about. The hostile files themselves are in `hostile`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.support.real_agents.actions import deeds_of
+from tests.support.real_agents.homes import Home
+from tests.support.scripted_model.running import ScriptedModel
+from tests.support.server import ServerProcess
+
+from .direct import talking
+from .hostile import COMMAND, TEXT, Traps, put
+from .real import FULL, SEED, Json, Real
+from .table import Record
+
+ENDED = ("completed", "failed", "cancelled")
+# Vectors that OpenCode is asked about before it starts: they are code, and run as soon as it does.
+PLUGINS = ["plugin", "plugin-folder", "plugin-root", "plugins"]
+LINE = "TWO, by the agent"
+OUTSIDE = "outside.txt"
+# What works when nobody takes care.
+FALLEN_FOR = {
+    "claude-code": {"SessionStart", "UserPromptSubmit", "PreToolUse", "apiKeyHelper", "command", "mcp"},
+    "codex": {"mcp"},
+    "gemini": {"hook", "mcp", "discovery"},
+    "opencode": {*PLUGINS, "command", "tool", "mcp-folder"},
+}
+
+
+@pytest.fixture
+def traps(place: Path, http_tools: str) -> Traps:
+    """Where the marks of hostile files would be."""
+    marks = place / "marks"
+    marks.mkdir()
+    return Traps(marks, http_tools)
+
+
+async def told(real: Real, session: str, text: str, decision: str = "deny") -> tuple[Json, list[Json]]:
+    """A whole turn in which every question has this answer; gives the task and the questions."""
+    asked: list[Json] = []
+    async with real.client.events(session) as events:
+        task_id = await real.client.prompt(session, text)
+        while True:
+            waiting = await real.client.get(f"/api/approvals?status=pending&sessionId={session}")
+            for approval in waiting["approvals"]:
+                await real.client.post(f"/api/approvals/{approval['id']}", {"decision": decision})
+                asked.append(approval)
+            task = await real.client.get(f"/api/tasks/{task_id}")
+            if task["status"] in ENDED:
+                return task, asked
+            await events.until(lambda event: event["type"] in ("approval.created", "task.patched"))
+
+
+async def heard(real: Real) -> str:
+    """All that the model was told last, with its tools."""
+    return msgspec.json.encode((await real.model.last()).body).decode()
+
+
+async def asks_before_it_acts(real: Real, session: str, cwd: Path, place: Path) -> None:
+    """Commands and edits are asked about, and done only if they are allowed."""
+    deeds = real.deeds_in(cwd)
+    _, asked = await told(real, session, deeds.shell_outside(place / OUTSIDE, escalate=True))
+    assert asked and not (place / OUTSIDE).exists()
+    _, asked = await told(real, session, deeds.shell_write("made.txt"))
+    assert not (cwd / "made.txt").exists() and (asked or real.agent == "codex")
+    _, asked = await told(real, session, deeds.write("new.txt"))
+    assert asked and not (cwd / "new.txt").exists()
+    task, asked = await told(real, session, deeds.edit("seed.txt", "two", LINE), "allow")
+    assert task["status"] == "completed" and asked
+    assert LINE in (cwd / "seed.txt").read_text()
+
+
+async def does_nothing(real: Real, session: str, cwd: Path, place: Path) -> None:
+    """In `plan` nobody is asked, and nothing is done."""
+    deeds = real.deeds_in(cwd)
+    for deed in (
+        deeds.shell_outside(place / OUTSIDE, escalate=True),
+        deeds.shell_write("made.txt"),
+        deeds.write("new.txt"),
+    ):
+        _, asked = await told(real, session, deed, "allow")
+        assert not asked and not (place / OUTSIDE).exists()
+        assert not (cwd / "made.txt").exists() and not (cwd / "new.txt").exists()
+
+
+async def calls_no_tool_of_it(real: Real, session: str) -> None:
+    """MCP servers of the repository are not there, not even one that has our name; nor are its slash commands."""
+    for server in ("far", "bough"):
+        await told(real, session, real.deeds.mcp(server), "deny")
+    await told(real, session, f"/{COMMAND}", "deny")
+    assert "SHOUTED" not in await real.said(session)
+
+
+async def opened(real: Real, traps: Traps, mode: str, decision: str = "allow") -> str:
+    """A session whose agent has heard its first prompt; what must be asked about before was answered like this."""
+    session = await real.session(permissionMode=mode)
+    task, asked = await told(real, session, real.deeds.say("hello from the script"), decision)
+    assert [one["toolKind"] for one in asked] == (["trust"] if real.agent == "opencode" else [])
+    assert task["status"] == ("completed" if decision == "allow" else "cancelled")
+    if decision == "allow":
+        assert "hello from the script" in await real.said(session)
+    assert traps.sprung() == (PLUGINS if real.agent == "opencode" and decision == "allow" else [])
+    return session
+
+
+async def test_a_repository_grants_nothing(real: Real, traps: Traps, place: Path, record: Record) -> None:
+    """P3: in `default` the agent asks before it acts whatever the repository's files say, and runs nothing of them."""
+    put(real.repo, traps.files(real.agent))
+    if real.agent == "opencode":
+        await opened(real, traps, "default", decision="deny")
+        assert not await real.model.log()
+    session = await opened(real, traps, "default")
+    before = traps.sprung()
+    # Told once: by the agent, or by Bough if that keeps the agent from reading it.
+    assert (await heard(real)).count(TEXT) == 1
+    await calls_no_tool_of_it(real, session)
+    await asks_before_it_acts(real, session, real.repo, place)
+    assert traps.sprung() == before
+    notices = [one["content"]["text"] for one in await real.messages(session) if one["content"]["type"] == "notice"]
+    assert any(".gemini/settings.json" in text for text in notices) == (real.agent == "gemini")
+    ways = {"opencode": "asked about, then only plugins", "gemini": "ignored, MCP servers too"}
+    record("what a repository's files grant", ways.get(real.agent, "ignored"))
+
+
+async def test_a_repository_grants_nothing_in_plan(real: Real, traps: Traps, place: Path, record: Record) -> None:
+    """P3: in `plan` the agent neither acts nor asks, whatever the repository's files say."""
+    put(real.repo, traps.files(real.agent))
+    if real.agent == "opencode":
+        # Code that is loaded on start is asked about in every mode.
+        await opened(real, traps, "plan", decision="deny")
+    session = await opened(real, traps, "plan")
+    before = traps.sprung()
+    await calls_no_tool_of_it(real, session)
+    await does_nothing(real, session, real.repo, place)
+    assert traps.sprung() == before
+    record("what a repository's files grant in plan", "nothing")
+
+
+async def test_folders_above_grant_nothing(
+    agent: str, home: Home, model: ScriptedModel, traps: Traps, place: Path, tmp_path: Path, record: Record
+) -> None:
+    """P3: nor do files in the folders around one that is in no repository, which some agents look through up to `/`."""
+    if agent != "opencode" and not FULL:
+        pytest.skip("the others look into no folder above; FULL=1 shows it")
+    # Not in `place`, which is in a repository: this one.
+    around = tmp_path / "work/around"
+    inner = around / "inner/most"
+    inner.mkdir(parents=True)
+    (inner / "seed.txt").write_text(SEED, "utf-8")
+    put(around, traps.files(agent))
+    server = ServerProcess(place / "data", tmp_path / "work", env=home.env)
+    async with server, server.client() as person:
+        real = Real(agent, home, model, server, person, inner, (await person.repo(inner))["id"])
+        session = await opened(real, traps, "default")
+        before = traps.sprung()
+        await calls_no_tool_of_it(real, session)
+        await asks_before_it_acts(real, session, inner, place)
+    assert traps.sprung() == before
+    record("what files in folders above grant", "asked about" if agent == "opencode" else "nothing")
+
+
+@pytest.mark.skipif(not FULL, reason="takes long; FULL=1 runs it")
+async def test_a_worktree_takes_nothing_from_around_it(real: Real, traps: Traps, place: Path) -> None:
+    """P3: a worktree lies below its repository, whose other files are not its own."""
+    put(real.repo, traps.files(real.agent))
+    worktree = await real.client.post("/api/worktrees", {"repoId": real.repo_id, "branch": "side"})
+    cwd = Path(worktree["path"])
+    assert cwd.is_relative_to(real.repo)
+    session = await real.session(worktreeId=worktree["id"], permissionMode="default")
+    task, asked = await told(real, session, real.deeds.say("hello from the script"))
+    assert task["status"] == "completed" and not asked
+    await calls_no_tool_of_it(real, session)
+    await asks_before_it_acts(real, session, cwd, place)
+    assert not traps.sprung()
+
+
+async def test_what_was_said_elsewhere_does_not_count(real: Real, place: Path, record: Record) -> None:
+    """P3: rules and modes in the user's own settings of the agent do not keep it from asking here."""
+    put(real.home.folder, loosened(real))
+    session = await real.session(permissionMode="ask")
+    await asks_before_it_acts(real, session, real.repo, place)
+    record("the user's own allow rules", "commands and edits still ask")
+
+
+def loosened(real: Real) -> dict[str, str]:
+    """Files of the home folder with which a user has allowed the agent everything."""
+    home = real.home.folder
+    allow = {"*": "allow", "bash": "allow", "edit": "allow"}
+    rule = '[[rule]]\ntoolName = "*"\ndecision = "allow"\npriority = 999\n'
+    if real.agent == "claude-code":
+        rules = {"allow": ["Bash", "Bash(*)", "Write", "Edit"], "defaultMode": "bypassPermissions"}
+        return {".claude/settings.json": json.dumps({"permissions": rules, "skipDangerousModePermissionPrompt": True})}
+    if real.agent == "codex":
+        known = (home / ".codex/config.toml").read_text()
+        never = 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
+        trusted = f'\n[projects."{real.repo}"]\ntrust_level = "trusted"\n'
+        rules = "".join(f'prefix_rule(pattern=["{word}"], decision="allow")\n' for word in ("echo", "bash", "sh"))
+        return {".codex/config.toml": f"{never}{known}{trusted}", ".codex/rules/default.rules": rules}
+    if real.agent == "gemini":
+        settings = json.loads((home / ".gemini/settings.json").read_text())
+        settings["general"]["defaultApprovalMode"] = "auto_edit"
+        settings["tools"] = {"allowed": ["run_shell_command", "write_file", "replace"], "autoAccept": True}
+        return {".gemini/settings.json": json.dumps(settings), ".gemini/policies/allow.toml": rule}
+    settings = json.loads((home / ".config/opencode/opencode.json").read_text())
+    return {".config/opencode/opencode.json": json.dumps(settings | {"permission": allow})}
+
+
+@pytest.mark.skipif(not FULL, reason="shows that the other tests could fail; FULL=1 runs it")
+async def test_the_traps_do_work(agent: str, home: Home, model: ScriptedModel, repo: Path, traps: Traps) -> None:
+    """P3: started without Bough, the same agent falls into the same traps."""
+    put(repo, replace(traps, address=model.url).files(agent))
+    async with talking(agent, home, repo) as talk:
+        deeds = deeds_of(agent, repo)
+        for prompt in ("hello", deeds.mcp("far"), f"/{COMMAND}", deeds.shell_write("made.txt")):
+            await talk.result(prompt)
+    assert set(traps.sprung()) >= FALLEN_FOR[agent]
+    assert not talk.listener.asked or agent == "codex"
+    assert (repo / "made.txt").exists()

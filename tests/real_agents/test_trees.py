@@ -1,0 +1,238 @@
+"""Trees of real agents: forks that know the past, natively or told it, questions aside beside a turn, and children of
+other agents that report back. What trees do whatever their agents are is `tests/api/test_trees`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bough.core.state.callbacks import GO_ON
+from bough.core.transcripts.replay import HEADING
+from tests.support.real_agents.actions import deeds_of
+from tests.support.real_agents.homes import make_home
+from tests.support.real_agents.packages import USUAL, installed
+from tests.support.repos import git
+from tests.support.scripted_model.running import ScriptedModel
+
+from .mishaps import behind_server, ended, keepers, kill, start_streaming, tree_of
+from .real import FULL, Json, Real
+from .table import Record
+from .watching import watch
+
+NATIVE = ("claude-code", "codex", "opencode")
+"""These copy a conversation themselves; only Codex also into another folder."""
+# Which other agent each is tried with: the next of the usual ones, which makes a ring, or all of them.
+STEPS = range(1, len(USUAL)) if FULL else (1,)
+WHOLE = 6000
+"""Characters of each prompt that the model is to recall: more than there are."""
+TOLD = {"native": "copied by the agent", "replay": "told as a quoted transcript"}
+
+
+async def test_a_fork_of_now(real: Real, record: Record) -> None:
+    """B1, P2: a fork knows what was said before, has the rights that it was given from its first prompt on, and goes
+    its own way: neither hears what is said to the other afterwards."""
+    parent = await real.session(permissionMode="bypassPermissions")
+    await real.ask(parent, "Remember the heron.")
+    fork = await _fork(real, parent, permissionMode="default")
+    seen = await watch(real, fork, f"{_recall(real)} {real.deeds.write('asked.txt')}", "deny")
+    assert ([one["toolKind"] for one in seen.asked], (real.repo / "asked.txt").exists()) == (["edit"], False)
+    record("first prompt of a fork with fewer rights", "asks")
+    how = "native" if real.agent in NATIVE else "replay"
+    assert await _came(real, fork) == how
+    assert "Remember the heron." in seen.said
+    assert (HEADING in seen.said, "2 user turns" in seen.said) == (how == "replay", how == "native")
+    # The copy's past is its origin's, and does not stand in its own transcript as well.
+    assert 'You said "Remember the heron' not in (await real.said(fork)).replace(seen.said, "")
+    record("fork", TOLD[how])
+
+    await real.ask(fork, "Remember the otter.")
+    await real.ask(parent, "Remember the newt.")
+    known = await _recalled(real, fork)
+    assert ("heron" in known, "otter" in known, "newt" in known) == (True, True, False)
+    known = await _recalled(real, parent)
+    assert ("heron" in known, "otter" in known, "newt" in known) == (True, False, True)
+    assert "3 user turns" in known
+    record("fork and parent afterwards", "isolated")
+
+
+async def test_a_fork_of_earlier(real: Real, record: Record) -> None:
+    """B1: a fork at an earlier task knows what was said up to there, and nothing of what came later."""
+    parent = await real.session()
+    first = (await real.ask(parent, "Remember the heron."))["id"]
+    await real.ask(parent, "Remember the newt.")
+    made = await real.client.post(f"/api/sessions/{parent}/fork", {"taskId": first, "prompt": _recall(real)})
+    assert (await real.client.wait_task(made["taskId"]))["status"] == "completed"
+    fork = made["sessionId"]
+    known = await real.said(fork)
+    assert (HEADING in known, "heron" in known, "newt" in known) == (True, True, False)
+    assert await _came(real, fork) == "replay"
+    record("fork at an earlier task", TOLD["replay"])
+
+
+async def test_a_fork_elsewhere(real: Real, record: Record) -> None:
+    """B1, B2: a fork into a worktree of its own has the very files, uncommitted and untracked ones too; its agent knows
+    the past and works there, not where its parent does."""
+    parent = await real.session(permissionMode="bypassPermissions")
+    await real.ask(parent, f"Remember the heron. {real.deeds.edit('seed.txt', 'two', 'TWO')}")
+    (real.repo / "untracked").mkdir()
+    (real.repo / "untracked/file.txt").write_text("not in git\n", "utf-8")
+    state = git(real.repo, "status", "--porcelain", "--untracked-files=all")
+    assert len(state.splitlines()) == 2
+
+    fork = await _fork(real, parent, worktree="new")
+    folder = Path((await _session(real, fork))["cwd"])
+    assert folder != real.repo
+    assert git(folder, "status", "--porcelain", "--untracked-files=all") == state
+    for name in ("seed.txt", "untracked/file.txt"):
+        assert (folder / name).read_bytes() == (real.repo / name).read_bytes()
+    known = await _recalled(real, fork)
+    how = "native" if real.agent == "codex" else "replay"
+    assert ("heron" in known, HEADING in known) == (True, how == "replay")
+    assert await _came(real, fork) == how
+    # Paths of what was said before lead into the other folder: who is told the past is told this too.
+    assert (f"the work is in {folder}, not in {real.repo}." in known) == (how == "replay")
+    await real.ask(fork, real.deeds_in(folder).edit("seed.txt", "three", "THREE"))
+    assert (folder / "seed.txt").read_text("utf-8") == "one\nTWO\nTHREE\n"
+    assert (real.repo / "seed.txt").read_text("utf-8") == "one\nTWO\nthree\n"
+    record("fork into a new worktree", TOLD[how])
+    if real.agent == "codex":
+        # Its sandbox is that of the new folder, and the old one is now outside of it.
+        await real.ask(fork, real.deeds_in(folder).shell_write("made.txt"))
+        assert (folder / "made.txt").exists()
+        await real.ask(fork, real.deeds.shell_outside(real.repo / "strayed.txt"))
+        assert not (real.repo / "strayed.txt").exists()
+
+
+@pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
+async def test_forks_of_forks(real: Real, record: Record) -> None:
+    """B1, O2: a fork of a fork knows what either was told; all of them do after their agents were killed, and a fork of
+    one whose agent is not up is as good."""
+    parent = await real.session()
+    await real.ask(parent, "Remember the heron.")
+    fork = await _fork(real, parent)
+    await real.ask(fork, "Remember the otter.")
+    second = await _fork(real, fork)
+    how = "native" if real.agent in NATIVE else "replay"
+    await _knows(real, second, "heron", "otter")
+    for name in keepers(real):
+        kill(tree_of(real, name))
+        await ended(real, name)
+    third = await _fork(real, fork)
+    await _knows(real, third, "heron", "otter")
+    assert [await _came(real, one) for one in (fork, second, third)] == [how] * 3
+    for session, known in ((second, ("heron", "otter")), (fork, ("heron", "otter")), (parent, ("heron",))):
+        await _knows(real, session, *known)
+    record("fork of a fork, of one whose agent is down", TOLD[how])
+
+
+@pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
+async def test_a_question_aside_at_rest(real: Real, record: Record) -> None:
+    """B4: asked of a session that rests and may do everything, it still changes nothing."""
+    parent = await real.session(permissionMode="bypassPermissions")
+    await real.ask(parent, "Remember the heron.")
+    question = f"{real.deeds.write('never.txt')} {real.deeds.shell_write('nor.txt')} {_recall(real)}"
+    aside = await real.client.post(f"/api/sessions/{parent}/btw", {"prompt": question})
+    assert (await real.client.wait_task(aside["taskId"]))["status"] == "completed"
+    how = "native" if real.agent in NATIVE else "replay"
+    assert await _came(real, aside["sessionId"]) == how
+    [told] = [one["content"] for one in await real.messages(parent) if one["content"]["type"] == "btw"]
+    assert "heron" in told["text"]
+    assert git(real.repo, "status", "--porcelain") == ""
+    known = await _recalled(real, parent)
+    assert "2 user turns" in known and "Aside, while you worked, somebody asked:" in known
+    record("question aside at rest", TOLD[how])
+
+
+async def test_a_question_aside(real: Real, record: Record) -> None:
+    """B4: asked beside a turn that goes on undisturbed; it knows the past and changes nothing, and its answer goes into
+    the transcript and to the parent's agent with the next prompt."""
+    parent = await real.session(permissionMode="default")
+    await real.ask(parent, "Remember the heron.")
+    work = f"Watch the newt. {real.deeds.slow(40)} {real.deeds.write('asked.txt')} {real.deeds.say('all done')}"
+    async with real.client.events(parent) as events:
+        task = await start_streaming(real, parent, events, prompt=work)
+    question = f"{real.deeds.write('never.txt')} {_recall(real)}"
+    aside = await real.client.post(f"/api/sessions/{parent}/btw", {"prompt": question})
+    # The turn beside it cannot end before the answer is there: it comes to ask something.
+    answered = await real.client.wait_task(aside["taskId"])
+    assert (await real.client.get(f"/api/tasks/{task}"))["endedAt"] is None
+    assert (answered["status"], (real.repo / "never.txt").exists()) == ("completed", False)
+    assert (await _session(real, aside["sessionId"]))["archived"]
+    [told] = [one["content"] for one in await real.messages(parent) if one["content"]["type"] == "btw"]
+    assert (told["question"], told["sessionId"]) == (question, aside["sessionId"])
+    assert "user turn" in told["text"] and "heron" in told["text"] and "newt" in told["text"]
+
+    await real.decide(parent, "allow")
+    assert (await real.client.wait_task(task))["status"] == "completed"
+    assert (real.repo / "asked.txt").exists()
+    said = " ".join((await real.said(parent)).split())
+    assert " ".join(f"tick {number}" for number in range(1, 41)) in said and said.endswith("all done")
+    known = await _recalled(real, parent)
+    assert "3 user turns" in known and "Aside, while you worked, somebody asked:" in known
+    record("question aside", "answered beside a turn, changes nothing")
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_another_agent(
+    agent: str, step: int, model: ScriptedModel, place: Path, repo: Path, record: Record
+) -> None:
+    """B1, B3, Q3: a fork into another agent is told the past; a child with another agent reports back, and its parent's
+    agent gets that as somebody else's words, with the wish to go on."""
+    other = USUAL[((USUAL.index(agent) if agent in USUAL else 0) + step) % len(USUAL)]
+    if not installed(other):
+        pytest.skip(f"{other} is not installed")
+    home = make_home(place / "home", model.url, agent, other)
+    async with behind_server(agent, home, model, place, repo) as real:
+        parent = await real.session()
+        await real.ask(parent, "Remember the heron.")
+        fork = await _fork(real, parent, agent=other)
+        known = await _recalled(real, fork)
+        assert (await _session(real, fork))["agent"] == other
+        assert ("heron" in known, HEADING in known, await _came(real, fork)) == (True, True, "replay")
+        record(f"fork into {other}", TOLD["replay"])
+
+        words = f"{deeds_of(other, repo).read('seed.txt')} {real.deeds.say('the pond is frozen')}"
+        async with real.client.events(parent) as events:
+            child = await real.client.post(f"/api/sessions/{parent}/spawn", {"agent": other, "prompt": words})
+            assert (await real.client.wait_task(child["taskId"]))["status"] == "completed"
+            found = await events.until(lambda event: event["type"] == "task.patched" and event["data"]["endedAt"])
+        report: Json = found["data"]
+        assert (report["source"], report["status"], report["stopReason"]) == ("callback", "completed", "end_turn")
+        assert "heron" not in "".join(await real.client.texts(child["sessionId"]))
+        known = await _recalled(real, parent)
+        told = known[known.index("Callback from session") :]
+        assert "3 user turns" in known and "> Tool" in told and "the pond is frozen" in told and GO_ON in told
+        assert "Tool uses: 1" in told
+        record(f"child with {other}", "reports back")
+
+
+async def _fork(real: Real, parent: str, **wanted: object) -> str:
+    return (await real.client.post(f"/api/sessions/{parent}/fork", dict(wanted)))["sessionId"]
+
+
+async def _session(real: Real, session: str) -> Json:
+    return await real.client.get(f"/api/sessions/{session}")
+
+
+async def _came(real: Real, fork: str) -> str:
+    """How a fork came to know the past."""
+    return (await _session(real, fork))["metadata"]["fork"]
+
+
+async def _knows(real: Real, session: str, *words: str) -> None:
+    """The model of a session is told all of these, and no other of them; quoted only if its agent cannot do better."""
+    known = await _recalled(real, session)
+    assert [word for word in ("heron", "otter") if word in known] == list(words)
+    assert (HEADING in known) == (real.agent not in NATIVE)
+
+
+def _recall(real: Real) -> str:
+    """What did I tell you before?"""
+    return real.deeds.recall(WHOLE)
+
+
+async def _recalled(real: Real, session: str) -> str:
+    """What the model of a session is told in all, by its own words."""
+    assert (await real.ask(session, _recall(real)))["status"] == "completed"
+    return " ".join((await real.client.texts(session))[-1].split())

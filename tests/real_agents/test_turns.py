@@ -1,0 +1,260 @@
+"""Turns of each real agent through Bough: streamed, stopped, cut off by kills, with another model, with a model or a
+login that fails. What only some of them do is `test_quirks`."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.real_agents.homes import GEMINI_MODEL, Home
+from tests.support.scripted_model.running import ScriptedModel
+
+from .mishaps import (
+    agent_tree,
+    asked,
+    behind_server,
+    kill,
+    killed,
+    running_with,
+    start_slow_command,
+    start_streaming,
+    until,
+)
+from .real import FULL, Real
+from .table import Record
+
+CANCELLED = ("completed", "failed")
+"""What agents say of a command that was stopped with its turn; none leaves it open."""
+# Another model than the first one, and how a request for it names both; the effort is where requests have it.
+MODELS = {
+    "claude-code": ("sonnet", "claude-sonnet-5-5", "claude-opus-5-5"),
+    "codex": ("gpt-5.6-terra", "gpt-5.6-terra", "gpt-5.5"),
+    "gemini": ("gemini-3-flash-preview", "gemini-3-flash-preview", GEMINI_MODEL),
+    "opencode": ("fake/fake-model-2", "fake-model-2", "fake-model"),
+}
+EFFORTS = {"claude-code": ("output_config", "effort"), "codex": ("reasoning", "effort")}
+# With these, agents give up at once on a model's service that fails.
+IMPATIENT = {"CLAUDE_CODE_MAX_RETRIES": "0"}
+
+
+async def test_a_turn(real: Real, record: Record) -> None:
+    """R4: words come as they are said, thoughts and a tool call with its diff in their order; all of it is kept."""
+    deeds = real.deeds
+    session = await real.session(permissionMode="allow-all")
+    async with real.client.events(session) as events:
+        await start_streaming(real, session, events, count=30)
+        ended = await events.until(lambda event: event["type"] == "task.patched" and event["data"]["endedAt"])
+        assert ended["data"]["status"] == "completed"
+        pieces = [event for event in events.seen if event["type"] == "message.delta"]
+    assert len(pieces) > 3
+    ticks = " ".join(f"tick {number}" for number in range(1, 31))
+    assert (await real.said(session)).split() == ticks.split()
+    record("streamed answer", "yes")
+
+    await real.ask(session, f"{deeds.think('pondering')} {deeds.edit('seed.txt', 'two', 'TWO')} {deeds.say('changed')}")
+    assert (real.repo / "seed.txt").read_text() == "one\nTWO\nthree\n"
+    contents = [one["content"] for one in await real.messages(session)]
+    kinds = [one["type"] for one in contents]
+    assert kinds.index("thought") < kinds.index("tool") < len(kinds) - 1
+    assert "pondering" in contents[kinds.index("thought")]["text"]
+    assert "changed" in contents[-1]["text"]
+    record("thoughts", "yes")
+    tool = (await real.tools(session))[-1]
+    [diff] = [one for one in tool["result"]["content"] if one["type"] == "diff"]
+    assert (tool["result"]["status"], diff["path"]) == ("completed", str(real.repo / "seed.txt"))
+    assert "two" in diff["oldText"] and "TWO" in diff["newText"]
+    record("diff of an edit", "whole file" if "three" in diff["newText"] else "the changed part")
+
+
+async def test_a_stopped_turn(real: Real, record: Record) -> None:
+    """T6, P4: a turn that streams, runs a command or asks is stopped; nothing of it goes on, and what was said before
+    is known to the next."""
+    session = await real.session(permissionMode="allow-all")
+    await real.ask(session, "Remember the heron.")
+    async with real.client.events(session) as events:
+        task = await start_streaming(real, session, events)
+    assert (await _stop(real, task))["status"] == "cancelled"
+    await real.model.wait_for(lambda entry: entry.aborted)
+    record("cancel while streaming", "stops")
+
+    task, mark = await start_slow_command(real, session, "slow.pid")
+    assert (await _stop(real, task))["status"] == "cancelled"
+    assert running_with(mark) == []
+    status = (await real.tools(session))[-1]["result"]["status"]
+    assert status in CANCELLED
+    record("cancel while a command runs", f"command is dead, call {status}")
+
+    await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": "ask"})
+    task = await real.client.prompt(session, real.deeds.write("never.txt"))
+    await real.client.approval(session)
+    assert (await _stop(real, task))["status"] == "cancelled"
+    assert (await real.client.get(f"/api/approvals?status=pending&sessionId={session}"))["approvals"] == []
+    assert (await real.tools(session))[-1]["result"]["status"] == "failed"
+    assert not (real.repo / "never.txt").exists()
+    record("cancel with an open question", "withdrawn")
+
+    await _knows(real, session, "heron")
+    stopped = "[[slow" in (await real.client.texts(session))[-1]
+    assert stopped == (real.agent != "gemini")
+    record("context after a cancel", "kept" if stopped else "kept, without the turns that were stopped")
+
+
+async def test_a_killed_agent(real: Real, record: Record) -> None:
+    """O2: an agent that is killed with all its processes in the middle of a turn goes on as attempt 2, with what was
+    said before; one that is killed between turns is there again with the next prompt."""
+    session = await real.session(permissionMode="allow-all")
+    await real.ask(session, "Remember the heron.")
+    task, mark = await start_slow_command(real, session, "slow.pid")
+    kill(agent_tree(real))
+    ended = await real.client.wait_task(task)
+    assert (ended["status"], ended["attempt"]) == ("completed", 2)
+    await until(lambda: running_with(mark) == [], "the end of the command")
+    [tool] = await real.tools(session)
+    assert tool["result"]["status"] == "failed"
+    assert "not known" in tool["result"]["note"]
+    # What it was told: to go on, not the same again; the command ran once.
+    await real.model.wait_for(lambda entry: "cut off" in entry.last_user or "so far" in entry.last_user)
+    record("killed in a turn", "goes on as attempt 2")
+    await _knows(real, session, "heron")
+
+    await killed(real)
+    await _knows(real, session, "heron")
+    record("context after a kill", "told as a quoted transcript" if real.agent == "gemini" else "resumed")
+
+
+async def test_a_killed_server(real: Real, record: Record) -> None:
+    """O2, Q4: a turn goes on while no server runs, and an idle agent is found again; nothing is sent twice."""
+    session = await real.session()
+    async with real.client.events(session) as events:
+        task = await start_streaming(real, session, events, count=40)
+    tree = {one.pid for one in agent_tree(real)}
+    await real.server.stop(signal.SIGKILL)
+    await real.server.start()
+    async with real.server.client() as client:
+        ended = await client.wait_task(task)
+        assert (ended["status"], ended["attempt"]) == ("completed", 1)
+        said = (await client.texts(session))[0].split()
+        assert said == " ".join(f"tick {number}" for number in range(1, 41)).split()
+    await real.server.stop(signal.SIGKILL)
+    await real.server.start()
+    async with real.server.client() as client:
+        assert (await client.ask(session, real.deeds.recall()))["status"] == "completed"
+        assert "2 user turns" in (await client.texts(session))[-1]
+    assert {one.pid for one in agent_tree(real)} & tree
+    assert [(entry.user_turns, entry.last_user) for entry in await asked(real, "[[")] == [
+        (1, real.deeds.slow(40)),
+        (2, real.deeds.recall()),
+    ]
+    record("killed server", "the turn goes on, nothing is sent twice")
+
+
+async def test_choices(real: Real, record: Record) -> None:
+    """R2, P2: model and effort are changed for the next prompt and given back to the agent; what it does not have is
+    a clear error, and no prompt is sent."""
+    session = await real.session()
+    chosen, named, own = MODELS[real.agent]
+    await _choose(real, session, model="nonsense")
+    task = await real.ask(session, real.deeds.say("not sent"))
+    assert (task["status"], task["error"]["code"]) == ("failed", "agent_choice")
+    assert "'nonsense'" in task["error"]["message"] and chosen in task["error"]["message"]
+    assert await asked(real, "not sent") == []
+    record("unknown model", "refused, nothing sent")
+
+    await _choose(real, session, model=chosen)
+    await real.ask(session, real.deeds.say("with another"))
+    [entry] = await asked(real, "with another")
+    assert entry.model == named
+    await _choose(real, session, effort="high")
+    await real.ask(session, real.deeds.say("with an effort"))
+    told = [one["content"].get("text", "") for one in await real.messages(session)]
+    assert any("no setting for effort" in text for text in told) is (real.agent not in EFFORTS)
+    if real.agent in EFFORTS:
+        assert await _effort(real) == "high"
+    record("effort", "config option" if real.agent in EFFORTS else "cannot be set")
+    await _choose(real, session, model=None, effort=None)
+    await real.ask(session, real.deeds.say("as it was"))
+    [entry] = await asked(real, "as it was")
+    assert entry.model == own
+    if real.agent in EFFORTS:
+        assert await _effort(real) == "medium"
+    record("another model", "session/set_model" if real.agent == "gemini" else "config option")
+
+
+async def test_a_failing_model(
+    agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
+) -> None:
+    """T3: what the model's service refuses ends the turn as failed, with the agent's words; a wrong key is a sentence
+    with the next step; the session stays as it was."""
+    async with behind_server(agent, home, model, place, repo, env=IMPATIENT) as real:
+        session = await real.session()
+        await real.ask(session, "Remember the heron.")
+        task = await real.ask(session, real.deeds.http(400))
+        assert task["status"] == "failed"
+        assert "says: " in task["error"]["message"] and "scripted 400" in task["error"]["message"]
+        record("model answers 400", task["error"]["code"])
+        task = await real.ask(session, real.deeds.http(401))
+        assert (task["status"], task["error"]["code"]) == ("failed", "agent_login")
+        told = [one["content"] for one in await real.messages(session)][-1]
+        assert (told["type"], told["code"]) == ("error", "agent_login")
+        assert "not logged in, or its key was refused" in told["text"]
+        record("key is refused", "agent_login")
+        if FULL and agent in ("claude-code", "codex"):
+            # The others try again for a minute and longer.
+            assert (await real.ask(session, real.deeds.http(500)))["status"] == "failed"
+        assert (await real.ask(session, real.deeds.recall()))["status"] == "completed"
+        assert "heron" in (await real.client.texts(session))[-1]
+
+
+# OpenCode is not among them: it calls a provider without a key too, and tells what that answers.
+@pytest.mark.only("claude-code", "codex", "gemini")
+async def test_no_key(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
+    """R1: an agent that has no key fails with a sentence about the next step, and not with its own cryptic one."""
+    keyless = Home(home.folder, {name: value for name, value in home.env.items() if "_KEY" not in name})
+    async with behind_server(agent, keyless, model, place, repo) as real:
+        session = await real.session()
+        task = await real.ask(session, real.deeds.say("never"))
+        assert (task["status"], task["error"]["code"]) == ("failed", "agent_login")
+        assert "for the server" in task["error"]["message"]
+        assert await asked(real, "never") == []
+    record("no key", "agent_login")
+
+
+async def test_a_missing_agent(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path) -> None:
+    """R1, L3: a session with an agent that is not there and cannot be fetched is refused, with the way to get it."""
+    programs = place / "programs"
+    programs.mkdir()
+    git = next(
+        Path(folder) / "git" for folder in os.environ["PATH"].split(os.pathsep) if (Path(folder) / "git").exists()
+    )
+    (programs / "git").symlink_to(git)
+    bare = Home(home.folder, home.env | {"PATH": str(programs)})
+    async with behind_server(agent, bare, model, place, repo) as real:
+        body = {"repoId": real.repo_id, "agent": agent}
+        refused = await real.client.post("/api/sessions", body, expect=400)
+        assert refused["error"]["code"] == "agent_missing"
+        assert f"bough agents install {agent}" in refused["error"]["message"]
+
+
+async def _stop(real: Real, task: str) -> dict[str, Any]:
+    await real.client.call("DELETE", f"/api/tasks/{task}")
+    return await real.client.wait_task(task)
+
+
+async def _knows(real: Real, session: str, word: str) -> None:
+    """The model is sent what was said before, whichever way the agent came by it."""
+    assert (await real.ask(session, real.deeds.recall()))["status"] == "completed"
+    assert word in str((await real.model.last()).body)
+
+
+async def _choose(real: Real, session: str, **choices: str | None) -> None:
+    await real.client.call("PATCH", f"/api/sessions/{session}", json=choices)
+
+
+async def _effort(real: Real) -> str:
+    """The effort that the last request wants."""
+    table, name = EFFORTS[real.agent]
+    return (await real.model.last()).body[table][name]

@@ -1,0 +1,109 @@
+"""A `bough` that dies by its own hand where a kill from outside hardly ever hits: in the middle of a transaction,
+between its commit and its answer, or right before it answers an agent's question. Unless it is that last place, its
+keepers die in the middle of writing to their journals (`torn_keeper`)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from bough.agents.acp.connection import Connection
+from bough.agents.keeper import start
+from bough.main import main
+from bough.storage.backend import Backend, Tx
+from bough.storage.postgres import PostgresBackend
+from bough.storage.queries import Query
+from bough.storage.sqlite import SqliteBackend
+
+CRASH = "CRASH"
+"""Where to die: `inside:37` before the commit of the 37th transaction, `after:37` after it, `inside:add_callback` and
+`after:add_callback` at the first transaction that ran a query of this name, `reply:2` before the 2nd answer to an agent
+is written; nothing: nowhere."""
+
+Work = Callable[[Tx], Awaitable[Any]]
+T = TypeVar("T")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class WatchingTx:
+    """A transaction that remembers which queries it ran."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self.ran: set[str] = set()
+
+    async def all(self, query: Query, type: type[T], /, **params: Any) -> list[T]:
+        self.ran.add(query.name)
+        return await self._tx.all(query, type, **params)
+
+    async def one(self, query: Query, type: type[T], /, **params: Any) -> T | None:
+        self.ran.add(query.name)
+        return await self._tx.one(query, type, **params)
+
+    async def value(self, query: Query, /, **params: Any) -> Any | None:
+        self.ran.add(query.name)
+        return await self._tx.value(query, **params)
+
+    async def run(self, query: Query, /, **params: Any) -> int:
+        self.ran.add(query.name)
+        return await self._tx.run(query, **params)
+
+    def notify(self, channel: str, payload: str) -> None:
+        self._tx.notify(channel, payload)
+
+
+def crash_in(backend: type[Backend], where: str, which: str) -> None:
+    """Has the process die at one transaction of this kind of database: the one with this number, or with this query."""
+    original: Callable[[Any, Work], Awaitable[Any]] = backend.transaction
+    count = itertools.count(1)
+
+    async def transaction(self: Any, work: Work) -> Any:
+        mine = str(next(count))
+        hit = False
+
+        async def work_and_die(tx: Tx) -> Any:
+            nonlocal hit
+            watched = WatchingTx(tx)
+            result = await work(watched)
+            hit = which == mine or which in watched.ran
+            if hit and where == "inside":
+                die()
+            return result
+
+        result = await original(self, work_and_die)
+        if hit and where == "after":
+            die()
+        return result
+
+    backend.transaction = transaction
+
+
+def crash_before_reply(number: int) -> None:
+    """Has the process die where it would answer its agents' questions for the `number`th time."""
+    original = Connection.reply
+    count = itertools.count(1)
+
+    async def reply(self: Connection, *arguments: Any, **options: Any) -> None:
+        if next(count) == number:
+            die()
+        await original(self, *arguments, **options)
+
+    Connection.reply = reply
+
+
+if __name__ == "__main__":
+    where, _, number = os.environ.get(CRASH, "").partition(":")
+    if where == "reply":
+        crash_before_reply(int(number))
+    else:
+        start.PROGRAM = "tests.support.torn_keeper"
+    if where in ("inside", "after"):
+        for backend in (SqliteBackend, PostgresBackend):
+            crash_in(backend, where, number)
+    main()

@@ -1,0 +1,7 @@
+"""Speaks another version of the protocol than it was asked for."""
+
+from tests.support.misbehaving_agents.speech import messages, say
+
+if __name__ == "__main__":
+    for message in messages():
+        say(id=message["id"], result={"protocolVersion": 2, "capabilities": {}})

@@ -1,0 +1,9 @@
+"""Answers with ids that nobody used before it answers with the right one."""
+
+from tests.support.misbehaving_agents.speech import answer, messages, say
+
+if __name__ == "__main__":
+    for message in messages():
+        for wrong in ("nobody", 0, None):
+            say(id=wrong, result={"protocolVersion": 99})
+        answer(message)

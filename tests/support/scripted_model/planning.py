@@ -1,0 +1,145 @@
+"""What one response has to do: a pure function of the conversation. How it is written is each service's own module."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from tests.support.scripted_model.conversation import Conversation, Json, Tool, Turn, short
+from tests.support.scripted_model.filling import filled
+from tests.support.scripted_model.script import CALLS, Directive, parse_script, reaction
+
+# How much of a tool's result, of the prompt and of each remembered prompt is quoted.
+RESULT, ASKED, RECALLED = 400, 200, 80
+
+_LEAVES: Json = {"string": "fake", "integer": 1, "number": 1, "boolean": False}
+
+
+@dataclass
+class Step:
+    """One thing to do."""
+
+    kind: Literal["say", "think", "call", "wait", "gate", "http"]
+    text: str = ""
+    tool: Tool | None = None
+    arguments: Any = None
+    seconds: float = 0.0
+    status: int = 0
+
+    def __str__(self) -> str:
+        return f"call {self.tool.full_name}" if self.tool else self.kind
+
+
+def plan(conversation: Conversation) -> list[Step]:
+    """The steps of this one response; a script with several calls takes several responses."""
+    if conversation.schema is not None:
+        return [Step("say", json.dumps(example(conversation.schema)))]
+    last = max((i for i, turn in enumerate(conversation.turns) if turn.role == "user"), default=None)
+    if last is None:
+        return [Step("say", "Nothing was asked.")]
+    asked, after = conversation.turns[last], conversation.turns[last + 1 :]
+    steps = [
+        Step("say", f"Tool {turn.name or '?'} returned: {short(turn.text, RESULT)} ") for turn in _fresh_results(after)
+    ]
+    script = parse_script(asked.script) or parse_script(reaction(asked.text))
+    if not script:
+        number = len(conversation.user_turns)
+        return steps or [Step("say", f'You said "{short(asked.text, ASKED)}". This is user turn {number}.')]
+    steps += _next_steps(conversation, _not_done(script, sum(len(turn.calls) for turn in after)))
+    return steps or [Step("say", "Done.")]
+
+
+def example(schema: Any) -> Any:
+    """A small value that satisfies a JSON schema, near enough."""
+    if not isinstance(schema, dict):
+        return {}
+    known = cast("Json", schema)
+    if known.get("enum"):
+        return known["enum"][0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if known.get(key):
+            return example(known[key][0])
+    kinds = cast("list[str]", known["type"] if isinstance(known.get("type"), list) else [known.get("type", "object")])
+    kind = kinds[0].lower()
+    if kind == "object":
+        properties: Json = known.get("properties") or {}
+        return {name: example(inner) for name, inner in properties.items()}
+    if kind == "array":
+        return [example(known.get("items"))] if known.get("minItems") else []
+    return _LEAVES.get(kind)
+
+
+def _fresh_results(after: list[Turn]) -> list[Turn]:
+    """What tools returned since the model last spoke."""
+    fresh: list[Turn] = []
+    for turn in reversed(after):
+        if turn.role != "tool":
+            break
+        fresh.insert(0, turn)
+    return fresh
+
+
+def _not_done(script: list[Directive], called: int) -> list[Directive]:
+    """The script without what earlier responses of this turn did, known by how many calls they made."""
+    at = 0
+    while called > 0 and at < len(script):
+        called -= script[at].verb in CALLS
+        at += 1
+    return script[at:]
+
+
+def _next_steps(conversation: Conversation, script: list[Directive]) -> Iterator[Step]:
+    calling = False
+    for directive in script:
+        if calling and directive.verb != "and":
+            return  # the results come first
+        for step in _steps(conversation, directive):
+            calling = calling or step.kind == "call"
+            yield step
+
+
+def _steps(conversation: Conversation, directive: Directive) -> Iterator[Step]:
+    if directive.verb in CALLS:
+        yield _call(conversation, directive)
+    else:
+        yield from _VERBS[directive.verb](conversation, directive.text)
+
+
+def _call(conversation: Conversation, directive: Directive) -> Step:
+    if not conversation.tools:  # a side request for a title or a summary
+        return Step("say", f"(no tools offered, {directive.name} not called) ")
+    tool = conversation.find_tool(directive.name)
+    if tool is None:
+        return Step("say", f"There is no tool {directive.name}. Offered: {conversation.tool_names} ")
+    return Step("call", tool=tool, arguments=filled(conversation, directive.arguments))
+
+
+def _slow(_conversation: Conversation, text: str) -> Iterator[Step]:
+    count, _, gap = text.partition(" ")
+    for number in range(1, int(count or 10) + 1):
+        yield Step("say", f"tick {number} ")
+        yield Step("wait", seconds=float(gap or 0.5))
+
+
+def _recall(conversation: Conversation, text: str) -> Iterator[Step]:
+    turns = conversation.user_turns
+    seen = "; ".join(f"{number}) {short(turn.text, int(text or RECALLED))}" for number, turn in enumerate(turns, 1))
+    yield Step("say", f"I saw {len(turns)} user turns: {seen} ")
+
+
+def _tools(conversation: Conversation, _text: str) -> Iterator[Step]:
+    yield Step("say", f"{len(conversation.tools)} tools: {conversation.tool_names} ")
+
+
+_VERBS: dict[str, Callable[[Conversation, str], Iterator[Step]]] = {
+    "say": lambda _, text: iter([Step("say", f"{text} ")]),
+    "think": lambda _, text: iter([Step("think", text)]),
+    "slow": _slow,
+    "gate": lambda conversation, text: iter([Step("gate", text)] if conversation.tools else []),
+    "hang": lambda _, text: iter([Step("wait", seconds=float(text or 60))]),
+    "recall": _recall,
+    "tools": _tools,
+    "http": lambda _, text: iter([Step("http", status=int(text or 500))]),
+}

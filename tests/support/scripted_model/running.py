@@ -1,0 +1,115 @@
+"""Scripted models that run: in this event loop, or as a process of their own that never outlives us.
+What they answer is `server`; here is also what a test may ask one about its requests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator
+from pathlib import Path
+
+import httpx
+import msgspec
+import uvicorn
+
+from tests.support.scripted_model.records import Book, Entry, Last
+from tests.support.scripted_model.server import DELAY, ScriptedServer
+
+PATIENCE = 20.0
+"""Seconds to wait for a request; a test that waits this long has failed."""
+POLL = 0.02
+"""Seconds between looks into the book of a model."""
+LINGER = 3
+"""Seconds for the last answers to leave; none takes any time once streams are cut off."""
+HOST = "127.0.0.1"
+
+
+class ScriptedModel:
+    """A model that runs at `url`, and what it can tell."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def log(self) -> list[Entry]:
+        """All requests since the last reset, in order."""
+        return msgspec.json.decode(await self._ask("GET", "log"), type=list[Entry])
+
+    async def last(self) -> Last:
+        """The last conversation, as it was sent."""
+        return msgspec.json.decode(await self._ask("GET", "last"), type=Last)
+
+    async def reset(self) -> None:
+        await self._ask("POST", "reset")
+
+    async def open(self, gate: str) -> None:
+        """Lets pass whoever waits at a gate of the script, now or later."""
+        await self._ask("POST", f"open/{gate}")
+
+    async def wait_for(self, matches: Callable[[Entry], bool]) -> Entry:
+        """The first request that matches, as soon as there is one."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for entry in await self.log():
+                    if matches(entry):
+                        return entry
+                await asyncio.sleep(POLL)
+
+    async def _ask(self, method: str, name: str) -> bytes:
+        # A client for each question: a model may live longer than the event loop of a test.
+        async with httpx.AsyncClient(base_url=self.url, trust_env=False) as http:
+            return (await http.request(method, f"/_fake/{name}")).raise_for_status().content
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn that leaves signals to whoever runs it, and tells when it is ready."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def scripted_model(
+    *, port: int = 0, delay: float = DELAY, log: Path | None = None, dump: Path | None = None
+) -> AsyncGenerator[ScriptedModel]:
+    """Runs a model in this event loop; port 0 takes any that is free."""
+    app = ScriptedServer(Book(log, dump), delay)
+    config = uvicorn.Config(
+        app, loop="none", lifespan="off", ws="none", log_config=None, access_log=False, timeout_graceful_shutdown=LINGER
+    )
+    with socket.create_server((HOST, port)) as listener:
+        server = _Server(config)
+        running = asyncio.create_task(server.serve([listener]))
+        ready = asyncio.create_task(server.ready.wait())
+        try:
+            await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
+            yield ScriptedModel(f"http://{HOST}:{listener.getsockname()[1]}")
+        finally:
+            ready.cancel()
+            app.close()
+            server.should_exit = True
+            await running
+
+
+@contextlib.contextmanager
+def scripted_model_process() -> Generator[ScriptedModel]:
+    """Runs a model as a process of its own, for tests that share one although each has its own event loop."""
+    command = [sys.executable, "-m", "tests.support.scripted_model", "--port", "0", "--until-eof"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        if not url:
+            raise RuntimeError("The scripted model did not start.")
+        yield ScriptedModel(url)
+        # Leaving closes its input, which ends it.

@@ -1,0 +1,139 @@
+"""A whole server for tests and benchmarks: in this process (quick, its services at hand) or as a real `bough serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from bough.agents.keeper.launcher import Keepers
+from bough.api.server.serve import serve
+from bough.app import running
+from bough.core.services import Services
+from bough.settings import Settings
+from tests.support.client import Client
+from tests.support.repos import make_repo
+
+# A server is up in well under a second; on a machine that runs other suites beside it may take longer.
+READY_WITHIN = 30.0
+
+
+@dataclass
+class Running:
+    """A server that is up, and a client that may do everything."""
+
+    url: str
+    token: str
+    data: Path
+    root: Path
+    client: Client
+    services: Services
+
+    def repo(self, name: str = "repo") -> Path:
+        """A new repository inside the workspace root."""
+        return make_repo(self.root / name)
+
+
+@contextlib.asynccontextmanager
+async def serving(folder: Path, **changes: Any) -> AsyncGenerator[Running]:
+    """Runs a server in this event loop, with its data and workspace below `folder`."""
+    root = folder / "work"
+    root.mkdir(parents=True, exist_ok=True)
+    given: dict[str, Any] = {
+        "data": str(folder / "data"),
+        "workspace_root": str(root),
+        "port": 0,
+        "stop_agents": True,
+    }
+    settings = Settings(**(given | changes))
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    built: list[Services] = []
+
+    @contextlib.asynccontextmanager
+    async def keeping(settings: Settings, address: str | None) -> AsyncGenerator[Services]:
+        async with running(settings, address=address) as services:
+            built.append(services)
+            yield services
+
+    def announce(url: str, _link: str) -> None:
+        ready.set_result(url)
+
+    stop = asyncio.Event()
+    server = asyncio.create_task(serve(settings, keeping, announce, stop))
+    try:
+        await asyncio.wait((server, ready), return_when=asyncio.FIRST_COMPLETED)
+        if server.done():
+            server.result()
+        url = ready.result()
+        token = json.loads((settings.data_path / "server.json").read_text())["token"]
+        async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=30) as http:
+            yield Running(url, token, settings.data_path, root, Client(http, url, token), built[0])
+    finally:
+        stop.set()
+        await server
+
+
+@dataclass
+class ServerProcess:
+    """A real `bough serve` in a process of its own, which can be killed."""
+
+    data: Path
+    root: Path
+    flags: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    module: str = "bough"
+    process: asyncio.subprocess.Process | None = None
+    url: str = ""
+    token: str = ""
+
+    async def start(self) -> None:
+        """Starts it and waits until it is ready."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.data.mkdir(parents=True, exist_ok=True)
+        with (self.data / "server.log").open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", self.module, "serve", "--port", "0", "--data", str(self.data)),
+                *("--workspace-root", str(self.root), *self.flags),
+                env=os.environ | dict(self.env),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
+        assert self.process.stdout is not None
+        async with asyncio.timeout(READY_WITHIN):
+            line = await self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"bough serve did not start: {(self.data / 'server.log').read_text()[-2000:]}")
+        about = json.loads((self.data / "server.json").read_text())
+        self.url, self.token = about["url"], about["token"]
+
+    async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ends it with a signal and gives back its exit code."""
+        assert self.process is not None
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+        return await self.process.wait()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Leaves nobody behind, whatever the test did."""
+        await self.stop(signal.SIGKILL)
+        keepers = Keepers(self.data / "keepers")
+        await asyncio.gather(*(keepers.drop(name) for name in keepers.names()))
+
+    @contextlib.asynccontextmanager
+    async def client(self) -> AsyncGenerator[Client]:
+        headers = {"authorization": f"Bearer {self.token}"}
+        async with httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30) as http:
+            yield Client(http, self.url, self.token)

@@ -9,21 +9,21 @@ import { StreamContext } from "@/live/hooks";
 import { EventStream } from "@/live/stream";
 import { Skeleton } from "@/ui/states";
 import { Toaster } from "@/ui/toast";
+import { listenForKeys } from "./keyboard/shortcuts";
 import { Shell } from "./Shell";
-import { listenForKeys } from "./shortcuts";
 
 // Each view is loaded when it is first looked at: the first page is small.
 const Home = lazy(() => import("@/views/home/Home"));
 const Board = lazy(() => import("@/views/board/Board"));
 const Tree = lazy(() => import("@/views/tree/Tree"));
-const Compare = lazy(() => import("@/views/tree/Compare"));
+const Compare = lazy(() => import("@/views/compare/Compare"));
 const Race = lazy(() => import("@/views/race/Race"));
 const Session = lazy(() => import("@/views/session/Session"));
 const Search = lazy(() => import("@/views/search/Search"));
-const New = lazy(() => import("@/views/new/New"));
+const New = lazy(() => import("@/views/new-session/NewSession"));
 const Settings = lazy(() => import("@/views/settings/Settings"));
 const Welcome = lazy(() => import("@/views/welcome/Welcome"));
-const Lost = lazy(() => import("./Lost"));
+const Lost = lazy(() => import("./NotFound"));
 
 async function whyRefused(): Promise<"locked" | "offline"> {
   const answer = await fetch("/api/boards?limit=1").catch(() => null);

@@ -5,11 +5,11 @@ import { Link, useLocation } from "wouter";
 import { useApprovals } from "@/api/queries";
 import { ButtonLink } from "@/ui/Button";
 import { Connection } from "./Connection";
-import { useNotices } from "./notify";
-import { Palette } from "./Palette";
+import { Palette } from "./keyboard/CommandPalette";
+import { useActions } from "./keyboard/shortcuts";
+import { useNotices } from "./notifications";
 import { routes } from "./routes";
 import css from "./Shell.module.css";
-import { useActions } from "./shortcuts";
 import { useTheme } from "./theme";
 import { useTabTitle } from "./title";
 

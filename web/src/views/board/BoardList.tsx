@@ -2,8 +2,8 @@
 import { useMemo } from "react";
 import type { Card } from "@/api/types";
 import css from "./BoardList.module.css";
-import { CardBody, CardHead } from "./Card";
-import { cardId } from "./placing";
+import { cardId } from "./canvas/cardLayout";
+import { CardBody, CardHead } from "./card/Card";
 
 export function BoardList({ cards, whole }: { cards: Card[]; whole: ReadonlySet<string> }) {
   const repos = useMemo(() => [...Map.groupBy(cards, (one) => one.repo.id).values()], [cards]);

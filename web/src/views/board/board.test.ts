@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Card, CardSession } from "@/api/types";
-import { filtered, NO_FILTER } from "./filter";
-import { arrange, cardId, heightOf, linesOf, SHOWN, snap, WIDTH } from "./placing";
+import { arrange, cardId, heightOf, linesOf, SHOWN, snap, WIDTH } from "./canvas/cardLayout";
+import { filtered, NO_FILTER } from "./filterCards";
 
 const session = (id: string, more: Partial<CardSession> = {}): CardSession =>
   ({

@@ -3,17 +3,17 @@ import { CheckCheck, Coffee, Plus, Sprout } from "lucide-react";
 import { useState } from "react";
 import { act, seeSession } from "@/api/actions";
 import { useHome } from "@/api/queries";
+import { useActions } from "@/app/keyboard/shortcuts";
 import { routes } from "@/app/routes";
-import { useActions } from "@/app/shortcuts";
 import { useTitle } from "@/app/title";
 import { Button, ButtonLink } from "@/ui/Button";
 import { Answered, Empty, Skeleton } from "@/ui/states";
-import { Queued, Running } from "./AtWork";
 import css from "./Home.module.css";
-import { Needs } from "./Needs";
-import { type HomeData, isFirstRun, needsInWords, unseen } from "./needs";
-import { Totals, Trees } from "./Side";
-import { useWalking } from "./walking";
+import { Needs } from "./NeedsYou";
+import { Queued, Running } from "./RunningAndQueued";
+import { type HomeData, isFirstRun, needsInWords, unseen } from "./summaries";
+import { Totals, Trees } from "./TreesAndTotals";
+import { useWalking } from "./useItemKeys";
 
 export default function Home() {
   useTitle("");

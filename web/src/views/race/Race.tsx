@@ -5,17 +5,17 @@ import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import { raceDiffQuery, useRace } from "@/api/queries";
 import type { Race as RaceRecord, Standing } from "@/api/types";
+import { useActions } from "@/app/keyboard/shortcuts";
 import { routes } from "@/app/routes";
-import { useActions } from "@/app/shortcuts";
 import { useTitle } from "@/app/title";
 import { firstLine, plural } from "@/lib/format";
 import { ButtonLink } from "@/ui/Button";
 import { Answered, Skeleton } from "@/ui/states";
 import { Time } from "@/ui/Time";
-import { Contender } from "./Contender";
+import { SideBySide } from "@/views/compare/SideBySideDiff";
 import { KeepDialog, type Kept } from "./KeepDialog";
 import css from "./Race.module.css";
-import { SideBySide } from "./SideBySide";
+import { Contender } from "./RacerCard";
 
 export default function Race({ params }: { params: { raceId: string } }) {
   const query = useRace(params.raceId);

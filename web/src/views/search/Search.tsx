@@ -9,10 +9,10 @@ import { plural } from "@/lib/format";
 import { Button } from "@/ui/Button";
 import { Input } from "@/ui/Field";
 import { Empty, Problem, Skeleton } from "@/ui/states";
-import { FilterBar } from "./FilterBar";
-import { query, read, type Wanted, write } from "./filters";
-import { Hit } from "./Hit";
 import css from "./Search.module.css";
+import { FilterBar } from "./SearchFilters";
+import { Hit } from "./SearchResult";
+import { query, read, type Wanted, write } from "./searchParams";
 
 /** Long enough that a word is not searched letter by letter. */
 const PAUSE = 250;

@@ -5,7 +5,7 @@ import { useSearchParams } from "wouter";
 import { ApiError } from "@/api/client";
 import { approvalsQuery, useSession, useTasks, useTree } from "@/api/queries";
 import type { Approval, Session as Record, Task } from "@/api/types";
-import { useActions } from "@/app/shortcuts";
+import { useActions } from "@/app/keyboard/shortcuts";
 import { useTitle } from "@/app/title";
 import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";

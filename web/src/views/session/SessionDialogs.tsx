@@ -1,10 +1,10 @@
 /** The dialogs that a session opens; at most one at a time. */
 import type { Session } from "@/api/types";
-import { AsideDialog } from "@/views/forms/AsideDialog";
-import { DeleteDialog } from "@/views/forms/DeleteDialog";
-import { ForkDialog } from "@/views/forms/ForkDialog";
-import { RaceDialog } from "@/views/forms/RaceDialog";
-import { SpawnDialog } from "@/views/forms/SpawnDialog";
+import { DeleteDialog } from "@/views/forms/dialogs/DeleteDialog";
+import { ForkDialog } from "@/views/forms/dialogs/ForkDialog";
+import { RaceDialog } from "@/views/forms/dialogs/RaceDialog";
+import { AsideDialog } from "@/views/forms/dialogs/SideQuestionDialog";
+import { SpawnDialog } from "@/views/forms/dialogs/SpawnDialog";
 
 export type Opened = "fork" | "spawn" | "aside" | "race" | "delete";
 

@@ -5,7 +5,7 @@ import type { McpServer } from "@/api/types";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { Field, Input, Select, TextArea } from "@/ui/Field";
-import { fromLines, toLines } from "./pairs";
+import { fromLines, toLines } from "./envLines";
 import { useSave } from "./useSave";
 
 export function McpServerDialog({ server, onClose }: { server: McpServer | null; onClose: () => void }) {

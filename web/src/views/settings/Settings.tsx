@@ -3,12 +3,12 @@ import type { ComponentType } from "react";
 import { Link, Redirect } from "wouter";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
-import { AgentsPart } from "./AgentsPart";
-import { McpServersPart } from "./McpServersPart";
-import { PagePart } from "./PagePart";
-import { PolicyPart } from "./PolicyPart";
-import { ReposPart } from "./ReposPart";
-import { ServerPart } from "./ServerPart";
+import { AgentsPart } from "./AgentSettings";
+import { PagePart } from "./AppearanceSettings";
+import { McpServersPart } from "./McpServerSettings";
+import { PolicyPart } from "./PolicySettings";
+import { ReposPart } from "./RepoSettings";
+import { ServerPart } from "./ServerSettings";
 import css from "./Settings.module.css";
 
 const PARTS: Record<string, { name: string; about: string; Part: ComponentType }> = {

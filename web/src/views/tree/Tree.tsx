@@ -5,8 +5,8 @@ import { useLocation, useSearchParams } from "wouter";
 import { act, archiveSession, stopSession } from "@/api/actions";
 import { useRaces, useSession, useTree } from "@/api/queries";
 import type { Tree as TreeRecord } from "@/api/types";
+import { useActions } from "@/app/keyboard/shortcuts";
 import { routes } from "@/app/routes";
-import { useActions } from "@/app/shortcuts";
 import { useTitle } from "@/app/title";
 import { plural } from "@/lib/format";
 import { useMedia } from "@/lib/media";
@@ -16,13 +16,13 @@ import { Button, ButtonLink, IconButton } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "@/ui/Menu";
 import { Answered, Skeleton } from "@/ui/states";
-import { SpawnDialog } from "@/views/forms/SpawnDialog";
-import { Drawer } from "./Drawer";
+import { SpawnDialog } from "@/views/forms/dialogs/SpawnDialog";
+import { TreeCanvas } from "./canvas/TreeCanvas";
+import { useCallbacks, useTaskNumbers } from "./canvas/useEdgeData";
 import { grow, parted, walk } from "./lineage";
-import { Totals } from "./Totals";
+import { Drawer } from "./SessionDrawer";
 import css from "./Tree.module.css";
-import { TreeCanvas } from "./TreeCanvas";
-import { useCallbacks, useTaskNumbers } from "./useTreeParts";
+import { Totals } from "./TreeTotals";
 
 export default function Tree({ params }: { params: { sessionId: string } }) {
   const query = useTree(params.sessionId);

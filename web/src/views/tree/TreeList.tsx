@@ -12,7 +12,7 @@ import { AgentMark } from "@/ui/AgentMark";
 import { StateMark } from "@/ui/Badge";
 import { Answered } from "@/ui/states";
 import { type Branching, grow, parted } from "./lineage";
-import { KindMark, Marks } from "./Marks";
+import { KindMark, Marks } from "./SessionMarks";
 import css from "./TreeList.module.css";
 
 export function TreeList({ sessionId, current }: { sessionId: string; current?: string }) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Callback, Node } from "@/api/types";
-import { reports, ties } from "./edges";
-import { NODE, neighbour, place } from "./layout";
+import { reports, ties } from "./canvas/edges";
+import { NODE, neighbour, place } from "./canvas/layout";
 import { grow, hangsFrom, parted, walk } from "./lineage";
 
 const node = (id: string, more: Partial<Node> = {}): Node =>

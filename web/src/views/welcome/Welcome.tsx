@@ -8,9 +8,9 @@ import { useTitle } from "@/app/title";
 import { usePref } from "@/lib/prefs";
 import { Button, ButtonLink } from "@/ui/Button";
 import { Skeleton } from "@/ui/states";
-import { AgentCard } from "@/views/settings/AgentsPart";
-import { Stage } from "./Stage";
-import { StepList } from "./StepList";
+import { AgentCard } from "@/views/settings/AgentSettings";
+import { Stage } from "./TourStage";
+import { StepList } from "./TourSteps";
 import { current, openRoot, type Place, STEPS } from "./tour";
 import css from "./Welcome.module.css";
 

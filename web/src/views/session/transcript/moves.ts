@@ -1,7 +1,7 @@
 /** Keys of the transcript: from message to message, open and close, to the newest. */
 import { type RefObject, useRef } from "react";
 import type { VirtualizerHandle } from "virtua";
-import { useActions } from "@/app/shortcuts";
+import { useActions } from "@/app/keyboard/shortcuts";
 import type { Row } from "./rows";
 
 /** A row that was out of sight takes some frames to be there. */

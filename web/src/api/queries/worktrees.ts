@@ -1,0 +1,87 @@
+/** What is asked about where sessions work: repositories, worktrees, boards. */
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { api, got } from "@/api/client";
+import { MOST } from "./cache";
+
+export const reposQuery = queryOptions({
+  queryKey: ["repos"],
+  queryFn: async () => (await got(api.GET("/api/repos", { params: { query: { limit: MOST } } }))).repos,
+});
+export const useRepos = () => useQuery(reposQuery);
+
+export const worktreesQuery = queryOptions({
+  queryKey: ["worktrees"],
+  queryFn: async () =>
+    (await got(api.GET("/api/worktrees", { params: { query: { limit: MOST } } }))).worktrees,
+});
+export const useWorktrees = () => useQuery(worktreesQuery);
+
+export const worktreeDiffQuery = (worktreeId: string) =>
+  queryOptions({
+    queryKey: ["worktreeDiff", worktreeId],
+    queryFn: () =>
+      got(api.GET("/api/worktrees/{worktreeId}/diff", { params: { path: { worktreeId }, query: {} } })),
+    staleTime: 0,
+  });
+
+export const boardsQuery = queryOptions({
+  queryKey: ["boards"],
+  queryFn: async () => (await got(api.GET("/api/boards", { params: { query: { limit: MOST } } }))).boards,
+});
+export const useBoards = () => useQuery(boardsQuery);
+
+/** All cards of a board, page by page if there are many. */
+export const cardsQuery = (boardId: string, archived: boolean) =>
+  queryOptions({
+    queryKey: ["cards", boardId, archived],
+    queryFn: async () => {
+      const page = (offset: number) =>
+        got(
+          api.GET("/api/boards/{boardId}/cards", {
+            params: { path: { boardId }, query: { archived, limit: MOST, offset } },
+          }),
+        );
+      const { cards, total } = await page(0);
+      while (cards.length < total) {
+        const more = (await page(cards.length)).cards;
+        if (!more.length) break;
+        cards.push(...more);
+      }
+      return cards;
+    },
+  });
+
+/** A worktree with how it stands in git and who works there. */
+export const worktreeQuery = (worktreeId: string) =>
+  queryOptions({
+    queryKey: ["worktree", worktreeId],
+    queryFn: () => got(api.GET("/api/worktrees/{worktreeId}", { params: { path: { worktreeId } } })),
+    staleTime: 10_000,
+  });
+
+/** Where a worktree would go, and what stands in the way. It changes with the disk, so it is not kept. */
+export const previewQuery = (repoId: string, branch: string, path: string, base: string) =>
+  queryOptions({
+    queryKey: ["preview", repoId, branch, path, base],
+    queryFn: () =>
+      got(
+        api.GET("/api/worktrees/preview", {
+          params: { query: { repoId, branch, path: path || undefined, base: base || undefined } },
+        }),
+      ),
+    staleTime: 0,
+    gcTime: 30_000,
+  });
+
+/** What would be lost with a worktree when this session goes with it. */
+export const lossesQuery = (worktreeId: string, sessionId?: string) =>
+  queryOptions({
+    queryKey: ["losses", worktreeId, sessionId],
+    queryFn: () =>
+      got(
+        api.GET("/api/worktrees/{worktreeId}/losses", {
+          params: { path: { worktreeId }, query: { sessionId } },
+        }),
+      ),
+    staleTime: 0,
+  });

@@ -1,0 +1,123 @@
+/** The command palette: every action that is offered now, every session by name, and a search through all transcripts. */
+import { useQuery } from "@tanstack/react-query";
+import { Command } from "cmdk";
+import { Search as SearchIcon } from "lucide-react";
+import { Dialog } from "radix-ui";
+import { lazy, Suspense, useState } from "react";
+import { useLocation } from "wouter";
+import { sessionsQuery } from "@/api/queries";
+import { routes } from "@/app/routes";
+import { nameOf } from "@/lib/words";
+import { AgentMark } from "@/ui/AgentMark";
+import { StateMark } from "@/ui/Badge";
+import { Button } from "@/ui/Button";
+import { Kbd } from "@/ui/Kbd";
+import css from "./CommandPalette.module.css";
+import { type Action, useActions, useOffered } from "./shortcuts";
+
+const KeyHelp = lazy(() => import("./KeyboardHelp"));
+
+const groups = (actions: readonly Action[]) => [...Map.groupBy(actions, (one) => one.group)];
+
+export function Palette() {
+  const [open, setOpen] = useState<"palette" | "keys" | null>(null);
+  useActions([
+    { keys: "mod+k", label: "Command palette", group: "Help", run: () => setOpen("palette") },
+    { keys: "?", label: "Keys", group: "Help", run: () => setOpen("keys"), words: "shortcuts keyboard help" },
+  ]);
+  return (
+    <>
+      <Button
+        look="quiet"
+        size="small"
+        className={css.open}
+        onClick={() => setOpen("palette")}
+        icon={<SearchIcon />}
+      >
+        Commands <Kbd keys="mod+k" />
+      </Button>
+      <Dialog.Root open={open === "palette"} onOpenChange={(next) => setOpen(next ? "palette" : null)}>
+        <Dialog.Portal>
+          <Dialog.Overlay className={css.scrim} />
+          <Dialog.Content className={css.palette} aria-describedby={undefined}>
+            <Dialog.Title className="visually-hidden">Command palette</Dialog.Title>
+            <Contents close={() => setOpen(null)} />
+          </Dialog.Content>
+        </Dialog.Portal>
+      </Dialog.Root>
+      {open === "keys" && (
+        <Suspense>
+          <KeyHelp onClose={() => setOpen(null)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/** What is in it; made anew each time, so that it opens empty. */
+function Contents({ close }: { close: () => void }) {
+  const [words, setWords] = useState("");
+  const [, navigate] = useLocation();
+  const offered = useOffered();
+  const { data: sessions = [], isPending } = useQuery(sessionsQuery);
+  const run = (work: () => void) => () => {
+    close();
+    work();
+  };
+  return (
+    <Command loop label="Commands" className={css.command}>
+      <Command.Input
+        className={css.input}
+        value={words}
+        onValueChange={setWords}
+        placeholder="What would you like to do?"
+      />
+      <Command.List className={css.list}>
+        <Command.Empty className={css.none}>No action and no session has that name.</Command.Empty>
+        {groups(offered).map(([group, actions]) => (
+          <Command.Group key={group} heading={group} className={css.group}>
+            {actions.map((one) => (
+              <Command.Item
+                key={`${group} ${one.label}`}
+                value={`${group} ${one.label} ${one.words ?? ""}`}
+                onSelect={run(one.run)}
+                className={css.item}
+              >
+                <span className={css.name}>{one.label}</span>
+                {one.keys && <Kbd keys={one.keys} />}
+              </Command.Item>
+            ))}
+          </Command.Group>
+        ))}
+        <Command.Group heading="Sessions" className={css.group}>
+          {sessions.map((one) => (
+            <Command.Item
+              key={one.id}
+              value={`${nameOf(one)} ${one.agent} ${one.id}`}
+              onSelect={run(() => navigate(routes.session(one.id)))}
+              className={css.item}
+            >
+              <StateMark of={one} />
+              <span className={css.name}>{nameOf(one)}</span>
+              <AgentMark agent={one.agent} />
+            </Command.Item>
+          ))}
+        </Command.Group>
+        {/* Only when the sessions are there: what is chosen first stays chosen. */}
+        {words.trim() && !isPending && (
+          <Command.Group heading="Search" className={css.group} forceMount>
+            <Command.Item
+              forceMount
+              value={`search ${words}`}
+              onSelect={run(() => navigate(routes.search(words.trim())))}
+              className={css.item}
+            >
+              <SearchIcon />
+              <span className={css.name}>Search all transcripts for “{words.trim()}”</span>
+            </Command.Item>
+          </Command.Group>
+        )}
+      </Command.List>
+    </Command>
+  );
+}

@@ -1,0 +1,60 @@
+/** What of a board is shown. */
+import type { Card } from "@/api/types";
+import { Button } from "@/ui/Button";
+import { Input, Select } from "@/ui/Field";
+import css from "./BoardFilters.module.css";
+import { type Filter, isFiltered, NO_FILTER, WANTED, type Wanted } from "./filterCards";
+
+export function Filters({
+  cards,
+  filter,
+  onChange,
+}: {
+  cards: Card[];
+  filter: Filter;
+  onChange: (filter: Filter) => void;
+}) {
+  const repos = [...new Map(cards.map((one) => [one.repo.id, one.repo.name]))];
+  return (
+    <search className={css.filters}>
+      <Input
+        type="search"
+        aria-label="Find on this board"
+        placeholder="Find…"
+        className={css.words}
+        value={filter.words}
+        onChange={(event) => onChange({ ...filter, words: event.target.value })}
+      />
+      <Select
+        aria-label="Repository"
+        className={css.choice}
+        value={filter.repo}
+        onChange={(event) => onChange({ ...filter, repo: event.target.value })}
+      >
+        <option value="">All repositories</option>
+        {repos.map(([id, name]) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </Select>
+      <Select
+        aria-label="State of sessions"
+        className={css.choice}
+        value={filter.state}
+        onChange={(event) => onChange({ ...filter, state: event.target.value as Wanted })}
+      >
+        {Object.entries(WANTED).map(([state, words]) => (
+          <option key={state} value={state}>
+            {words}
+          </option>
+        ))}
+      </Select>
+      {isFiltered(filter) && (
+        <Button look="quiet" onClick={() => onChange(NO_FILTER)}>
+          Clear
+        </Button>
+      )}
+    </search>
+  );
+}

@@ -1,0 +1,138 @@
+/** Several boards: going to another one, making, renaming and deleting them. */
+import { ChevronDown, LayoutDashboard, Pencil, Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { act, addBoard, removeBoard, renameBoard } from "@/api/actions";
+import type { Board } from "@/api/types";
+import { routes } from "@/app/routes";
+import { Button } from "@/ui/Button";
+import { Dialog } from "@/ui/Dialog";
+import { Field, Input } from "@/ui/Field";
+import { Menu, MenuItem, MenuLabel, MenuLine } from "@/ui/Menu";
+import { clear } from "./moveCards";
+
+type Asked = "new" | "rename" | "delete" | null;
+
+export function BoardSwitch({ boards, board }: { boards: Board[]; board: Board }) {
+  const [, navigate] = useLocation();
+  const [asked, setAsked] = useState<Asked>(null);
+  return (
+    <>
+      <Menu
+        align="start"
+        trigger={
+          <Button icon={<LayoutDashboard />}>
+            Boards
+            <ChevronDown aria-hidden />
+          </Button>
+        }
+      >
+        <MenuLabel>Boards</MenuLabel>
+        {boards.map((one) => (
+          <MenuItem
+            key={one.id}
+            icon={<LayoutDashboard />}
+            disabled={one.id === board.id}
+            onSelect={() => navigate(one.isDefault ? routes.board : routes.boardOf(one.id))}
+          >
+            {one.name}
+            {one.id === board.id && " (this one)"}
+          </MenuItem>
+        ))}
+        <MenuLine />
+        <MenuItem icon={<Plus />} onSelect={() => setAsked("new")}>
+          New board
+        </MenuItem>
+        <MenuItem icon={<Pencil />} onSelect={() => setAsked("rename")}>
+          Rename this board
+        </MenuItem>
+        <MenuItem icon={<Trash2 />} danger disabled={board.isDefault} onSelect={() => setAsked("delete")}>
+          Delete this board…
+        </MenuItem>
+      </Menu>
+      {(asked === "new" || asked === "rename") && (
+        <NameDialog
+          board={asked === "rename" ? board : null}
+          onClose={() => setAsked(null)}
+          onMade={(made) => navigate(routes.boardOf(made.id))}
+        />
+      )}
+      {asked === "delete" && (
+        <DeleteBoard board={board} onClose={() => setAsked(null)} onGone={() => navigate(routes.board)} />
+      )}
+    </>
+  );
+}
+
+function NameDialog({
+  board,
+  onClose,
+  onMade,
+}: {
+  board: Board | null;
+  onClose: () => void;
+  onMade: (board: Board) => void;
+}) {
+  const [name, setName] = useState(board?.name ?? "");
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    const done = await act(async () => {
+      if (board) await renameBoard(board.id, name.trim());
+      else onMade(await addBoard(name.trim()));
+    });
+    setBusy(false);
+    if (done) onClose();
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      onSubmit={() => void save()}
+      title={board ? "Rename this board" : "New board"}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={busy} disabled={!name.trim()}>
+            {board ? "Rename" : "Make it"}
+          </Button>
+        </>
+      }
+    >
+      <Field label="Name">
+        <Input value={name} onChange={(event) => setName(event.target.value)} maxLength={200} />
+      </Field>
+    </Dialog>
+  );
+}
+
+function DeleteBoard({ board, onClose, onGone }: { board: Board; onClose: () => void; onGone: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const remove = async () => {
+    setBusy(true);
+    const done = await act(async () => {
+      await clear(board.id);
+      await removeBoard(board.id);
+    });
+    setBusy(false);
+    if (!done) return;
+    onClose();
+    onGone();
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Delete the board ${board.name}?`}
+      description="Its cards go back to the first board. Worktrees and sessions stay as they are."
+      footer={
+        <>
+          <Button onClick={onClose}>Keep it</Button>
+          <Button look="danger" busy={busy} onClick={() => void remove()}>
+            Delete the board
+          </Button>
+        </>
+      }
+    />
+  );
+}

@@ -1,0 +1,115 @@
+/** The board as a canvas: cards where people have put them, moved by mouse, finger or keys. */
+import "@xyflow/react/dist/base.css";
+import "@/views/canvas/canvas.css";
+import { Background, MiniMap, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import type { Card } from "@/api/types";
+import { useMedia } from "@/lib/media";
+import { placeName } from "@/views/board/card/Card";
+import { FIT, FlowControls } from "@/views/canvas/CanvasControls";
+import type { Point } from "@/views/tree/canvas/layout";
+import css from "./BoardCanvas.module.css";
+import { CardNode, type CardNodeType } from "./CardNode";
+import { GRID, snap } from "./cardLayout";
+import { useCardNodes } from "./useCardNodes";
+
+const NODE_TYPES = { card: CardNode };
+const SNAP: [number, number] = [GRID, GRID];
+const ARROWS: Record<string, [number, number]> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+/** How long after the last key a move by keys is over. */
+const PAUSE = 500;
+const FAR = 5;
+/** From so many cards on, marks of work do not turn. */
+const MANY = 30;
+
+export interface BoardCanvasProps {
+  boardId: string;
+  cards: Card[];
+  whole: ReadonlySet<string>;
+  /** Told when a card has been put down; the answer comes when the server knows. */
+  onMove: (card: Card, at: Point) => Promise<boolean>;
+}
+
+export const BoardCanvas = (props: BoardCanvasProps) => (
+  <ReactFlowProvider>
+    <Canvas key={props.boardId} {...props} />
+  </ReactFlowProvider>
+);
+
+function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
+  const wide = useMedia("(min-width: 48rem)");
+  const { nodes, onNodesChange, hold, release } = useCardNodes(cards, whole);
+  const { fitView, getNode } = useReactFlow<CardNodeType>();
+  const [said, setSaid] = useState("");
+  // One for each card: who goes on with another one has put down the first.
+  const timers = useRef(new Map<string, ReturnType<typeof setTimeout>>());
+  const ready = nodes.length > 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when there is something to see
+  useEffect(() => {
+    if (!ready) return;
+    const frame = requestAnimationFrame(() => void fitView({ ...FIT, minZoom: 0.5, duration: 0 }));
+    return () => cancelAnimationFrame(frame);
+  }, [ready, boardId]);
+
+  const put = async (node: CardNodeType) => {
+    await onMove(node.data.card, { x: snap(node.position.x), y: snap(node.position.y) });
+    release(node.id);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const id = (event.target as HTMLElement).dataset.move;
+    const way = ARROWS[event.key];
+    const node = id && way && getNode(id);
+    if (!node || !way) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const step = GRID * (event.shiftKey ? FAR : 1);
+    const at = { x: snap(node.position.x) + way[0] * step, y: snap(node.position.y) + way[1] * step };
+    hold(node.id, at);
+    setSaid(`${placeName(node.data.card)} moved to ${at.x}, ${at.y}`);
+    clearTimeout(timers.current.get(id));
+    timers.current.set(
+      id,
+      setTimeout(() => void put({ ...node, position: at }), PAUSE),
+    );
+  };
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what the handles of cards do
+    <div
+      className={css.canvas}
+      onKeyDown={onKeyDown}
+      data-many={cards.length > MANY || undefined}
+      data-testid="board-canvas"
+    >
+      <ReactFlow<CardNodeType>
+        nodes={nodes}
+        onNodesChange={onNodesChange}
+        onNodeDragStop={(_, node) => void put(node)}
+        nodeTypes={NODE_TYPES}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        elementsSelectable={false}
+        onlyRenderVisibleElements
+        snapToGrid
+        snapGrid={SNAP}
+        minZoom={0.1}
+        maxZoom={1.5}
+        panOnScroll
+        zoomOnDoubleClick={false}
+        aria-label="Board of worktrees"
+      >
+        <Background gap={GRID * 2} />
+        <FlowControls />
+        {wide && nodes.length > 20 && <MiniMap pannable zoomable ariaLabel="Map of the board" />}
+      </ReactFlow>
+      <p className="visually-hidden" role="status" aria-live="polite">
+        {said}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+/** Where cards lie: those that were placed stay there, the others are laid out in columns by repository around them. Pure:
+ * `BoardCanvas` draws and moves them. */
+import type { Card, CardSession } from "@/api/types";
+import type { Point } from "@/views/tree/canvas/layout";
+
+export const GRID = 20;
+export const WIDTH = 340;
+const GAP = 40;
+/** How long a column is at least before the next one begins; doubled until a board is wider than it is high. */
+const COLUMN = 640;
+const BROAD = 1.6;
+
+export const HEAD = 72;
+export const NOTES = 40;
+export const ROW = 36;
+const EMPTY = 44;
+const REST = 12;
+/** Sessions on a card before the rest is folded. */
+export const SHOWN = 8;
+
+export const cardId = (card: Card): string => card.worktree?.id ?? `repo:${card.repo.id}`;
+
+export const snap = (value: number): number => Math.round(value / GRID) * GRID;
+
+/** How many lines of sessions a card has: all of them, or the first ones and a line that says how many more. */
+export function linesOf(sessions: readonly CardSession[], total: number, whole: boolean): number {
+  if (whole) return sessions.length + (total > sessions.length ? 1 : 0);
+  return Math.min(sessions.length, SHOWN) + (total > Math.min(sessions.length, SHOWN) ? 1 : 0);
+}
+
+export function heightOf(card: Card, whole = false): number {
+  const lines = linesOf(card.sessions, card.sessionsTotal, whole);
+  return HEAD + (card.worktree?.notes ? NOTES : 0) + (lines ? lines * ROW : EMPTY) + REST;
+}
+
+function columnFor(total: number): number {
+  const wanted = Math.sqrt((total * (WIDTH + GAP)) / BROAD);
+  let column = COLUMN;
+  while (column < wanted) column *= 2;
+  return column;
+}
+
+interface Box extends Point {
+  height: number;
+}
+const meet = (a: Box, b: Box) =>
+  a.x < b.x + WIDTH + GAP &&
+  b.x < a.x + WIDTH + GAP &&
+  a.y < b.y + b.height + GAP &&
+  b.y < a.y + a.height + GAP;
+
+/** A place for every card, by its id. */
+export function arrange(cards: readonly Card[], whole: ReadonlySet<string> = new Set()): Map<string, Point> {
+  const found = new Map<string, Point>();
+  const taken: Box[] = [];
+  const height = (card: Card) => heightOf(card, whole.has(cardId(card)));
+  for (const card of cards)
+    if (card.x !== null && card.y !== null) {
+      found.set(cardId(card), { x: card.x, y: card.y });
+      taken.push({ x: card.x, y: card.y, height: height(card) });
+    }
+  const column = columnFor(cards.reduce((sum, card) => sum + height(card) + GAP, 0));
+  const loose = new Map<string, Card[]>();
+  for (const card of cards)
+    if (card.x === null || card.y === null)
+      loose.set(card.repo.id, [...(loose.get(card.repo.id) ?? []), card]);
+  let [x, y] = [0, 0];
+  for (const group of loose.values()) {
+    const needed = group.reduce((sum, card) => sum + height(card) + GAP, 0);
+    if (y > 0 && y + needed > column) [x, y] = [x + WIDTH + GAP, 0];
+    for (const card of group) {
+      const box = { x, y, height: height(card) };
+      if (box.y > 0 && box.y + box.height > column) [box.x, box.y] = [box.x + WIDTH + GAP, 0];
+      for (
+        let other = taken.find((one) => meet(box, one));
+        other;
+        other = taken.find((one) => meet(box, one))
+      ) {
+        box.y = snap(other.y + other.height + GAP + GRID / 2);
+        if (box.y > 0 && box.y + box.height > column) [box.x, box.y] = [box.x + WIDTH + GAP, 0];
+      }
+      taken.push(box);
+      found.set(cardId(card), { x: box.x, y: box.y });
+      [x, y] = [box.x, snap(box.y + box.height + GAP)];
+    }
+  }
+  return found;
+}

@@ -1,0 +1,161 @@
+/** A worktree, or a repository's own folder, with the sessions in it: the inside of a card, on the canvas and in lists. */
+import {
+  EllipsisVertical,
+  FileDiff,
+  FolderGit2,
+  FolderOpen,
+  LayoutDashboard,
+  NotebookPen,
+  Plus,
+  Trash2,
+} from "lucide-react";
+import { createContext, type ReactNode, useContext } from "react";
+import { useLocation } from "wouter";
+import type { Board, Card } from "@/api/types";
+import { routes } from "@/app/routes";
+import { plural } from "@/lib/format";
+import { Badge } from "@/ui/Badge";
+import { Menu, MenuItem, MenuLine } from "@/ui/Menu";
+import { linesOf, SHOWN } from "@/views/board/canvas/cardLayout";
+import css from "./Card.module.css";
+import { SessionLines } from "./SessionLines";
+
+export type CardAct = "diff" | "notes" | "remove";
+/** What a card asks of the board: kept apart from its data, so that cards are drawn again only when they change. */
+export interface CardActs {
+  act: (what: CardAct, card: Card) => void;
+  unfold: (card: Card) => void;
+  /** The other boards, and putting a card on one of them. */
+  boards: Board[];
+  putOn: (board: Board, card: Card) => void;
+}
+export const CardContext = createContext<CardActs>({
+  act: () => undefined,
+  unfold: () => undefined,
+  boards: [],
+  putOn: () => undefined,
+});
+
+export const placeName = (card: Card) =>
+  `${card.repo.name} · ${card.worktree ? (card.worktree.branch ?? card.worktree.name) : "own folder"}`;
+
+/** A path as seen from its repository, whose own is on its card. */
+const within = (path: string, repo: string) =>
+  path.startsWith(`${repo}/`) ? path.slice(repo.length + 1) : path;
+
+const STATES: Record<string, string> = {
+  making: "Being made",
+  setting_up: "Being set up",
+  removing: "Being removed",
+  recovering: "Being brought back",
+};
+
+export function CardHead({
+  card,
+  handle,
+  level: Title = "h2",
+}: {
+  card: Card;
+  handle?: ReactNode;
+  level?: "h2" | "h3";
+}) {
+  const { worktree, repo } = card;
+  return (
+    <div className={css.head}>
+      {handle}
+      <div className={css.names}>
+        <Title className={css.name} title={placeName(card)}>
+          {worktree ? <FolderGit2 aria-hidden /> : <FolderOpen aria-hidden />}
+          <span className={css.repo}>{repo.name}</span>
+          <span className={css.branch}>
+            {worktree ? (worktree.branch ?? worktree.name) : (repo.defaultBranch ?? "own folder")}
+          </span>
+        </Title>
+        <div className={css.path} title={worktree?.path ?? repo.path}>
+          {worktree && STATES[worktree.status] && <Badge tone="running">{STATES[worktree.status]}</Badge>}
+          {worktree?.setupError && (
+            <Badge tone="failed" title={worktree.setupError}>
+              Setup failed
+            </Badge>
+          )}
+          <bdi>{worktree ? within(worktree.path, repo.path) : repo.path}</bdi>
+        </div>
+      </div>
+      <CardMenu card={card} />
+    </div>
+  );
+}
+
+function CardMenu({ card }: { card: Card }) {
+  const { act, boards, putOn } = useContext(CardContext);
+  const [, navigate] = useLocation();
+  const here = new URLSearchParams(
+    card.worktree ? { repo: card.repo.id, worktree: card.worktree.id } : { repo: card.repo.id },
+  );
+  return (
+    <Menu
+      trigger={
+        <button
+          type="button"
+          aria-label={`More about ${placeName(card)}`}
+          title="More"
+          className={`${css.more} nodrag nopan`}
+        >
+          <EllipsisVertical aria-hidden />
+        </button>
+      }
+    >
+      <MenuItem icon={<Plus />} onSelect={() => navigate(`${routes.new}?${here}`)}>
+        New session here
+      </MenuItem>
+      {boards.map((board) => (
+        <MenuItem key={board.id} icon={<LayoutDashboard />} onSelect={() => putOn(board, card)}>
+          Put on {board.name}
+        </MenuItem>
+      ))}
+      {card.worktree && (
+        <>
+          <MenuItem icon={<FileDiff />} onSelect={() => act("diff", card)}>
+            Look at its changes
+          </MenuItem>
+          <MenuItem icon={<NotebookPen />} onSelect={() => act("notes", card)}>
+            {card.worktree.notes ? "Edit notes" : "Add notes"}
+          </MenuItem>
+          <MenuLine />
+          <MenuItem icon={<Trash2 />} danger onSelect={() => act("remove", card)}>
+            Remove worktree…
+          </MenuItem>
+        </>
+      )}
+    </Menu>
+  );
+}
+
+export function CardBody({ card, whole }: { card: Card; whole: boolean }) {
+  const { unfold } = useContext(CardContext);
+  const most = whole ? card.sessions.length : SHOWN;
+  const hidden = card.sessionsTotal - Math.min(card.sessions.length, most);
+  const foldable = !whole && card.sessions.length > SHOWN;
+  return (
+    <>
+      {card.worktree?.notes && (
+        <p className={css.notes} title={card.worktree.notes}>
+          {card.worktree.notes}
+        </p>
+      )}
+      {card.sessions.length > 0 ? (
+        <SessionLines sessions={card.sessions} most={most} />
+      ) : (
+        <p className={css.none}>No sessions here.</p>
+      )}
+      {linesOf(card.sessions, card.sessionsTotal, whole) > Math.min(card.sessions.length, most) &&
+        (foldable ? (
+          <button type="button" className={`${css.rest} nodrag nopan`} onClick={() => unfold(card)}>
+            Show {plural(hidden, "more session")}
+          </button>
+        ) : (
+          <p className={css.rest}>and {plural(hidden, "older session")}</p>
+        ))}
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+/** The sessions of a card, each indented below the one that it came from; one link each. */
+import { memo, useMemo } from "react";
+import { Link } from "wouter";
+import type { CardSession } from "@/api/types";
+import { routes } from "@/app/routes";
+import { money } from "@/lib/format";
+import { nameOf } from "@/lib/words";
+import { AgentMark } from "@/ui/AgentMark";
+import { StateMark } from "@/ui/Badge";
+import { grow, walk } from "@/views/tree/lineage";
+import { KindMark, Marks } from "@/views/tree/SessionMarks";
+import css from "./SessionLines.module.css";
+
+const DEEPEST = 5;
+
+export const SessionLines = memo(function SessionLines({
+  sessions,
+  most,
+}: {
+  sessions: CardSession[];
+  most?: number;
+}) {
+  const lines = useMemo(() => [...walk(grow(sessions))].slice(0, most), [sessions, most]);
+  return (
+    <ul className={css.lines}>
+      {lines.map(([session, depth]) => (
+        <li key={session.id}>
+          <Line session={session} depth={depth} />
+        </li>
+      ))}
+    </ul>
+  );
+});
+
+const Line = memo(function Line({ session, depth }: { session: CardSession; depth: number }) {
+  return (
+    <Link
+      href={routes.session(session.id)}
+      className={`${css.line} nodrag nopan`}
+      style={{ paddingLeft: 10 + Math.min(depth, DEEPEST) * 16 }}
+      draggable={false}
+    >
+      <StateMark of={session} />
+      <AgentMark agent={session.agent} />
+      <KindMark kind={session.kind} />
+      <span className={css.title} title={nameOf(session)}>
+        {nameOf(session)}
+      </span>
+      <Marks of={session} worktree={false} />
+      {session.cost >= 0.005 && <span className={css.cost}>{money(session.cost)}</span>}
+    </Link>
+  );
+});

@@ -1,0 +1,28 @@
+/** Zooming and fitting a canvas, by buttons of the page's own kind. */
+import { Panel, useReactFlow } from "@xyflow/react";
+import { Maximize, Minus, Plus } from "lucide-react";
+import type { ReactNode } from "react";
+import { useMedia } from "@/lib/media";
+import { IconButton } from "@/ui/Button";
+import css from "./CanvasControls.module.css";
+
+export const FIT = { padding: 0.12, maxZoom: 1, minZoom: 0.15, duration: 200 };
+
+export function FlowControls({ children }: { children?: ReactNode }) {
+  const wide = useMedia("(min-width: 48rem)");
+  const { zoomIn, zoomOut, fitView } = useReactFlow();
+  return (
+    <Panel position={wide ? "bottom-left" : "top-right"} className={css.controls}>
+      <IconButton label="Zoom in" size="small" onClick={() => void zoomIn({ duration: 120 })}>
+        <Plus />
+      </IconButton>
+      <IconButton label="Zoom out" size="small" onClick={() => void zoomOut({ duration: 120 })}>
+        <Minus />
+      </IconButton>
+      <IconButton label="Show all" size="small" onClick={() => void fitView(FIT)}>
+        <Maximize />
+      </IconButton>
+      {children}
+    </Panel>
+  );
+}

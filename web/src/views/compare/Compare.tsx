@@ -1,0 +1,201 @@
+/** Two sessions of a tree side by side: what each has used, what was said, what was changed. */
+import { useQueries } from "@tanstack/react-query";
+import { ArrowLeftRight, Network } from "lucide-react";
+import { Tabs } from "radix-ui";
+import { useCallback, useMemo } from "react";
+import { Link, useLocation } from "wouter";
+import { sessionDiffQuery, useSession, useTasks, useTree } from "@/api/queries";
+import type { Node } from "@/api/types";
+import { routes } from "@/app/routes";
+import { useTitle } from "@/app/title";
+import { duration, money, tokens } from "@/lib/format";
+import { useMedia } from "@/lib/media";
+import { usePref } from "@/lib/prefs";
+import { nameOf } from "@/lib/words";
+import { useTranscript } from "@/live/hooks";
+import { AgentMark } from "@/ui/AgentMark";
+import { StateMark } from "@/ui/Badge";
+import { Button, ButtonLink } from "@/ui/Button";
+import { Answered, Empty, Skeleton } from "@/ui/states";
+import { TranscriptView } from "@/views/session/transcript/TranscriptView";
+import css from "./Compare.module.css";
+import { SideBySide } from "./SideBySideDiff";
+
+interface Params {
+  sessionId: string;
+  left: string;
+  right: string;
+}
+
+export default function Compare({ params }: { params: Params }) {
+  const query = useTree(params.sessionId);
+  return (
+    <Answered query={query} loading={<Skeleton lines={4} block />}>
+      {(tree) => {
+        const pair = [params.left, params.right].map((id) => tree.sessions.find((one) => one.id === id));
+        if (!pair[0] || !pair[1])
+          return (
+            <Empty
+              title="One of the two is not in this tree"
+              actions={<ButtonLink href={routes.tree(params.sessionId)}>Back to the tree</ButtonLink>}
+            >
+              It may have been removed.
+            </Empty>
+          );
+        return <Shown treeId={params.sessionId} pair={[pair[0], pair[1]]} />;
+      }}
+    </Answered>
+  );
+}
+
+function Shown({ treeId, pair }: { treeId: string; pair: [Node, Node] }) {
+  const [, navigate] = useLocation();
+  const [tab, setTab] = usePref("compareTab", "words");
+  const diffs = useQueries({ queries: pair.map((one) => sessionDiffQuery(one.id)) });
+  useTitle(`${nameOf(pair[0])} and ${nameOf(pair[1])} · Compare`);
+  const texts = diffs.map((one) => one.data?.text);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts are what counts
+  const sides = useMemo(
+    () =>
+      pair.map((one, at) => ({
+        key: one.id,
+        title: `${"AB"[at]}: ${nameOf(one)}`,
+        patch: texts[at] ?? (diffs[at]?.error ? "" : undefined),
+        note: diffs[at]?.error?.message ?? diffs[at]?.data?.note,
+      })),
+    [pair[0].id, pair[1].id, ...texts],
+  );
+  return (
+    <div className={css.view}>
+      <header className={css.header}>
+        <h1 className={css.title}>Compare two sessions</h1>
+        <Button
+          icon={<ArrowLeftRight />}
+          onClick={() => navigate(routes.compare(treeId, pair[1].id, pair[0].id))}
+        >
+          Swap
+        </Button>
+        <ButtonLink href={routes.tree(treeId)} icon={<Network />}>
+          The tree
+        </ButtonLink>
+      </header>
+      <Numbers pair={pair} files={diffs.map((one) => one.data)} />
+      <Tabs.Root value={tab} onValueChange={setTab} className={css.tabs}>
+        <Tabs.List className={css.tabList} aria-label="What to compare">
+          <Tabs.Trigger value="words" className={css.tab}>
+            What was said
+          </Tabs.Trigger>
+          <Tabs.Trigger value="changes" className={css.tab}>
+            What was changed
+          </Tabs.Trigger>
+        </Tabs.List>
+        <Tabs.Content value="words" className={css.words}>
+          <Said pair={pair} />
+        </Tabs.Content>
+        <Tabs.Content value="changes" className={css.changes}>
+          <SideBySide sides={sides} />
+        </Tabs.Content>
+      </Tabs.Root>
+    </div>
+  );
+}
+
+interface Counted {
+  files: unknown[];
+  additions: number;
+  deletions: number;
+}
+
+function Numbers({ pair, files }: { pair: [Node, Node]; files: (Counted | undefined)[] }) {
+  const lines: [string, (one: Node, at: number) => string | number][] = [
+    ["Turns", (one) => one.turns],
+    ["Time", (one) => duration(one.seconds)],
+    ["Tokens", (one) => tokens(one.tokens)],
+    ["Cost", (one) => money(one.cost)],
+    ["Files", (_, at) => files[at]?.files.length ?? "–"],
+    ["Lines", (_, at) => (files[at] ? `+${files[at].additions} −${files[at].deletions}` : "–")],
+  ];
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what can be scrolled must be reached by keys
+    <section className={css.scroll} tabIndex={0} aria-label="Numbers">
+      <table className={css.numbers}>
+        <thead>
+          <tr>
+            <th scope="col">Session</th>
+            <th scope="col">State</th>
+            {lines.map(([name]) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {pair.map((one, at) => (
+            <tr key={one.id}>
+              <th scope="row">
+                <span className={css.who}>
+                  <span className={css.letter}>{"AB"[at]}</span>
+                  <AgentMark agent={one.agent} />
+                  <Link href={routes.session(one.id)}>{nameOf(one)}</Link>
+                </span>
+              </th>
+              <td>
+                <StateMark of={one} words />
+              </td>
+              {lines.map(([name, value]) => (
+                <td key={name}>{value(one, at)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Said({ pair }: { pair: [Node, Node] }) {
+  const wide = useMedia("(min-width: 48rem)");
+  if (wide)
+    return (
+      // Made anew when the two change places: what is moved about in a page loses where it was scrolled to.
+      <div key={pair[0].id} className={css.pair}>
+        {pair.map((one, at) => (
+          <section key={one.id} className={css.side} aria-label={`${"AB"[at]}: ${nameOf(one)}`}>
+            <Words node={one} />
+          </section>
+        ))}
+      </div>
+    );
+  return (
+    <Tabs.Root defaultValue="A" className={css.tabs}>
+      <Tabs.List className={css.tabList} aria-label="Which session">
+        {pair.map((one, at) => (
+          <Tabs.Trigger key={one.id} value={"AB"[at]!} className={css.tab}>
+            {"AB"[at]}: {nameOf(one)}
+          </Tabs.Trigger>
+        ))}
+      </Tabs.List>
+      {pair.map((one, at) => (
+        <Tabs.Content key={one.id} value={"AB"[at]!} className={css.side}>
+          <Words node={one} />
+        </Tabs.Content>
+      ))}
+    </Tabs.Root>
+  );
+}
+
+function Words({ node }: { node: Node }) {
+  const [, navigate] = useLocation();
+  const query = useSession(node.id);
+  const tasks = useTasks(node.id);
+  const transcript = useTranscript(node.id);
+  const open = useCallback(() => navigate(routes.session(node.id)), [navigate, node.id]);
+  return (
+    <Answered query={query}>
+      {(session) => (
+        <TranscriptView session={session} tasks={tasks.data ?? []} transcript={transcript} onFork={open} />
+      )}
+    </Answered>
+  );
+}

@@ -1,0 +1,97 @@
+/** What a deletion needs before it is sent, and what it says afterwards. */
+import { describe, expect, it } from "vitest";
+import type { Node, Session, Worktree } from "@/api/types";
+import {
+  below,
+  type Deletion,
+  type Ended,
+  type Losses,
+  missing,
+  outcome,
+  query,
+  worktreeStays,
+} from "./deletion";
+
+const nothing: Deletion = { purge: false, cascade: false, worktree: false, force: false };
+const losses = (uncommitted: number, sessions = 0): Losses => ({
+  uncommitted: Array.from({ length: uncommitted }, (_, at) => `f${at}`),
+  untracked: [],
+  unpushed: [],
+  counts: { uncommitted, untracked: 0, unpushed: 0, sessions },
+  sessions: [],
+  removable: uncommitted === 0,
+  why: "",
+});
+const session = { id: "a", worktreeId: "w" } as Session;
+const made = { madeByBough: true } as Worktree;
+
+it("finds all that hangs below a session, forks of children as well", () => {
+  const node = (id: string, parentSessionId: string | null, forkedFromSessionId: string | null = null) =>
+    ({ id, parentSessionId, forkedFromSessionId }) as Node;
+  const tree = [
+    node("root", null),
+    node("a", "root"),
+    node("b", "a"),
+    node("c", "root", "b"),
+    node("d", "root"),
+  ];
+  expect(below("a", tree).map((one) => one.id)).toEqual(["b", "c"]);
+});
+
+describe("worktreeStays", () => {
+  it("goes if Bough made it and nobody else works there", () =>
+    expect(worktreeStays(session, made, nothing, losses(2))).toBeNull());
+  it("stays otherwise", () => {
+    expect(worktreeStays(session, { madeByBough: false } as Worktree, nothing, losses(0))).toContain(
+      "did not make",
+    );
+    expect(worktreeStays(session, made, nothing, losses(0, 2))).toContain("2 other active sessions work");
+    expect(worktreeStays(session, made, { ...nothing, cascade: true }, losses(0))).toContain("stay");
+  });
+});
+
+describe("missing", () => {
+  it("wants a tick before work is lost", () => {
+    const wanted = { ...nothing, worktree: true };
+    expect(missing(wanted, undefined, 0)).toContain("Looking");
+    expect(missing(wanted, losses(1), 0)).not.toBeNull();
+    expect(missing({ ...wanted, force: true }, losses(1), 0)).toBeNull();
+    expect(missing(wanted, losses(0), 0)).toBeNull();
+  });
+  it("does not delete a session for good before those below it", () => {
+    expect(missing({ ...nothing, purge: true }, undefined, 1)).not.toBeNull();
+    expect(missing({ ...nothing, purge: true, cascade: true }, undefined, 1)).toBeNull();
+    expect(missing(nothing, undefined, 1)).toBeNull();
+  });
+});
+
+it("forces only what was said to go", () => {
+  expect(JSON.stringify(query({ ...nothing, purge: true, force: true }))).toBe('{"purge":true}');
+  expect(query({ ...nothing, worktree: true, force: true })).toMatchObject({
+    worktree: "remove",
+    force: true,
+  });
+});
+
+describe("outcome", () => {
+  it("says how to get a worktree back", () => {
+    const ended = {
+      worktree: { forgotten: false, recover: "bough worktree recover w" },
+      cascade: null,
+    } as Ended;
+    expect(outcome(ended, { ...nothing, purge: true })).toEqual({
+      text: "The session is deleted, its worktree removed.",
+      notes: ["To bring the worktree back: bough worktree recover w"],
+    });
+  });
+  it("counts a cascade, and tells what was refused", () => {
+    const cascade = [
+      { sessionId: "b", outcome: "cancelled" },
+      { sessionId: "a", outcome: "refused", message: "It is busy." },
+    ];
+    expect(outcome({ cascade } as Ended, { ...nothing, cascade: true })).toEqual({
+      text: "1 session cancelled.",
+      notes: ["It is busy."],
+    });
+  });
+});

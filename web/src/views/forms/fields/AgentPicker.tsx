@@ -1,0 +1,90 @@
+/** Choosing an agent: those that can start, each with what it still needs; those that cannot, with how to get them. */
+import { useId } from "react";
+import { useAgents } from "@/api/queries";
+import type { Agent } from "@/api/types";
+import { AgentMark } from "@/ui/AgentMark";
+import { Badge } from "@/ui/Badge";
+import { Answered, Skeleton } from "@/ui/states";
+import { Choice, Fold } from "@/views/forms/layout/FormParts";
+import css from "@/views/forms/layout/form.module.css";
+import { inOrder, isReady, loginHint, readiness } from "@/views/forms/state/agentReadiness";
+import looks from "./AgentPicker.module.css";
+
+export function AgentPicker({
+  value,
+  onChange,
+  own,
+}: {
+  value: string | null;
+  onChange: (agent: string) => void;
+  /** The agent of the session that is branched from. */
+  own?: string;
+}) {
+  const agents = useAgents();
+  return (
+    <Answered query={agents} loading={<Skeleton lines={3} />}>
+      {(known) => <Agents agents={known} value={value} onChange={onChange} own={own} />}
+    </Answered>
+  );
+}
+
+function Agents({
+  agents,
+  value,
+  onChange,
+  own,
+}: {
+  agents: Agent[];
+  value: string | null;
+  onChange: (agent: string) => void;
+  own?: string;
+}) {
+  const name = useId();
+  const missing = agents.filter((one) => !isReady(one));
+  return (
+    <>
+      <div className={css.choices}>
+        {inOrder(agents).map((agent) => (
+          <Choice
+            key={agent.name}
+            name={name}
+            checked={agent.name === value}
+            onChoose={() => onChange(agent.name)}
+            mark={<AgentMark agent={agent.name} />}
+            title={agent.title}
+            marks={
+              <>
+                {agent.name === own && <Badge>this session's</Badge>}
+                {agent.isDefault && agent.name !== own && <Badge>default</Badge>}
+                {loginHint(agent) && <Badge tone="waiting">not logged in</Badge>}
+                {agent.name !== value && agent.how === "npx" && (
+                  <span className={looks.quiet}>fetched at first use</span>
+                )}
+              </>
+            }
+          >
+            {agent.name === value && (
+              <>
+                <span>{agent.description}</span>
+                <span>{loginHint(agent) ?? readiness(agent)}</span>
+              </>
+            )}
+          </Choice>
+        ))}
+      </div>
+      {missing.length > 0 && (
+        <Fold label="Not available yet" value={missing.map((one) => one.title).join(", ")}>
+          {missing.map((agent) => (
+            <div key={agent.name} className={css.row}>
+              <AgentMark agent={agent.name} />
+              <span className={css.choiceText}>
+                <span className={css.choiceTitle}>{agent.title}</span>
+                <span className={css.choiceAbout}>{agent.error ?? agent.install}</span>
+              </span>
+            </div>
+          ))}
+        </Fold>
+      )}
+    </>
+  );
+}

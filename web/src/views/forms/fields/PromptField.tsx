@@ -1,0 +1,106 @@
+/** What a session is to do, with files that go along: chosen, dropped or pasted. */
+import { Paperclip, X } from "lucide-react";
+import { type ClipboardEvent, type DragEvent, useEffect, useId, useRef } from "react";
+import { bytes } from "@/lib/format";
+import { Button, IconButton } from "@/ui/Button";
+import { Field, TextArea } from "@/ui/Field";
+import { toast } from "@/ui/toast";
+import css from "@/views/forms/layout/form.module.css";
+import { type Attached, attach } from "@/views/session/composer/files";
+import own from "./PromptField.module.css";
+
+export function PromptPart({
+  label,
+  hint,
+  value,
+  onChange,
+  files,
+  onFiles,
+  error,
+  rows = 4,
+  placeholder,
+  focus = true,
+}: {
+  label: string;
+  hint?: string;
+  value: string;
+  onChange: (text: string) => void;
+  /** Without it, no files are taken. */
+  files?: Attached[];
+  onFiles?: (files: Attached[]) => void;
+  error?: string | null;
+  rows?: number;
+  placeholder?: string;
+  /** Begins with the cursor in it, where a keyboard is at hand: on a phone one would cover the form. */
+  focus?: boolean;
+}) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (focus && window.matchMedia("(pointer: fine)").matches) area.current?.focus();
+  }, [focus]);
+  const input = useRef<HTMLInputElement>(null);
+  const id = useId();
+  const take = async (added: File[]) => {
+    if (!files || !onFiles || !added.length) return;
+    const taken = await attach(files, added);
+    onFiles(taken.files);
+    for (const why of taken.refused) toast(why, { tone: "failed" });
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    if (!event.clipboardData.files.length) return;
+    event.preventDefault();
+    void take([...event.clipboardData.files]);
+  };
+  const onDrop = (event: DragEvent) => {
+    if (!event.dataTransfer.files.length) return;
+    event.preventDefault();
+    void take([...event.dataTransfer.files]);
+  };
+  return (
+    <div className={css.part}>
+      <Field label={label} hint={hint} error={error}>
+        <TextArea
+          ref={area}
+          rows={rows}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+          onPaste={onPaste}
+          onDrop={onDrop}
+          onDragOver={(event) => event.preventDefault()}
+          placeholder={placeholder}
+        />
+      </Field>
+      {files && (
+        <div className={css.row}>
+          <Button size="small" icon={<Paperclip />} onClick={() => input.current?.click()}>
+            Add files
+          </Button>
+          <input
+            ref={input}
+            id={id}
+            type="file"
+            multiple
+            hidden
+            aria-label="Files for the prompt"
+            onChange={(event) => {
+              void take([...(event.target.files ?? [])]);
+              event.target.value = "";
+            }}
+          />
+          {files.map((file) => (
+            <span key={file.id} className={own.file}>
+              {file.name} <span className={css.hint}>{bytes(file.size)}</span>
+              <IconButton
+                label={`Leave out ${file.name}`}
+                size="small"
+                onClick={() => onFiles?.(files.filter((one) => one.id !== file.id))}
+              >
+                <X />
+              </IconButton>
+            </span>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}

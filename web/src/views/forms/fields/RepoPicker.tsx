@@ -1,0 +1,111 @@
+/** Choosing a repository that is known, or making another folder known by its path. */
+import { useQueryClient } from "@tanstack/react-query";
+import { FolderPlus } from "lucide-react";
+import { useState } from "react";
+import { addRepo } from "@/api/actions";
+import { reposQuery } from "@/api/queries";
+import type { Repo } from "@/api/types";
+import { Button } from "@/ui/Button";
+import { Field, Input, Select } from "@/ui/Field";
+import { messageOf } from "@/views/forms/layout/errorFields";
+import css from "@/views/forms/layout/form.module.css";
+import own from "./RepoPicker.module.css";
+
+export function RepoPicker({
+  repos,
+  value,
+  onChange,
+  error,
+}: {
+  repos: Repo[];
+  value: string | null;
+  onChange: (repoId: string) => void;
+  error?: string | null;
+}) {
+  const [adding, setAdding] = useState(false);
+  const repo = repos.find((one) => one.id === value);
+  if (adding || !repos.length)
+    return (
+      <AddRepo
+        onAdded={(added) => {
+          setAdding(false);
+          onChange(added.id);
+        }}
+        onBack={repos.length ? () => setAdding(false) : undefined}
+      />
+    );
+  return (
+    <div className={own.addable}>
+      <Field label="Repository" hint={repo && <code>{repo.path}</code>} error={error}>
+        <Select value={value ?? ""} onChange={(event) => onChange(event.target.value)}>
+          {!repo && <option value="">Choose one</option>}
+          {repos.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.name}
+              {one.kind === "plain" ? " (plain folder)" : ""}
+            </option>
+          ))}
+        </Select>
+      </Field>
+      <Button icon={<FolderPlus />} onClick={() => setAdding(true)} className={own.beside}>
+        Add
+      </Button>
+    </div>
+  );
+}
+
+function AddRepo({ onAdded, onBack }: { onAdded: (repo: Repo) => void; onBack?: () => void }) {
+  const queries = useQueryClient();
+  const [path, setPath] = useState("");
+  const [wrong, setWrong] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const add = async () => {
+    if (busy) return;
+    if (!path.trim()) return setWrong("Give the folder's whole path.");
+    setBusy(true);
+    setWrong(null);
+    try {
+      const repo = await addRepo({ path: path.trim() });
+      // Known at once, before the list is read anew.
+      queries.setQueryData<Repo[]>(reposQuery.queryKey, (known) =>
+        known?.some((one) => one.id === repo.id) ? known : [...(known ?? []), repo],
+      );
+      onAdded(repo);
+    } catch (error) {
+      setWrong(messageOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div className={css.part}>
+      <Field
+        label="Folder of the repository"
+        hint="The whole path on the machine where Bough runs. A folder without git works too."
+        error={wrong}
+      >
+        <Input
+          value={path}
+          onChange={(event) => setPath(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            // It adds the folder; the form is sent later.
+            event.preventDefault();
+            event.stopPropagation();
+            void add();
+          }}
+          placeholder="/home/me/project"
+          autoCapitalize="none"
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </Field>
+      <div className={css.row}>
+        <Button look="primary" busy={busy} onClick={() => void add()} icon={<FolderPlus />}>
+          Add this folder
+        </Button>
+        {onBack && <Button onClick={onBack}>Back</Button>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,84 @@
+/** Sending a form: once at a time, by button or by mod+Enter, with refusals kept beside their fields. */
+import { CircleAlert } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useState } from "react";
+import { Link } from "wouter";
+import { ApiError } from "@/api/client";
+import { routes } from "@/app/routes";
+import { type FieldName, fieldOf, messageOf } from "./errorFields";
+import css from "./form.module.css";
+
+export interface Submitting {
+  busy: boolean;
+  error: unknown;
+  /** What is wrong with this field. */
+  at: (field: FieldName) => string | null;
+  submit: () => void;
+  refuse: (field: FieldName, text: string) => void;
+}
+
+export function useSubmit<T>(
+  work: () => Promise<T>,
+  done: (answer: T) => void,
+  offered?: readonly FieldName[],
+): Submitting {
+  const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState<{ error: unknown; field: FieldName; text: string } | null>(null);
+  const run = async () => {
+    if (busy) return;
+    setBusy(true);
+    setWrong(null);
+    try {
+      done(await work());
+    } catch (error) {
+      setWrong({ error, field: fieldOf(error, offered), text: messageOf(error) });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return {
+    busy,
+    error: wrong?.error ?? null,
+    at: (field) => (wrong?.field === field ? wrong.text : null),
+    submit: () => void run(),
+    refuse: (field, text) => setWrong({ error: null, field, text }),
+  };
+}
+
+/** What is wrong with the form as a whole, and where to go with it. */
+export function FormProblem({ of }: { of: Submitting }) {
+  const text = of.at("form");
+  if (!text) return null;
+  const full = of.error instanceof ApiError && of.error.code === "too_many_sessions";
+  return (
+    <div className={css.problem} role="alert">
+      <CircleAlert aria-hidden />
+      <span>
+        {text} {full && <Link href={routes.home}>See which sessions are active</Link>}
+      </span>
+    </div>
+  );
+}
+
+/** Sends the form around it by mod+Enter, also from a text of many lines. */
+export function SubmitKeys({
+  onSubmit,
+  children,
+  className,
+}: {
+  onSubmit: () => void;
+  children: ReactNode;
+  className?: string;
+}) {
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || !(event.metaKey || event.ctrlKey)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    onSubmit();
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears keys of the inputs inside
+    <div onKeyDown={onKeyDown} className={className ?? css.stack}>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+/** One session in a list of the start page. It takes the focus as a whole; Enter opens it. */
+import type { KeyboardEvent, ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import { routes } from "@/app/routes";
+import { AgentMark } from "@/ui/AgentMark";
+import css from "./Home.module.css";
+import { type HomeSession, placeInWords } from "./summaries";
+
+export function Item({
+  session,
+  sees = false,
+  tone,
+  mark,
+  meta,
+  children,
+  actions,
+  messageHref,
+}: {
+  session: HomeSession;
+  /** It can be put away. */
+  sees?: boolean;
+  tone?: "failed" | "done";
+  mark?: ReactNode;
+  meta?: ReactNode;
+  children?: ReactNode;
+  actions?: ReactNode;
+  messageHref?: string;
+}) {
+  const [, navigate] = useLocation();
+  const href = messageHref ?? routes.session(session.id);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && event.target === event.currentTarget) navigate(href);
+  };
+  return (
+    <li
+      className={`${css.item} ${tone ? css[tone] : ""}`}
+      data-item
+      data-sees={sees ? session.id : undefined}
+      tabIndex={-1}
+      onKeyDown={onKeyDown}
+    >
+      <div className={css.head}>
+        {mark}
+        <h3 className={css.title}>
+          <Link href={href}>{session.title || "Untitled session"}</Link>
+        </h3>
+        <span className={css.meta}>{meta}</span>
+      </div>
+      <div className={css.place}>
+        <AgentMark agent={session.agent} name />
+        <span>{placeInWords(session)}</span>
+      </div>
+      {children}
+      {actions && <div className={css.actions}>{actions}</div>}
+    </li>
+  );
+}
+
+/** An item of another kind, such as a question. */
+export function Walkable({ href, children }: { href: string; children: ReactNode }) {
+  const [, navigate] = useLocation();
+  return (
+    <li
+      data-item
+      tabIndex={-1}
+      className={css.walkable}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && event.target === event.currentTarget) navigate(href);
+      }}
+    >
+      {children}
+    </li>
+  );
+}

@@ -1,0 +1,68 @@
+/** What runs now, and what waits for its turn. */
+import { Square } from "lucide-react";
+import { act, resumeSession, stopSession } from "@/api/actions";
+import { firstLine, plural } from "@/lib/format";
+import { Badge, StateMark } from "@/ui/Badge";
+import { Button, IconButton } from "@/ui/Button";
+import { Time } from "@/ui/Time";
+import { Elapsed } from "./Elapsed";
+import css from "./Home.module.css";
+import { Item } from "./HomeItem";
+import type { HomeSession } from "./summaries";
+
+export function Running({ sessions }: { sessions: HomeSession[] }) {
+  return (
+    <ul className={css.list}>
+      {sessions.map((session) => (
+        <Item
+          key={session.id}
+          session={session}
+          mark={<StateMark of={session} />}
+          meta={
+            <>
+              {session.queued > 0 && <Badge>{plural(session.queued, "prompt waits", "prompts wait")}</Badge>}
+              {session.lastTask?.startedAt && <Elapsed since={session.lastTask.startedAt} />}
+              <IconButton
+                label={`Stop ${session.title}`}
+                size="small"
+                onClick={() => void act(() => stopSession(session.id))}
+              >
+                <Square />
+              </IconButton>
+            </>
+          }
+        >
+          {session.lastTask && <p className={css.words}>{firstLine(session.lastTask.prompt)}</p>}
+        </Item>
+      ))}
+    </ul>
+  );
+}
+
+export function Queued({ sessions }: { sessions: HomeSession[] }) {
+  return (
+    <ul className={css.list}>
+      {sessions.map((session) => (
+        <Item
+          key={session.id}
+          session={session}
+          mark={<StateMark of={session} />}
+          meta={
+            <>
+              <Badge tone={session.queuePaused ? "waiting" : "plain"}>
+                {plural(session.queued, "prompt waits", "prompts wait")}
+                {session.queuePaused ? " for you" : ""}
+              </Badge>
+              <Time at={session.activeAt} />
+              {session.queuePaused && (
+                <Button size="small" onClick={() => void act(() => resumeSession(session.id))}>
+                  Go on
+                </Button>
+              )}
+            </>
+          }
+        />
+      ))}
+    </ul>
+  );
+}

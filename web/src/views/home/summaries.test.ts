@@ -1,0 +1,75 @@
+/** The start page in words, and walking through it by keys. */
+import { describe, expect, it } from "vitest";
+import {
+  canRetry,
+  type HomeData,
+  type HomeSession,
+  type HomeTree,
+  isFirstRun,
+  needsInWords,
+  step,
+  treeInWords,
+  unseen,
+} from "./summaries";
+
+const counts = (approvals: number, failed: number, review: number) => ({
+  approvals,
+  failed,
+  review,
+  running: 0,
+  queued: 0,
+});
+
+describe("needsInWords", () => {
+  it("says nothing when nothing is needed", () => expect(needsInWords(counts(0, 0, 0))).toBe(""));
+  it("names one kind", () => expect(needsInWords(counts(1, 0, 0))).toBe("1 question"));
+  it("joins several", () =>
+    expect(needsInWords(counts(2, 1, 3))).toBe("2 questions, 1 failure and 3 finished sessions to look at"));
+});
+
+const spent = { turns: 0, tokens: 0, cost: 0 };
+const empty: HomeData = {
+  needs: { approvals: [], failed: [], review: [] },
+  running: [],
+  queued: [],
+  trees: [],
+  totals: { today: spent, week: spent, all: spent },
+  counts: counts(0, 0, 0),
+};
+const session = (id: string, more: Partial<HomeSession> = {}) =>
+  ({ id, status: "active", lastTask: { status: "failed" }, ...more }) as HomeSession;
+
+it("is the first run only while nothing was ever done", () => {
+  expect(isFirstRun(empty)).toBe(true);
+  expect(isFirstRun({ ...empty, running: [session("a")] })).toBe(false);
+  // All that was done is archived: the numbers stay.
+  expect(isFirstRun({ ...empty, totals: { ...empty.totals, all: { ...spent, turns: 3 } } })).toBe(false);
+});
+
+it("puts away failures and finished work, not questions", () => {
+  const home = { ...empty, needs: { approvals: [], failed: [session("a")], review: [session("b")] } };
+  expect(unseen(home)).toEqual(["a", "b"]);
+});
+
+it("retries a failed turn, but not a session that has ended in an error", () => {
+  expect(canRetry(session("a"))).toBe(true);
+  expect(canRetry(session("a", { status: "error" }))).toBe(false);
+  expect(canRetry(session("a", { lastTask: null }))).toBe(false);
+});
+
+it("tells how a tree stands", () => {
+  const tree = { sessions: 4, asking: 1, running: 2, queued: 0, unread: 3 } as HomeTree;
+  expect(treeInWords(tree)).toBe("4 sessions · 1 question · 2 working · 3 new");
+});
+
+describe("step", () => {
+  it("begins at either end", () => {
+    expect(step(3, -1, 1)).toBe(0);
+    expect(step(3, -1, -1)).toBe(2);
+  });
+  it("stays at the ends", () => {
+    expect(step(3, 2, 1)).toBe(2);
+    expect(step(3, 0, -1)).toBe(0);
+  });
+  it("has nowhere to go in nothing", () => expect(step(0, -1, 1)).toBe(-1));
+});

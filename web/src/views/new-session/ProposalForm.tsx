@@ -1,0 +1,130 @@
+/** The form of a proposal, with its three answers. */
+import { Fragment, useState } from "react";
+import { useLocation } from "wouter";
+import { answerApproval } from "@/api/actions";
+import { ApiError } from "@/api/client";
+import { approvalQuery, client } from "@/api/queries";
+import type { Approval, Repo, Session, Worktree } from "@/api/types";
+import { routes } from "@/app/routes";
+import { Button } from "@/ui/Button";
+import { Field, Input } from "@/ui/Field";
+import { toast } from "@/ui/toast";
+import { focusOnce } from "@/views/forms/layout/focusOnce";
+import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
+import type { Draft } from "@/views/forms/state/draft";
+import css from "./NewSession.module.css";
+import { type Proposal, writeProposal } from "./proposal";
+import { SessionFields } from "./SessionFields";
+
+export function ProposalForm({
+  approval,
+  session,
+  proposal,
+  repos,
+  worktrees,
+}: {
+  approval: Approval;
+  session: Session;
+  proposal: Proposal;
+  repos: Repo[];
+  worktrees: Worktree[];
+}) {
+  const [, navigate] = useLocation();
+  // What was proposed does not change while it is answered.
+  const [before] = useState(proposal);
+  const [draft, setDraft] = useState<Draft>(before.draft);
+  const [repoId, setRepoId] = useState(before.repoId);
+  const [denying, setDenying] = useState(false);
+  const [because, setBecause] = useState("");
+  const set = (change: Partial<Draft>) => setDraft((known) => ({ ...known, ...change }));
+  const changed = writeProposal(before, draft, repoId, { repos, worktrees });
+
+  const answer = async (body: Parameters<typeof answerApproval>[1]) => {
+    try {
+      return await answerApproval(approval.id, body);
+    } catch (error) {
+      // Somebody was first: the view tells who and what.
+      if (error instanceof ApiError && error.code === "approval_decided")
+        await client.invalidateQueries({ queryKey: approvalQuery(approval.id).queryKey });
+      throw error;
+    }
+  };
+  const leave = (said: string) => {
+    toast(said);
+    navigate(routes.session(session.id));
+  };
+  const approving = useSubmit(
+    () => answer({ decision: "allow", ...(changed && { arguments: changed }) }),
+    () => leave(changed ? "Approved with your changes." : "Approved."),
+  );
+  const denial = useSubmit(
+    () => answer({ decision: "deny", because: because.trim() || undefined }),
+    () => leave("Denied."),
+    [],
+  );
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (denying) denial.submit();
+        else approving.submit();
+      }}
+    >
+      <SubmitKeys onSubmit={denying ? denial.submit : approving.submit} className={css.columns}>
+        <SessionFields
+          draft={draft}
+          set={set}
+          of={approving}
+          repos={repos}
+          repoId={repoId}
+          onRepo={(next) => {
+            setRepoId(next);
+            set({ place: { kind: "own" } });
+          }}
+          offers={before.asked.offers}
+          asked={before.asked}
+          from={session}
+        />
+      </SubmitKeys>
+      <div className={css.bar}>
+        <FormProblem of={denying ? denial : approving} />
+        {denying && (
+          <Field label="Why not?" hint="The agent is told. May be left empty.">
+            <Input value={because} onChange={(event) => setBecause(event.target.value)} ref={focusOnce} />
+          </Field>
+        )}
+        <div className={css.buttons}>
+          {/* Keys, so that the button that was clicked does not become the one that sends the form. */}
+          {denying ? (
+            <Fragment key="denying">
+              <Button onClick={() => setDenying(false)}>Back</Button>
+              <Button type="submit" look="danger" busy={denial.busy}>
+                Deny
+              </Button>
+            </Fragment>
+          ) : (
+            <Fragment key="answering">
+              {changed && (
+                <Button
+                  look="quiet"
+                  onClick={() => {
+                    setDraft(before.draft);
+                    setRepoId(before.repoId);
+                  }}
+                >
+                  Undo changes
+                </Button>
+              )}
+              <Button disabled={approving.busy} onClick={() => setDenying(true)}>
+                Deny
+              </Button>
+              <Button type="submit" look="primary" busy={approving.busy}>
+                {changed ? "Approve with changes" : "Approve"}
+              </Button>
+            </Fragment>
+          )}
+        </div>
+      </div>
+    </form>
+  );
+}

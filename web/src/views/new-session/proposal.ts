@@ -1,0 +1,255 @@
+/** A session that an agent proposes, as a form and back: its arguments fill the form, and only what a person changed in
+ * the form is changed in the arguments. */
+import type { Mode, Repo, Session, Worktree } from "@/api/types";
+import type { Offer } from "@/views/forms/fields/DirectoryPicker";
+import { CALLBACK, type Draft, defaultMode, EMPTY, lines, type Place } from "@/views/forms/state/draft";
+
+export type Arguments = Record<string, unknown>;
+
+/** What the form asks; the rest of the arguments stays as it was proposed. */
+export interface Asked {
+  prompt: boolean;
+  title: boolean;
+  repo: boolean;
+  agent: boolean;
+  mode: boolean;
+  model: boolean;
+  mcp: boolean;
+  files: boolean;
+  callback: "none" | "switch" | "all";
+  offers: readonly Offer[];
+}
+
+export interface Proposal {
+  tool: string;
+  arguments: Arguments;
+  draft: Draft;
+  repoId: string | null;
+  asked: Asked;
+}
+
+/** What is known around a proposal. `session` is the one that proposes, `target` the one that it would prompt. */
+export interface Around {
+  session: Session;
+  target?: Session;
+  repos: readonly Repo[];
+  worktrees: readonly Worktree[];
+}
+
+const NONE: Asked = {
+  prompt: true,
+  title: true,
+  repo: false,
+  agent: true,
+  mode: true,
+  model: false,
+  mcp: false,
+  files: false,
+  callback: "none",
+  offers: [],
+};
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+const list = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+const part = (value: unknown): Arguments => (value && typeof value === "object" ? (value as Arguments) : {});
+const flag = (value: unknown, fallback: boolean): boolean => (typeof value === "boolean" ? value : fallback);
+
+/** Ids may be given in part. */
+const isId = (id: string, given: string) => id === given || id.startsWith(given) || id.endsWith(given);
+
+/** What is proposed, as the end of a sentence; `target` is what the session to be prompted is called. */
+export function proposed(tool: string, given: Arguments, target: string): string {
+  if (tool === "agor_sessions_spawn") return "proposes a child of its own";
+  if (tool !== "agor_sessions_prompt") return "proposes this session";
+  const how: Record<string, string> = {
+    fork: `proposes a fork of “${target}”`,
+    subsession: `proposes a child of “${target}”`,
+    btw: `wants to ask “${target}” aside`,
+  };
+  return how[text(given.mode)] ?? `wants to prompt “${target}”`;
+}
+
+export function readProposal(tool: string, given: Arguments, around: Around): Proposal | null {
+  const read = READERS[tool];
+  return read ? { tool, arguments: given, ...read(given, around) } : null;
+}
+
+type Read = (given: Arguments, around: Around) => Pick<Proposal, "draft" | "repoId" | "asked">;
+
+const READERS: Record<string, Read> = {
+  agor_sessions_create(given, { session, repos, worktrees }) {
+    const id = text(given.worktreeId);
+    const worktree = worktrees.find((one) => isId(one.id, id));
+    const repo = worktree?.repoId ?? repos.find((one) => isId(one.id, id))?.id ?? session.repoId;
+    const agent = text(given.agenticTool);
+    return {
+      repoId: repo,
+      asked: { ...NONE, repo: true, mcp: true, files: true, callback: "switch", offers: ["own", "worktree"] },
+      draft: {
+        ...EMPTY,
+        prompt: text(given.initialPrompt),
+        title: text(given.title),
+        agent,
+        mode: (given.permissionMode as Mode | undefined) ?? defaultMode(agent),
+        place: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "own" },
+        mcpServerIds: list(given.mcpServerIds),
+        contextFiles: list(given.contextFiles).join("\n"),
+        callback: { ...CALLBACK, enabled: flag(given.enableCallback, false) },
+      },
+    };
+  },
+  agor_sessions_spawn(given, { session, worktrees }) {
+    const tuned = part(given.modelConfig);
+    const id = text(given.worktreeId);
+    const worktree = id ? worktrees.find((one) => isId(one.id, id)) : undefined;
+    return {
+      repoId: session.repoId,
+      asked: { ...NONE, model: true, mcp: true, callback: "all", offers: ["same", "worktree"] },
+      draft: {
+        ...EMPTY,
+        prompt: text(given.prompt),
+        title: text(given.title),
+        agent: text(given.agenticTool) || session.agent,
+        mode: (given.permissionMode as Mode | undefined) ?? session.permissionMode,
+        place: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "same" },
+        model: text(tuned.model),
+        effort: text(tuned.effort),
+        mcpServerIds: given.mcpServerIds === undefined ? null : list(given.mcpServerIds),
+        callback: {
+          enabled: flag(given.enableCallback, true),
+          includeLastMessage: flag(given.includeLastMessage, true),
+          includeOriginalPrompt: flag(given.includeOriginalPrompt, false),
+          extraInstructions: text(given.extraInstructions),
+        },
+      },
+    };
+  },
+  agor_sessions_prompt(given, { session, target = session }) {
+    const how = text(given.mode);
+    const branches = how === "fork" || how === "subsession";
+    return {
+      repoId: target.repoId,
+      asked: {
+        ...NONE,
+        title: how !== "continue",
+        agent: branches,
+        mode: branches,
+        callback: how === "subsession" ? "switch" : "none",
+      },
+      draft: {
+        ...EMPTY,
+        prompt: text(given.prompt),
+        title: text(given.title),
+        agent: text(given.agenticTool) || target.agent,
+        mode: (given.permissionMode as Mode | undefined) ?? target.permissionMode,
+        place: { kind: "same" },
+        callback: { ...CALLBACK, enabled: flag(given.callback, true) },
+      },
+    };
+  },
+  create_session(given, { session, repos, worktrees }) {
+    const folder = text(given.workingDir).replace(/(.)\/+$/, "$1");
+    const wanted = part(given.worktree);
+    const worktree = worktrees.find((one) => one.path === folder);
+    const repo = repos
+      .filter((one) => folder === one.path || folder.startsWith(`${one.path}/`))
+      .sort((a, b) => b.path.length - a.path.length)[0];
+    let place: Place = worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "own" };
+    if (given.worktree)
+      place = { kind: "new", branch: text(wanted.branch), path: text(wanted.path), base: "", ignored: false };
+    return {
+      repoId: worktree?.repoId ?? repo?.id ?? null,
+      asked: { ...NONE, repo: true, offers: ["own", "worktree", "new"] },
+      draft: {
+        ...EMPTY,
+        prompt: text(given.initialMessage),
+        title: text(given.name),
+        agent: text(given.agent) || session.agent,
+        mode: (given.permissionMode as Mode | undefined) ?? "default",
+        place,
+      },
+    };
+  },
+};
+
+/** The whole new arguments, or `null` if the form says what was proposed. */
+export function writeProposal(
+  before: Proposal,
+  draft: Draft,
+  repoId: string | null,
+  around: Pick<Around, "repos" | "worktrees">,
+): Arguments | null {
+  const after: Arguments = { ...before.arguments };
+  let changed = false;
+  const put = (name: string, value: unknown) => {
+    changed = true;
+    if (value === undefined || value === "") delete after[name];
+    else after[name] = value;
+  };
+  const differs = (name: keyof Draft) => JSON.stringify(draft[name]) !== JSON.stringify(before.draft[name]);
+  const names = NAMES[before.tool] ?? {};
+  for (const [field, name] of Object.entries(names) as [keyof Draft, string][])
+    if (differs(field)) put(name, field === "contextFiles" ? lines(draft.contextFiles) : draft[field]);
+  if (before.tool === "agor_sessions_spawn" && (differs("model") || differs("effort"))) {
+    const tuned = { model: draft.model.trim() || undefined, effort: draft.effort.trim() || undefined };
+    put("modelConfig", tuned.model || tuned.effort ? tuned : undefined);
+  }
+  if (differs("callback")) callbackOf(before, draft, put);
+  if (differs("place") || repoId !== before.repoId) placeOf(before.tool, draft.place, repoId, around, put);
+  return changed ? after : null;
+}
+
+const NAMES: Record<string, Partial<Record<keyof Draft, string>>> = {
+  agor_sessions_create: {
+    prompt: "initialPrompt",
+    title: "title",
+    agent: "agenticTool",
+    mode: "permissionMode",
+    mcpServerIds: "mcpServerIds",
+    contextFiles: "contextFiles",
+  },
+  agor_sessions_spawn: {
+    prompt: "prompt",
+    title: "title",
+    agent: "agenticTool",
+    mode: "permissionMode",
+    mcpServerIds: "mcpServerIds",
+  },
+  agor_sessions_prompt: { prompt: "prompt", title: "title", agent: "agenticTool", mode: "permissionMode" },
+  create_session: { prompt: "initialMessage", title: "name", agent: "agent", mode: "permissionMode" },
+};
+
+type Put = (name: string, value: unknown) => void;
+
+function callbackOf({ tool, draft: was }: Proposal, { callback }: Draft, put: Put): void {
+  const enabled = tool === "agor_sessions_prompt" ? "callback" : "enableCallback";
+  if (callback.enabled !== was.callback.enabled) put(enabled, callback.enabled);
+  if (tool !== "agor_sessions_spawn") return;
+  for (const name of ["includeLastMessage", "includeOriginalPrompt", "extraInstructions"] as const)
+    if (callback[name] !== was.callback[name]) put(name, callback[name]);
+}
+
+function placeOf(
+  tool: string,
+  place: Place,
+  repoId: string | null,
+  { repos, worktrees }: Pick<Around, "repos" | "worktrees">,
+  put: Put,
+): void {
+  const worktreeId = place.kind === "worktree" ? place.worktreeId : undefined;
+  if (tool === "agor_sessions_spawn") put("worktreeId", worktreeId);
+  else if (tool === "agor_sessions_create") put("worktreeId", worktreeId ?? repoId);
+  else if (tool === "create_session") {
+    const folder = worktreeId
+      ? worktrees.find((one) => one.id === worktreeId)?.path
+      : repos.find((one) => one.id === repoId)?.path;
+    if (folder) put("workingDir", folder);
+    put(
+      "worktree",
+      place.kind === "new"
+        ? { branch: place.branch.trim(), ...(place.path.trim() && { path: place.path.trim() }) }
+        : undefined,
+    );
+  }
+}

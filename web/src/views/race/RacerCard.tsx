@@ -1,0 +1,106 @@
+/** One who runs in a race: how it stands, what it has used and changed, what it said last. */
+import { useQuery } from "@tanstack/react-query";
+import { ArrowUpRight, Check, Trophy } from "lucide-react";
+import { lastWordsQuery } from "@/api/queries";
+import type { Race, Standing } from "@/api/types";
+import { routes } from "@/app/routes";
+import { duration, money, plural, tokens } from "@/lib/format";
+import { AgentMark } from "@/ui/AgentMark";
+import { Badge, StateMark } from "@/ui/Badge";
+import { Button, ButtonLink } from "@/ui/Button";
+import { Markdown } from "@/ui/Markdown";
+import css from "./RacerCard.module.css";
+
+export interface ContenderProps {
+  race: Race;
+  one: Standing;
+  looked: boolean;
+  onLook: () => void;
+  onKeep: () => void;
+}
+
+export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps) {
+  const words = useQuery(lastWordsQuery(one.sessionId));
+  const decided = race.keptSessionId !== null;
+  const busy = one.activity === "running" || one.activity === "waiting_permission";
+  const id = `racer-${one.number}`;
+  return (
+    <article
+      className={css.card}
+      data-kept={one.kept || undefined}
+      data-looked={looked || undefined}
+      aria-labelledby={id}
+    >
+      <div className={css.top}>
+        <StateMark of={one} words />
+        {one.kept && (
+          <Badge tone="accent" icon={<Trophy />}>
+            Kept
+          </Badge>
+        )}
+        {decided && !one.kept && <Badge>Put away</Badge>}
+      </div>
+      <h2 id={id} className={css.name}>
+        <span className={css.number}>{one.number}</span>
+        <AgentMark agent={one.agent} name />
+        {one.model && <code>{one.model}</code>}
+      </h2>
+      {one.title && <p className={css.title}>{one.title}</p>}
+      <dl className={css.facts}>
+        <div>
+          <dt>Time</dt>
+          <dd>{one.turns ? duration(one.seconds) : busy ? "at work" : "–"}</dd>
+        </div>
+        <div>
+          <dt>Tokens</dt>
+          <dd>{tokens(one.tokens)}</dd>
+        </div>
+        <div>
+          <dt>Cost</dt>
+          <dd>{money(one.cost)}</dd>
+        </div>
+        <div>
+          <dt>Changed</dt>
+          <dd>
+            {one.files === null ? (
+              "–"
+            ) : (
+              <>
+                {plural(one.files, "file")} <span className={css.added}>+{one.insertions}</span>{" "}
+                <span className={css.removed}>−{one.deletions}</span>
+              </>
+            )}
+          </dd>
+        </div>
+      </dl>
+      {one.note && <p className={css.note}>{one.note}</p>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what can be scrolled must be reached by keys */}
+      <section className={css.words} tabIndex={0} aria-label={`Last words of racer ${one.number}`}>
+        {words.data ? (
+          <Markdown text={words.data} />
+        ) : (
+          <p className={css.none}>It has not said anything yet.</p>
+        )}
+      </section>
+      <div className={css.actions}>
+        <Button size="small" aria-pressed={looked} icon={looked ? <Check /> : undefined} onClick={onLook}>
+          {looked ? "Changes shown" : "Show changes"}
+        </Button>
+        <ButtonLink size="small" href={routes.session(one.sessionId)} icon={<ArrowUpRight />}>
+          Open
+        </ButtonLink>
+        {(!decided || one.kept) && (
+          <Button
+            size="small"
+            look={decided ? "plain" : "primary"}
+            icon={<Trophy />}
+            disabled={busy}
+            onClick={onKeep}
+          >
+            {decided ? "Take its work…" : "Keep this one…"}
+          </Button>
+        )}
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { marked, query, read, write } from "./searchParams";
+
+describe("a search in the address", () => {
+  it("comes back as it went, and leaves out what is empty", () => {
+    const wanted = { q: "a b", agent: "demo", since: "week" };
+    expect(read(write({ ...wanted, type: "" }))).toEqual(wanted);
+  });
+
+  it("asks the server the same thing all day long", () => {
+    const morning = query({ q: "x", since: "week" }, Date.parse("2026-03-02T08:00:00Z"));
+    expect(morning.since).toBe("2026-02-23T00:00:00.000Z");
+    expect(query({ q: "x", since: "week" }, Date.parse("2026-03-02T20:00:00Z"))).toEqual(morning);
+    expect(query({ q: "x", archived: "no" })).toMatchObject({ archived: false, since: undefined });
+  });
+});
+
+describe("marks in a snippet", () => {
+  it("count code points, not halves of them", () => {
+    expect(marked("🌳 tree", [[2, 6]])).toEqual([
+      { text: "🌳 ", hit: false },
+      { text: "tree", hit: true },
+    ]);
+  });
+
+  it("may touch, and need not be there", () => {
+    expect(
+      marked("ab", [
+        [0, 1],
+        [1, 2],
+      ]).map((part) => part.text),
+    ).toEqual(["a", "b"]);
+    expect(marked("ab", [])).toEqual([{ text: "ab", hit: false }]);
+  });
+});

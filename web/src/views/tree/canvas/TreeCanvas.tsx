@@ -1,0 +1,166 @@
+/** The tree on a canvas: sessions where `layout` puts them, lines as `edges` has them, moved through by arrow keys. */
+import "@xyflow/react/dist/base.css";
+import "@/views/canvas/canvas.css";
+import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
+import { type KeyboardEvent, type MouseEvent, useEffect, useMemo, useRef, useState } from "react";
+import type { Callback, Node, RaceBrief } from "@/api/types";
+import { useMedia } from "@/lib/media";
+import { look } from "@/lib/words";
+import { FIT, FlowControls } from "@/views/canvas/CanvasControls";
+import { grow } from "@/views/tree/lineage";
+import { reports, ties } from "./edges";
+import { Legend } from "./Legend";
+import { type Flow, NODE, neighbour, place } from "./layout";
+import { type SessionNode, TreeNode } from "./SessionNode";
+import css from "./TreeCanvas.module.css";
+import { Arrowheads, TieEdge } from "./TreeEdge";
+import { useFlowNodes } from "./useSessionNodes";
+
+const NODE_TYPES = { session: TreeNode };
+const EDGE_TYPES = { tie: TieEdge };
+/** From here on only what can be seen is drawn. */
+const MANY = 120;
+/** Below this a map shows no more than the tree itself. */
+const MAPPED = 12;
+
+export interface TreeCanvasProps {
+  nodes: Node[];
+  callbacks: Callback[];
+  races: RaceBrief[];
+  numbers: Map<string, number>;
+  /** The session whose drawer is open, and those to compare. */
+  open: string | null;
+  picked: string[] | null;
+  start: string;
+  onChoose: (sessionId: string) => void;
+  onOpen: (sessionId: string) => void;
+}
+
+export const TreeCanvas = (props: TreeCanvasProps) => (
+  <ReactFlowProvider>
+    <Canvas {...props} />
+  </ReactFlowProvider>
+);
+
+const idUnder = (target: EventTarget) =>
+  (target as HTMLElement).closest<HTMLElement>("[data-session]")?.dataset.session;
+
+function Canvas({
+  nodes,
+  callbacks,
+  races,
+  numbers,
+  open,
+  picked,
+  start,
+  onChoose,
+  onOpen,
+}: TreeCanvasProps) {
+  const wide = useMedia("(min-width: 48rem)");
+  const flow: Flow = wide ? "right" : "down";
+  const [current, setCurrent] = useState(start);
+  const shape = nodes
+    .map((one) => `${one.id}${one.kind}${one.parentSessionId}${one.forkedFromSessionId}`)
+    .join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: places change with the shape of the tree, not with how its sessions stand
+  const places = useMemo(() => place(grow(nodes), flow), [shape, flow]);
+  const focus = nodes.some((one) => one.id === current) ? current : (nodes[0]?.id ?? "");
+  const flowNodes = useFlowNodes({ nodes, places, flow, current: focus, open, picked, races });
+  const edges = useMemo(
+    () => [...ties(nodes, numbers), ...reports(nodes, callbacks)],
+    [nodes, numbers, callbacks],
+  );
+  const { fitView, setCenter, setViewport, getZoom, getViewport } = useReactFlow();
+  const box = useRef<HTMLDivElement>(null);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a tree that has grown is shown whole again
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => {
+      if (wide) return void fitView(FIT);
+      // As wide as the phone, from the top: further down one scrolls.
+      const right = Math.max(...[...places.values()].map((at) => at.x)) + NODE.width;
+      const zoom = Math.min(1, Math.max(0.6, (box.current?.clientWidth ?? right) / (right + 32)));
+      void setViewport({ x: 16 * zoom, y: 16, zoom });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [shape, flow, fitView]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const from = idUnder(event.target);
+    if (!from || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "o") return onOpen(from);
+    const next = neighbour(nodes, places, from, event.key, flow);
+    if (event.key.startsWith("Arrow")) event.preventDefault();
+    if (!next) return;
+    setCurrent(next);
+    const at = places.get(next)!;
+    const { x, y, zoom } = getViewport();
+    const [left, top] = [at.x * zoom + x, at.y * zoom + y];
+    const { clientWidth = 0, clientHeight = 0 } = box.current ?? {};
+    const hidden =
+      left < 0 ||
+      top < 0 ||
+      left + NODE.width * zoom > clientWidth ||
+      top + NODE.height * zoom > clientHeight;
+    if (hidden)
+      void setCenter(at.x + NODE.width / 2, at.y + NODE.height / 2, { zoom: getZoom(), duration: 150 });
+    // It may have to be drawn first.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() =>
+        box.current?.querySelector<HTMLElement>(`[data-session="${next}"]`)?.focus({ preventScroll: true }),
+      ),
+    );
+  };
+  const onClick = (event: MouseEvent) => {
+    const id = idUnder(event.target);
+    if (!id) return;
+    setCurrent(id);
+    onChoose(id);
+  };
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its buttons do
+    <div
+      ref={box}
+      className={css.canvas}
+      onKeyDown={onKeyDown}
+      onClick={onClick}
+      data-many={nodes.length > MANY || undefined}
+      data-testid="tree-canvas"
+    >
+      <Arrowheads />
+      {!wide && <Legend />}
+      <ReactFlow<SessionNode>
+        nodes={flowNodes}
+        edges={edges as never}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        elementsSelectable={false}
+        onlyRenderVisibleElements={nodes.length > MANY}
+        minZoom={0.15}
+        maxZoom={1.75}
+        panOnScroll
+        aria-label="The tree of sessions. Move with the arrow keys, open with Enter."
+      >
+        <Background gap={24} />
+        <FlowControls />
+        {wide && (
+          <Panel position="top-left">
+            <Legend />
+          </Panel>
+        )}
+        {wide && !open && nodes.length > MAPPED && (
+          <MiniMap<SessionNode>
+            pannable
+            zoomable
+            ariaLabel="Map of the tree"
+            nodeClassName={(one) => css[`map-${look(one.data.session)}`] ?? ""}
+          />
+        )}
+      </ReactFlow>
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+/** A line between two sessions: dashed for a fork, solid for a child, dotted for an aside, an arrow back for a report. */
+import { BaseEdge, type EdgeProps, getBezierPath, getSmoothStepPath, Position } from "@xyflow/react";
+import { memo } from "react";
+import type { TieEdge as Tie } from "./edges";
+import css from "./TreeEdge.module.css";
+
+export const TieEdge = memo(function TieEdge(props: EdgeProps<Tie>) {
+  const down = props.sourcePosition === Position.Bottom || props.targetPosition === Position.Bottom;
+  const [path] = down ? getSmoothStepPath({ ...props, borderRadius: 10 }) : getBezierPath(props);
+  const { tie = "spawn", state } = props.data ?? {};
+  // Beside the session that it is about, where lines do not cross.
+  const [x, y] = tie === "report" ? [props.sourceX, props.sourceY] : [props.targetX, props.targetY];
+  // A fork's words stand above its line, which ends here; a report's on its own, which begins here.
+  const beside = { x: x - 58, y: tie === "report" ? y : y - 14 };
+  const near = down ? { x: x + 56, y: y + (tie === "report" ? 33 : -64) } : beside;
+  return (
+    <BaseEdge
+      id={props.id}
+      path={path}
+      className={`${css.tie} ${css[tie]} ${state ? (css[state] ?? "") : ""}`}
+      markerEnd={tie === "report" ? `url(#report-${state})` : undefined}
+      label={props.label}
+      labelX={near.x}
+      labelY={near.y}
+      labelBgPadding={[5, 2]}
+      labelBgBorderRadius={4}
+    />
+  );
+});
+
+/** The heads of the arrows of reports. */
+export const Arrowheads = () => (
+  <svg aria-hidden className={css.defs}>
+    <defs>
+      {(["queued", "held", "delivered"] as const).map((state) => (
+        <marker
+          key={state}
+          id={`report-${state}`}
+          viewBox="0 0 10 10"
+          refX="9"
+          refY="5"
+          markerWidth="12"
+          markerHeight="12"
+          markerUnits="userSpaceOnUse"
+          orient="auto-start-reverse"
+        >
+          <path d="M0 0 L10 5 L0 10 z" className={css[`head-${state}`]} />
+        </marker>
+      ))}
+    </defs>
+  </svg>
+);

@@ -10,7 +10,7 @@ import msgspec
 from bough.agents.catalog import Broken, Catalog, Entry
 from bough.agents.catalog.find import install_hint, is_set_up
 from bough.errors import Invalid
-from bough.model.session import MODES
+from bough.model.session import MODES, PermissionMode
 
 How = Literal["installed", "npx", "missing"]
 
@@ -46,6 +46,7 @@ class Agent(msgspec.Struct, rename="camel"):
     login: AgentLogin
     resumable: bool
     modes: dict[str, AgentMode]
+    default_mode: PermissionMode
     is_default: bool
     origin: str
     error: str | None = None
@@ -86,6 +87,7 @@ def _agent(catalog: Catalog, entry: Entry, is_default: bool) -> Agent:
             for name in MODES
             if name in entry.modes
         },
+        default_mode=entry.default_mode,
         is_default=is_default,
         origin=entry.origin,
     )
@@ -106,6 +108,7 @@ def _broken(one: Broken) -> Agent:
         login=AgentLogin(None, ""),
         resumable=False,
         modes={},
+        default_mode="acceptEdits",
         is_default=False,
         origin=one.origin,
         error=one.error,

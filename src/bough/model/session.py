@@ -43,11 +43,6 @@ MOVES: dict[Status, frozenset[Status]] = {
 }
 
 
-def default_mode(agent: str) -> PermissionMode:
-    """The mode of a session whose creator named none (P1)."""
-    return "auto" if agent == "codex" else "acceptEdits"
-
-
 def parse_statuses(text: str | None) -> tuple[Status, ...]:
     """`a,b` from a query string; nothing means all."""
     if not text:

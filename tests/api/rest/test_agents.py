@@ -34,6 +34,8 @@ async def test_what_is_told_of_each(server: Running) -> None:
         assert one["pinned"] == (entry.package.version if entry.package else None)
         assert one["login"]["how"] == entry.login.how
         assert one["resumable"] == entry.resume
+        assert one["defaultMode"] == entry.default_mode
+    assert (agents["codex"]["defaultMode"], agents["demo"]["defaultMode"]) == ("auto", "acceptEdits")
     for name in ("demo", "terminal"):
         assert agents[name]["version"].startswith(__version__)
         assert (agents[name]["login"]["found"], agents[name]["pinned"], agents[name]["how"]) == (

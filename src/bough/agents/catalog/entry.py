@@ -150,6 +150,8 @@ class Entry(_Table):
     resume: bool = False
     # Unified permission mode → the agent's own; a mode that is not named is not offered to the agent.
     modes: dict[PermissionMode, Mode | str] = {}
+    # The mode of a session whose creator chose none.
+    default_mode: PermissionMode = "acceptEdits"
     start: dict[str, Start] = {}
     home: Home | None = None
     repository: Repository = msgspec.field(default_factory=Repository)

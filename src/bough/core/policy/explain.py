@@ -18,7 +18,7 @@ from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.paths import LONGEST_PATH
 from bough.errors import Invalid
 from bough.model.rule import Choice, Effect, Rule
-from bough.model.session import Caller, PermissionMode, Session, default_mode
+from bough.model.session import Caller, PermissionMode, Session
 from bough.model.tool import ToolKind, ToolUse
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -108,7 +108,7 @@ class Explanations:
         if asked.agent is not None:
             self._catalog.get(agent)
         cwd = asked.cwd or (session.cwd if session else str(self._settings.root_path))
-        mode = asked.permission_mode or (session.permission_mode if session else default_mode(agent))
+        mode = asked.permission_mode or (session.permission_mode if session else self._catalog.get(agent).default_mode)
         kind = asked.kind or _kind(asked)
         args = {"command": asked.command, "paths": asked.paths}
         body = {"kind": kind, "name": asked.tool, "title": asked.command, "args": args}

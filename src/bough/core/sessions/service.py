@@ -33,7 +33,7 @@ from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Worktree
-from bough.model.session import Caller, Session, default_mode, parse_statuses
+from bough.model.session import Caller, Session, parse_statuses
 from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -117,7 +117,7 @@ class Sessions:
                 agent=agent,
                 title=new.title.strip(),
                 description=new.description,
-                permission_mode=new.permission_mode or default_mode(agent),
+                permission_mode=new.permission_mode or self._catalog.get(agent).default_mode,
                 allowed_tools=raw([]),
                 model=new.model,
                 effort=new.effort,

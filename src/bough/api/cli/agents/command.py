@@ -18,7 +18,7 @@ from bough.api.cli.framework.client import Json
 from bough.api.cli.framework.completion import agents as complete
 from bough.api.cli.framework.formats import brief, clean
 from bough.errors import AgentFailed, Invalid
-from bough.model.session import MODES, PermissionMode, default_mode
+from bough.model.session import MODES, PermissionMode
 
 if TYPE_CHECKING:
     from bough.agents.catalog import Catalog, Entry
@@ -180,7 +180,7 @@ def test(
     catalog, _ = _catalog(here)
     chosen = settings.load({"data": here.place.data})
     with silent():
-        trial = asyncio.run(_try(catalog.get(name), chosen, folder, mode or default_mode(name), prompt))
+        trial = asyncio.run(_try(catalog.get(name), chosen, folder, mode or catalog.get(name).default_mode, prompt))
     if here.json:
         import msgspec
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from bough.agents.catalog import Catalog
 from bough.api.mcp.tools import delegate, results
 from bough.api.mcp.tools.base import Changing, Desk, Tool
 from bough.api.mcp.tools.phrases import Id, named, quote
@@ -14,7 +15,7 @@ from bough.core.sessions.mark import Mark
 from bough.core.sessions.requests import NewSession, SessionPatch, check_texts
 from bough.errors import Invalid, NotFound
 from bough.model.call import Claim
-from bough.model.session import CallbackConfig, PermissionMode, default_mode
+from bough.model.session import CallbackConfig, PermissionMode
 
 
 class Create(Changing):
@@ -23,7 +24,7 @@ class Create(Changing):
     title: str | None = None
     description: str | None = None
     permission_mode: Annotated[
-        PermissionMode | None, Meta(description="Default: auto for codex, else acceptEdits.")
+        PermissionMode | None, Meta(description="Default: the agent's own default, for most acceptEdits.")
     ] = None
     context_files: list[str] | None = None
     mcp_server_ids: list[str] | None = None
@@ -60,14 +61,14 @@ async def _place(desk: Desk, text: str) -> tuple[str, str, str | None]:
     return worktree.repo_id, worktree.path, worktree.id
 
 
-def _asked(wanted: Create, repo: str, worktree: str | None) -> NewSession:
+def _asked(catalog: Catalog, wanted: Create, repo: str, worktree: str | None) -> NewSession:
     return NewSession(
         repo_id=repo if worktree is None else None,
         worktree_id=worktree,
         agent=wanted.agentic_tool,
         title=wanted.title or "",
         description=wanted.description or "",
-        permission_mode=wanted.permission_mode or default_mode(wanted.agentic_tool),
+        permission_mode=wanted.permission_mode or catalog.get(wanted.agentic_tool).default_mode,
         context_files=wanted.context_files or [],
         mcp_server_ids=wanted.mcp_server_ids or [],
         initial_prompt=wanted.initial_prompt,
@@ -77,7 +78,7 @@ def _asked(wanted: Create, repo: str, worktree: str | None) -> NewSession:
 
 async def _create_claim(desk: Desk, wanted: Create) -> Claim:
     repo, path, worktree = await _place(desk, wanted.worktree_id)
-    asked = _asked(wanted, repo, worktree)
+    asked = _asked(desk.services.catalog, wanted, repo, worktree)
     desk.services.sessions.check(asked)
     name = f" {asked.title.strip()!r}" if asked.title.strip() else ""
     title = f"Create session{name} in {path} with {asked.agent} in mode {asked.permission_mode}?"
@@ -87,7 +88,7 @@ async def _create_claim(desk: Desk, wanted: Create) -> Claim:
 
 async def _create(desk: Desk, wanted: Create) -> results.Created:
     repo, _, worktree = await _place(desk, wanted.worktree_id)
-    opened = await desk.services.worktree_sessions.create(desk.caller, _asked(wanted, repo, worktree))
+    opened = await desk.services.worktree_sessions.create(desk.caller, _asked(desk.services.catalog, wanted, repo, worktree))
     return results.created(opened.session, opened.task_id)
 
 

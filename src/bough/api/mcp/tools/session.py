@@ -88,7 +88,9 @@ async def _create_claim(desk: Desk, wanted: Create) -> Claim:
 
 async def _create(desk: Desk, wanted: Create) -> results.Created:
     repo, _, worktree = await _place(desk, wanted.worktree_id)
-    opened = await desk.services.worktree_sessions.create(desk.caller, _asked(desk.services.catalog, wanted, repo, worktree))
+    opened = await desk.services.worktree_sessions.create(
+        desk.caller, _asked(desk.services.catalog, wanted, repo, worktree)
+    )
     return results.created(opened.session, opened.task_id)
 
 

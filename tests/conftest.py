@@ -6,9 +6,19 @@ from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import postgres
 from tests.support.server import Running, serving
+
+# A loaded machine is slow to generate and run inputs, which says nothing about the code; pytest-timeout ends tests
+# that hang. Function-scoped fixtures are fine: no test that uses one with `@given` needs a fresh one for each input.
+settings.register_profile(
+    "bough",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("bough")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 
 from bough.errors import Conflict, Invalid
 from bough.git.checkpoint_refs import drop, held, keep, ref_name, sweep
@@ -41,7 +41,7 @@ DEEP: list[Step] = [("write", "a/b/c.txt", b"one\n"), ("stage", "a", b"")]
 LINKED: list[Step] = [("link", "a", b"1"), ("write", "b", b"")]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(histories, histories, histories)
 @example(DEEP, LINKED, [])
 @example(LINKED, DEEP, [])

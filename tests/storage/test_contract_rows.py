@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bough.errors import Internal, Invalid
@@ -199,7 +199,7 @@ async def test_wrong_parameters_are_named(backend: Backend) -> None:
         await backend.read(lambda tx: tx.one(Q.get, Box, id=object()))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(texts=st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=20))
 async def test_any_text_comes_back_as_it_went_in(backend: Backend, texts: list[str]) -> None:
     """R4: any text, in a column and inside JSON."""

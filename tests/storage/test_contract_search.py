@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import given as whatever
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from bough.core.search import index, service
@@ -389,7 +389,7 @@ async def some(store: Store) -> tuple[Store, str]:
 
 
 @whatever(st.text() | st.text(st.sampled_from("ab\"-*()§%_\\'&|!:^+ \0\n“”é会\u0301")), st.booleans())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 async def test_any_text_is_a_question(some: tuple[Store, str], text: str, narrow: bool) -> None:
     """A2: no text is wrong to ask for, and whatever is marked is in the snippet."""
     store, session = some
@@ -399,7 +399,7 @@ async def test_any_text_is_a_question(some: tuple[Store, str], text: str, narrow
 
 
 @whatever(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=300))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 async def test_a_text_is_found_by_its_words(some: tuple[Store, str], text: str) -> None:
     """A2: whatever a message says, it is found by that as a phrase, and by each word of it."""
     store, session = some

@@ -207,7 +207,7 @@ def test_a_full_disk_when_lines_are_confirmed(
     assert len(lines) == 7
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 60), max_size=20), st.lists(st.integers(1, 50), min_size=1), st.data())
 def test_any_lines_in_any_blocks(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], cuts: list[int], data: st.DataObject
@@ -230,7 +230,7 @@ def test_any_lines_in_any_blocks(
         os.close(fd)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(st.booleans(), st.binary(max_size=80)), min_size=1, max_size=12), st.data())
 def test_any_truncation_is_a_prefix(
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[bool, bytes]], data: st.DataObject

@@ -136,7 +136,7 @@ def live(transcript: list[Said], draw: Callable[[Any], Any]) -> list[Json]:
     return updates
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(transcript=transcripts, data=st.data())
 def test_replay_is_what_was_told(transcript: list[Said], data: strategies.DataObject) -> None:
     """C2: loaded, a session looks as it looked to whoever watched it; and every update is one of the protocol."""

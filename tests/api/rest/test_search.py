@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.api.shapes import Json
@@ -118,7 +118,7 @@ async def test_filters_and_pages(server: Running) -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80)
 async def test_no_text_is_wrong(server: Running, text: str) -> None:
     """A2: any text that fits can be asked for."""
     try:

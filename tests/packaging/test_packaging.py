@@ -29,8 +29,8 @@ def tree(tmp_path: Path) -> Path:
         (tree / folder).mkdir(parents=True)
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, tree)
+    (tree / "src/bough/__init__.py").write_text('__version__ = "1.2.3"\n', "utf-8")
     for name in (
-        "src/bough/__init__.py",
         "web/src/main.tsx",
         "web/src/api/schema.ts",
         "web/node_modules/react/index.js",

@@ -13,7 +13,7 @@ import msgspec
 
 from bench.measure import ROOT, Sample
 
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs/reference/benchmarks.md"
 MISSED = "MISSED"
 HEADS = ("name", "floor", "ours", "ratio", "target", "ok")
 

@@ -1,4 +1,4 @@
-"""Generates what docs/agents.md says about the agents in the catalog: how to get them, what each mode means to them,
+"""Generates what docs/reference/agents.md says about the agents in the catalog: how to get them, what each mode means to them,
 what Bough sets for them and what it asks about before they read a repository's files."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Generates the reference of the command line for docs/cli.md from the commands' own help texts."""
+"""Generates the reference of the command line for docs/reference/cli.md from the commands' own help texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generates the tables of tools and prompts for docs/mcp.md."""
+"""Generates the tables of tools and prompts for docs/reference/mcp.md."""
 
 from __future__ import annotations
 

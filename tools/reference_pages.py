@@ -13,11 +13,11 @@ from tools import agent_reference, cli_reference, mcp_reference, settings_refere
 
 # Page → name of the section → function that generates it.
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
-    "settings.md": settings_reference.SECTIONS,
-    "cli.md": cli_reference.SECTIONS,
-    "agents.md": agent_reference.SECTIONS,
-    "mcp.md": mcp_reference.SECTIONS,
-    "guides/orchestration.md": {"guide": guide.text},
+    "reference/settings.md": settings_reference.SECTIONS,
+    "reference/cli.md": cli_reference.SECTIONS,
+    "reference/agents.md": agent_reference.SECTIONS,
+    "reference/mcp.md": mcp_reference.SECTIONS,
+    "how-to/orchestrate-agents.md": {"guide": guide.text},
 }
 
 

@@ -1,4 +1,4 @@
-"""Generates the table of settings for docs/settings.md."""
+"""Generates the table of settings for docs/reference/settings.md."""
 
 from __future__ import annotations
 

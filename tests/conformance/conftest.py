@@ -15,7 +15,7 @@ import pytest
 from . import suite
 
 HERE = Path(__file__).parent
-DOCUMENT = HERE.parents[1] / "docs/mcp.md"
+DOCUMENT = HERE.parents[1] / "docs/reference/mcp.md"
 BEGIN, END = "<!-- conformance -->", "<!-- /conformance -->"
 MEASURED = "conformance"
 TIMEOUT = 200

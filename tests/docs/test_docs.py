@@ -19,17 +19,17 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 def test_every_event_is_documented() -> None:
-    """A3: docs/api.md lists every type of event."""
-    text = (ROOT / "docs/api.md").read_text("utf-8")
+    """A3: docs/reference/rest.md lists every type of event."""
+    text = (ROOT / "docs/reference/rest.md").read_text("utf-8")
     assert [name for name in (*EVENT_TYPES, *LIVE_TYPES) if f"`{name}`" not in text] == []
 
 
 def test_every_error_code_is_documented() -> None:
-    """A4: docs/errors.md lists every code that the source can raise, bugs aside, and no other."""
+    """A4: docs/reference/errors.md lists every code that the source can raise, bugs aside, and no other."""
     raised = set(HTTP_CODES.values())
     for path in (ROOT / "src/bough").rglob("*.py"):
         raised |= set(RAISED.findall(path.read_text("utf-8")))
-    documented = set(re.findall(r"^\| `([a-z_]+)` \|", (ROOT / "docs/errors.md").read_text("utf-8"), re.MULTILINE))
+    documented = set(re.findall(r"^\| `([a-z_]+)` \|", (ROOT / "docs/reference/errors.md").read_text("utf-8"), re.MULTILINE))
     assert documented == raised
 
 

@@ -1,4 +1,4 @@
-"""docs/editors.md says what editors can ask for, and the entry for the registry of agents is one that it would take."""
+"""docs/how-to/connect-an-editor.md says what editors can ask for, and the entry for the registry of agents is one that it would take."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from bough.api.acp.sessions.methods import PAGE
 from bough.api.acp.sessions.slash_commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs/editors.md").read_text("utf-8")
-ENTRY: dict[str, Any] = json.loads((ROOT / "docs/acp-registry/agent.json").read_text("utf-8"))
+TEXT = (ROOT / "docs/how-to/connect-an-editor.md").read_text("utf-8")
+ENTRY: dict[str, Any] = json.loads((ROOT / "docs/reference/acp-registry/agent.json").read_text("utf-8"))
 REQUIRED = {"id", "name", "version", "description", "distribution"}
 OPTIONAL = {"repository", "website", "authors", "license", "license_url", "icon"}
 
@@ -54,7 +54,7 @@ def test_examples_can_be_read() -> None:
         if kind == "json":
             json.loads(example)
         else:
-            compile(example, "docs/editors.md", "exec")
+            compile(example, "docs/how-to/connect-an-editor.md", "exec")
 
 
 def test_the_entry_fits_the_registry() -> None:
@@ -80,7 +80,7 @@ def test_the_entry_is_of_this_version() -> None:
 
 def test_the_icon_takes_the_editors_colour() -> None:
     """C2: the icon is 16 by 16 and has no colour of its own."""
-    icon = ElementTree.parse(ROOT / "docs/acp-registry/icon.svg").getroot()
+    icon = ElementTree.parse(ROOT / "docs/reference/acp-registry/icon.svg").getroot()
     assert (icon.get("width"), icon.get("height"), icon.get("viewBox")) == ("16", "16", "0 0 16 16")
     colours = {one.get(name) for one in icon.iter() for name in ("fill", "stroke")} - {None}
     assert colours == {"currentColor", "none"}

@@ -1,4 +1,4 @@
-"""docs/agents.md says what the catalog can hold."""
+"""docs/reference/agents.md says what the catalog can hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bough.agents.catalog import load_catalog
 from bough.agents.catalog.entry import Corrections, Entry, Home, Login, Mode, Package, Quirks, Repository, Start
 from bough.model.session import MODES
 
-TEXT = (Path(__file__).parents[3] / "docs/agents.md").read_text("utf-8")
+TEXT = (Path(__file__).parents[3] / "docs/reference/agents.md").read_text("utf-8")
 SECTIONS = {
     "The agent": Entry,
     "package": Package,

@@ -109,7 +109,7 @@ async def test_mcp_transports_are_taken_as_advertised(home: Path, cwd: Path, tra
 
 def test_every_switch_is_documented() -> None:
     """L5: every name of `--without` stands in the documentation."""
-    text = (Path(__file__).parents[3] / "docs/demo-agent.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/reference/demo-agent.md").read_text()
     assert [name for name in SWITCHES if f"`{name}`" not in text] == []
 
 

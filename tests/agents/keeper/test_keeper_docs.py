@@ -1,4 +1,4 @@
-"""What `docs/keeper.md` says is so: frames, notes, files and limits are those of the program."""
+"""What `docs/reference/keeper.md` says is so: frames, notes, files and limits are those of the program."""
 
 import importlib
 import re
@@ -10,7 +10,7 @@ from bough.agents.keeper import files, frames, journal
 from bough.agents.keeper.start import LOG
 
 ROOT = Path(__file__).parents[3]
-DOCS = (ROOT / "docs" / "keeper.md").read_text()
+DOCS = (ROOT / "docs/reference/keeper.md").read_text()
 SOURCES = ROOT / "src" / "bough" / "agents" / "keeper"
 
 

@@ -28,8 +28,8 @@ def test_generated_sections_are_current(tmp_path: Path) -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    """L2: docs/settings.md lists the flag, the variable and the older name of each setting."""
-    text = (DOCS / "settings.md").read_text("utf-8")
+    """L2: docs/reference/settings.md lists the flag, the variable and the older name of each setting."""
+    text = (DOCS / "reference/settings.md").read_text("utf-8")
     for name in settings.FIELDS:
         row = next(row for row in text.splitlines() if row.startswith(f"| `{name}` |"))
         assert f"`{settings.variable(name)}`" in row and f"`--{name.replace('_', '-')}" in row
@@ -37,13 +37,13 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_every_command_is_documented() -> None:
-    """O5: docs/cli.md describes every command with each of its options."""
-    entries = (DOCS / "cli.md").read_text("utf-8").split("\n**`")
+    """O5: docs/reference/cli.md describes every command with each of its options."""
+    entries = (DOCS / "reference/cli.md").read_text("utf-8").split("\n**`")
     documented = dict(cli_reference.commands())
     assert len(documented) > 30
     for name, command in documented.items():
         entry = next((entry for entry in entries if re.match(rf"{name}[` ]", entry)), None)
-        assert entry is not None, f"docs/cli.md lacks {name}"
+        assert entry is not None, f"docs/reference/cli.md lacks {name}"
         assert command.help, f"{name} has no help text"
         for param in command.params:
             assert param.help, f"{name} has no help text for {param.name}"

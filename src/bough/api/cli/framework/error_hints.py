@@ -1,5 +1,5 @@
 """What people are told of an error: the server's sentences are for those who write requests, so where they name fields
-and paths the commands have words of their own, chosen by code. Codes are explained in docs/errors.md."""
+and paths the commands have words of their own, chosen by code. Codes are explained in docs/reference/errors.md."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(ALL)}; all if none is named")
-    parser.add_argument("--write", action="store_true", help="keep the tables in docs/reference/benchmarks.md; runs all of them")
+    parser.add_argument("--write", action="store_true", help="run all and write docs/reference/benchmarks.md")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     arguments = parser.parse_args()
     names: list[str] = list(ALL) if arguments.write else arguments.names or list(ALL)

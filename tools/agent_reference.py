@@ -1,5 +1,5 @@
-"""Generates what docs/reference/agents.md says about the agents in the catalog: how to get them, what each mode means to them,
-what Bough sets for them and what it asks about before they read a repository's files."""
+"""Generates what docs/reference/agents.md says about the agents in the catalog: how to get them, what each mode means
+to them, what Bough sets for them and what it asks about before they read a repository's files."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ def test_every_error_code_is_documented() -> None:
     raised = set(HTTP_CODES.values())
     for path in (ROOT / "src/bough").rglob("*.py"):
         raised |= set(RAISED.findall(path.read_text("utf-8")))
-    documented = set(re.findall(r"^\| `([a-z_]+)` \|", (ROOT / "docs/reference/errors.md").read_text("utf-8"), re.MULTILINE))
+    text = (ROOT / "docs/reference/errors.md").read_text("utf-8")
+    documented = set(re.findall(r"^\| `([a-z_]+)` \|", text, re.MULTILINE))
     assert documented == raised
 
 

@@ -1,4 +1,4 @@
-"""docs/how-to/connect-an-editor.md says what editors can ask for, and the entry for the registry of agents is one that it would take."""
+"""The documentation lists what editors can ask for, and the entry for the registry of agents is valid."""
 
 from __future__ import annotations
 

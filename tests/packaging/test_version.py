@@ -14,7 +14,7 @@ from bough import __version__
 
 ROOT = Path(__file__).parents[2]
 # Copies that a registry or a changelog needs; each is compared with the version by a test or by `make release`.
-COPIES = {"src/bough/__init__.py", "docs/acp-registry/agent.json", "CHANGELOG.md"}
+COPIES = {"src/bough/__init__.py", "docs/reference/acp-registry/agent.json", "CHANGELOG.md"}
 
 
 def test_the_build_reads_the_version() -> None:

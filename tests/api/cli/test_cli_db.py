@@ -89,7 +89,8 @@ def test_doctor_before_the_first_start(tmp_path: Path, monkeypatch: pytest.Monke
     assert all(checks[name]["state"] == "ok" for name in fine)
     assert not (tmp_path / "data").exists()
     assert (
-        f"{tmp_path}/data/agents/NAME.toml" in checks["agents"]["fix"] and "docs/reference/agents.md" in checks["agents"]["fix"]
+        f"{tmp_path}/data/agents/NAME.toml" in checks["agents"]["fix"]
+        and "docs/how-to/add-an-agent.md" in checks["agents"]["fix"]
     )
 
 

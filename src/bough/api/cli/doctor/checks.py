@@ -148,7 +148,10 @@ def agents(data: Path) -> Iterator[Check]:
         catalog = load_catalog(data)
     for one in catalog.broken:
         yield Check(
-            "agent file", "problem", one.error, "Mend or remove that file; docs/reference/agents.md says what it may hold."
+            "agent file",
+            "problem",
+            one.error,
+            "Fix or remove the file; docs/reference/agent-files.md lists its fields.",
         )
     known: list[Json] = [to_builtins(one) for one in describe(catalog) if one.error is None]
     states: dict[str, list[str]] = {}
@@ -165,7 +168,7 @@ def agents(data: Path) -> Iterator[Check]:
         names = ", ".join(one["name"] for one in others if one["pinned"])
         hints.append(f"Get one with: bough agents install NAME, where NAME is one of {names}.")
     mine = f'describe one that speaks ACP: title = "…" and command = ["…"] in {data}/agents/NAME.toml'
-    fix = " ".join([*hints, f"Or {mine} (docs/reference/agents.md)."])
+    fix = " ".join([*hints, f"Or {mine} (docs/how-to/add-an-agent.md)."])
     yield Check("agents", "warning", f"{said}. Only those that come with Bough can work.", fix)
 
 

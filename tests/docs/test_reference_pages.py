@@ -12,7 +12,7 @@ from bough import settings
 from tools import cli_reference
 from tools.reference_pages import PAGES
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 

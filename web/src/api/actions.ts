@@ -1,6 +1,6 @@
 /** What people do: one function for each act, named as the server names it. A refusal is thrown as `ApiError`; `act` shows
  * it, for acts whose outcome comes back by the event stream anyway. */
-import { toastError } from "@/ui/toast";
+import { toastError } from "@/ui/feedback/toast";
 import { api, got } from "./client";
 import type { components } from "./schema";
 import type { Answer, Branch, NewSession, SessionPatch } from "./types";

@@ -4,11 +4,11 @@ import { Tooltip } from "radix-ui";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Route, Switch } from "wouter";
 import { client } from "@/api/queries";
-import { Applier } from "@/live/apply";
+import { Applier } from "@/live/applyEvents";
+import { EventStream } from "@/live/eventStream";
 import { StreamContext } from "@/live/hooks";
-import { EventStream } from "@/live/stream";
-import { Skeleton } from "@/ui/states";
-import { Toaster } from "@/ui/toast";
+import { Skeleton } from "@/ui/feedback/Placeholders";
+import { Toaster } from "@/ui/feedback/toast";
 import { listenForKeys } from "./keyboard/shortcuts";
 import { Shell } from "./Shell";
 

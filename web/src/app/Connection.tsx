@@ -2,8 +2,8 @@
 import { CloudOff, Lock } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useLink, useStream } from "@/live/hooks";
-import { Button } from "@/ui/Button";
-import { Time } from "@/ui/Time";
+import { Button } from "@/ui/controls/Button";
+import { Time } from "@/ui/labels/Time";
 import css from "./Connection.module.css";
 
 /** A restart takes less than this; nobody needs to read about it. */

@@ -1,7 +1,7 @@
 /** An address that means nothing. */
 import { MapPinOff } from "lucide-react";
-import { ButtonLink } from "@/ui/Button";
-import { Empty } from "@/ui/states";
+import { ButtonLink } from "@/ui/controls/Button";
+import { Empty } from "@/ui/feedback/Placeholders";
 import { routes } from "./routes";
 import { useTitle } from "./title";
 

@@ -3,7 +3,7 @@ import { House, LayoutDashboard, Plus, Search, Settings } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useApprovals } from "@/api/queries";
-import { ButtonLink } from "@/ui/Button";
+import { ButtonLink } from "@/ui/controls/Button";
 import { Connection } from "./Connection";
 import { Palette } from "./keyboard/CommandPalette";
 import { useActions } from "./keyboard/shortcuts";

@@ -4,8 +4,8 @@ import { useEffect, useRef } from "react";
 import { useLocation } from "wouter";
 import type { Approval, Session, Task } from "@/api/types";
 import { usePref } from "@/lib/prefs";
+import type { LiveEvent } from "@/live/eventStream";
 import { useStream } from "@/live/hooks";
-import type { LiveEvent } from "@/live/stream";
 import { routes } from "./routes";
 
 export type Notices = "off" | "needed" | "all";

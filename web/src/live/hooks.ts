@@ -1,8 +1,8 @@
 /** Following live things from components. */
 import { createContext, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
 import { useExternal } from "@/lib/external";
-import type { EventStream, Link, LiveEvent } from "./stream";
-import { type Entry, type Shape, Transcript } from "./transcript";
+import type { EventStream, Link, LiveEvent } from "./eventStream";
+import { type Entry, type Shape, Transcript } from "./transcript/transcript";
 
 export const StreamContext = createContext<EventStream | null>(null);
 

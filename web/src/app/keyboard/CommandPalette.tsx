@@ -8,10 +8,10 @@ import { useLocation } from "wouter";
 import { sessionsQuery } from "@/api/queries";
 import { routes } from "@/app/routes";
 import { nameOf } from "@/lib/words";
-import { AgentMark } from "@/ui/AgentMark";
-import { StateMark } from "@/ui/Badge";
-import { Button } from "@/ui/Button";
-import { Kbd } from "@/ui/Kbd";
+import { Button } from "@/ui/controls/Button";
+import { Kbd } from "@/ui/controls/Kbd";
+import { AgentMark } from "@/ui/labels/AgentMark";
+import { StateMark } from "@/ui/labels/Badge";
 import css from "./CommandPalette.module.css";
 import { type Action, useActions, useOffered } from "./shortcuts";
 

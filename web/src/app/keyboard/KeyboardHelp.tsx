@@ -1,6 +1,6 @@
 /** Every key that does something now, by group. */
-import { Dialog } from "@/ui/Dialog";
-import { Kbd } from "@/ui/Kbd";
+import { Dialog } from "@/ui/controls/Dialog";
+import { Kbd } from "@/ui/controls/Kbd";
 import css from "./KeyboardHelp.module.css";
 import { useOffered } from "./shortcuts";
 

@@ -5,14 +5,14 @@ import { Link } from "wouter";
 import { answerApproval } from "@/api/actions";
 import type { Answer, Approval } from "@/api/types";
 import { routes } from "@/app/routes";
-import { AgentMark } from "@/ui/AgentMark";
-import { Time } from "@/ui/Time";
-import { Answers } from "./Answers";
+import { AgentMark } from "@/ui/labels/AgentMark";
+import { Time } from "@/ui/labels/Time";
+import { Answers } from "./AnswerButtons";
 import css from "./ApprovalCard.module.css";
 import { ApprovalSubject } from "./ApprovalSubject";
+import { answersOf, inWords, wordsOf } from "./approvalDetails";
 import { Countdown } from "./Countdown";
-import { answeredHere, Decided } from "./Decided";
-import { answersOf, inWords, wordsOf } from "./reading";
+import { answeredHere, Decided } from "./DecidedApproval";
 
 /** The lists of the start page name the session as well. */
 type Asked = Approval & { sessionTitle?: string; agent?: string; cwd?: string };

@@ -4,10 +4,10 @@ import { Link } from "wouter";
 import type { Approval } from "@/api/types";
 import { routes } from "@/app/routes";
 import { shortId } from "@/lib/format";
-import { TextDiff } from "@/ui/DiffView";
+import { TextDiff } from "@/ui/diff/DiffView";
 import css from "./ApprovalCard.module.css";
-import { factsOf, proposalOf } from "./calls";
-import { inFolder, isCall, type Part, partsOf } from "./reading";
+import { inFolder, isCall, type Part, partsOf } from "./approvalDetails";
+import { factsOf, proposalOf } from "./proposedCall";
 
 interface Props {
   approval: Approval;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Approval } from "@/api/types";
+import { answersOf, inFolder, partsOf, wordsOf } from "./approvalDetails";
 import { left } from "./Countdown";
-import { changedArguments, factsOf, fieldsOf, makesSession, proposalOf } from "./calls";
-import { answeredHere, decidedWords } from "./Decided";
-import { answersOf, inFolder, partsOf, wordsOf } from "./reading";
+import { answeredHere, decidedWords } from "./DecidedApproval";
+import { changedArguments, factsOf, fieldsOf, makesSession, proposalOf } from "./proposedCall";
 
 const ONCE = { optionId: "yes-once", name: "Yes", kind: "allow_once" };
 const ALWAYS = { optionId: "yes-always", name: "Always", kind: "allow_always" };

@@ -1,7 +1,7 @@
 /** What of a board is shown. */
 import type { Card } from "@/api/types";
-import { Button } from "@/ui/Button";
-import { Input, Select } from "@/ui/Field";
+import { Button } from "@/ui/controls/Button";
+import { Input, Select } from "@/ui/controls/Field";
 import css from "./BoardFilters.module.css";
 import { type Filter, isFiltered, NO_FILTER, WANTED, type Wanted } from "./filterCards";
 

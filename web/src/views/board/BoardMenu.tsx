@@ -5,10 +5,10 @@ import { useLocation } from "wouter";
 import { act, addBoard, removeBoard, renameBoard } from "@/api/actions";
 import type { Board } from "@/api/types";
 import { routes } from "@/app/routes";
-import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { Field, Input } from "@/ui/Field";
-import { Menu, MenuItem, MenuLabel, MenuLine } from "@/ui/Menu";
+import { Button } from "@/ui/controls/Button";
+import { Dialog } from "@/ui/controls/Dialog";
+import { Field, Input } from "@/ui/controls/Field";
+import { Menu, MenuItem, MenuLabel, MenuLine } from "@/ui/controls/Menu";
 import { clear } from "./moveCards";
 
 type Asked = "new" | "rename" | "delete" | null;

@@ -2,7 +2,7 @@
 import { act, patchRepo, patchWorktree } from "@/api/actions";
 import { cardsQuery, client } from "@/api/queries";
 import type { Board, Card } from "@/api/types";
-import { toast } from "@/ui/toast";
+import { toast } from "@/ui/feedback/toast";
 import { cardId } from "./canvas/cardLayout";
 
 interface Place {

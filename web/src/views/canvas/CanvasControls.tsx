@@ -3,7 +3,7 @@ import { Panel, useReactFlow } from "@xyflow/react";
 import { Maximize, Minus, Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { useMedia } from "@/lib/media";
-import { IconButton } from "@/ui/Button";
+import { IconButton } from "@/ui/controls/Button";
 import css from "./CanvasControls.module.css";
 
 export const FIT = { padding: 0.12, maxZoom: 1, minZoom: 0.15, duration: 200 };

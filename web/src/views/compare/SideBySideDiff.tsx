@@ -1,8 +1,8 @@
 /** What one or two sessions have changed, file by file and side by side. */
 import { type ReactNode, useMemo } from "react";
 import { plural } from "@/lib/format";
-import { DiffView } from "@/ui/DiffView";
-import { Empty } from "@/ui/states";
+import { DiffView } from "@/ui/diff/DiffView";
+import { Empty } from "@/ui/feedback/Placeholders";
 import css from "./SideBySideDiff.module.css";
 import { byFile, filesOf } from "./splitPatch";
 

@@ -2,7 +2,7 @@
 import type { KeyboardEvent, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { routes } from "@/app/routes";
-import { AgentMark } from "@/ui/AgentMark";
+import { AgentMark } from "@/ui/labels/AgentMark";
 import css from "./Home.module.css";
 import { type HomeSession, placeInWords } from "./summaries";
 

@@ -2,9 +2,9 @@
 import { Square } from "lucide-react";
 import { act, resumeSession, stopSession } from "@/api/actions";
 import { firstLine, plural } from "@/lib/format";
-import { Badge, StateMark } from "@/ui/Badge";
-import { Button, IconButton } from "@/ui/Button";
-import { Time } from "@/ui/Time";
+import { Button, IconButton } from "@/ui/controls/Button";
+import { Badge, StateMark } from "@/ui/labels/Badge";
+import { Time } from "@/ui/labels/Time";
 import { Elapsed } from "./Elapsed";
 import css from "./Home.module.css";
 import { Item } from "./HomeItem";

@@ -2,9 +2,9 @@
 import { Link } from "wouter";
 import { routes } from "@/app/routes";
 import { money, tokens } from "@/lib/format";
-import { AgentMark } from "@/ui/AgentMark";
-import { StateMark } from "@/ui/Badge";
-import { Time } from "@/ui/Time";
+import { AgentMark } from "@/ui/labels/AgentMark";
+import { StateMark } from "@/ui/labels/Badge";
+import { Time } from "@/ui/labels/Time";
 import css from "./Home.module.css";
 import { type HomeData, type HomeTree, placeInWords, treeInWords } from "./summaries";
 

@@ -1,7 +1,7 @@
 /** The view of a new session: an empty form, or one that an agent has filled in. */
 import { useSearch } from "wouter";
 import { useAgents, useRepos, useWorktrees } from "@/api/queries";
-import { Problem, Skeleton } from "@/ui/states";
+import { Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./NewSession.module.css";
 import { NewForm } from "./NewSessionForm";
 import { Proposed } from "./ProposedSession";

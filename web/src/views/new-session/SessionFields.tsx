@@ -1,7 +1,7 @@
 /** The fields of a session that is to be opened: what it does and where on one side, who does it and how freely on the
  * other. */
 import type { Repo, Session } from "@/api/types";
-import { Field, Input, Switch } from "@/ui/Field";
+import { Field, Input, Switch } from "@/ui/controls/Field";
 import { AgentPicker } from "@/views/forms/fields/AgentPicker";
 import { CallbackPart } from "@/views/forms/fields/CallbackFields";
 import { type Offer, PlacePicker } from "@/views/forms/fields/DirectoryPicker";

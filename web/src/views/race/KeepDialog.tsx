@@ -4,9 +4,9 @@ import { keepContender } from "@/api/actions";
 import { ApiError } from "@/api/client";
 import type { Race, Standing } from "@/api/types";
 import { plural } from "@/lib/format";
-import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { Switch } from "@/ui/Field";
+import { Button } from "@/ui/controls/Button";
+import { Dialog } from "@/ui/controls/Dialog";
+import { Switch } from "@/ui/controls/Field";
 import css from "./KeepDialog.module.css";
 
 export type Kept = Awaited<ReturnType<typeof keepContender>>;

@@ -5,10 +5,10 @@ import { lastWordsQuery } from "@/api/queries";
 import type { Race, Standing } from "@/api/types";
 import { routes } from "@/app/routes";
 import { duration, money, plural, tokens } from "@/lib/format";
-import { AgentMark } from "@/ui/AgentMark";
-import { Badge, StateMark } from "@/ui/Badge";
-import { Button, ButtonLink } from "@/ui/Button";
-import { Markdown } from "@/ui/Markdown";
+import { Button, ButtonLink } from "@/ui/controls/Button";
+import { AgentMark } from "@/ui/labels/AgentMark";
+import { Badge, StateMark } from "@/ui/labels/Badge";
+import { Markdown } from "@/ui/markdown/Markdown";
 import css from "./RacerCard.module.css";
 
 export interface ContenderProps {

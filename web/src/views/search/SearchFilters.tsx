@@ -1,7 +1,7 @@
 /** What a search is narrowed by. */
 import { useAgents, useRepos } from "@/api/queries";
-import { Button } from "@/ui/Button";
-import { Select } from "@/ui/Field";
+import { Button } from "@/ui/controls/Button";
+import { Select } from "@/ui/controls/Field";
 import css from "./Search.module.css";
 import { AGES, FILTERS, type Filter, type Wanted } from "./searchParams";
 

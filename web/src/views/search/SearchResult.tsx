@@ -2,9 +2,9 @@
 import { Link } from "wouter";
 import type { SearchHit } from "@/api/types";
 import { routes } from "@/app/routes";
-import { AgentMark } from "@/ui/AgentMark";
-import { Badge } from "@/ui/Badge";
-import { Time } from "@/ui/Time";
+import { AgentMark } from "@/ui/labels/AgentMark";
+import { Badge } from "@/ui/labels/Badge";
+import { Time } from "@/ui/labels/Time";
 import css from "./Search.module.css";
 import { marked } from "./searchParams";
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Approval, Session, Task } from "@/api/types";
-import { banner } from "./Banners";
-import { filled } from "./header/Gauge";
-import { dropTarget, moved, stepTarget } from "./queue/moves";
+import { filled } from "./header/ContextGauge";
+import { dropTarget, moved, stepTarget } from "./queue/reorder";
+import { banner } from "./SessionBanner";
+import { ordinal, sending, standing } from "./sessionState";
 import { bodyOf, limitsOf, usedSince } from "./settings/budget";
-import { changes, draftOf, MASK, offers } from "./settings/changes";
-import { ordinal, sending, standing } from "./standing";
-import { lastEnd } from "./useSeen";
+import { changes, draftOf, MASK, offers } from "./settings/settingsDraft";
+import { lastEnd } from "./useMarkSeen";
 
 const session = (over: Partial<Session> = {}): Session =>
   ({

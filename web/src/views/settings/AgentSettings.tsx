@@ -2,11 +2,11 @@
 import { Copy, RefreshCw } from "lucide-react";
 import { useAgents } from "@/api/queries";
 import type { Agent } from "@/api/types";
-import { AgentMark } from "@/ui/AgentMark";
-import { Badge } from "@/ui/Badge";
-import { Button, IconButton } from "@/ui/Button";
-import { Answered } from "@/ui/states";
-import { toast } from "@/ui/toast";
+import { Button, IconButton } from "@/ui/controls/Button";
+import { Answered } from "@/ui/feedback/Placeholders";
+import { toast } from "@/ui/feedback/toast";
+import { AgentMark } from "@/ui/labels/AgentMark";
+import { Badge } from "@/ui/labels/Badge";
 import css from "./Settings.module.css";
 
 export function AgentsPart() {

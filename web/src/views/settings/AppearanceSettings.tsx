@@ -3,7 +3,7 @@ import { useState } from "react";
 import { canNotify, mayNotify, type Notices } from "@/app/notifications";
 import { type Theme, useTheme } from "@/app/theme";
 import { usePref } from "@/lib/prefs";
-import { Field, Select, Switch } from "@/ui/Field";
+import { Field, Select, Switch } from "@/ui/controls/Field";
 
 export function PagePart() {
   const [theme, setTheme] = useTheme();

@@ -2,9 +2,9 @@
 import { useState } from "react";
 import { addMcpServer, patchMcpServer } from "@/api/actions";
 import type { McpServer } from "@/api/types";
-import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { Field, Input, Select, TextArea } from "@/ui/Field";
+import { Button } from "@/ui/controls/Button";
+import { Dialog } from "@/ui/controls/Dialog";
+import { Field, Input, Select, TextArea } from "@/ui/controls/Field";
 import { fromLines, toLines } from "./envLines";
 import { useSave } from "./useSave";
 

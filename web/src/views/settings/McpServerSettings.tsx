@@ -4,9 +4,9 @@ import { useState } from "react";
 import { act, patchMcpServer, removeMcpServer } from "@/api/actions";
 import { useMcpServers } from "@/api/queries";
 import type { McpServer } from "@/api/types";
-import { Badge } from "@/ui/Badge";
-import { Button, IconButton } from "@/ui/Button";
-import { Answered, Empty } from "@/ui/states";
+import { Button, IconButton } from "@/ui/controls/Button";
+import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { Badge } from "@/ui/labels/Badge";
 import { McpServerDialog } from "./McpServerDialog";
 import css from "./Settings.module.css";
 

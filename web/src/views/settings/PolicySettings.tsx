@@ -4,10 +4,10 @@ import { useState } from "react";
 import { act, patchRule, removeChoice, removeRule } from "@/api/actions";
 import { useChoices, useRules } from "@/api/queries";
 import type { Rule } from "@/api/types";
-import { Badge, type Tone } from "@/ui/Badge";
-import { Button, IconButton } from "@/ui/Button";
-import { Answered, Empty } from "@/ui/states";
-import { Time } from "@/ui/Time";
+import { Button, IconButton } from "@/ui/controls/Button";
+import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { Badge, type Tone } from "@/ui/labels/Badge";
+import { Time } from "@/ui/labels/Time";
 import { RuleDialog } from "./RuleDialog";
 import css from "./Settings.module.css";
 

@@ -4,11 +4,11 @@ import { useState } from "react";
 import { act, addRepo, patchRepo, removeRepo } from "@/api/actions";
 import { useRepos } from "@/api/queries";
 import type { Repo } from "@/api/types";
-import { Badge } from "@/ui/Badge";
-import { Button, IconButton } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { Field, Input, TextArea } from "@/ui/Field";
-import { Answered, Empty } from "@/ui/states";
+import { Button, IconButton } from "@/ui/controls/Button";
+import { Dialog } from "@/ui/controls/Dialog";
+import { Field, Input, TextArea } from "@/ui/controls/Field";
+import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { Badge } from "@/ui/labels/Badge";
 import css from "./Settings.module.css";
 import { useSave } from "./useSave";
 

@@ -3,9 +3,9 @@ import { useState } from "react";
 import { addRule, patchRule } from "@/api/actions";
 import { useAgents } from "@/api/queries";
 import type { Rule } from "@/api/types";
-import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { Field, Input, Select } from "@/ui/Field";
+import { Button } from "@/ui/controls/Button";
+import { Dialog } from "@/ui/controls/Dialog";
+import { Field, Input, Select } from "@/ui/controls/Field";
 import { useSave } from "./useSave";
 
 const KINDS = [

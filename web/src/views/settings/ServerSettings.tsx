@@ -1,6 +1,6 @@
 /** What the server runs with. It is read when it starts; how to change it stands beside each. */
 import { useServerSettings } from "@/api/queries";
-import { Answered } from "@/ui/states";
+import { Answered } from "@/ui/feedback/Placeholders";
 import css from "./Settings.module.css";
 
 export function ServerPart() {

@@ -1,7 +1,7 @@
 /** What a whole tree is and has used, in one line. */
 import type { Tree } from "@/api/types";
 import { duration, money, plural, tokens } from "@/lib/format";
-import { Badge } from "@/ui/Badge";
+import { Badge } from "@/ui/labels/Badge";
 import css from "./TreeTotals.module.css";
 
 const part = (used: number, most: number) => Math.min(100, Math.round((100 * used) / most));

@@ -1,7 +1,7 @@
 /** Where the tour plays: the tree as it grows, the session that matters now, and its questions. */
 import { useApprovals, useSession, useTasks } from "@/api/queries";
 import { useTranscript } from "@/live/hooks";
-import { Skeleton } from "@/ui/states";
+import { Skeleton } from "@/ui/feedback/Placeholders";
 import { ApprovalCard } from "@/views/approvals/ApprovalCard";
 import { TranscriptView } from "@/views/session/transcript/TranscriptView";
 import { TreeList } from "@/views/tree/TreeList";

@@ -3,7 +3,7 @@ import { CircleCheck, CircleDashed, LoaderCircle } from "lucide-react";
 import { useState } from "react";
 import { act } from "@/api/actions";
 import type { Tree } from "@/api/types";
-import { Button } from "@/ui/Button";
+import { Button } from "@/ui/controls/Button";
 import { type Place, STEPS } from "./tour";
 import css from "./Welcome.module.css";
 

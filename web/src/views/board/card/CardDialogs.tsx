@@ -5,12 +5,12 @@ import { act, patchWorktree, removeWorktree } from "@/api/actions";
 import { lossesQuery, worktreeDiffQuery } from "@/api/queries";
 import type { Card, Losses, Worktree } from "@/api/types";
 import { plural } from "@/lib/format";
-import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { DiffView } from "@/ui/DiffView";
-import { Field, Switch, TextArea } from "@/ui/Field";
-import { Answered, Empty } from "@/ui/states";
-import { toast } from "@/ui/toast";
+import { Button } from "@/ui/controls/Button";
+import { Dialog } from "@/ui/controls/Dialog";
+import { Field, Switch, TextArea } from "@/ui/controls/Field";
+import { DiffView } from "@/ui/diff/DiffView";
+import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { toast } from "@/ui/feedback/toast";
 import { type CardAct, placeName } from "./Card";
 import css from "./CardDialogs.module.css";
 

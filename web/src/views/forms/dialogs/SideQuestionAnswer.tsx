@@ -3,9 +3,9 @@ import { useEffect } from "react";
 import { useTasks } from "@/api/queries";
 import { isOver, TASKS } from "@/lib/words";
 import { useEntry, useShape, useTranscript } from "@/live/hooks";
-import type { Transcript } from "@/live/transcript";
-import { Markdown } from "@/ui/Markdown";
-import { Skeleton } from "@/ui/states";
+import type { Transcript } from "@/live/transcript/transcript";
+import { Skeleton } from "@/ui/feedback/Placeholders";
+import { Markdown } from "@/ui/markdown/Markdown";
 import css from "@/views/forms/layout/form.module.css";
 import own from "./SideQuestionAnswer.module.css";
 

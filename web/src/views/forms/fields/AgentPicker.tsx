@@ -2,9 +2,9 @@
 import { useId } from "react";
 import { useAgents } from "@/api/queries";
 import type { Agent } from "@/api/types";
-import { AgentMark } from "@/ui/AgentMark";
-import { Badge } from "@/ui/Badge";
-import { Answered, Skeleton } from "@/ui/states";
+import { Answered, Skeleton } from "@/ui/feedback/Placeholders";
+import { AgentMark } from "@/ui/labels/AgentMark";
+import { Badge } from "@/ui/labels/Badge";
 import { Choice, Fold } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import { inOrder, isReady, loginHint, readiness } from "@/views/forms/state/agentReadiness";

@@ -1,5 +1,5 @@
 /** What a child reports to its parent at the end of each task. */
-import { Field, Switch, TextArea } from "@/ui/Field";
+import { Field, Switch, TextArea } from "@/ui/controls/Field";
 import type { CallbackChoice } from "@/views/forms/state/draft";
 
 export function CallbackPart({

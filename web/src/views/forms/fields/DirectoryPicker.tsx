@@ -6,7 +6,7 @@ import { activeInRepoQuery, useRepos, useWorktrees, worktreeQuery } from "@/api/
 import type { Session, Worktree } from "@/api/types";
 import { plural } from "@/lib/format";
 import { nameOf } from "@/lib/words";
-import { Badge } from "@/ui/Badge";
+import { Badge } from "@/ui/labels/Badge";
 import { Choice, Fold } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import { NEW_PLACE, type Place } from "@/views/forms/state/draft";

@@ -1,7 +1,7 @@
 /** Environment variables as lines of name and value. */
 import { Plus, X } from "lucide-react";
-import { Button, IconButton } from "@/ui/Button";
-import { Input } from "@/ui/Field";
+import { Button, IconButton } from "@/ui/controls/Button";
+import { Input } from "@/ui/controls/Field";
 import type { EnvLine } from "@/views/forms/state/draft";
 import own from "./EnvEditor.module.css";
 

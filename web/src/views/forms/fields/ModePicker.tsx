@@ -4,7 +4,7 @@ import { useId } from "react";
 import { useAgents } from "@/api/queries";
 import type { Mode } from "@/api/types";
 import { isUnasked } from "@/lib/words";
-import { Badge } from "@/ui/Badge";
+import { Badge } from "@/ui/labels/Badge";
 import { Choice } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import { offeredModes } from "@/views/forms/state/offeredModes";

@@ -1,7 +1,7 @@
 /** A worktree that is to be made: its branch, what it begins with, where it will lie, and what stands in the way. */
 import { useId } from "react";
-import { Button } from "@/ui/Button";
-import { Field, Input, Switch } from "@/ui/Field";
+import { Button } from "@/ui/controls/Button";
+import { Field, Input, Switch } from "@/ui/controls/Field";
 import css from "@/views/forms/layout/form.module.css";
 import type { Place } from "@/views/forms/state/draft";
 import { previewWords, usePreview } from "@/views/forms/state/worktreePreview";

@@ -2,11 +2,11 @@
 import { Paperclip, X } from "lucide-react";
 import { type ClipboardEvent, type DragEvent, useEffect, useId, useRef } from "react";
 import { bytes } from "@/lib/format";
-import { Button, IconButton } from "@/ui/Button";
-import { Field, TextArea } from "@/ui/Field";
-import { toast } from "@/ui/toast";
+import { Button, IconButton } from "@/ui/controls/Button";
+import { Field, TextArea } from "@/ui/controls/Field";
+import { toast } from "@/ui/feedback/toast";
 import css from "@/views/forms/layout/form.module.css";
-import { type Attached, attach } from "@/views/session/composer/files";
+import { type Attached, attach } from "@/views/session/composer/attachments";
 import own from "./PromptField.module.css";
 
 export function PromptPart({

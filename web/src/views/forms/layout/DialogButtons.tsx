@@ -1,7 +1,7 @@
 /** The buttons of a dialog that is a form. */
 import type { ReactNode } from "react";
-import { Button } from "@/ui/Button";
-import { Kbd } from "@/ui/Kbd";
+import { Button } from "@/ui/controls/Button";
+import { Kbd } from "@/ui/controls/Kbd";
 import css from "./form.module.css";
 
 export function Footer({

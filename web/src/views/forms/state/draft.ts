@@ -1,7 +1,7 @@
 /** What a form about a session holds while it is filled in, and what the server is told of it. What was not changed in a
  * form about a branch is left out: the server inherits it. */
 import type { Branch, Mode, NewSession, Session } from "@/api/types";
-import { type Attached, forSending } from "@/views/session/composer/files";
+import { type Attached, forSending } from "@/views/session/composer/attachments";
 
 export type Place =
   /** Where the session works that is branched from. */

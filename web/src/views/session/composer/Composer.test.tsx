@@ -3,7 +3,7 @@ import { Tooltip } from "radix-ui";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Session } from "@/api/types";
 import { setPref } from "@/lib/prefs";
-import { standing } from "../standing";
+import { standing } from "../sessionState";
 import { Composer } from "./Composer";
 
 const session = {

@@ -11,15 +11,15 @@ import {
 import type { Session, Task } from "@/api/types";
 import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
-import type { Standing } from "../standing";
-import { Bar } from "./Bar";
-import { CommandList, optionId } from "./CommandList";
+import type { Standing } from "../sessionState";
+import { type Attached, attach, forSending, MOST_FILES } from "./attachments";
 import css from "./Composer.module.css";
-import { Examples } from "./Examples";
+import { Bar } from "./ComposerBar";
+import { CommandList, optionId } from "./commands/CommandList";
+import { type Command, commandsOf, completed, matching, slashWord } from "./commands/slashCommands";
+import { Examples } from "./DemoExamples";
 import { FileChips } from "./FileChips";
-import { type Attached, attach, forSending, MOST_FILES } from "./files";
-import { earlierPrompts, step, WRITING, wantsHistory } from "./history";
-import { type Command, commandsOf, completed, matching, slashWord } from "./slash";
+import { earlierPrompts, step, WRITING, wantsHistory } from "./promptHistory";
 import { useDraft } from "./useDraft";
 import { useSend } from "./useSend";
 

@@ -1,9 +1,9 @@
 /** The files that go with the prompt, each with a way to take it off again. */
 import { FileText, Image, X } from "lucide-react";
 import { bytes } from "@/lib/format";
-import { IconButton } from "@/ui/Button";
+import { IconButton } from "@/ui/controls/Button";
+import type { Attached } from "./attachments";
 import css from "./Composer.module.css";
-import type { Attached } from "./files";
 
 export function FileChips({ files, onRemove }: { files: Attached[]; onRemove: (id: string) => void }) {
   if (!files.length) return null;

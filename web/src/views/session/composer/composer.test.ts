@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Task } from "@/api/types";
-import { asBase64, asText, attach, forSending, LARGEST_FILE, MOST_FILES } from "./files";
-import { earlierPrompts, step, WRITING, wantsHistory } from "./history";
-import { commandsOf, completed, matching, slashWord } from "./slash";
+import { asBase64, asText, attach, forSending, LARGEST_FILE, MOST_FILES } from "./attachments";
+import { commandsOf, completed, matching, slashWord } from "./commands/slashCommands";
+import { earlierPrompts, step, WRITING, wantsHistory } from "./promptHistory";
 
 const task = (prompt: string, createdAt: string, source: Task["source"] = "user") =>
   ({ prompt, createdAt, source }) as Task;

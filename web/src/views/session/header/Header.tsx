@@ -5,15 +5,15 @@ import type { Approval, Node, Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { money, tokens } from "@/lib/format";
 import { isUnasked, KINDS, MODES, modeName, nameOf } from "@/lib/words";
-import { AgentMark } from "@/ui/AgentMark";
-import { Badge, StateMark } from "@/ui/Badge";
-import { IconButton } from "@/ui/Button";
-import type { Standing } from "../standing";
-import { Gauge } from "./Gauge";
+import { IconButton } from "@/ui/controls/Button";
+import { AgentMark } from "@/ui/labels/AgentMark";
+import { Badge, StateMark } from "@/ui/labels/Badge";
+import type { Standing } from "../sessionState";
+import { Gauge } from "./ContextGauge";
 import css from "./Header.module.css";
-import { MainActs } from "./MainActs";
+import { MainActs } from "./HeaderActions";
 import { SessionMenu } from "./SessionMenu";
-import type { Act } from "./sessionActs";
+import type { Act } from "./sessionActions";
 import { Title } from "./Title";
 
 interface Props {

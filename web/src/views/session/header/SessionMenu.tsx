@@ -1,9 +1,9 @@
 /** Everything that can be done with the session, in one menu. */
 import { Ellipsis } from "lucide-react";
 import { Fragment } from "react";
-import { IconButton } from "@/ui/Button";
-import { Menu, MenuItem, MenuLine } from "@/ui/Menu";
-import type { Act } from "./sessionActs";
+import { IconButton } from "@/ui/controls/Button";
+import { Menu, MenuItem, MenuLine } from "@/ui/controls/Menu";
+import type { Act } from "./sessionActions";
 
 const GROUPS = ["branch", "end", "take", "danger"] as const;
 

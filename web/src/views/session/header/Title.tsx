@@ -3,8 +3,8 @@ import { Pencil } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { act, patchSession } from "@/api/actions";
 import type { Session } from "@/api/types";
-import { IconButton } from "@/ui/Button";
-import { Input } from "@/ui/Field";
+import { IconButton } from "@/ui/controls/Button";
+import { Input } from "@/ui/controls/Field";
 import css from "./Header.module.css";
 
 export function Title({ session, name }: { session: Session; name: string }) {

@@ -5,8 +5,8 @@ import { Link } from "wouter";
 import { act, cancelTask, patchTask } from "@/api/actions";
 import type { Task } from "@/api/types";
 import { routes } from "@/app/routes";
-import { Button, IconButton } from "@/ui/Button";
-import { TextArea } from "@/ui/Field";
+import { Button, IconButton } from "@/ui/controls/Button";
+import { TextArea } from "@/ui/controls/Field";
 import css from "./Queue.module.css";
 
 const SOURCES: Record<Task["source"], { words: string; icon: ReactNode }> = {

@@ -4,12 +4,12 @@ import { useState } from "react";
 import { act, patchSession, patchTask, resumeSession } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { plural } from "@/lib/format";
-import { Button } from "@/ui/Button";
-import { Empty } from "@/ui/states";
-import type { Standing } from "../standing";
-import { dropTarget, moved, stepTarget } from "./moves";
+import { Button } from "@/ui/controls/Button";
+import { Empty } from "@/ui/feedback/Placeholders";
+import type { Standing } from "../sessionState";
 import css from "./Queue.module.css";
 import { QueueItem } from "./QueueItem";
+import { dropTarget, moved, stepTarget } from "./reorder";
 
 export function QueuePanel({ session, now }: { session: Session; now: Standing }) {
   const [asMoved, setAsMoved] = useState<{ task: string; before: string; from: string } | null>(null);

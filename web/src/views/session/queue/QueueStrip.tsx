@@ -2,8 +2,8 @@
 import { ListOrdered, X } from "lucide-react";
 import { act, cancelTask } from "@/api/actions";
 import { firstLine, plural } from "@/lib/format";
-import { Button, IconButton } from "@/ui/Button";
-import type { Standing } from "../standing";
+import { Button, IconButton } from "@/ui/controls/Button";
+import type { Standing } from "../sessionState";
 import css from "./Queue.module.css";
 
 const SHOWN = 2;

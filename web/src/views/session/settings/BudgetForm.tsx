@@ -3,9 +3,9 @@ import { useState } from "react";
 import { setBudget } from "@/api/actions";
 import { budgetQuery, client, useBudget } from "@/api/queries";
 import { duration, money, tokens } from "@/lib/format";
-import { Button } from "@/ui/Button";
-import { Field, Input } from "@/ui/Field";
-import { Answered } from "@/ui/states";
+import { Button } from "@/ui/controls/Button";
+import { Field, Input } from "@/ui/controls/Field";
+import { Answered } from "@/ui/feedback/Placeholders";
 import { bodyOf, type Limits, limitsOf, usedSince } from "./budget";
 import css from "./Settings.module.css";
 

@@ -1,7 +1,7 @@
 /** Whether and how a child reports to its parent when a turn is over. */
-import { Field, Switch, TextArea } from "@/ui/Field";
-import type { Draft } from "./changes";
+import { Field, Switch, TextArea } from "@/ui/controls/Field";
 import css from "./Settings.module.css";
+import type { Draft } from "./settingsDraft";
 
 export function CallbackFields({
   callback,

@@ -1,9 +1,9 @@
 /** Environment variables of the agent: names are shown, values are kept by the server and replaced by stars. */
 import { Plus, X } from "lucide-react";
-import { Button, IconButton } from "@/ui/Button";
-import { Input } from "@/ui/Field";
-import { MASK, type Variable } from "./changes";
+import { Button, IconButton } from "@/ui/controls/Button";
+import { Input } from "@/ui/controls/Field";
 import css from "./Settings.module.css";
+import { MASK, type Variable } from "./settingsDraft";
 
 export function EnvFields({ env, onChange }: { env: Variable[]; onChange: (env: Variable[]) => void }) {
   const set = (id: string, change: Partial<Variable>) =>

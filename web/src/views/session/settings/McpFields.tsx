@@ -2,7 +2,7 @@
 import { Link } from "wouter";
 import { useMcpServers } from "@/api/queries";
 import { routes } from "@/app/routes";
-import { Answered } from "@/ui/states";
+import { Answered } from "@/ui/feedback/Placeholders";
 import css from "./Settings.module.css";
 
 export function McpFields({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {

@@ -2,16 +2,16 @@
 import { useState } from "react";
 import { patchSession } from "@/api/actions";
 import type { Session } from "@/api/types";
-import { Button } from "@/ui/Button";
-import { Field, Input, Select, TextArea } from "@/ui/Field";
+import { Button } from "@/ui/controls/Button";
+import { Field, Input, Select, TextArea } from "@/ui/controls/Field";
+import { OfferField } from "./AgentOptionField";
 import { BudgetForm } from "./BudgetForm";
 import { CallbackFields } from "./CallbackFields";
-import { changes, type Draft, draftOf } from "./changes";
 import { EnvFields } from "./EnvFields";
 import { McpFields } from "./McpFields";
 import { ModeField } from "./ModeField";
-import { OfferField } from "./OfferField";
 import css from "./Settings.module.css";
+import { changes, type Draft, draftOf } from "./settingsDraft";
 
 export function SettingsPanel({
   session,

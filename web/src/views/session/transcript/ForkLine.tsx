@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { useSession } from "@/api/queries";
 import { routes } from "@/app/routes";
 import { nameOf } from "@/lib/words";
-import { useAround } from "./around";
+import { useAround } from "./TranscriptContext";
 import css from "./TranscriptView.module.css";
 
 export function ForkLine() {

@@ -3,10 +3,10 @@ import { MessageSquareDashed } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { Session, Task } from "@/api/types";
 import { useShape } from "@/live/hooks";
-import type { Transcript } from "@/live/transcript";
-import { Empty, Problem, Skeleton } from "@/ui/states";
-import { type Around, AroundContext, Folds } from "./around";
-import { List } from "./List";
+import type { Transcript } from "@/live/transcript/transcript";
+import { Empty, Problem, Skeleton } from "@/ui/feedback/Placeholders";
+import { List } from "./MessageList";
+import { type Around, AroundContext, Folds } from "./TranscriptContext";
 import css from "./TranscriptView.module.css";
 
 export interface TranscriptProps {

@@ -1,0 +1,86 @@
+/** Keeps growing text right: code points, holes, what is ahead and what is late. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { at, delta, event, growing, message, opened, Server } from "./testServer";
+import type { Transcript } from "./transcript";
+
+const frame = () => vi.advanceTimersByTimeAsync(20);
+const text = (transcript: Transcript, id: string) => transcript.entry(id)?.text;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("growing text", () => {
+  it("counts code points and skips what is known", async () => {
+    const transcript = await opened(new Server([growing("g", 1, "🌳a")]));
+    transcript.take(delta("g", 2, "é🌱"));
+    transcript.take(delta("g", 3, "🌱z"));
+    transcript.take(delta("g", 0, "🌳aé🌱z!", "message.snapshot"));
+    await frame();
+    expect(text(transcript, "g")).toBe("🌳aé🌱z!");
+  });
+
+  it("redraws once a frame and only the message that grew", async () => {
+    const transcript = await opened(new Server([message("m", 1), growing("g", 2, "")]));
+    const [grown, other, shape] = [vi.fn(), vi.fn(), vi.fn()];
+    transcript.follow("g", grown);
+    transcript.follow("m", other);
+    transcript.followShape(shape);
+    for (let n = 0; n < 50; n += 1) transcript.take(delta("g", n, "x"));
+    await frame();
+    expect(grown).toHaveBeenCalledTimes(1);
+    expect(other).not.toHaveBeenCalled();
+    expect(shape).not.toHaveBeenCalled();
+  });
+
+  it("fills a hole from the stored message, asked for once, and goes on with what came meanwhile", async () => {
+    const server = new Server([growing("g", 1, "abc")]);
+    const transcript = await opened(server);
+    server.messages = [growing("g", 1, "abcdef", 5)];
+    transcript.take(delta("g", 6, "g"));
+    transcript.take(delta("g", 7, "h"));
+    await frame();
+    expect(text(transcript, "g")).toBe("abcdefgh");
+    expect(server.fetched).toEqual(["g"]);
+  });
+
+  it("does not ask with every delta while the stored message is behind", async () => {
+    const server = new Server([growing("g", 1, "abc")]);
+    const transcript = await opened(server);
+    for (let n = 10; n < 60; n += 1) transcript.take(delta("g", n, "x"));
+    await frame();
+    expect(server.fetched.length).toBe(1);
+    expect(text(transcript, "g")).toBe("abc");
+    transcript.take(event("message.patched", growing("g", 1, "0123456789", 9)));
+    expect(text(transcript, "g")).toBe(`0123456789${"x".repeat(50)}`);
+  });
+
+  it("keeps the text that is ahead of a patch, and believes the last word", async () => {
+    const transcript = await opened(new Server([growing("g", 1, "ab")]));
+    transcript.take(delta("g", 2, "cd"));
+    transcript.take(event("message.patched", growing("g", 1, "abc", 5)));
+    expect(text(transcript, "g")).toBe("abcd");
+    const last = message("g", 1, {
+      content: { type: "text", text: "ab!", partial: false },
+      updatedAt: at(6),
+    });
+    transcript.take(event("message.patched", last));
+    expect(text(transcript, "g")).toBe("ab!");
+    transcript.take(event("message.patched", growing("g", 1, "old", 2)));
+    expect(text(transcript, "g")).toBe("ab!");
+  });
+
+  it("gets a content that was too large for an event", async () => {
+    const server = new Server([]);
+    const transcript = await opened(server);
+    server.messages = [message("big", 1)];
+    transcript.take(
+      event("message.created", message("big", 1, { content: { type: "omitted", bytes: 99999 } })),
+    );
+    await frame();
+    expect(text(transcript, "big")).toBe("big");
+  });
+});

@@ -1,0 +1,88 @@
+/** The end of a task: how it went, what it took, and what can be done with what it did. */
+import { FileDiff, GitFork, Hand, LoaderCircle, RotateCcw, Undo2 } from "lucide-react";
+import { memo, type ReactNode, useEffect, useReducer, useState } from "react";
+import type { Task } from "@/api/types";
+import { duration, money, plural, tokens } from "@/lib/format";
+import { isOver, TASKS } from "@/lib/words";
+import { Button } from "@/ui/controls/Button";
+import { Badge } from "@/ui/labels/Badge";
+import { useAround, useTaskOf } from "../TranscriptContext";
+import { ChangesDialog } from "./ChangesDialog";
+import { RestoreDialog } from "./RestoreDialog";
+import css from "./TurnLine.module.css";
+
+const seconds = (task: Task, now: number) =>
+  task.startedAt
+    ? ((task.endedAt ? Date.parse(task.endedAt) : now) - Date.parse(task.startedAt)) / 1000
+    : null;
+
+function Elapsed({ task }: { task: Task }) {
+  const [, tick] = useReducer((count: number) => count + 1, 0);
+  const over = isOver(task.status);
+  useEffect(() => {
+    if (over) return;
+    const timer = setInterval(tick, 1000);
+    return () => clearInterval(timer);
+  }, [over]);
+  const took = seconds(task, Date.now());
+  return took === null ? null : <span>{duration(Math.max(0, over ? took : Math.floor(took)))}</span>;
+}
+
+function facts(task: Task): ReactNode[] {
+  const total = (task.usage as { totalTokens?: number | null } | null)?.totalTokens;
+  return [
+    task.toolUseCount > 0 && <span key="tools">{plural(task.toolUseCount, "tool call")}</span>,
+    total ? <span key="tokens">{tokens(total)} tokens</span> : null,
+    task.cost?.amount ? <span key="cost">{money(task.cost.amount, task.cost.currency)}</span> : null,
+    task.attempt > 1 && (
+      <Badge key="attempt" tone="waiting" icon={<RotateCcw />} title="The first attempt was cut off.">
+        Attempt {task.attempt}
+      </Badge>
+    ),
+  ];
+}
+
+export const TaskLine = memo(function TaskLine({ taskId }: { taskId: string }) {
+  const { onFork } = useAround();
+  const task = useTaskOf(taskId);
+  const [dialog, setDialog] = useState<"changes" | "restore" | null>(null);
+  if (!task) return <div className={css.line} data-row={`task:${taskId}`} />;
+  const over = isOver(task.status);
+  const hasFiles = Boolean(task.gitBefore?.sha);
+  const close = () => setDialog(null);
+  return (
+    <div className={css.line} data-row={`task:${taskId}`} data-status={task.status}>
+      <div className={css.facts}>
+        <span className={css.status}>
+          {task.status === "waiting_permission" ? (
+            <Hand aria-hidden />
+          ) : (
+            !over && task.status !== "interrupted" && <LoaderCircle className={css.spin} aria-hidden />
+          )}
+          {TASKS[task.status]}
+        </span>
+        <Elapsed task={task} />
+        {facts(task)}
+      </div>
+      {over && (
+        <div className={css.acts}>
+          {hasFiles && (
+            <>
+              <Button look="quiet" size="small" icon={<FileDiff />} onClick={() => setDialog("changes")}>
+                Changes
+              </Button>
+              <Button look="quiet" size="small" icon={<Undo2 />} onClick={() => setDialog("restore")}>
+                Restore files…
+              </Button>
+            </>
+          )}
+          <Button look="quiet" size="small" icon={<GitFork />} onClick={() => onFork(taskId)}>
+            Fork from here
+          </Button>
+        </div>
+      )}
+      {dialog === "changes" && <ChangesDialog task={task} onClose={close} />}
+      {dialog === "restore" && <RestoreDialog task={task} onClose={close} />}
+    </div>
+  );
+});

@@ -4,7 +4,7 @@ import { Tooltip } from "radix-ui";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Route, Switch } from "wouter";
 import { client } from "@/api/queries";
-import { Applier } from "@/live/applyEvents";
+import { EventApplier } from "@/live/applyEvents";
 import { EventStream } from "@/live/eventStream";
 import { StreamContext } from "@/live/hooks";
 import { Skeleton } from "@/ui/feedback/Placeholders";
@@ -33,7 +33,7 @@ async function whyRefused(): Promise<"locked" | "offline"> {
 function makeStream(): EventStream {
   const url = `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/api/events`;
   const stream = new EventStream(url, whyRefused);
-  stream.listen(new Applier(client).take);
+  stream.listen(new EventApplier(client).take);
   return stream;
 }
 

@@ -1,7 +1,7 @@
 /** Whether the page knows the truth: nothing while it does; since when it does not, and what to do, while it does not. */
 import { CloudOff, Lock } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useLink, useStream } from "@/live/hooks";
+import { useConnection, useStream } from "@/live/hooks";
 import { Button } from "@/ui/controls/Button";
 import { Time } from "@/ui/labels/Time";
 import css from "./Connection.module.css";
@@ -10,7 +10,7 @@ import css from "./Connection.module.css";
 const PATIENCE = 1500;
 
 export function Connection() {
-  const link = useLink();
+  const link = useConnection();
   const stream = useStream();
   const [late, setLate] = useState(false);
   useEffect(() => {

@@ -76,7 +76,7 @@ export function useNotices(): void {
     if (wanted === "off" || !canNotify() || Notification.permission !== "granted") return;
     return stream.listen((event) => {
       // What was missed while the page was away is on it; nobody wants fifty notices on waking.
-      const live = stream.link.get().state === "live";
+      const live = stream.connection.get().state === "live";
       const notice = live && !document.hasFocus() ? noticeOf(event, wanted) : null;
       const shown = notice && notify(notice);
       if (!shown) return;

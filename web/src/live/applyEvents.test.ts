@@ -1,16 +1,16 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Applier } from "./applyEvents";
+import { EventApplier } from "./applyEvents";
 
 describe("what events do to kept answers", () => {
   let queries: QueryClient;
-  let applier: Applier;
+  let applier: EventApplier;
   const stops: (() => void)[] = [];
 
   beforeEach(() => {
     vi.useFakeTimers();
     queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-    applier = new Applier(queries);
+    applier = new EventApplier(queries);
   });
   afterEach(() => {
     for (const stop of stops.splice(0)) stop();

@@ -25,7 +25,7 @@ const PARTS: Record<string, string[]> = {
 /** Of these only the ones about the session of the event: there may be dozens on the start page. */
 const OF_SESSION = new Set(["sessionDiff", "words"]);
 
-export class Applier {
+export class EventApplier {
   #touched = new Set<string>();
   /** Questions whose answer was on the way when something happened: it may be older than that. */
   #late = new Set<string>();

@@ -51,13 +51,13 @@ describe("the event stream (A3)", () => {
     newest().say({ type: "stream.ready", cursor: 7 });
     newest().say({ type: "task.created", cursor: 8, sessionId: "s" });
     newest().say({ type: "message.delta", sessionId: "s", messageId: "m", offset: 0, text: "x" });
-    expect(stream.link.get().state).toBe("live");
+    expect(stream.connection.get().state).toBe("live");
     newest().close();
-    expect(stream.link.get().state).toBe("offline");
+    expect(stream.connection.get().state).toBe("offline");
     await vi.advanceTimersByTimeAsync(1000);
     expect(newest().url).toBe("ws://here/api/events?cursor=8");
     newest().say({ type: "stream.ready", cursor: 9 });
-    expect(stream.link.get().state).toBe("live");
+    expect(stream.connection.get().state).toBe("live");
     expect(heard.map((event) => event.type)).toEqual([
       "stream.ready",
       "task.created",
@@ -110,10 +110,10 @@ describe("the event stream (A3)", () => {
     stop = stream.start();
     newest().close();
     await vi.advanceTimersByTimeAsync(10);
-    expect(stream.link.get().state).toBe("locked");
+    expect(stream.connection.get().state).toBe("locked");
     // Trying again does not take it back meanwhile.
     const states: string[] = [];
-    stream.link.subscribe(() => states.push(stream.link.get().state));
+    stream.connection.subscribe(() => states.push(stream.connection.get().state));
     await vi.advanceTimersByTimeAsync(1000);
     newest().close();
     await vi.advanceTimersByTimeAsync(10);
@@ -124,8 +124,8 @@ describe("the event stream (A3)", () => {
     newest().say({ type: "stream.ready", cursor: 3 });
     stream.reconnect();
     newest().say({ type: "task.created", cursor: 4, sessionId: "s" });
-    expect(stream.link.get().state).toBe("connecting");
+    expect(stream.connection.get().state).toBe("connecting");
     newest().say({ type: "stream.ready", cursor: 4 });
-    expect(stream.link.get().state).toBe("live");
+    expect(stream.connection.get().state).toBe("live");
   });
 });

@@ -17,7 +17,7 @@ export interface LiveEvent {
 }
 
 /** `since` is when the page last knew the truth. */
-export type Link = { state: "connecting" | "live" | "offline" | "locked"; since: number };
+export type Connection = { state: "connecting" | "live" | "offline" | "locked"; since: number };
 
 const FIRST_PAUSE = 300;
 const LONGEST_PAUSE = 5000;
@@ -29,7 +29,7 @@ const SLEPT = 8000;
 type Listener = (event: LiveEvent) => void;
 
 export class EventStream {
-  readonly link = new External<Link>({ state: "connecting", since: Date.now() });
+  readonly connection = new External<Connection>({ state: "connecting", since: Date.now() });
   cursor: number | null = null;
   #socket: WebSocket | null = null;
   #listeners = new Set<Listener>();
@@ -73,7 +73,8 @@ export class EventStream {
     this.#pause = FIRST_PAUSE;
     this.#drop();
     // What comes now was missed: it is not live before all of it is here.
-    if (this.link.get().state === "live") this.link.set({ state: "connecting", since: this.#lastTick });
+    if (this.connection.get().state === "live")
+      this.connection.set({ state: "connecting", since: this.#lastTick });
     this.#connect();
   }
 
@@ -101,14 +102,15 @@ export class EventStream {
   async #closed(): Promise<void> {
     clearTimeout(this.#limit);
     this.#socket = null;
-    const { state, since } = this.link.get();
+    const { state, since } = this.connection.get();
     // Who is locked out stays so until it is known otherwise: what is said about it would else come and go.
-    if (state !== "locked") this.link.set({ state: "offline", since: state === "live" ? Date.now() : since });
+    if (state !== "locked")
+      this.connection.set({ state: "offline", since: state === "live" ? Date.now() : since });
     this.#timer = setTimeout(() => this.#connect(), this.#pause * (0.75 + Math.random() / 2));
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
     const why = await this.whyRefused();
-    const now = this.link.get();
-    if (now.state !== "live" && now.state !== why) this.link.set({ state: why, since: now.since });
+    const now = this.connection.get();
+    if (now.state !== "live" && now.state !== why) this.connection.set({ state: why, since: now.since });
   }
 
   #take(event: LiveEvent): void {
@@ -116,7 +118,7 @@ export class EventStream {
       clearTimeout(this.#limit);
       this.#pause = FIRST_PAUSE;
       this.cursor = event.cursor ?? this.cursor;
-      this.link.set({ state: "live", since: Date.now() });
+      this.connection.set({ state: "live", since: Date.now() });
     } else if (event.cursor !== undefined) this.cursor = event.cursor;
     for (const listener of this.#listeners)
       try {

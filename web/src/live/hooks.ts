@@ -1,7 +1,7 @@
 /** Following live things from components. */
 import { createContext, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
 import { useExternal } from "@/lib/external";
-import type { EventStream, Link, LiveEvent } from "./eventStream";
+import type { Connection, EventStream, LiveEvent } from "./eventStream";
 import { type Entry, type Shape, Transcript } from "./transcript/transcript";
 
 export const StreamContext = createContext<EventStream | null>(null);
@@ -12,7 +12,7 @@ export function useStream(): EventStream {
   return stream;
 }
 
-export const useLink = (): Link => useExternal(useStream().link);
+export const useConnection = (): Connection => useExternal(useStream().connection);
 
 export function useEvents(listener: (event: LiveEvent) => void): void {
   const stream = useStream();
@@ -25,7 +25,7 @@ export function useTranscript(sessionId: string, around?: string): Transcript {
   const transcript = useMemo(() => new Transcript(sessionId), [sessionId]);
   useEffect(() => {
     // What is read before the stream stands may be older than its beginning.
-    let early = stream.link.get().state !== "live";
+    let early = stream.connection.get().state !== "live";
     const forget = stream.listen((event) => {
       // What failed while the server was away is tried again when it is back.
       const behind = event.type === "stream.ready" && (early || transcript.shape().error !== null);

@@ -97,7 +97,7 @@ function Contents({ close }: { close: () => void }) {
               onSelect={run(() => navigate(routes.session(one.id)))}
               className={css.item}
             >
-              <StateMark of={one} />
+              <StateMark state={one} />
               <span className={css.name}>{nameOf(one)}</span>
               <AgentMark agent={one.agent} />
             </Command.Item>

@@ -53,7 +53,7 @@ export function MenuItem({
   );
 }
 
-export const MenuLine = () => <DropdownMenu.Separator className={css.line} />;
+export const MenuSeparator = () => <DropdownMenu.Separator className={css.line} />;
 export const MenuLabel = ({ children }: { children: ReactNode }) => (
   <DropdownMenu.Label className={css.label}>{children}</DropdownMenu.Label>
 );

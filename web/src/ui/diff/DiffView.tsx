@@ -19,7 +19,7 @@ const STATUS: Record<FileStatus, [string, Tone] | null> = {
   modified: null,
 };
 
-export function Counts({ additions, deletions }: { additions: number; deletions: number }) {
+export function DiffCounts({ additions, deletions }: { additions: number; deletions: number }) {
   return (
     <span className={css.counts}>
       <span className={css.plus}>
@@ -62,7 +62,7 @@ function File({ file, open: first, split }: { file: FilePatch; open: boolean; sp
           {file.path}
         </span>
         {status && <Badge tone={status[1]}>{status[0]}</Badge>}
-        {!file.binary && <Counts additions={file.additions} deletions={file.deletions} />}
+        {!file.binary && <DiffCounts additions={file.additions} deletions={file.deletions} />}
       </button>
       <div id={id} hidden={!open}>
         {open && (nothing ? <p className={css.nothing}>{nothing}</p> : <Lines file={file} split={split} />)}

@@ -93,7 +93,7 @@ export function Problem({ error, retry }: { error: unknown; retry?: () => void }
 }
 
 /** A question's answer, or how it stands with it. */
-export function Answered<T>({
+export function QueryResult<T>({
   query,
   children,
   loading,

@@ -1,29 +1,22 @@
-/** Which agent: its initial on a colour of its own, with its name. */
+/** Names an agent: its initial on a color derived from its name, and the name itself. */
+import type { CSSProperties } from "react";
 import css from "./AgentMark.module.css";
 
-const HUES: Record<string, number> = {
-  "claude-code": 25,
-  codex: 160,
-  gemini: 220,
-  opencode: 280,
-  copilot: 200,
-  demo: 110,
-};
-
+/** Returns the same hue for the same name, so that an agent looks alike everywhere. */
 const hueOf = (agent: string) =>
-  HUES[agent] ?? [...agent].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 360, 7);
+  [...agent].reduce((hash, letter) => (hash * 31 + letter.charCodeAt(0)) % 360, 7);
 
-export function AgentMark({ agent, name = false }: { agent: string; name?: boolean }) {
+export function AgentMark({ agent, showName = false }: { agent: string; showName?: boolean }) {
   return (
     <span
       className={css.agent}
-      title={name ? undefined : agent}
-      style={{ "--hue": hueOf(agent) } as React.CSSProperties}
+      title={showName ? undefined : agent}
+      style={{ "--hue": hueOf(agent) } as CSSProperties}
     >
       <span className={css.initial} aria-hidden>
         {agent.charAt(0).toUpperCase()}
       </span>
-      <span className={name ? css.name : "visually-hidden"}>{agent}</span>
+      <span className={showName ? css.name : "visually-hidden"}>{agent}</span>
     </span>
   );
 }

@@ -1,4 +1,4 @@
-/** Small marks: a word on a coloured ground, and how a session stands. */
+/** Small labels: a badge on a colored background, and the mark of a session's state. */
 import {
   Circle,
   CircleCheck,
@@ -57,19 +57,19 @@ const TONES: Record<Look, string> = {
   failed: css.failedText!,
 };
 
-/** How a session stands: an icon whose word is read out, or shown beside it. */
-export function StateMark({ of, words = false }: { of: Stand; words?: boolean }) {
-  const found = look(of);
+/** Shows a session's state as an icon; its label is read out, or shown beside it. */
+export function StateMark({ state, showLabel = false }: { state: Stand; showLabel?: boolean }) {
+  const shown = look(state);
   return (
     <span
-      className={`${css.state} ${TONES[found]}`}
-      title={words ? undefined : LOOKS[found]}
-      data-look={found}
+      className={`${css.state} ${TONES[shown]}`}
+      title={showLabel ? undefined : LOOKS[shown]}
+      data-look={shown}
     >
       <span aria-hidden className={css.stateIcon}>
-        {ICONS[found]}
+        {ICONS[shown]}
       </span>
-      <span className={words ? undefined : "visually-hidden"}>{LOOKS[found]}</span>
+      <span className={showLabel ? undefined : "visually-hidden"}>{LOOKS[shown]}</span>
     </span>
   );
 }

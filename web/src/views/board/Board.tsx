@@ -12,7 +12,7 @@ import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
 import { Button, ButtonLink } from "@/ui/controls/Button";
 import { Switch } from "@/ui/controls/Field";
-import { Answered, Empty, Problem, Skeleton } from "@/ui/feedback/Placeholders";
+import { Empty, Problem, QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./Board.module.css";
 import { Filters } from "./BoardFilters";
 import { BoardList } from "./BoardList";
@@ -27,7 +27,7 @@ import { moveCard, putOn, tidy } from "./moveCards";
 export default function Board({ params }: { params: { boardId?: string } }) {
   const boards = useBoards();
   return (
-    <Answered query={boards} loading={<Skeleton lines={4} block />}>
+    <QueryResult query={boards} loading={<Skeleton lines={4} block />}>
       {(known) => {
         const wanted = params.boardId;
         const board = known.find((one) => (wanted ? one.id === wanted : one.isDefault));
@@ -42,7 +42,7 @@ export default function Board({ params }: { params: { boardId?: string } }) {
           );
         return <Shown key={board.id} boards={known} board={board} />;
       }}
-    </Answered>
+    </QueryResult>
   );
 }
 

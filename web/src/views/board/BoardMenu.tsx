@@ -8,7 +8,7 @@ import { routes } from "@/app/routes";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
-import { Menu, MenuItem, MenuLabel, MenuLine } from "@/ui/controls/Menu";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/controls/Menu";
 import { clear } from "./moveCards";
 
 type Asked = "new" | "rename" | "delete" | null;
@@ -39,7 +39,7 @@ export function BoardSwitch({ boards, board }: { boards: Board[]; board: Board }
             {one.id === board.id && " (this one)"}
           </MenuItem>
         ))}
-        <MenuLine />
+        <MenuSeparator />
         <MenuItem icon={<Plus />} onSelect={() => setAsked("new")}>
           New board
         </MenuItem>

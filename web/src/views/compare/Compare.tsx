@@ -14,7 +14,7 @@ import { usePref } from "@/lib/prefs";
 import { nameOf } from "@/lib/words";
 import { useTranscript } from "@/live/hooks";
 import { Button, ButtonLink } from "@/ui/controls/Button";
-import { Answered, Empty, Skeleton } from "@/ui/feedback/Placeholders";
+import { Empty, QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
 import { TranscriptView } from "@/views/session/transcript/TranscriptView";
@@ -30,7 +30,7 @@ interface Params {
 export default function Compare({ params }: { params: Params }) {
   const query = useTree(params.sessionId);
   return (
-    <Answered query={query} loading={<Skeleton lines={4} block />}>
+    <QueryResult query={query} loading={<Skeleton lines={4} block />}>
       {(tree) => {
         const pair = [params.left, params.right].map((id) => tree.sessions.find((one) => one.id === id));
         if (!pair[0] || !pair[1])
@@ -44,7 +44,7 @@ export default function Compare({ params }: { params: Params }) {
           );
         return <Shown treeId={params.sessionId} pair={[pair[0], pair[1]]} />;
       }}
-    </Answered>
+    </QueryResult>
   );
 }
 
@@ -141,7 +141,7 @@ function Numbers({ pair, files }: { pair: [Node, Node]; files: (Counted | undefi
                 </span>
               </th>
               <td>
-                <StateMark of={one} words />
+                <StateMark state={one} showLabel />
               </td>
               {lines.map(([name, value]) => (
                 <td key={name}>{value(one, at)}</td>
@@ -192,10 +192,10 @@ function Words({ node }: { node: Node }) {
   const transcript = useTranscript(node.id);
   const open = useCallback(() => navigate(routes.session(node.id)), [navigate, node.id]);
   return (
-    <Answered query={query}>
+    <QueryResult query={query}>
       {(session) => (
         <TranscriptView session={session} tasks={tasks.data ?? []} transcript={transcript} onFork={open} />
       )}
-    </Answered>
+    </QueryResult>
   );
 }

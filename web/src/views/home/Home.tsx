@@ -7,7 +7,7 @@ import { useActions } from "@/app/keyboard/shortcuts";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
 import { Button, ButtonLink } from "@/ui/controls/Button";
-import { Answered, Empty, Skeleton } from "@/ui/feedback/Placeholders";
+import { Empty, QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./Home.module.css";
 import { Needs } from "./NeedsYou";
 import { Queued, Running } from "./RunningAndQueued";
@@ -18,7 +18,7 @@ import { useWalking } from "./useItemKeys";
 export default function Home() {
   useTitle("");
   return (
-    <Answered
+    <QueryResult
       query={useHome()}
       loading={
         <div className={css.view}>
@@ -28,7 +28,7 @@ export default function Home() {
       }
     >
       {(home) => (isFirstRun(home) ? <FirstRun /> : <Page home={home} />)}
-    </Answered>
+    </QueryResult>
   );
 }
 

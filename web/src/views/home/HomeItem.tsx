@@ -47,7 +47,7 @@ export function Item({
         <span className={css.meta}>{meta}</span>
       </div>
       <div className={css.place}>
-        <AgentMark agent={session.agent} name />
+        <AgentMark agent={session.agent} showName />
         <span>{placeInWords(session)}</span>
       </div>
       {children}

@@ -107,7 +107,7 @@ function Review({ session }: { session: HomeSession }) {
       session={session}
       sees
       tone="done"
-      mark={<StateMark of={{ status: "completed", activity: "idle" }} />}
+      mark={<StateMark state={{ status: "completed", activity: "idle" }} />}
       meta={<Time at={session.lastTask?.endedAt ?? session.activeAt} />}
       actions={
         <>

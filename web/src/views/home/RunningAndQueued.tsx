@@ -17,7 +17,7 @@ export function Running({ sessions }: { sessions: HomeSession[] }) {
         <Item
           key={session.id}
           session={session}
-          mark={<StateMark of={session} />}
+          mark={<StateMark state={session} />}
           meta={
             <>
               {session.queued > 0 && <Badge>{plural(session.queued, "prompt waits", "prompts wait")}</Badge>}
@@ -46,7 +46,7 @@ export function Queued({ sessions }: { sessions: HomeSession[] }) {
         <Item
           key={session.id}
           session={session}
-          mark={<StateMark of={session} />}
+          mark={<StateMark state={session} />}
           meta={
             <>
               <Badge tone={session.queuePaused ? "waiting" : "plain"}>

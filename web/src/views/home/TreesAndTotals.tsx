@@ -15,7 +15,7 @@ export function Trees({ trees }: { trees: HomeTree[] }) {
         <li key={tree.session.id}>
           <Link href={routes.tree(tree.session.id)} className={css.tree}>
             <StateMark
-              of={{
+              state={{
                 ...tree.session,
                 asking: tree.asking,
                 activity: tree.running ? "running" : tree.session.activity,

@@ -10,7 +10,7 @@ import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
 import { firstLine, plural } from "@/lib/format";
 import { ButtonLink } from "@/ui/controls/Button";
-import { Answered, Skeleton } from "@/ui/feedback/Placeholders";
+import { QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import { Time } from "@/ui/labels/Time";
 import { SideBySide } from "@/views/compare/SideBySideDiff";
 import { KeepDialog, type Kept } from "./KeepDialog";
@@ -20,9 +20,9 @@ import { Contender } from "./RacerCard";
 export default function Race({ params }: { params: { raceId: string } }) {
   const query = useRace(params.raceId);
   return (
-    <Answered query={query} loading={<Skeleton lines={4} block />}>
+    <QueryResult query={query} loading={<Skeleton lines={4} block />}>
       {(race) => <Shown key={race.raceId} race={race} />}
-    </Answered>
+    </QueryResult>
   );
 }
 

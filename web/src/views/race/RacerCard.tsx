@@ -32,7 +32,7 @@ export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps)
       aria-labelledby={id}
     >
       <div className={css.top}>
-        <StateMark of={one} words />
+        <StateMark state={one} showLabel />
         {one.kept && (
           <Badge tone="accent" icon={<Trophy />}>
             Kept
@@ -42,7 +42,7 @@ export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps)
       </div>
       <h2 id={id} className={css.name}>
         <span className={css.number}>{one.number}</span>
-        <AgentMark agent={one.agent} name />
+        <AgentMark agent={one.agent} showName />
         {one.model && <code>{one.model}</code>}
       </h2>
       {one.title && <p className={css.title}>{one.title}</p>}

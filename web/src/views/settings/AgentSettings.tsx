@@ -3,7 +3,7 @@ import { Copy, RefreshCw } from "lucide-react";
 import { useAgents } from "@/api/queries";
 import type { Agent } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
-import { Answered } from "@/ui/feedback/Placeholders";
+import { QueryResult } from "@/ui/feedback/Placeholders";
 import { toast } from "@/ui/feedback/toast";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge } from "@/ui/labels/Badge";
@@ -13,7 +13,7 @@ export function AgentsPart() {
   const agents = useAgents();
   return (
     <>
-      <Answered query={agents}>
+      <QueryResult query={agents}>
         {(found) => (
           <ul className={css.list}>
             {found.map((one) => (
@@ -23,7 +23,7 @@ export function AgentsPart() {
             ))}
           </ul>
         )}
-      </Answered>
+      </QueryResult>
       <div className={css.actions}>
         <Button icon={<RefreshCw />} busy={agents.isFetching} onClick={() => void agents.refetch()}>
           Look again

@@ -5,7 +5,7 @@ import { act, patchMcpServer, removeMcpServer } from "@/api/actions";
 import { useMcpServers } from "@/api/queries";
 import type { McpServer } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
-import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { Badge } from "@/ui/labels/Badge";
 import { McpServerDialog } from "./McpServerDialog";
 import css from "./Settings.module.css";
@@ -19,7 +19,7 @@ export function McpServersPart() {
           Add a server
         </Button>
       </div>
-      <Answered query={useMcpServers()}>
+      <QueryResult query={useMcpServers()}>
         {(servers) =>
           servers.length ? (
             <ul className={css.list}>
@@ -56,7 +56,7 @@ export function McpServersPart() {
             </Empty>
           )
         }
-      </Answered>
+      </QueryResult>
       {shown && <McpServerDialog server={shown === "new" ? null : shown} onClose={() => setShown(null)} />}
     </>
   );

@@ -5,7 +5,7 @@ import { act, patchRule, removeChoice, removeRule } from "@/api/actions";
 import { useChoices, useRules } from "@/api/queries";
 import type { Rule } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
-import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { Badge, type Tone } from "@/ui/labels/Badge";
 import { Time } from "@/ui/labels/Time";
 import { RuleDialog } from "./RuleDialog";
@@ -35,7 +35,7 @@ export function PolicyPart() {
           Add a rule
         </Button>
       </div>
-      <Answered query={useRules()}>
+      <QueryResult query={useRules()}>
         {(rules) =>
           rules.length ? (
             <ol className={css.list}>
@@ -81,9 +81,9 @@ export function PolicyPart() {
             </Empty>
           )
         }
-      </Answered>
+      </QueryResult>
       <h2 className={css.section}>Remembered choices</h2>
-      <Answered query={useChoices()}>
+      <QueryResult query={useChoices()}>
         {(choices) =>
           choices.length ? (
             <ul className={css.list}>
@@ -106,7 +106,7 @@ export function PolicyPart() {
             <p className={css.soft}>Nobody has said “always” to anything yet.</p>
           )
         }
-      </Answered>
+      </QueryResult>
       {shown && <RuleDialog rule={shown === "new" ? null : shown} onClose={() => setShown(null)} />}
     </>
   );

@@ -7,7 +7,7 @@ import type { Repo } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input, TextArea } from "@/ui/controls/Field";
-import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { Badge } from "@/ui/labels/Badge";
 import css from "./Settings.module.css";
 import { useSave } from "./useSave";
@@ -21,7 +21,7 @@ export function ReposPart() {
           Add a repository
         </Button>
       </div>
-      <Answered query={useRepos()}>
+      <QueryResult query={useRepos()}>
         {(repos) =>
           repos.length ? (
             <ul className={css.list}>
@@ -51,7 +51,7 @@ export function ReposPart() {
             </Empty>
           )
         }
-      </Answered>
+      </QueryResult>
       {shown && <RepoDialog repo={shown === "new" ? null : shown} onClose={() => setShown(null)} />}
     </>
   );

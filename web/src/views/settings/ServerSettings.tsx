@@ -1,11 +1,11 @@
 /** What the server runs with. It is read when it starts; how to change it stands beside each. */
 import { useServerSettings } from "@/api/queries";
-import { Answered } from "@/ui/feedback/Placeholders";
+import { QueryResult } from "@/ui/feedback/Placeholders";
 import css from "./Settings.module.css";
 
 export function ServerPart() {
   return (
-    <Answered query={useServerSettings()}>
+    <QueryResult query={useServerSettings()}>
       {(settings) => (
         <table className={css.table}>
           <thead>
@@ -30,6 +30,6 @@ export function ServerPart() {
           </tbody>
         </table>
       )}
-    </Answered>
+    </QueryResult>
   );
 }

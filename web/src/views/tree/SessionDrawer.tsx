@@ -11,7 +11,7 @@ import { KINDS, nameOf } from "@/lib/words";
 import { useTranscript } from "@/live/hooks";
 import { Button, ButtonLink, IconButton } from "@/ui/controls/Button";
 import { Input } from "@/ui/controls/Field";
-import { Answered } from "@/ui/feedback/Placeholders";
+import { QueryResult } from "@/ui/feedback/Placeholders";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge, StateMark } from "@/ui/labels/Badge";
 import { ApprovalCard } from "@/views/approvals/ApprovalCard";
@@ -40,8 +40,8 @@ export function Drawer({ node, onClose, onSpawn }: DrawerProps) {
     >
       <header className={css.header}>
         <div className={css.line}>
-          <StateMark of={node} words />
-          <AgentMark agent={node.agent} name />
+          <StateMark state={node} showLabel />
+          <AgentMark agent={node.agent} showName />
           {node.kind !== "root" && <Badge>{KINDS[node.kind]}</Badge>}
           <IconButton label="Close" size="small" onClick={onClose} className={css.close}>
             <X />
@@ -63,7 +63,7 @@ export function Drawer({ node, onClose, onSpawn }: DrawerProps) {
           </Button>
         </div>
       </header>
-      <Answered query={query}>{(session) => <Read key={session.id} session={session} />}</Answered>
+      <QueryResult query={query}>{(session) => <Read key={session.id} session={session} />}</QueryResult>
     </aside>
   );
 }

@@ -14,8 +14,8 @@ import { usePref } from "@/lib/prefs";
 import { nameOf } from "@/lib/words";
 import { Button, ButtonLink, IconButton } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
-import { Menu, MenuItem, MenuLabel, MenuLine } from "@/ui/controls/Menu";
-import { Answered, Skeleton } from "@/ui/feedback/Placeholders";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/controls/Menu";
+import { QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import { SpawnDialog } from "@/views/forms/dialogs/SpawnDialog";
 import { TreeCanvas } from "./canvas/TreeCanvas";
 import { useCallbacks, useTaskNumbers } from "./canvas/useEdgeData";
@@ -27,9 +27,9 @@ import { Totals } from "./TreeTotals";
 export default function Tree({ params }: { params: { sessionId: string } }) {
   const query = useTree(params.sessionId);
   return (
-    <Answered query={query} loading={<Skeleton lines={4} block />}>
+    <QueryResult query={query} loading={<Skeleton lines={4} block />}>
       {(tree) => <Shown key={tree.rootSessionId} tree={tree} sessionId={params.sessionId} />}
-    </Answered>
+    </QueryResult>
   );
 }
 
@@ -131,7 +131,7 @@ function Shown({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
                 Race {races.length - inHeader - at}
               </MenuItem>
             ))}
-            <MenuLine />
+            <MenuSeparator />
             <MenuItem icon={<OctagonX />} disabled={!busy} onSelect={() => void stopAll()}>
               Stop all
             </MenuItem>

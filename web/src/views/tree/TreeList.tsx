@@ -8,7 +8,7 @@ import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
 import { usePref } from "@/lib/prefs";
 import { nameOf } from "@/lib/words";
-import { Answered } from "@/ui/feedback/Placeholders";
+import { QueryResult } from "@/ui/feedback/Placeholders";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
 import { type Branching, grow, parted } from "./lineage";
@@ -19,7 +19,7 @@ export function TreeList({ sessionId, current }: { sessionId: string; current?: 
   const query = useTree(sessionId);
   return (
     <nav aria-label="Sessions of this tree" className={css.tree}>
-      <Answered query={query}>
+      <QueryResult query={query}>
         {(tree) => (
           <>
             <Listed nodes={tree.sessions} current={current ?? sessionId} />
@@ -31,7 +31,7 @@ export function TreeList({ sessionId, current }: { sessionId: string; current?: 
             )}
           </>
         )}
-      </Answered>
+      </QueryResult>
     </nav>
   );
 }
@@ -82,7 +82,7 @@ const Row = ({ node, current }: { node: Node; current: boolean }) => (
     className={`${css.row} ${node.archived ? css.archived : ""}`}
     aria-current={current ? "page" : undefined}
   >
-    <StateMark of={node} />
+    <StateMark state={node} />
     <AgentMark agent={node.agent} />
     <KindMark kind={node.kind} />
     <span className={css.title} title={nameOf(node)}>

@@ -14,7 +14,7 @@ import { useLocation } from "wouter";
 import type { Board, Card } from "@/api/types";
 import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
-import { Menu, MenuItem, MenuLine } from "@/ui/controls/Menu";
+import { Menu, MenuItem, MenuSeparator } from "@/ui/controls/Menu";
 import { Badge } from "@/ui/labels/Badge";
 import { linesOf, SHOWN } from "@/views/board/canvas/cardLayout";
 import css from "./Card.module.css";
@@ -121,7 +121,7 @@ function CardMenu({ card }: { card: Card }) {
           <MenuItem icon={<NotebookPen />} onSelect={() => act("notes", card)}>
             {card.worktree.notes ? "Edit notes" : "Add notes"}
           </MenuItem>
-          <MenuLine />
+          <MenuSeparator />
           <MenuItem icon={<Trash2 />} danger onSelect={() => act("remove", card)}>
             Remove worktree…
           </MenuItem>

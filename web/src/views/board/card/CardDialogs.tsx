@@ -9,7 +9,7 @@ import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Switch, TextArea } from "@/ui/controls/Field";
 import { DiffView } from "@/ui/diff/DiffView";
-import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { toast } from "@/ui/feedback/toast";
 import { type CardAct, placeName } from "./Card";
 import css from "./CardDialogs.module.css";
@@ -37,7 +37,7 @@ function DiffDialog({ name, worktree, onClose }: Given) {
       title={`Changes in ${name}`}
       description={`Since ${worktree.baseRef ?? "its base"}, with what is not committed yet.`}
     >
-      <Answered query={query}>
+      <QueryResult query={query}>
         {(diff) =>
           diff.files.length ? (
             <>
@@ -48,7 +48,7 @@ function DiffDialog({ name, worktree, onClose }: Given) {
             <Empty title="Nothing has changed">Its files are as they were at the beginning.</Empty>
           )
         }
-      </Answered>
+      </QueryResult>
     </Dialog>
   );
 }
@@ -120,7 +120,9 @@ function RemoveDialog({ name, worktree, onClose }: Given) {
         </>
       }
     >
-      <Answered query={losses}>{(found) => <Lost losses={found} goes={worktree.madeByBough} />}</Answered>
+      <QueryResult query={losses}>
+        {(found) => <Lost losses={found} goes={worktree.madeByBough} />}
+      </QueryResult>
       {worktree.branchMade && worktree.branch && (
         <div className={css.branch}>
           <Switch label={`Also delete the branch ${worktree.branch}`} checked={branch} onChange={setBranch} />

@@ -40,7 +40,7 @@ const Line = memo(function Line({ session, depth }: { session: CardSession; dept
       style={{ paddingLeft: 10 + Math.min(depth, DEEPEST) * 16 }}
       draggable={false}
     >
-      <StateMark of={session} />
+      <StateMark state={session} />
       <AgentMark agent={session.agent} />
       <KindMark kind={session.kind} />
       <span className={css.title} title={nameOf(session)}>

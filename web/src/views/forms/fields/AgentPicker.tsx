@@ -2,7 +2,7 @@
 import { useId } from "react";
 import { useAgents } from "@/api/queries";
 import type { Agent } from "@/api/types";
-import { Answered, Skeleton } from "@/ui/feedback/Placeholders";
+import { QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge } from "@/ui/labels/Badge";
 import { Choice, Fold } from "@/views/forms/layout/FormParts";
@@ -22,9 +22,9 @@ export function AgentPicker({
 }) {
   const agents = useAgents();
   return (
-    <Answered query={agents} loading={<Skeleton lines={3} />}>
+    <QueryResult query={agents} loading={<Skeleton lines={3} />}>
       {(known) => <Agents agents={known} value={value} onChange={onChange} own={own} />}
-    </Answered>
+    </QueryResult>
   );
 }
 

@@ -6,7 +6,7 @@ import { Button, IconButton } from "@/ui/controls/Button";
 import { Field, TextArea } from "@/ui/controls/Field";
 import { toast } from "@/ui/feedback/toast";
 import css from "@/views/forms/layout/form.module.css";
-import { type Attached, attach } from "@/views/session/composer/attachments";
+import { type AttachedFile, attachFiles } from "@/views/session/composer/attachments";
 import own from "./PromptField.module.css";
 
 export function PromptPart({
@@ -26,8 +26,8 @@ export function PromptPart({
   value: string;
   onChange: (text: string) => void;
   /** Without it, no files are taken. */
-  files?: Attached[];
-  onFiles?: (files: Attached[]) => void;
+  files?: AttachedFile[];
+  onFiles?: (files: AttachedFile[]) => void;
   error?: string | null;
   rows?: number;
   placeholder?: string;
@@ -42,7 +42,7 @@ export function PromptPart({
   const id = useId();
   const take = async (added: File[]) => {
     if (!files || !onFiles || !added.length) return;
-    const taken = await attach(files, added);
+    const taken = await attachFiles(files, added);
     onFiles(taken.files);
     for (const why of taken.refused) toast(why, { tone: "failed" });
   };

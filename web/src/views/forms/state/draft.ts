@@ -1,7 +1,7 @@
 /** What a form about a session holds while it is filled in, and what the server is told of it. What was not changed in a
  * form about a branch is left out: the server inherits it. */
 import type { Branch, Mode, NewSession, Session } from "@/api/types";
-import { type Attached, forSending } from "@/views/session/composer/attachments";
+import { type AttachedFile, toPromptFiles } from "@/views/session/composer/attachments";
 
 export type Place =
   /** Where the session works that is branched from. */
@@ -36,7 +36,7 @@ export type Headless = "wait" | "deny" | "allow" | null;
 
 export interface Draft {
   prompt: string;
-  files: Attached[];
+  files: AttachedFile[];
   title: string;
   agent: string | null;
   mode: Mode | null;
@@ -109,7 +109,7 @@ export function toNewSession(draft: Draft, repoId: string): NewSession {
     permissionMode: draft.mode ?? defaultMode(draft.agent),
     title: draft.title.trim(),
     initialPrompt: said(draft.prompt),
-    files: draft.files.length ? forSending(draft.files) : undefined,
+    files: draft.files.length ? toPromptFiles(draft.files) : undefined,
     model: said(draft.model),
     effort: said(draft.effort),
     mcpServerIds: draft.mcpServerIds ?? undefined,
@@ -124,7 +124,7 @@ export function toBranch(draft: Draft, session: Session, kind: "fork" | "spawn",
   const changed = (now: string, was: string | null) => (now.trim() === (was ?? "") ? undefined : said(now));
   return {
     prompt: said(draft.prompt),
-    files: draft.files.length ? forSending(draft.files) : undefined,
+    files: draft.files.length ? toPromptFiles(draft.files) : undefined,
     title: said(draft.title),
     agent: draft.agent === session.agent ? undefined : draft.agent,
     permissionMode: draft.mode === session.permissionMode ? undefined : draft.mode,

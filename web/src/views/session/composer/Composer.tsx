@@ -12,7 +12,7 @@ import type { Session, Task } from "@/api/types";
 import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
 import type { Standing } from "../sessionState";
-import { type Attached, attach, forSending, MOST_FILES } from "./attachments";
+import { type AttachedFile, attachFiles, MOST_FILES, toPromptFiles } from "./attachments";
 import css from "./Composer.module.css";
 import { Bar } from "./ComposerBar";
 import { CommandList, optionId } from "./commands/CommandList";
@@ -39,7 +39,7 @@ const LIST = "commands-of-agent";
 
 export function Composer({ session, tasks, now, ref }: Props) {
   const [text, write] = useDraft(session.id);
-  const [files, setFiles] = useState<Attached[]>([]);
+  const [files, setFiles] = useState<AttachedFile[]>([]);
   const [browsing, setBrowsing] = useState(WRITING);
   const [caret, setCaret] = useState(0);
   const [chosen, setChosen] = useState(0);
@@ -55,7 +55,7 @@ export function Composer({ session, tasks, now, ref }: Props) {
   const at = Math.min(chosen, Math.max(0, commands.length - 1));
 
   const take = async (added: File[]) => {
-    const outcome = await attach(files, added);
+    const outcome = await attachFiles(files, added);
     // More may have been added, or all of it sent, while these were read.
     const read = outcome.files.slice(files.length);
     setFiles((now) => [...now, ...read].slice(0, MOST_FILES));
@@ -88,7 +88,7 @@ export function Composer({ session, tasks, now, ref }: Props) {
   };
   const submit = async () => {
     if (busy || now.broken || !text.trim()) return;
-    if (!(await send(text, forSending(files)))) return;
+    if (!(await send(text, toPromptFiles(files)))) return;
     write("");
     setFiles([]);
     setBrowsing(WRITING);

@@ -2,10 +2,10 @@
 import { FileText, Image, X } from "lucide-react";
 import { bytes } from "@/lib/format";
 import { IconButton } from "@/ui/controls/Button";
-import type { Attached } from "./attachments";
+import type { AttachedFile } from "./attachments";
 import css from "./Composer.module.css";
 
-export function FileChips({ files, onRemove }: { files: Attached[]; onRemove: (id: string) => void }) {
+export function FileChips({ files, onRemove }: { files: AttachedFile[]; onRemove: (id: string) => void }) {
   if (!files.length) return null;
   return (
     <ul className={css.chips} aria-label="Files of this prompt">

@@ -5,7 +5,7 @@ import { bytes } from "@/lib/format";
 export const MOST_FILES = 10;
 export const LARGEST_FILE = 5 * 1024 * 1024;
 
-export interface Attached extends PromptFile {
+export interface AttachedFile extends PromptFile {
   id: string;
   size: number;
 }
@@ -30,7 +30,7 @@ export function asBase64(data: Uint8Array): string {
   return btoa(binary);
 }
 
-async function read(file: File): Promise<Attached> {
+async function read(file: File): Promise<AttachedFile> {
   if (file.size > LARGEST_FILE)
     throw new Error(`${file.name} has ${bytes(file.size)}; a file may have ${bytes(LARGEST_FILE)} at most.`);
   const data = new Uint8Array(await file.arrayBuffer());
@@ -42,10 +42,10 @@ async function read(file: File): Promise<Attached> {
 }
 
 /** Reads what was dropped, pasted or chosen; what cannot be taken is told in sentences. */
-export async function attach(
-  known: readonly Attached[],
+export async function attachFiles(
+  known: readonly AttachedFile[],
   added: readonly File[],
-): Promise<{ files: Attached[]; refused: string[] }> {
+): Promise<{ files: AttachedFile[]; refused: string[] }> {
   const room = Math.max(0, MOST_FILES - known.length);
   const outcomes = await Promise.allSettled(added.slice(0, room).map(read));
   const files = outcomes.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
@@ -56,7 +56,7 @@ export async function attach(
   return { files: [...known, ...files], refused };
 }
 
-export const forSending = (files: readonly Attached[]): PromptFile[] =>
+export const toPromptFiles = (files: readonly AttachedFile[]): PromptFile[] =>
   files.map(({ name, mimeType, text, data }) =>
     text === undefined ? { name, mimeType, data } : { name, mimeType, text },
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Task } from "@/api/types";
-import { asBase64, asText, attach, forSending, LARGEST_FILE, MOST_FILES } from "./attachments";
+import { asBase64, asText, attachFiles, LARGEST_FILE, MOST_FILES, toPromptFiles } from "./attachments";
 import { commandsOf, completed, matching, slashWord } from "./commands/slashCommands";
 import { earlierPrompts, step, WRITING, wantsHistory } from "./promptHistory";
 
@@ -95,16 +95,16 @@ describe("files", () => {
     const text = new File(["hello"], "a.txt", { type: "text/plain" });
     const picture = new File([new Uint8Array([137, 80, 0])], "b.png", { type: "image/png" });
     const binary = new File([new Uint8Array([0, 1])], "c.bin");
-    const { files, refused } = await attach([], [text, picture, binary]);
-    expect(forSending(files)).toEqual([
+    const { files, refused } = await attachFiles([], [text, picture, binary]);
+    expect(toPromptFiles(files)).toEqual([
       { name: "a.txt", mimeType: "text/plain", text: "hello" },
       { name: "b.png", mimeType: "image/png", data: "iVAA" },
     ]);
     expect(refused).toHaveLength(1);
     expect(refused[0]).toContain("c.bin");
     const large = new File([new Uint8Array(LARGEST_FILE + 1)], "d.txt");
-    expect((await attach([], [large])).refused[0]).toContain("d.txt");
-    const many = await attach(
+    expect((await attachFiles([], [large])).refused[0]).toContain("d.txt");
+    const many = await attachFiles(
       [],
       Array.from({ length: MOST_FILES + 2 }, () => text),
     );

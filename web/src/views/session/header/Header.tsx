@@ -55,8 +55,8 @@ export function Header({ session, kin, approvals, now, acts, panelOpen, onPanel 
         </div>
       </div>
       <div className={css.meta}>
-        <StateMark of={stand} words />
-        <AgentMark agent={session.agent} name />
+        <StateMark state={stand} showLabel />
+        <AgentMark agent={session.agent} showName />
         <ModeBadge session={session} />
         {session.gitState?.branch && (
           <span className={css.fact} title={session.cwd}>

@@ -2,7 +2,7 @@
 import { Ellipsis } from "lucide-react";
 import { Fragment } from "react";
 import { IconButton } from "@/ui/controls/Button";
-import { Menu, MenuItem, MenuLine } from "@/ui/controls/Menu";
+import { Menu, MenuItem, MenuSeparator } from "@/ui/controls/Menu";
 import type { Act } from "./sessionActions";
 
 const GROUPS = ["branch", "end", "take", "danger"] as const;
@@ -21,7 +21,7 @@ export function SessionMenu({ acts }: { acts: Act[] }) {
         .filter((group) => group.length)
         .map((group, at) => (
           <Fragment key={group[0]!.group}>
-            {at > 0 && <MenuLine />}
+            {at > 0 && <MenuSeparator />}
             {group.map((one) => (
               <MenuItem
                 key={one.id}

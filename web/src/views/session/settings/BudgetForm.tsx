@@ -5,7 +5,7 @@ import { budgetQuery, client, useBudget } from "@/api/queries";
 import { duration, money, tokens } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Field, Input } from "@/ui/controls/Field";
-import { Answered } from "@/ui/feedback/Placeholders";
+import { QueryResult } from "@/ui/feedback/Placeholders";
 import { bodyOf, type Limits, limitsOf, usedSince } from "./budget";
 import css from "./Settings.module.css";
 
@@ -18,7 +18,9 @@ export function BudgetForm({ sessionId }: { sessionId: string }) {
       <p className={css.hint}>
         When one of these is used up, the next turn waits for your word. Empty is without limit.
       </p>
-      <Answered query={useBudget(sessionId)}>{(data) => <Form sessionId={sessionId} data={data} />}</Answered>
+      <QueryResult query={useBudget(sessionId)}>
+        {(data) => <Form sessionId={sessionId} data={data} />}
+      </QueryResult>
     </section>
   );
 }

@@ -2,7 +2,7 @@
 import { Link } from "wouter";
 import { useMcpServers } from "@/api/queries";
 import { routes } from "@/app/routes";
-import { Answered } from "@/ui/feedback/Placeholders";
+import { QueryResult } from "@/ui/feedback/Placeholders";
 import css from "./Settings.module.css";
 
 export function McpFields({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {
@@ -10,7 +10,7 @@ export function McpFields({ chosen, onChange }: { chosen: string[]; onChange: (i
   return (
     <fieldset className={css.part}>
       <legend className={css.head}>MCP servers</legend>
-      <Answered query={query}>
+      <QueryResult query={query}>
         {(servers) =>
           servers.length === 0 ? (
             <p className={css.hint}>
@@ -39,7 +39,7 @@ export function McpFields({ chosen, onChange }: { chosen: string[]; onChange: (i
             ))
           )
         }
-      </Answered>
+      </QueryResult>
     </fieldset>
   );
 }

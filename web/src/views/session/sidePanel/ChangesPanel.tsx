@@ -5,7 +5,7 @@ import type { Session, Task } from "@/api/types";
 import { plural } from "@/lib/format";
 import { IconButton } from "@/ui/controls/Button";
 import { DiffView } from "@/ui/diff/DiffView";
-import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { lastEnd } from "../useMarkSeen";
 import css from "./SidePanel.module.css";
 
@@ -18,7 +18,7 @@ export function ChangesPanel({ session, tasks }: { session: Session; tasks: Task
       </Empty>
     );
   return (
-    <Answered query={query}>
+    <QueryResult query={query}>
       {(diff) => (
         <>
           <div className={css.totals}>
@@ -46,6 +46,6 @@ export function ChangesPanel({ session, tasks }: { session: Session; tasks: Task
           )}
         </>
       )}
-    </Answered>
+    </QueryResult>
   );
 }

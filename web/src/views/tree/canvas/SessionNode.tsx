@@ -62,7 +62,7 @@ export const TreeNode = memo(function TreeNode({ data }: NodeProps<SessionNode>)
         tabIndex={current ? 0 : -1}
       >
         <span className={css.top}>
-          <StateMark of={session} words />
+          <StateMark state={session} showLabel />
           <Marks of={session} />
         </span>
         <span className={css.title}>{nameOf(session)}</span>

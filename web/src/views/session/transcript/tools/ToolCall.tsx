@@ -18,7 +18,7 @@ import {
 import { memo, type ReactNode, useMemo } from "react";
 import type { Message } from "@/api/types";
 import { isOver } from "@/lib/words";
-import { Counts } from "@/ui/diff/DiffView";
+import { DiffCounts } from "@/ui/diff/DiffView";
 import { fileOf } from "@/ui/diff/parsePatch";
 import { Fold } from "../messages/Fold";
 import { useShortPath, useTaskOf } from "../TranscriptContext";
@@ -73,7 +73,7 @@ export const ToolCall = memo(function ToolCall({ message }: { message: Message }
       line={<span className={content.kind === "execute" ? css.command : css.title}>{title}</span>}
       aside={
         <>
-          {files.length > 0 && <Counts additions={additions} deletions={deletions} />}
+          {files.length > 0 && <DiffCounts additions={additions} deletions={deletions} />}
           <span className={`${css.state} ${css[state]}`} data-state={state}>
             <span aria-hidden>{STATES[state]}</span>
             <span className={state === "ok" || state === "running" ? "visually-hidden" : undefined}>

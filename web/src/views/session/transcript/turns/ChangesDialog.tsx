@@ -7,8 +7,8 @@ import { usePref } from "@/lib/prefs";
 import { isOver } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Switch } from "@/ui/controls/Field";
-import { Counts, DiffView } from "@/ui/diff/DiffView";
-import { Answered, Empty } from "@/ui/feedback/Placeholders";
+import { DiffCounts, DiffView } from "@/ui/diff/DiffView";
+import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import css from "./Dialogs.module.css";
 
 export function ChangesDialog({ task, onClose }: { task: Task; onClose: () => void }) {
@@ -22,14 +22,14 @@ export function ChangesDialog({ task, onClose }: { task: Task; onClose: () => vo
       title="Changes"
       description={`By the task “${firstLine(task.prompt, 90)}”`}
     >
-      <Answered query={query}>
+      <QueryResult query={query}>
         {(found) =>
           found.files.length ? (
             <div className={css.stack}>
               <div className={css.bar}>
                 <span>
                   {plural(found.files.length, "file")}{" "}
-                  <Counts additions={found.additions} deletions={found.deletions} />
+                  <DiffCounts additions={found.additions} deletions={found.deletions} />
                 </span>
                 <Switch label="Side by side" checked={split} onChange={setSplit} />
               </div>
@@ -50,7 +50,7 @@ export function ChangesDialog({ task, onClose }: { task: Task; onClose: () => vo
             <Empty title="Nothing was changed">{found.note ?? "The task left all files as they were."}</Empty>
           )
         }
-      </Answered>
+      </QueryResult>
     </Dialog>
   );
 }

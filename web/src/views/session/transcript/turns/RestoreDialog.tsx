@@ -11,8 +11,8 @@ import { routes } from "@/app/routes";
 import { firstLine, plural, shortId } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
-import { Counts } from "@/ui/diff/DiffView";
-import { Answered } from "@/ui/feedback/Placeholders";
+import { DiffCounts } from "@/ui/diff/DiffView";
+import { QueryResult } from "@/ui/feedback/Placeholders";
 import { toast, toastError } from "@/ui/feedback/toast";
 import css from "./Dialogs.module.css";
 import { Choice } from "./RadioChoice";
@@ -126,7 +126,7 @@ export function RestoreDialog({ task, onClose }: { task: Task; onClose: () => vo
             { value: "some", label: "Only what this task changed" },
           ]}
         />
-        <Answered query={query}>
+        <QueryResult query={query}>
           {(found) => (
             <div>
               <p className={css.hint}>This task changed {plural(found.files.length, "file")}:</p>
@@ -134,13 +134,13 @@ export function RestoreDialog({ task, onClose }: { task: Task; onClose: () => vo
                 {found.files.map((file) => (
                   <li key={file.path}>
                     <span>{file.path}</span>
-                    <Counts additions={file.additions} deletions={file.deletions} />
+                    <DiffCounts additions={file.additions} deletions={file.deletions} />
                   </li>
                 ))}
               </ul>
             </div>
           )}
-        </Answered>
+        </QueryResult>
         <p className={css.hint}>
           Ignored files, commits and branches stay as they are. What is in the folder now is kept, so you can
           undo this. The agent is told with its next prompt.

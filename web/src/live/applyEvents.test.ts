@@ -2,7 +2,7 @@ import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EventApplier } from "./applyEvents";
 
-describe("what events do to kept answers", () => {
+describe("events and the query cache", () => {
   let queries: QueryClient;
   let applier: EventApplier;
   const stops: (() => void)[] = [];
@@ -33,7 +33,7 @@ describe("what events do to kept answers", () => {
     data,
   });
 
-  it("replaces a record by a newer one, and never by an older one", () => {
+  it("replaces a record with a newer one, never with an older one", () => {
     queries.setQueryData(["session", "s"], { id: "s", title: "new", repo: { id: "r" }, updatedAt: "2" });
     applier.take(event("session.patched", { id: "s", title: "old", updatedAt: "1" } as never));
     expect(queries.getQueryData(["session", "s"])).toMatchObject({ title: "new" });
@@ -41,7 +41,7 @@ describe("what events do to kept answers", () => {
     expect(queries.getQueryData(["session", "s"])).toMatchObject({ title: "newest", repo: { id: "r" } });
   });
 
-  it("keeps the tasks of a session in their order, and drops what was removed", () => {
+  it("keeps a session's tasks in order, and drops removed ones", () => {
     queries.setQueryData(["tasks", "s"], [task("a")]);
     applier.take(event("task.created", task("b", { position: 0 })));
     applier.take(event("task.patched", task("a", { status: "running", updatedAt: "2" })));
@@ -50,7 +50,7 @@ describe("what events do to kept answers", () => {
     expect(queries.getQueryData(["tasks", "s"])).toMatchObject([{ id: "a" }]);
   });
 
-  it("shows a question while it waits, and no longer", () => {
+  it("keeps an approval only while it is pending", () => {
     queries.setQueryData(["approvals"], []);
     const approval = { id: "q", status: "pending", updatedAt: "1" };
     applier.take(event("approval.created", approval));
@@ -59,89 +59,89 @@ describe("what events do to kept answers", () => {
     expect(queries.getQueryData(["approvals"])).toEqual([]);
   });
 
-  /** A question that is looked at, whose answers come when the test says so. */
-  const look = (queryKey: unknown[]) => {
-    const answers: ((answer: unknown) => void)[] = [];
-    const queryFn = vi.fn(() => new Promise<unknown>((resolve) => answers.push(resolve)));
+  /** Observes a query whose responses the test sends. */
+  const observe = (queryKey: unknown[]) => {
+    const responses: ((data: unknown) => void)[] = [];
+    const queryFn = vi.fn(() => new Promise<unknown>((resolve) => responses.push(resolve)));
     const observer = new QueryObserver(queries, { queryKey, queryFn, staleTime: Number.POSITIVE_INFINITY });
     stops.push(observer.subscribe(() => undefined));
-    const answer = async (with_: unknown) => {
-      answers.shift()!(with_);
+    const respond = async (data: unknown) => {
+      responses.shift()!(data);
       await vi.advanceTimersByTimeAsync(0);
     };
-    return { asked: queryFn, answer };
+    return { fetches: queryFn, respond };
   };
-  const pass = (time: number) => vi.advanceTimersByTimeAsync(time);
+  const wait = (time: number) => vi.advanceTimersByTimeAsync(time);
 
-  it("asks for lists again together, not once for each event", async () => {
-    const home = look(["home"]);
-    await home.answer(1);
+  it("refetches lists in one batch, not once per event", async () => {
+    const home = observe(["home"]);
+    await home.respond(1);
     for (let count = 0; count < 50; count += 1) applier.take(event("task.patched", task("a")));
-    await pass(1000);
-    expect(home.asked).toHaveBeenCalledTimes(2);
+    await wait(1000);
+    expect(home.fetches).toHaveBeenCalledTimes(2);
   });
 
-  it("asks about the words of a session again for that session alone", async () => {
-    const [own, other] = [look(["words", "s", null]), look(["words", "t", null])];
-    await own.answer("a");
-    await other.answer("b");
+  it("refetches a session's words for that session only", async () => {
+    const [own, other] = [observe(["words", "s", null]), observe(["words", "t", null])];
+    await own.respond("a");
+    await other.respond("b");
     applier.take(event("task.patched", task("a")));
-    await pass(1000);
-    expect(own.asked).toHaveBeenCalledTimes(2);
-    expect(other.asked).toHaveBeenCalledTimes(1);
+    await wait(1000);
+    expect(own.fetches).toHaveBeenCalledTimes(2);
+    expect(other.fetches).toHaveBeenCalledTimes(1);
   });
 
-  it("lets a slow answer come while events go on, and asks once more after it", async () => {
-    const home = look(["home"]);
-    await home.answer("first");
+  it("lets a slow response finish while events go on, then refetches once", async () => {
+    const home = observe(["home"]);
+    await home.respond("first");
     for (let count = 0; count < 20; count += 1) {
       applier.take(event("task.patched", task("a")));
-      await pass(100);
+      await wait(100);
     }
-    expect(home.asked).toHaveBeenCalledTimes(2);
-    await home.answer("second");
+    expect(home.fetches).toHaveBeenCalledTimes(2);
+    await home.respond("second");
     expect(queries.getQueryData(["home"])).toBe("second");
-    await pass(1000);
-    expect(home.asked).toHaveBeenCalledTimes(3);
-    await home.answer("third");
-    await pass(1000);
-    expect(home.asked).toHaveBeenCalledTimes(3);
+    await wait(1000);
+    expect(home.fetches).toHaveBeenCalledTimes(3);
+    await home.respond("third");
+    await wait(1000);
+    expect(home.fetches).toHaveBeenCalledTimes(3);
   });
 
-  it("asks again for a record whose answer was on the way when it changed", async () => {
-    const tasks = look(["tasks", "s"]);
+  it("refetches a record that changed while its response was in flight", async () => {
+    const tasks = observe(["tasks", "s"]);
     applier.take(event("task.patched", task("a", { status: "completed", updatedAt: "2" })));
-    await tasks.answer([task("a", { status: "running" })]);
-    await pass(1000);
-    expect(tasks.asked).toHaveBeenCalledTimes(2);
+    await tasks.respond([task("a", { status: "running" })]);
+    await wait(1000);
+    expect(tasks.fetches).toHaveBeenCalledTimes(2);
   });
 
-  it("asks for everything again after a gap, and once when the stream first stands", async () => {
-    const rules = look(["rules"]);
-    await rules.answer(1);
+  it("refetches everything after a gap, and once at the first connection", async () => {
+    const rules = observe(["rules"]);
+    await rules.respond(1);
     applier.take({ type: "stream.ready", cursor: 1, sessionId: null });
-    await rules.answer(2);
+    await rules.respond(2);
     applier.take({ type: "stream.ready", cursor: 2, sessionId: null });
-    expect(rules.asked).toHaveBeenCalledTimes(2);
+    expect(rules.fetches).toHaveBeenCalledTimes(2);
     applier.take({ type: "stream.gap", from: 1, to: 2, sessionId: null });
-    expect(rules.asked).toHaveBeenCalledTimes(3);
+    expect(rules.fetches).toHaveBeenCalledTimes(3);
   });
 
-  it("does not trust an answer that was asked for before the stream stood", async () => {
-    const rules = look(["rules"]);
+  it("does not trust a response requested before the first connection", async () => {
+    const rules = observe(["rules"]);
     applier.take({ type: "stream.ready", cursor: 1, sessionId: null });
-    await rules.answer("early");
-    await pass(1000);
-    expect(rules.asked).toHaveBeenCalledTimes(2);
+    await rules.respond("early");
+    await wait(1000);
+    expect(rules.fetches).toHaveBeenCalledTimes(2);
   });
 
-  it("tries again what failed while the server was away, when it is back", async () => {
+  it("retries queries that failed while the server was away", async () => {
     applier.take({ type: "stream.ready", cursor: 1, sessionId: null });
-    const rules = look(["rules"]);
-    await rules.answer(Promise.reject(new Error("away")));
+    const rules = observe(["rules"]);
+    await rules.respond(Promise.reject(new Error("away")));
     expect(queries.getQueryState(["rules"])?.status).toBe("error");
     applier.take({ type: "stream.ready", cursor: 2, sessionId: null });
-    await rules.answer("back");
+    await rules.respond("back");
     expect(queries.getQueryData(["rules"])).toBe("back");
   });
 });

@@ -1,14 +1,14 @@
-/** What events do to the kept answers: a record replaces its older self at once; lists that are made of many records are
- * asked for again, together and not too often. */
+/** Applies server events to the query cache: a changed record is replaced at once; queries that combine many records are
+ * refetched in batches. */
 import { hashKey, type Query, type QueryClient } from "@tanstack/react-query";
 import type { Approval, Session, Task } from "@/api/types";
 import type { LiveEvent } from "./eventStream";
 
-/** Short enough to feel live, long enough that a tree at work asks once and not fifty times. */
-const SETTLE = 200;
+/** Short enough to feel live, long enough that a busy tree causes one refetch instead of fifty. */
+const BATCH_DELAY = 200;
 
-/** Which answers a kind of record is part of, besides its own. */
-const PARTS: Record<string, string[]> = {
+/** Queries to refetch when a record of a kind changes. */
+const DEPENDENT_QUERIES: Record<string, string[]> = {
   session: ["home", "cards", "tree", "sessions", "race", "races", "callbacks"],
   task: ["home", "cards", "tree", "race", "sessionDiff", "words", "budget"],
   approval: ["home", "cards", "tree"],
@@ -22,47 +22,47 @@ const PARTS: Record<string, string[]> = {
   choice: ["choices"],
 };
 
-/** Of these only the ones about the session of the event: there may be dozens on the start page. */
-const OF_SESSION = new Set(["sessionDiff", "words"]);
+/** Queries of which only those about the event's session are refetched: the start page may hold dozens. */
+const PER_SESSION = new Set(["sessionDiff", "words"]);
 
 export class EventApplier {
-  #touched = new Set<string>();
-  /** Questions whose answer was on the way when something happened: it may be older than that. */
-  #late = new Set<string>();
+  #stale = new Set<string>();
+  /** Queries that were in flight when an event came: their responses may be older than the event. */
+  #outdated = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #joined = false;
+  #connectedOnce = false;
 
   constructor(private readonly queries: QueryClient) {}
 
   take = (event: LiveEvent): void => {
     const [noun = "", verb = ""] = event.type.split(".");
-    if (event.type === "stream.gap") this.#ask(() => true);
+    if (event.type === "stream.gap") this.#refetch(() => true);
     else if (event.type === "stream.ready") {
-      // What was asked for before the stream stood may be older than its beginning; what failed while the server was
-      // away is tried again.
-      const first = !this.#joined;
-      this.#joined = true;
-      this.#ask((query) => first || query.state.status === "error");
+      // Responses from before the first connection may be older than the stream's first event. Queries that failed
+      // while the server was away are retried.
+      const first = !this.#connectedOnce;
+      this.#connectedOnce = true;
+      this.#refetch((query) => first || query.state.status === "error");
     } else if (noun !== "message") {
-      this.#record(noun, verb, event);
-      for (const part of PARTS[noun] ?? [])
-        this.#touched.add(OF_SESSION.has(part) ? `${part} ${event.sessionId}` : part);
-      if (this.#touched.size) this.#soon();
+      this.#replaceRecord(noun, verb, event);
+      for (const name of DEPENDENT_QUERIES[noun] ?? [])
+        this.#stale.add(PER_SESSION.has(name) ? `${name} ${event.sessionId}` : name);
+      if (this.#stale.size) this.#scheduleBatch();
     }
   };
 
-  #record(noun: string, verb: string, event: LiveEvent): void {
+  #replaceRecord(noun: string, verb: string, event: LiveEvent): void {
     if (noun === "session") {
       const key = ["session", event.objectId];
-      this.#overtake(key);
-      if (verb === "removed") this.#ask(({ queryHash }) => queryHash === hashKey(key));
+      this.#refetchIfInFlight(key);
+      if (verb === "removed") this.#refetch(({ queryHash }) => queryHash === hashKey(key));
       else
         this.queries.setQueryData<Session>(key, (known) =>
           known && known.updatedAt <= event.data.updatedAt ? { ...known, ...event.data } : known,
         );
     } else if (noun === "task") {
       const key = ["tasks", event.sessionId];
-      this.#overtake(key);
+      this.#refetchIfInFlight(key);
       this.queries.setQueryData<Task[]>(
         key,
         (known) =>
@@ -73,7 +73,7 @@ export class EventApplier {
       );
     } else if (noun === "approval") {
       const approval = event.data as Approval;
-      this.#overtake(["approvals"]);
+      this.#refetchIfInFlight(["approvals"]);
       this.queries.setQueryData<Approval[]>(
         ["approvals"],
         (known) => known && merged(known, approval, approval.status === "pending" ? verb : "removed"),
@@ -81,45 +81,45 @@ export class EventApplier {
     }
   }
 
-  /** An answer on the way would put the record back to how it was before the event. */
-  #overtake(queryKey: readonly unknown[]): void {
+  /** Refetches a query that is in flight: its response may undo the event. */
+  #refetchIfInFlight(queryKey: readonly unknown[]): void {
     const query = this.queries.getQueryCache().find({ queryKey, exact: true });
     if (!query || isIdle(query)) return;
-    this.#late.add(query.queryHash);
-    this.#soon();
+    this.#outdated.add(query.queryHash);
+    this.#scheduleBatch();
   }
 
-  #soon(): void {
+  #scheduleBatch(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      const [touched, late] = [this.#touched, this.#late];
-      this.#touched = new Set();
-      this.#late = new Set();
-      this.#ask(
-        ({ queryHash, queryKey: [part, id] }) =>
-          late.has(queryHash) || touched.has(String(part)) || touched.has(`${part} ${id}`),
+      const [stale, outdated] = [this.#stale, this.#outdated];
+      this.#stale = new Set();
+      this.#outdated = new Set();
+      this.#refetch(
+        ({ queryHash, queryKey: [name, id] }) =>
+          outdated.has(queryHash) || stale.has(String(name)) || stale.has(`${name} ${id}`),
       );
-    }, SETTLE);
+    }, BATCH_DELAY);
   }
 
-  /** Asks anew. What is being asked already is let come first: begun again with every event, a slow answer would never
-   * be there while agents are at work. */
-  #ask(wanted: (query: Query) => boolean): void {
-    const found = new Set(this.queries.getQueryCache().findAll({ predicate: wanted }));
-    for (const query of found)
+  /** Refetches the matching queries. Queries in flight finish first: restarted with every event, a slow one would never
+   * finish while agents work. */
+  #refetch(matches: (query: Query) => boolean): void {
+    const queries = new Set(this.queries.getQueryCache().findAll({ predicate: matches }));
+    for (const query of queries)
       if (!isIdle(query)) {
-        found.delete(query);
-        this.#late.add(query.queryHash);
+        queries.delete(query);
+        this.#outdated.add(query.queryHash);
       }
-    if (this.#late.size) this.#soon();
-    void this.queries.invalidateQueries({ predicate: (query) => found.has(query) });
+    if (this.#outdated.size) this.#scheduleBatch();
+    void this.queries.invalidateQueries({ predicate: (query) => queries.has(query) });
   }
 }
 
 const isIdle = (query: Query) => query.state.fetchStatus === "idle";
 
 function merged<T extends { id: string; updatedAt: string }>(known: T[], record: T, verb: string): T[] {
-  const at = known.findIndex((one) => one.id === record.id);
+  const at = known.findIndex((item) => item.id === record.id);
   if (verb === "removed") return at < 0 ? known : known.toSpliced(at, 1);
   if (at < 0) return [...known, record];
   return known[at]!.updatedAt <= record.updatedAt ? known.with(at, record) : known;

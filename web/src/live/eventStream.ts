@@ -1,5 +1,5 @@
-/** The event stream (A3): one socket for the whole page, which goes on from its cursor after every break. What events
- * mean for what is shown is up to those who listen. */
+/** Connects the page to the server's event stream: one WebSocket that reconnects by itself and resumes from its cursor.
+ * Listeners decide what an event means. */
 import { External } from "@/lib/external";
 
 export interface LiveEvent {
@@ -7,7 +7,7 @@ export interface LiveEvent {
   cursor?: number;
   sessionId: string | null;
   objectId?: string;
-  // biome-ignore lint/suspicious/noExplicitAny: the record as it stood; listeners know what theirs is
+  // biome-ignore lint/suspicious/noExplicitAny: the record after the change; its type depends on the event
   data?: any;
   messageId?: string;
   offset?: number;
@@ -16,15 +16,15 @@ export interface LiveEvent {
   to?: number;
 }
 
-/** `since` is when the page last knew the truth. */
+/** `since` is when the page was last up to date. */
 export type Connection = { state: "connecting" | "live" | "offline" | "locked"; since: number };
 
-const FIRST_PAUSE = 300;
-const LONGEST_PAUSE = 5000;
-const CONNECT_LIMIT = 8000;
-// A laptop that slept: a clock that ticks each second finds that many have gone by at once.
+const FIRST_DELAY = 300;
+const LONGEST_DELAY = 5000;
+const CONNECT_TIMEOUT = 8000;
+// A one-second timer that finds more than this has passed means that the computer was asleep.
 const TICK = 1000;
-const SLEPT = 8000;
+const ASLEEP_AFTER = 8000;
 
 type Listener = (event: LiveEvent) => void;
 
@@ -33,9 +33,9 @@ export class EventStream {
   cursor: number | null = null;
   #socket: WebSocket | null = null;
   #listeners = new Set<Listener>();
-  #pause = FIRST_PAUSE;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #limit: ReturnType<typeof setTimeout> | undefined;
+  #delay = FIRST_DELAY;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #connectTimer: ReturnType<typeof setTimeout> | undefined;
   #lastTick = Date.now();
   #clock: ReturnType<typeof setInterval> | undefined;
 
@@ -46,19 +46,19 @@ export class EventStream {
 
   start(): () => void {
     this.#connect();
-    const soon = () => this.reconnect();
-    const awake = () => {
+    const onOnline = () => this.reconnect();
+    const checkForSleep = () => {
       const now = Date.now();
-      if (now - this.#lastTick > SLEPT) this.reconnect();
+      if (now - this.#lastTick > ASLEEP_AFTER) this.reconnect();
       this.#lastTick = now;
     };
-    this.#clock = setInterval(awake, TICK);
-    window.addEventListener("online", soon);
-    document.addEventListener("visibilitychange", awake);
+    this.#clock = setInterval(checkForSleep, TICK);
+    window.addEventListener("online", onOnline);
+    document.addEventListener("visibilitychange", checkForSleep);
     return () => {
       clearInterval(this.#clock);
-      window.removeEventListener("online", soon);
-      document.removeEventListener("visibilitychange", awake);
+      window.removeEventListener("online", onOnline);
+      document.removeEventListener("visibilitychange", checkForSleep);
       this.#drop();
     };
   }
@@ -68,19 +68,19 @@ export class EventStream {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Trusts nothing of the present connection: what it missed comes with the next one. */
+  /** Replaces a connection that may have silently died. The server replays what was missed. */
   reconnect(): void {
-    this.#pause = FIRST_PAUSE;
+    this.#delay = FIRST_DELAY;
     this.#drop();
-    // What comes now was missed: it is not live before all of it is here.
+    // The next events are a replay; the page is live again after `stream.ready`.
     if (this.connection.get().state === "live")
       this.connection.set({ state: "connecting", since: this.#lastTick });
     this.#connect();
   }
 
   #drop(): void {
-    clearTimeout(this.#timer);
-    clearTimeout(this.#limit);
+    clearTimeout(this.#retryTimer);
+    clearTimeout(this.#connectTimer);
     const socket = this.#socket;
     this.#socket = null;
     socket?.close();
@@ -90,33 +90,34 @@ export class EventStream {
     const query = this.cursor === null ? "" : `?cursor=${this.cursor}`;
     const socket = new WebSocket(this.url + query);
     this.#socket = socket;
-    this.#limit = setTimeout(() => socket.close(), CONNECT_LIMIT);
+    this.#connectTimer = setTimeout(() => socket.close(), CONNECT_TIMEOUT);
     socket.onmessage = ({ data }) => {
-      if (socket === this.#socket) this.#take(JSON.parse(data as string) as LiveEvent);
+      if (socket === this.#socket) this.#dispatch(JSON.parse(data as string) as LiveEvent);
     };
     socket.onclose = () => {
-      if (socket === this.#socket) void this.#closed();
+      if (socket === this.#socket) void this.#onClose();
     };
   }
 
-  async #closed(): Promise<void> {
-    clearTimeout(this.#limit);
+  async #onClose(): Promise<void> {
+    clearTimeout(this.#connectTimer);
     this.#socket = null;
     const { state, since } = this.connection.get();
-    // Who is locked out stays so until it is known otherwise: what is said about it would else come and go.
+    // Stays `locked` until a connection succeeds, so that the message about it does not flicker.
     if (state !== "locked")
       this.connection.set({ state: "offline", since: state === "live" ? Date.now() : since });
-    this.#timer = setTimeout(() => this.#connect(), this.#pause * (0.75 + Math.random() / 2));
-    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
-    const why = await this.whyRefused();
+    this.#retryTimer = setTimeout(() => this.#connect(), this.#delay * (0.75 + Math.random() / 2));
+    this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY);
+    const reason = await this.whyRefused();
     const now = this.connection.get();
-    if (now.state !== "live" && now.state !== why) this.connection.set({ state: why, since: now.since });
+    if (now.state !== "live" && now.state !== reason)
+      this.connection.set({ state: reason, since: now.since });
   }
 
-  #take(event: LiveEvent): void {
+  #dispatch(event: LiveEvent): void {
     if (event.type === "stream.ready") {
-      clearTimeout(this.#limit);
-      this.#pause = FIRST_PAUSE;
+      clearTimeout(this.#connectTimer);
+      this.#delay = FIRST_DELAY;
       this.cursor = event.cursor ?? this.cursor;
       this.connection.set({ state: "live", since: Date.now() });
     } else if (event.cursor !== undefined) this.cursor = event.cursor;
@@ -124,7 +125,7 @@ export class EventStream {
       try {
         listener(event);
       } catch (error) {
-        // The others must hear it all the same: it does not come again.
+        // Other listeners still need the event: it is not sent again.
         reportError(error);
       }
   }

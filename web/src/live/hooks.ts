@@ -1,14 +1,14 @@
-/** Following live things from components. */
+/** Hooks that give components the event stream, the connection's state and live transcripts. */
 import { createContext, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
 import { useExternal } from "@/lib/external";
 import type { Connection, EventStream, LiveEvent } from "./eventStream";
-import { type Entry, type Shape, Transcript } from "./transcript/transcript";
+import { Transcript, type TranscriptEntry, type TranscriptOutline } from "./transcript/transcript";
 
 export const StreamContext = createContext<EventStream | null>(null);
 
 export function useStream(): EventStream {
   const stream = useContext(StreamContext);
-  if (!stream) throw new Error("There is no event stream around this component.");
+  if (!stream) throw new Error("useStream() needs a StreamContext above the component.");
   return stream;
 }
 
@@ -19,32 +19,32 @@ export function useEvents(listener: (event: LiveEvent) => void): void {
   useEffect(() => stream.listen(listener), [stream, listener]);
 }
 
-/** The transcript of a session, kept current while this component lives. */
+/** Returns a session's transcript and keeps it current while the component is mounted. `around` opens it at one message. */
 export function useTranscript(sessionId: string, around?: string): Transcript {
   const stream = useStream();
   const transcript = useMemo(() => new Transcript(sessionId), [sessionId]);
   useEffect(() => {
-    // What is read before the stream stands may be older than its beginning.
-    let early = stream.connection.get().state !== "live";
-    const forget = stream.listen((event) => {
-      // What failed while the server was away is tried again when it is back.
-      const behind = event.type === "stream.ready" && (early || transcript.shape().error !== null);
-      if (event.type === "stream.gap" || behind) {
-        early = false;
+    // Messages read before the stream is live may be older than its first event.
+    let mayBeStale = stream.connection.get().state !== "live";
+    const stopListening = stream.listen((event) => {
+      // A load that failed while the server was away is retried when it is back.
+      const isBehind = event.type === "stream.ready" && (mayBeStale || transcript.outline().error !== null);
+      if (event.type === "stream.gap" || isBehind) {
+        mayBeStale = false;
         void transcript.refresh();
       } else transcript.take(event);
     });
-    // An address that no longer names a message leaves the reader where they are.
-    if (around || transcript.shape().state !== "ready") void transcript.load(around);
-    return forget;
+    // When the URL stops naming a message, the reader stays where they are.
+    if (around || transcript.outline().status !== "ready") void transcript.load(around);
+    return stopListening;
   }, [stream, transcript, around]);
   return transcript;
 }
 
-export const useShape = (transcript: Transcript): Shape =>
-  useSyncExternalStore(transcript.followShape, transcript.shape);
+export const useOutline = (transcript: Transcript): TranscriptOutline =>
+  useSyncExternalStore(transcript.followOutline, transcript.outline);
 
-export function useEntry(transcript: Transcript, id: string): Entry | undefined {
+export function useEntry(transcript: Transcript, id: string): TranscriptEntry | undefined {
   const follow = useMemo(() => (listener: () => void) => transcript.follow(id, listener), [transcript, id]);
   return useSyncExternalStore(follow, () => transcript.entry(id));
 }

@@ -1,6 +1,6 @@
-/** Keeps growing text right: code points, holes, what is ahead and what is late. */
+/** Tests how streamed text grows: code points, missing deltas, and patches that are behind or late. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { at, delta, event, growing, message, opened, Server } from "./testServer";
+import { at, delta, event, growing, message, openTranscript, Server } from "./testServer";
 import type { Transcript } from "./transcript";
 
 const frame = () => vi.advanceTimersByTimeAsync(20);
@@ -14,8 +14,8 @@ afterEach(() => {
 });
 
 describe("growing text", () => {
-  it("counts code points and skips what is known", async () => {
-    const transcript = await opened(new Server([growing("g", 1, "🌳a")]));
+  it("counts code points and skips text it already has", async () => {
+    const transcript = await openTranscript(new Server([growing("g", 1, "🌳a")]));
     transcript.take(delta("g", 2, "é🌱"));
     transcript.take(delta("g", 3, "🌱z"));
     transcript.take(delta("g", 0, "🌳aé🌱z!", "message.snapshot"));
@@ -23,22 +23,22 @@ describe("growing text", () => {
     expect(text(transcript, "g")).toBe("🌳aé🌱z!");
   });
 
-  it("redraws once a frame and only the message that grew", async () => {
-    const transcript = await opened(new Server([message("m", 1), growing("g", 2, "")]));
-    const [grown, other, shape] = [vi.fn(), vi.fn(), vi.fn()];
+  it("redraws only the message that grew, once per frame", async () => {
+    const transcript = await openTranscript(new Server([message("m", 1), growing("g", 2, "")]));
+    const [grown, other, outline] = [vi.fn(), vi.fn(), vi.fn()];
     transcript.follow("g", grown);
     transcript.follow("m", other);
-    transcript.followShape(shape);
+    transcript.followOutline(outline);
     for (let n = 0; n < 50; n += 1) transcript.take(delta("g", n, "x"));
     await frame();
     expect(grown).toHaveBeenCalledTimes(1);
     expect(other).not.toHaveBeenCalled();
-    expect(shape).not.toHaveBeenCalled();
+    expect(outline).not.toHaveBeenCalled();
   });
 
-  it("fills a hole from the stored message, asked for once, and goes on with what came meanwhile", async () => {
+  it("fills a hole from the stored message, requested once, and appends the later deltas", async () => {
     const server = new Server([growing("g", 1, "abc")]);
-    const transcript = await opened(server);
+    const transcript = await openTranscript(server);
     server.messages = [growing("g", 1, "abcdef", 5)];
     transcript.take(delta("g", 6, "g"));
     transcript.take(delta("g", 7, "h"));
@@ -47,9 +47,9 @@ describe("growing text", () => {
     expect(server.fetched).toEqual(["g"]);
   });
 
-  it("does not ask with every delta while the stored message is behind", async () => {
+  it("does not request the stored message with every delta while it is behind", async () => {
     const server = new Server([growing("g", 1, "abc")]);
-    const transcript = await opened(server);
+    const transcript = await openTranscript(server);
     for (let n = 10; n < 60; n += 1) transcript.take(delta("g", n, "x"));
     await frame();
     expect(server.fetched.length).toBe(1);
@@ -58,8 +58,8 @@ describe("growing text", () => {
     expect(text(transcript, "g")).toBe(`0123456789${"x".repeat(50)}`);
   });
 
-  it("keeps the text that is ahead of a patch, and believes the last word", async () => {
-    const transcript = await opened(new Server([growing("g", 1, "ab")]));
+  it("keeps text that is ahead of a partial patch, and takes the final text as it is", async () => {
+    const transcript = await openTranscript(new Server([growing("g", 1, "ab")]));
     transcript.take(delta("g", 2, "cd"));
     transcript.take(event("message.patched", growing("g", 1, "abc", 5)));
     expect(text(transcript, "g")).toBe("abcd");
@@ -73,9 +73,9 @@ describe("growing text", () => {
     expect(text(transcript, "g")).toBe("ab!");
   });
 
-  it("gets a content that was too large for an event", async () => {
+  it("fetches content that was too large for an event", async () => {
     const server = new Server([]);
-    const transcript = await opened(server);
+    const transcript = await openTranscript(server);
     server.messages = [message("big", 1)];
     transcript.take(
       event("message.created", message("big", 1, { content: { type: "omitted", bytes: 99999 } })),

@@ -1,15 +1,16 @@
-/** How the text of messages grows: by deltas whose offsets count code points. A hole is filled from the stored message,
- * asked for once and not with every further delta; what came meanwhile is put behind it. */
+/** Grows the text of streaming messages by deltas whose offsets count code points. When a delta is missing, asks for the
+ * stored message once and appends the deltas that arrived meanwhile. */
 
-/** How long a stored message is given to catch up with the stream before it is asked for again. */
-const AGAIN_AFTER = 1000;
+/** How long the stored message may take to catch up with the stream before it is requested again. */
+const RETRY_AFTER = 1000;
 
-interface Piece {
+interface Delta {
   offset: number;
   text: string;
 }
 
-export const points = (text: string): number => {
+/** Counts the code points of a text, as the server does. */
+export const codePoints = (text: string): number => {
   let count = text.length;
   for (let at = 0; at < text.length - 1; at += 1) {
     const unit = text.charCodeAt(at);
@@ -24,59 +25,59 @@ export const points = (text: string): number => {
   return count;
 };
 
-const fromPoint = (text: string, start: number): string =>
+const fromCodePoint = (text: string, start: number): string =>
   start <= 0 ? text : [...text].slice(start).join("");
 
-export class Growth {
+export class GrowingText {
   #lengths = new Map<string, number>();
-  #waiting = new Map<string, Piece[]>();
-  #asked = new Map<string, number>();
+  #pending = new Map<string, Delta[]>();
+  #requestedAt = new Map<string, number>();
 
-  constructor(private readonly ask: (id: string) => void) {}
+  constructor(private readonly requestMessage: (id: string) => void) {}
 
   clear(): void {
     this.#lengths.clear();
-    this.#waiting.clear();
-    this.#asked.clear();
+    this.#pending.clear();
+    this.#requestedAt.clear();
   }
 
   forget(id: string): void {
     this.#lengths.delete(id);
-    this.#waiting.delete(id);
-    this.#asked.delete(id);
+    this.#pending.delete(id);
+    this.#requestedAt.delete(id);
   }
 
-  /** The text of a message that came whole, with what waited for it. */
-  replaced(id: string, text: string, partial: boolean): string {
+  /** Returns the text of a message that was loaded whole, with its pending deltas appended. */
+  replace(id: string, text: string, partial: boolean): string {
     this.#lengths.delete(id);
-    const waiting = this.#waiting.get(id);
-    if (!waiting) return text;
-    this.#waiting.delete(id);
+    const pending = this.#pending.get(id);
+    if (!pending) return text;
+    this.#pending.delete(id);
     if (!partial) {
-      this.#asked.delete(id);
+      this.#requestedAt.delete(id);
       return text;
     }
     let grown = text;
-    for (const piece of waiting) grown = this.grow(id, grown, piece.offset, piece.text);
+    for (const delta of pending) grown = this.append(id, grown, delta.offset, delta.text);
     return grown;
   }
 
-  /** The text with a piece added, or as it was if the piece has to wait. */
-  grow(id: string, known: string, offset: number, text: string): string {
-    const length = this.#lengths.get(id) ?? points(known);
+  /** Returns the text with a delta appended, or unchanged if an earlier delta is missing. */
+  append(id: string, current: string, offset: number, text: string): string {
+    const length = this.#lengths.get(id) ?? codePoints(current);
     if (offset > length) {
-      const waiting = this.#waiting.get(id) ?? [];
-      this.#waiting.set(id, waiting);
-      waiting.push({ offset, text });
+      const pending = this.#pending.get(id) ?? [];
+      this.#pending.set(id, pending);
+      pending.push({ offset, text });
       const now = Date.now();
-      if (now - (this.#asked.get(id) ?? 0) >= AGAIN_AFTER) {
-        this.#asked.set(id, now);
-        this.ask(id);
+      if (now - (this.#requestedAt.get(id) ?? 0) >= RETRY_AFTER) {
+        this.#requestedAt.set(id, now);
+        this.requestMessage(id);
       }
-      return known;
+      return current;
     }
-    const added = fromPoint(text, length - offset);
-    this.#lengths.set(id, length + points(added));
-    return known + added;
+    const added = fromCodePoint(text, length - offset);
+    this.#lengths.set(id, length + codePoints(added));
+    return current + added;
   }
 }

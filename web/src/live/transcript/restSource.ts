@@ -1,4 +1,4 @@
-/** Where a transcript's messages come from: the server's REST. */
+/** Loads a transcript's messages over REST. */
 import { api, got } from "@/api/client";
 import type { Message } from "@/api/types";
 
@@ -10,16 +10,16 @@ export interface PageQuery {
   inherited?: boolean;
 }
 
-export interface Source {
+export interface MessageSource {
   page(sessionId: string, query: PageQuery): Promise<Message[]>;
-  one(messageId: string): Promise<Message>;
+  message(messageId: string): Promise<Message>;
 }
 
-export const rest: Source = {
+export const restSource: MessageSource = {
   page: async (sessionId, query) =>
     (await got(
       api.GET("/api/sessions/{sessionId}/messages", { params: { path: { sessionId }, query } }),
     )) as Message[],
-  one: async (messageId) =>
+  message: async (messageId) =>
     (await got(api.GET("/api/messages/{messageId}", { params: { path: { messageId } } }))) as Message,
 };

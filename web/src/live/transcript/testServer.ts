@@ -1,8 +1,8 @@
-/** A server in miniature and messages for it, for tests of transcripts. */
+/** A fake message source and builders of messages and events, for tests of transcripts. */
 import { ApiError } from "@/api/client";
 import type { Message } from "@/api/types";
 import type { LiveEvent } from "../eventStream";
-import type { PageQuery, Source } from "./restSource";
+import type { MessageSource, PageQuery } from "./restSource";
 import { Transcript } from "./transcript";
 
 export const at = (second: number) => new Date(Date.UTC(2030, 0, 1) + second * 1000).toISOString();
@@ -23,32 +23,33 @@ export function message(id: string, position: number, change: Partial<Message> =
 export const growing = (id: string, position: number, text: string, second = position) =>
   message(id, position, { content: { type: "text", text, partial: true }, updatedAt: at(second) });
 
-/** A server in miniature: the same rules for pages as the real one. */
-export class Server implements Source {
-  asked: PageQuery[] = [];
+/** Serves messages from memory by the real server's paging rules. */
+export class Server implements MessageSource {
+  queries: PageQuery[] = [];
   fetched: string[] = [];
+  /** Delays every page until it resolves. */
   gate: Promise<void> | null = null;
   constructor(
     public messages: Message[],
     public parent: Message[] = [],
   ) {}
   async page(_: string, query: PageQuery): Promise<Message[]> {
-    this.asked.push(query);
+    this.queries.push(query);
     const { before, after, since, limit, inherited } = query;
     const all = inherited ? [...this.parent, ...this.messages] : this.messages;
-    const low = after ? all.findIndex((one) => one.id === after) + 1 : 0;
-    const high = before ? all.findIndex((one) => one.id === before) : all.length;
-    let found = all.slice(low, high);
-    if (since) found = found.filter((one) => one.updatedAt > since);
-    found = after || since ? found.slice(0, limit) : found.slice(-limit);
+    const low = after ? all.findIndex((message) => message.id === after) + 1 : 0;
+    const high = before ? all.findIndex((message) => message.id === before) : all.length;
+    let page = all.slice(low, high);
+    if (since) page = page.filter((message) => message.updatedAt > since);
+    page = after || since ? page.slice(0, limit) : page.slice(-limit);
     if (this.gate) await this.gate;
-    return found;
+    return page;
   }
-  async one(id: string): Promise<Message> {
+  async message(id: string): Promise<Message> {
     this.fetched.push(id);
-    const found = this.messages.find((one) => one.id === id);
-    if (!found) throw new ApiError("message_not_found", "There is no such message.", 404);
-    return found;
+    const message = this.messages.find((candidate) => candidate.id === id);
+    if (!message) throw new ApiError("message_not_found", "No such message.", 404);
+    return message;
   }
 }
 
@@ -70,8 +71,9 @@ export const delta = (
   offset,
   text,
 });
-export const many = (count: number) => Array.from({ length: count }, (_, n) => message(`m${n}`, n + 1));
-export async function opened(server: Server, around?: string): Promise<Transcript> {
+export const manyMessages = (count: number) =>
+  Array.from({ length: count }, (_, n) => message(`m${n}`, n + 1));
+export async function openTranscript(server: Server, around?: string): Promise<Transcript> {
   const transcript = new Transcript("s", server);
   await transcript.load(around);
   return transcript;

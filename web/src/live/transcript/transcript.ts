@@ -1,58 +1,58 @@
-/** One session's transcript in this page: the newest messages first, older ones by pages, text as it streams in. Each
- * entry has listeners of its own, so that a growing message redraws itself and nothing else. */
+/** Holds one session's transcript: loads the newest messages, pages backwards and forwards, and applies events. Each entry
+ * has its own listeners, so that a growing message redraws only itself. */
 import { ApiError } from "@/api/client";
 import type { Message } from "@/api/types";
 import type { LiveEvent } from "../eventStream";
-import { Growth } from "./growingText";
-import { rest, type Source } from "./restSource";
-import type { Entry, Shape } from "./types";
+import { GrowingText } from "./growingText";
+import { type MessageSource, restSource } from "./restSource";
+import type { TranscriptEntry, TranscriptOutline } from "./types";
 
-export type { Entry, Shape };
+export type { TranscriptEntry, TranscriptOutline };
 
 export const PAGE = 60;
-/** Pages backwards are larger: who scrolls through thousands of messages should not wait at each few dozen. */
+/** Older pages are larger, so that scrolling back through thousands of messages seldom has to wait. */
 export const OLDER_PAGE = 200;
-/** Prompts that wait sort behind the whole conversation; they belong to the queue, not to the transcript. */
+/** Queued prompts have positions from here on; they belong to the queue, not to the transcript. */
 export const QUEUED_BASE = 2 ** 40;
-/** After a gap, more changes than these are cheaper to load anew. */
-const MOST_CHANGES = 500;
-/** Transactions end in another order than their clocks say; a little is read twice instead of missed. */
+/** After a gap with more changes than this, reloading is cheaper. */
+const MAX_CHANGES = 500;
+/** Transactions may commit out of order, so that catching up reads the last seconds twice rather than miss a change. */
 const OVERLAP = 5000;
 
 const isQueued = (message: Message) => message.position >= QUEUED_BASE;
-type Page = { found: Message[]; older: boolean; newer: boolean };
+type Page = { messages: Message[]; hasOlder: boolean; hasNewer: boolean };
 
 export class Transcript {
-  #entries = new Map<string, Entry>();
-  /** What a fork inherited, in order: positions of other sessions say nothing here. */
-  #past: string[] = [];
-  #inherits = false;
-  #shape: Shape = { ids: [], state: "loading", error: null, older: false, newer: false };
-  #shapeListeners = new Set<() => void>();
+  #entries = new Map<string, TranscriptEntry>();
+  /** Ids of inherited messages, in order: positions in other sessions cannot be compared with positions here. */
+  #inherited: string[] = [];
+  #isFork = false;
+  #outline: TranscriptOutline = { ids: [], status: "loading", error: null, hasOlder: false, hasNewer: false };
+  #outlineListeners = new Set<() => void>();
   #entryListeners = new Map<string, Set<() => void>>();
-  /** Events that wait for an answer on the way, which may be older than they are. */
-  #early: LiveEvent[] | null = [];
-  #dirty = new Set<string>();
-  #dirtyShape = false;
+  /** Events held back while a load is in flight, whose response may be older than they are; `null` when none is. */
+  #heldEvents: LiveEvent[] | null = [];
+  #changed = new Set<string>();
+  #outlineChanged = false;
   #frame = 0;
-  #busy: Promise<void> | null = null;
+  #paging: Promise<void> | null = null;
   #loads = 0;
-  #opened: string | undefined;
-  #growth: Growth;
+  #openedAt: string | undefined;
+  #growingText: GrowingText;
 
   constructor(
     readonly sessionId: string,
-    private readonly source: Source = rest,
+    private readonly source: MessageSource = restSource,
   ) {
-    this.#growth = new Growth((id) => this.#refetch(id));
+    this.#growingText = new GrowingText((id) => this.#refetch(id));
   }
 
-  shape = (): Shape => this.#shape;
-  entry = (id: string): Entry | undefined => this.#entries.get(id);
+  outline = (): TranscriptOutline => this.#outline;
+  entry = (id: string): TranscriptEntry | undefined => this.#entries.get(id);
 
-  followShape = (listener: () => void): (() => void) => {
-    this.#shapeListeners.add(listener);
-    return () => this.#shapeListeners.delete(listener);
+  followOutline = (listener: () => void): (() => void) => {
+    this.#outlineListeners.add(listener);
+    return () => this.#outlineListeners.delete(listener);
   };
 
   follow(id: string, listener: () => void): () => void {
@@ -64,60 +64,60 @@ export class Transcript {
     };
   }
 
-  /** The newest page, or the pages around one message. What comes by the stream meanwhile is added to it. */
+  /** Loads the newest page, or the pages around one message; events that arrive meanwhile are applied afterwards. */
   async load(around?: string): Promise<void> {
-    if (around && this.#entries.has(around) && !this.#early) return;
-    const turn = ++this.#loads;
-    this.#early = [];
-    this.#opened = around;
-    this.#set({ state: this.#shape.ids.length ? "ready" : "loading", error: null });
+    if (around && this.#entries.has(around) && !this.#heldEvents) return;
+    const load = ++this.#loads;
+    this.#heldEvents = [];
+    this.#openedAt = around;
+    this.#update({ status: this.#outline.ids.length ? "ready" : "loading", error: null });
     try {
-      const { found, older, newer } = await (around ? this.#around(around) : this.#newest());
-      if (turn !== this.#loads) return;
+      const { messages, hasOlder, hasNewer } = await (around ? this.#around(around) : this.#newest());
+      if (load !== this.#loads) return;
       const known = new Map(this.#entries);
       this.#entries.clear();
-      this.#past = [];
-      this.#growth.clear();
-      for (const message of found) this.#put(message, known.get(message.id)?.text);
-      this.#shape = { ...this.#shape, state: "ready", older: older || this.#inherits, newer };
-      this.#replay();
-      this.#dirtyShape = true;
-      for (const message of found) this.#dirty.add(message.id);
+      this.#inherited = [];
+      this.#growingText.clear();
+      for (const message of messages) this.#put(message, known.get(message.id)?.text);
+      this.#outline = { ...this.#outline, status: "ready", hasOlder: hasOlder || this.#isFork, hasNewer };
+      this.#releaseEvents();
+      this.#outlineChanged = true;
+      for (const message of messages) this.#changed.add(message.id);
       this.#flush();
     } catch (error) {
-      if (turn !== this.#loads) return;
-      if (this.#shape.ids.length) this.#replay();
-      this.#set({ state: this.#shape.ids.length ? "ready" : "failed", error });
+      if (load !== this.#loads) return;
+      if (this.#outline.ids.length) this.#releaseEvents();
+      this.#update({ status: this.#outline.ids.length ? "ready" : "failed", error });
     }
   }
 
-  /** Catches up with what the stream could not tell, and keeps the pages that are here. */
+  /** Catches up after a gap in the stream and keeps the loaded pages. */
   async refresh(): Promise<void> {
-    const last = [...this.#entries.values()].reduce(
+    const lastChange = [...this.#entries.values()].reduce(
       (max, { message }) => (message.updatedAt > max ? message.updatedAt : max),
       "",
     );
-    if (!last || this.#early) return this.load(this.#opened);
-    const since = new Date(Date.parse(last) - OVERLAP).toISOString();
+    if (!lastChange || this.#heldEvents) return this.load(this.#openedAt);
+    const since = new Date(Date.parse(lastChange) - OVERLAP).toISOString();
     try {
-      const found = await this.source.page(this.sessionId, { since, limit: MOST_CHANGES });
-      if (found.length >= MOST_CHANGES) return await this.load();
-      for (const message of found) this.#record(message);
-      if (this.#shape.error) this.#set({ error: null });
+      const messages = await this.source.page(this.sessionId, { since, limit: MAX_CHANGES });
+      if (messages.length >= MAX_CHANGES) return await this.load();
+      for (const message of messages) this.#record(message);
+      if (this.#outline.error) this.#update({ error: null });
     } catch (error) {
-      this.#set({ error });
+      this.#update({ error });
     }
   }
 
   async #newest(): Promise<Page> {
-    let found = await this.source.page(this.sessionId, { limit: PAGE });
-    let full = found.length >= PAGE;
-    // A long queue can fill a whole page: the conversation is before it.
-    while (full && found.every(isQueued)) {
-      found = await this.source.page(this.sessionId, { before: found[0]!.id, limit: PAGE });
-      full = found.length >= PAGE;
+    let messages = await this.source.page(this.sessionId, { limit: PAGE });
+    let isFull = messages.length >= PAGE;
+    // A long queue can fill a whole page; the conversation comes before it.
+    while (isFull && messages.every(isQueued)) {
+      messages = await this.source.page(this.sessionId, { before: messages[0]!.id, limit: PAGE });
+      isFull = messages.length >= PAGE;
     }
-    return { found, older: full, newer: false };
+    return { messages, hasOlder: isFull, hasNewer: false };
   }
 
   async #around(id: string): Promise<Page> {
@@ -125,23 +125,23 @@ export class Transcript {
     try {
       const [before, middle, after] = await Promise.all([
         this.source.page(this.sessionId, { before: id, limit: half }),
-        this.source.one(id),
+        this.source.message(id),
         this.source.page(this.sessionId, { after: id, limit: half }),
       ]);
-      const newer = after.length >= half && !isQueued(after.at(-1)!);
-      return { found: [...before, middle, ...after], older: before.length >= half, newer };
+      const hasNewer = after.length >= half && !isQueued(after.at(-1)!);
+      return { messages: [...before, middle, ...after], hasOlder: before.length >= half, hasNewer };
     } catch (error) {
-      // A link to a message that is gone, or that is another session's, still opens the session.
+      // A link to a message that was removed or belongs to another session still opens this session.
       if (error instanceof ApiError && error.status >= 400 && error.status < 500) return this.#newest();
       throw error;
     }
   }
 
-  /** Says that the session is a fork: before its own beginning comes what it inherited. */
-  inherit(): void {
-    if (this.#inherits) return;
-    this.#inherits = true;
-    if (this.#shape.state === "ready") this.#set({ older: true });
+  /** Marks the session as a fork, whose inherited messages come before its own. */
+  includeInherited(): void {
+    if (this.#isFork) return;
+    this.#isFork = true;
+    if (this.#outline.status === "ready") this.#update({ hasOlder: true });
   }
 
   loadOlder(): Promise<void> {
@@ -152,125 +152,128 @@ export class Transcript {
     return this.#page("newer");
   }
 
-  #page(which: "older" | "newer"): Promise<void> {
-    if (this.#busy) return this.#busy;
-    const edge = which === "older" ? this.#shape.ids[0] : this.#shape.ids.at(-1);
-    if (!this.#shape[which] || this.#early) return Promise.resolve();
-    this.#busy = (which === "older" ? this.#pageOlder(edge) : this.#pageNewer(edge)).finally(() => {
-      this.#busy = null;
+  #page(direction: "older" | "newer"): Promise<void> {
+    if (this.#paging) return this.#paging;
+    const edge = direction === "older" ? this.#outline.ids[0] : this.#outline.ids.at(-1);
+    const hasMore = direction === "older" ? this.#outline.hasOlder : this.#outline.hasNewer;
+    if (!hasMore || this.#heldEvents) return Promise.resolve();
+    this.#paging = (direction === "older" ? this.#pageOlder(edge) : this.#pageNewer(edge)).finally(() => {
+      this.#paging = null;
     });
-    return this.#busy;
+    return this.#paging;
   }
 
   async #pageOlder(edge?: string): Promise<void> {
-    const turn = this.#loads;
-    const inherited = this.#inherits || undefined;
-    const found = await this.source.page(this.sessionId, { before: edge, limit: OLDER_PAGE, inherited });
-    // What is added in front is drawn by itself, so that the list can tell it from what comes behind.
-    if (this.#dirtyShape) {
+    const load = this.#loads;
+    const inherited = this.#isFork || undefined;
+    const messages = await this.source.page(this.sessionId, { before: edge, limit: OLDER_PAGE, inherited });
+    // Draws pending changes first, so that the list can tell prepended messages from appended ones.
+    if (this.#outlineChanged) {
       this.#flush();
       await new Promise((resolve) => setTimeout(resolve));
     }
-    if (turn !== this.#loads) return;
-    const past = found.filter(
+    if (load !== this.#loads) return;
+    const inheritedMessages = messages.filter(
       (message) => message.sessionId !== this.sessionId && !this.#entries.has(message.id),
     );
-    for (const message of found) this.#put(message);
-    this.#past = [...past.map((message) => message.id), ...this.#past];
-    this.#shape = { ...this.#shape, older: found.length >= OLDER_PAGE };
-    this.#dirtyShape = true;
+    for (const message of messages) this.#put(message);
+    this.#inherited = [...inheritedMessages.map((message) => message.id), ...this.#inherited];
+    this.#outline = { ...this.#outline, hasOlder: messages.length >= OLDER_PAGE };
+    this.#outlineChanged = true;
     this.#flush();
   }
 
   async #pageNewer(edge?: string): Promise<void> {
-    const turn = this.#loads;
-    this.#early = [];
+    const load = this.#loads;
+    this.#heldEvents = [];
     try {
-      const found = await this.source.page(this.sessionId, { after: edge, limit: PAGE });
-      if (turn !== this.#loads) return;
-      for (const message of found) this.#put(message);
-      this.#shape = { ...this.#shape, newer: found.length >= PAGE && !isQueued(found.at(-1)!) };
-      this.#dirtyShape = true;
+      const messages = await this.source.page(this.sessionId, { after: edge, limit: PAGE });
+      if (load !== this.#loads) return;
+      for (const message of messages) this.#put(message);
+      this.#outline = { ...this.#outline, hasNewer: messages.length >= PAGE && !isQueued(messages.at(-1)!) };
+      this.#outlineChanged = true;
     } finally {
-      if (turn === this.#loads) this.#replay();
+      if (load === this.#loads) this.#releaseEvents();
       this.#flush();
     }
   }
 
-  /** An event of this session; others are none of its business. */
+  /** Applies an event of this session and ignores all others. */
   take(event: LiveEvent): void {
     if (event.sessionId !== this.sessionId || !event.type.startsWith("message.")) return;
-    if (this.#early) this.#early.push(event);
+    if (this.#heldEvents) this.#heldEvents.push(event);
     else if (event.type === "message.removed") this.#remove(event.objectId!);
     else if (event.type === "message.delta" || event.type === "message.snapshot")
-      this.#grow(event.messageId!, event.offset ?? 0, event.text ?? "");
+      this.#append(event.messageId!, event.offset ?? 0, event.text ?? "");
     else this.#record(event.data as Message);
   }
 
-  #replay(): void {
-    const early = this.#early ?? [];
-    this.#early = null;
-    for (const event of early) this.take(event);
+  #releaseEvents(): void {
+    const events = this.#heldEvents ?? [];
+    this.#heldEvents = null;
+    for (const event of events) this.take(event);
   }
 
   #record(message: Message): void {
     const known = this.#entries.get(message.id);
-    if (!known && this.#isElsewhere(message)) return;
+    if (!known && this.#isOnUnloadedPage(message)) return;
     if (message.content.type === "omitted") {
       this.#refetch(message.id);
       return;
     }
     if (known && message.updatedAt < known.message.updatedAt) return;
     this.#put(message, known?.text);
-    if (!known || known.message.position !== message.position) this.#dirtyShape = true;
-    this.#touch(message.id);
+    if (!known || known.message.position !== message.position) this.#outlineChanged = true;
+    this.#markChanged(message.id);
   }
 
-  /** Whether a message belongs to pages that are not here: behind the last while only the past is shown, or before the first. */
-  #isElsewhere(message: Message): boolean {
-    if (this.#shape.newer) return true;
-    const first = this.#shape.ids.find((id) => this.#entries.get(id)?.message.sessionId === this.sessionId);
+  /** Whether a message belongs to a page that is not loaded. */
+  #isOnUnloadedPage(message: Message): boolean {
+    if (this.#outline.hasNewer) return true;
+    const first = this.#outline.ids.find((id) => this.#entries.get(id)?.message.sessionId === this.sessionId);
     const edge = first && this.#entries.get(first)?.message.position;
-    return this.#shape.older && edge !== undefined && message.position < Number(edge);
+    return this.#outline.hasOlder && edge !== undefined && message.position < Number(edge);
   }
 
   #refetch(id: string): void {
-    void this.source.one(id).then(
-      (whole) => this.#record(whole),
+    void this.source.message(id).then(
+      (message) => this.#record(message),
       () => undefined,
     );
   }
 
-  #put(message: Message, ahead?: string): void {
+  #put(message: Message, streamed?: string): void {
     if (isQueued(message)) {
       this.#remove(message.id);
       return;
     }
     const stored = message.content.text ?? "";
-    const kept =
-      message.content.partial && ahead !== undefined && ahead.length > stored.length ? ahead : stored;
-    const text = this.#growth.replaced(message.id, kept, Boolean(message.content.partial));
+    const longest =
+      message.content.partial && streamed !== undefined && streamed.length > stored.length
+        ? streamed
+        : stored;
+    const text = this.#growingText.replace(message.id, longest, Boolean(message.content.partial));
     this.#entries.set(message.id, { id: message.id, message, text });
   }
 
   #remove(id: string): void {
     if (!this.#entries.delete(id)) return;
-    this.#growth.forget(id);
-    this.#dirtyShape = true;
+    this.#growingText.forget(id);
+    this.#outlineChanged = true;
     this.#schedule();
   }
 
-  #grow(id: string, offset: number, text: string): void {
+  #append(id: string, offset: number, text: string): void {
     const entry = this.#entries.get(id);
     if (!entry) return;
-    const grown = this.#growth.grow(id, entry.text, offset, text);
+    const grown = this.#growingText.append(id, entry.text, offset, text);
     if (grown === entry.text) return;
     this.#entries.set(id, { ...entry, text: grown });
-    this.#touch(id);
+    this.#markChanged(id);
   }
 
-  #touch(id: string): void {
-    this.#dirty.add(id);
+  #markChanged(id: string): void {
+    this.#changed.add(id);
     this.#schedule();
   }
 
@@ -281,19 +284,19 @@ export class Transcript {
   #flush(): void {
     if (this.#frame) cancelAnimationFrame(this.#frame);
     this.#frame = 0;
-    const dirty = [...this.#dirty];
-    this.#dirty.clear();
-    if (this.#dirtyShape) {
-      this.#dirtyShape = false;
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    if (this.#outlineChanged) {
+      this.#outlineChanged = false;
       const own = [...this.#entries.values()].filter((entry) => entry.message.sessionId === this.sessionId);
       own.sort((a, b) => a.message.position - b.message.position);
-      this.#set({ ids: [...this.#past, ...own.map((entry) => entry.id)] });
+      this.#update({ ids: [...this.#inherited, ...own.map((entry) => entry.id)] });
     }
-    for (const id of dirty) for (const listener of this.#entryListeners.get(id) ?? []) listener();
+    for (const id of changed) for (const listener of this.#entryListeners.get(id) ?? []) listener();
   }
 
-  #set(change: Partial<Shape>): void {
-    this.#shape = { ...this.#shape, ...change };
-    for (const listener of this.#shapeListeners) listener();
+  #update(change: Partial<TranscriptOutline>): void {
+    this.#outline = { ...this.#outline, ...change };
+    for (const listener of this.#outlineListeners) listener();
   }
 }

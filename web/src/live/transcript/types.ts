@@ -1,19 +1,19 @@
-/** What a transcript shows of itself: its messages, and which of them are here. */
+/** Types that describe a loaded transcript. */
 import type { Message } from "@/api/types";
 
-export interface Entry {
+export interface TranscriptEntry {
   readonly id: string;
   readonly message: Message;
-  /** The text so far, which may be ahead of the message that was stored. */
+  /** The text so far, which may be ahead of the stored message while it streams. */
   readonly text: string;
 }
 
-export interface Shape {
-  /** Ids in the order of the conversation. A new array whenever it changes. */
+export interface TranscriptOutline {
+  /** Message ids in the order of the conversation; a new array whenever they change. */
   readonly ids: readonly string[];
-  readonly state: "loading" | "ready" | "failed";
+  readonly status: "loading" | "ready" | "failed";
   readonly error: unknown;
-  /** Whether there are messages before the first one here, and after the last. */
-  readonly older: boolean;
-  readonly newer: boolean;
+  /** Whether the server has messages before the first one loaded, or after the last. */
+  readonly hasOlder: boolean;
+  readonly hasNewer: boolean;
 }

@@ -1,13 +1,13 @@
-/** Code with its language's colours and a button that copies it; long code is folded. */
+/** Shows code with syntax highlighting and a copy button; long code is folded. */
 import { Check, Copy } from "lucide-react";
 import { memo, type ReactNode, useEffect, useMemo, useState } from "react";
 import { Button, IconButton } from "../controls/Button";
 import { toastError } from "../feedback/toast";
 import css from "./Code.module.css";
-import { part } from "./foldLines";
-import { type Coloured, coloured, useColours } from "./highlight";
+import { foldLines } from "./foldLines";
+import { type HighlightedNodes, highlight, useHighlighter } from "./highlight";
 
-const SAID_FOR = 1500;
+const COPIED_FOR = 1500;
 
 export function CopyButton({
   text,
@@ -21,7 +21,7 @@ export function CopyButton({
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), SAID_FOR);
+    const timer = setTimeout(() => setCopied(false), COPIED_FOR);
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = () => navigator.clipboard.writeText(text).then(() => setCopied(true), toastError);
@@ -37,15 +37,15 @@ export function CopyButton({
   );
 }
 
-const shown = (nodes: Coloured): ReactNode =>
-  nodes.map((node, at) => {
+const renderNodes = (nodes: HighlightedNodes): ReactNode =>
+  nodes.map((node, index) => {
     if (node.type === "text") return node.value;
     if (node.type !== "element") return null;
     const names = node.properties.className;
     return (
-      // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text never change their places
-      <span key={at} className={Array.isArray(names) ? names.join(" ") : undefined}>
-        {shown(node.children as Coloured)}
+      // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a text never move
+      <span key={index} className={Array.isArray(names) ? names.join(" ") : undefined}>
+        {renderNodes(node.children as HighlightedNodes)}
       </span>
     );
   });
@@ -53,17 +53,24 @@ const shown = (nodes: Coloured): ReactNode =>
 export interface CodeProps {
   text: string;
   language?: string;
-  /** More is being written: the last lines are shown instead of the first. */
+  /** The code is still being written: shows its last lines instead of the first. */
   growing?: boolean;
-  /** Without frame and buttons, for places that have their own. */
+  /** Leaves out the frame and the buttons. */
   bare?: boolean;
 }
 
 export const Code = memo(function Code({ text, language, growing = false, bare = false }: CodeProps) {
   const [open, setOpen] = useState(false);
-  const lowlight = useColours();
-  const { text: visible, lines, folded } = useMemo(() => part(text, open, growing), [text, open, growing]);
-  const colours = useMemo(() => coloured(lowlight, visible, language), [lowlight, visible, language]);
+  const highlighter = useHighlighter();
+  const {
+    text: visible,
+    lines,
+    folded,
+  } = useMemo(() => foldLines(text, open, growing), [text, open, growing]);
+  const highlighted = useMemo(
+    () => highlight(highlighter, visible, language),
+    [highlighter, visible, language],
+  );
   return (
     <div className={bare ? css.bare : css.frame}>
       {!bare && (
@@ -72,9 +79,9 @@ export const Code = memo(function Code({ text, language, growing = false, bare =
           <CopyButton text={text} label="Copy code" />
         </div>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scroll areas must be reachable by keyboard */}
       <pre className={css.code} tabIndex={0} data-tail={(growing && folded) || undefined}>
-        <code>{colours ? shown(colours) : visible}</code>
+        <code>{highlighted ? renderNodes(highlighted) : visible}</code>
       </pre>
       {folded && (
         <Button look="quiet" size="small" className={css.more} onClick={() => setOpen(true)}>

@@ -1,10 +1,10 @@
-/** Which lines of long code are shown. */
+/** Decides which lines of long text are shown. */
 
-/** Longer code is folded, but not for the sake of a few lines. */
-export const FOLD_AT = 40;
-const WORTH_IT = 8;
+/** Text is folded to this many lines, unless that would hide only a few. */
+export const MAX_LINES = 40;
+const MIN_HIDDEN = 8;
 
-export interface Part {
+export interface FoldedText {
   readonly text: string;
   readonly lines: number;
   readonly folded: boolean;
@@ -16,11 +16,12 @@ export function lineCount(text: string): number {
   return count;
 }
 
-/** The first lines, or the last ones of code that is being written. */
-export function part(text: string, open: boolean, last: boolean, most = FOLD_AT): Part {
+/** Returns the first lines of a text, or its last ones if `fromEnd`; all of them if `open`. */
+export function foldLines(text: string, open: boolean, fromEnd: boolean, maxLines = MAX_LINES): FoldedText {
   const lines = lineCount(text);
-  if (open || lines <= most + WORTH_IT) return { text, lines, folded: false };
-  let at = last ? text.length : -1;
-  for (let n = 0; n < most; n += 1) at = last ? text.lastIndexOf("\n", at - 1) : text.indexOf("\n", at + 1);
-  return { text: last ? text.slice(at + 1) : text.slice(0, at), lines, folded: true };
+  if (open || lines <= maxLines + MIN_HIDDEN) return { text, lines, folded: false };
+  let at = fromEnd ? text.length : -1;
+  for (let n = 0; n < maxLines; n += 1)
+    at = fromEnd ? text.lastIndexOf("\n", at - 1) : text.indexOf("\n", at + 1);
+  return { text: fromEnd ? text.slice(at + 1) : text.slice(0, at), lines, folded: true };
 }

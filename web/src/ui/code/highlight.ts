@@ -1,11 +1,11 @@
-/** Colours for code: the part that knows languages is loaded when code is first shown, and until then code is plain. */
+/** Syntax highlighting. The highlighter is loaded when code is first shown; until then code is plain. */
 import { useSyncExternalStore } from "react";
 
 type Lowlight = ReturnType<typeof import("lowlight")["createLowlight"]>;
-export type Coloured = ReturnType<Lowlight["highlight"]>["children"];
+export type HighlightedNodes = ReturnType<Lowlight["highlight"]>["children"];
 
-/** Beyond this, colours take longer than they are worth. */
-const MOST = 60_000;
+/** Longer code is not highlighted, because that takes too long. */
+const MAX_LENGTH = 60_000;
 const ALIASES: Record<string, string> = {
   console: "bash",
   jsonc: "json",
@@ -51,7 +51,7 @@ function load(): Promise<void> {
       for (const listener of listeners) listener();
     })
     .catch(() => {
-      // Without colours code is still code; the next one shown tries again.
+      // Code stays plain; the next one shown tries again.
       loading = null;
     });
   return loading;
@@ -63,7 +63,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The language of a file by its name, as far as it is known. */
+/** Guesses a file's language from its name. */
 export function languageOf(path: string): string | undefined {
   const name = path.split("/").at(-1)?.toLowerCase() ?? "";
   if (name === "makefile" || name === "dockerfile") return name;
@@ -71,16 +71,21 @@ export function languageOf(path: string): string | undefined {
   return extension && (EXTENSIONS[extension] ?? extension);
 }
 
-export const useColours = (): Lowlight | null =>
+export const useHighlighter = (): Lowlight | null =>
   useSyncExternalStore(
     subscribe,
     () => loaded,
     () => null,
   );
 
-export function coloured(lowlight: Lowlight | null, text: string, language?: string): Coloured | null {
-  const named = language?.toLowerCase() ?? "";
-  const known = ALIASES[named] ?? named;
-  if (!lowlight || !known || text.length > MOST || !lowlight.registered(known)) return null;
-  return lowlight.highlight(known, text).children;
+export function highlight(
+  highlighter: Lowlight | null,
+  text: string,
+  language?: string,
+): HighlightedNodes | null {
+  const name = language?.toLowerCase() ?? "";
+  const registered = ALIASES[name] ?? name;
+  if (!highlighter || !registered || text.length > MAX_LENGTH || !highlighter.registered(registered))
+    return null;
+  return highlighter.highlight(registered, text).children;
 }

@@ -1,4 +1,4 @@
-/** Buttons, and links that look like them. A button whose work is under way says so and takes no second click. */
+/** Buttons, and links that look like buttons. A busy button shows a spinner and ignores clicks. */
 import { LoaderCircle } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
 import { Link } from "wouter";
@@ -7,13 +7,13 @@ import { Tip } from "./Tip";
 
 type Look = "plain" | "primary" | "danger" | "quiet";
 
-interface Common {
+interface ButtonStyle {
   look?: Look;
   size?: "small" | "normal";
   icon?: ReactNode;
 }
 
-const classes = ({ look = "plain", size = "normal" }: Common, extra = "") =>
+const classes = ({ look = "plain", size = "normal" }: ButtonStyle, extra = "") =>
   `${css.button} ${css[look]} ${size === "small" ? css.small : ""} ${extra}`;
 
 export function Button({
@@ -24,7 +24,7 @@ export function Button({
   children,
   className = "",
   ...rest
-}: Common & { busy?: boolean } & ComponentProps<"button">) {
+}: ButtonStyle & { busy?: boolean } & ComponentProps<"button">) {
   return (
     <button
       type="button"
@@ -39,7 +39,7 @@ export function Button({
   );
 }
 
-/** A button of an icon alone; its label is read out and shown when it is pointed at. */
+/** A button with only an icon; its label is its tooltip and is read out. */
 export function IconButton({
   label,
   look = "quiet",
@@ -48,7 +48,7 @@ export function IconButton({
   className = "",
   shortcut,
   ...rest
-}: Common & { label: string; shortcut?: string } & ComponentProps<"button">) {
+}: ButtonStyle & { label: string; shortcut?: string } & ComponentProps<"button">) {
   return (
     <Tip text={label} shortcut={shortcut}>
       <button
@@ -70,7 +70,7 @@ export function ButtonLink({
   children,
   href,
   className = "",
-}: Common & { href: string; children: ReactNode; className?: string }) {
+}: ButtonStyle & { href: string; children: ReactNode; className?: string }) {
   return (
     <Link href={href} className={classes({ look, size }, className)}>
       {icon}

@@ -1,4 +1,4 @@
-/** A dialog in front of the page, a sheet from below on a phone. It traps focus, closes by Escape, and is named. */
+/** A modal dialog; on a phone, a sheet from the bottom. Traps focus and closes on Escape. */
 import { X } from "lucide-react";
 import { Dialog as Base } from "radix-ui";
 import type { FormEvent, ReactNode } from "react";
@@ -17,7 +17,7 @@ export interface DialogProps {
   wide?: boolean;
 }
 
-/** Not on the close button, whose tip would take the first Escape: on the first field, else on the dialog. */
+/** Focuses the first field, else the dialog itself: on the close button, the tooltip would take the first Escape. */
 function focusFirst(event: Event): void {
   event.preventDefault();
   const dialog = event.currentTarget as HTMLElement;
@@ -33,7 +33,7 @@ export function Dialog({ open, onClose, title, description, children, footer, on
     event.stopPropagation();
     onSubmit?.();
   };
-  const inner = (
+  const content = (
     <>
       <div className={css.body}>{children}</div>
       {footer && <footer className={css.footer}>{footer}</footer>}
@@ -61,10 +61,10 @@ export function Dialog({ open, onClose, title, description, children, footer, on
           </header>
           {onSubmit ? (
             <form className={css.form} onSubmit={submit}>
-              {inner}
+              {content}
             </form>
           ) : (
-            inner
+            content
           )}
         </Base.Content>
       </Base.Portal>

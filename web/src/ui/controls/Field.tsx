@@ -1,4 +1,4 @@
-/** Parts of forms: each input has its label, a hint, and room for what is wrong with it. */
+/** Form fields: inputs with a label, a hint and an error message. */
 import { Switch as BaseSwitch } from "radix-ui";
 import { type ComponentProps, cloneElement, type ReactElement, type ReactNode, useId } from "react";
 import css from "./Field.module.css";
@@ -12,15 +12,15 @@ interface FieldProps {
 
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
-  const about = error || hint ? `${id}-about` : undefined;
+  const aboutId = error || hint ? `${id}-about` : undefined;
   return (
     <div className={css.field}>
       <label className={css.label} htmlFor={id}>
         {label}
       </label>
-      {cloneElement(children, { id, "aria-describedby": about, "aria-invalid": error ? true : undefined })}
-      {about && (
-        <div id={about} className={error ? css.error : css.hint} role={error ? "alert" : undefined}>
+      {cloneElement(children, { id, "aria-describedby": aboutId, "aria-invalid": error ? true : undefined })}
+      {aboutId && (
+        <div id={aboutId} className={error ? css.error : css.hint} role={error ? "alert" : undefined}>
           {error || hint}
         </div>
       )}

@@ -1,4 +1,4 @@
-/** Keys as they are printed on the person's own keyboard. */
+/** Shows keys as the platform names them. */
 import css from "./Kbd.module.css";
 
 const MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.userAgent);
@@ -6,7 +6,7 @@ const NAMES: Record<string, string> = MAC
   ? { mod: "⌘", alt: "⌥", shift: "⇧", enter: "↵", escape: "esc" }
   : { mod: "Ctrl", alt: "Alt", shift: "Shift", enter: "Enter", escape: "Esc" };
 
-/** `mod+k`, or `g h` for one key after the other. */
+/** `keys` is a chord such as `mod+k`, or a sequence such as `g h`. */
 export function Kbd({ keys }: { keys: string }) {
   return (
     <span className={css.keys}>

@@ -1,4 +1,4 @@
-/** A menu that drops from its button. */
+/** A drop-down menu. */
 import { DropdownMenu } from "radix-ui";
 import type { ReactElement, ReactNode } from "react";
 import { Kbd } from "./Kbd";

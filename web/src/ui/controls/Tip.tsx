@@ -1,4 +1,4 @@
-/** A word or two about something, shown when it is pointed at or focused. */
+/** A tooltip, shown on hover and focus. */
 import { Tooltip } from "radix-ui";
 import type { ReactElement } from "react";
 import { Kbd } from "./Kbd";

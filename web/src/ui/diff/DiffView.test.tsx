@@ -1,8 +1,8 @@
-/** Keeps the reading of patches right, and that signs and not colours alone tell what was added. */
+/** Tests the parsing of patches, and that added lines are not marked by color alone. */
 import { cleanup, fireEvent, render } from "@testing-library/react";
 import { afterEach, describe, expect, it } from "vitest";
 import { DiffView, TextDiff } from "./DiffView";
-import { fileOf, paired, parsePatch, unquote } from "./parsePatch";
+import { fileOf, pairLines, parsePatch, unquote } from "./parsePatch";
 
 afterEach(cleanup);
 
@@ -42,11 +42,11 @@ diff --git a/empty file b/empty file
 new file mode 100644
 `;
 
-describe("patches of git", () => {
+describe("git patches", () => {
   const files = parsePatch(PATCH);
 
-  it("finds files and what became of them", () => {
-    expect(files.map((one) => [one.path, one.oldPath, one.status, one.binary])).toEqual([
+  it("finds files and their status", () => {
+    expect(files.map(({ path, oldPath, status, binary }) => [path, oldPath, status, binary])).toEqual([
       ["src/a.py", null, "modified", false],
       ["new name.txt", "old name.txt", "renamed", false],
       ["pic.png", null, "added", true],
@@ -56,12 +56,12 @@ describe("patches of git", () => {
     ]);
   });
 
-  it("counts and numbers lines, also those that look like headers", () => {
+  it("counts and numbers lines, even those that look like headers", () => {
     const [file] = files;
     expect([file?.additions, file?.deletions]).toEqual([4, 3]);
     expect(
       file?.hunks.map((hunk) =>
-        hunk.lines.map((one) => `${one.old ?? ""}|${one.new ?? ""}|${one.sign}${one.text}`),
+        hunk.lines.map((line) => `${line.old ?? ""}|${line.new ?? ""}|${line.sign}${line.text}`),
       ),
     ).toEqual([
       ["1|1| one", "2||-two", "3||---- looks like a header", "|2|+zwei", "|3|++++ so does this", "4|4| four"],
@@ -69,11 +69,11 @@ describe("patches of git", () => {
     ]);
   });
 
-  it("reads plain patches, several of them, and what was cut off", () => {
+  it("reads plain and truncated patches", () => {
     const plain = parsePatch(
       "--- x.txt\n+++ x.txt\n@@ -1 +1 @@\n-a\n+b\n--- y.txt\n+++ y.txt\n@@ -1,9 +1,9 @@\n a\n+b",
     );
-    expect(plain.map((one) => [one.path, one.additions, one.deletions])).toEqual([
+    expect(plain.map(({ path, additions, deletions }) => [path, additions, deletions])).toEqual([
       ["x.txt", 1, 1],
       ["y.txt", 1, 0],
     ]);
@@ -88,7 +88,7 @@ describe("patches of git", () => {
 });
 
 describe("two texts", () => {
-  it("differ by lines with three around them", () => {
+  it("are compared with three lines of context", () => {
     const before = Array.from({ length: 20 }, (_, n) => `${n}`).join("\n");
     const file = fileOf("f.txt", before, before.replace("10", "ten"));
     expect([file.additions, file.deletions, file.hunks.length]).toEqual([1, 1, 1]);
@@ -97,14 +97,14 @@ describe("two texts", () => {
     expect(fileOf("f", "a", "a").hunks).toEqual([]);
   });
 
-  it("are shown one after the other when they have too little in common", () => {
-    const made = (word: string) => Array.from({ length: 4000 }, (_, n) => `${word} ${n}`).join("\n");
-    expect(fileOf("f", made("a"), made("b"))).toMatchObject({ additions: 4000, deletions: 4000 });
+  it("are shown one after the other if they have too little in common", () => {
+    const linesOf = (word: string) => Array.from({ length: 4000 }, (_, n) => `${word} ${n}`).join("\n");
+    expect(fileOf("f", linesOf("a"), linesOf("b"))).toMatchObject({ additions: 4000, deletions: 4000 });
   });
 
-  it("stand side by side", () => {
+  it("can be paired side by side", () => {
     const { lines } = fileOf("f", "a\nb\nc\nd", "a\nB\nc\nd\ne").hunks[0]!;
-    expect(paired(lines).map(({ left, right }) => [left?.text, right?.text])).toEqual([
+    expect(pairLines(lines).map(({ left, right }) => [left?.text, right?.text])).toEqual([
       ["a", "a"],
       ["b", "B"],
       ["c", "c"],
@@ -115,22 +115,22 @@ describe("two texts", () => {
 });
 
 describe("on the page", () => {
-  it("says in words what colours say, and folds by file", () => {
+  it("labels added and removed lines, and collapses files", () => {
     const { container, getByRole } = render(<DiffView patch={PATCH} />);
     expect(container.textContent).toContain("added: zwei");
     expect(container.textContent).toContain("removed: two");
-    expect(container.textContent).toContain("Only its name is another.");
+    expect(container.textContent).toContain("File renamed without changes.");
     fireEvent.click(getByRole("button", { name: /src\/a\.py/ }));
     expect(container.textContent).not.toContain("zwei");
   });
 
-  it("folds a large file", () => {
+  it("collapses a large file", () => {
     const long = Array.from({ length: 500 }, (_, n) => `${n}`).join("\n");
     const { getByRole } = render(<TextDiff path="f" oldText={null} newText={long} />);
     expect(getByRole("button", { name: /^f/ }).getAttribute("aria-expanded")).toBe("false");
   });
 
-  it("has two columns of text when split", () => {
+  it("has two columns when split", () => {
     const { container } = render(<TextDiff path="f" oldText="a" newText="b" split />);
     expect(container.querySelectorAll("tr:last-child td").length).toBe(4);
   });

@@ -1,16 +1,16 @@
-/** Differences of files: a patch of git's with any number of files, or one text before and after. */
+/** Shows diffs: a git patch with any number of files, or one text before and after. */
 import { ChevronRight } from "lucide-react";
 import { useId, useMemo, useState } from "react";
 import { Badge, type Tone } from "../labels/Badge";
-import { Lines } from "./DiffLines";
+import { DiffLines } from "./DiffLines";
 import css from "./DiffView.module.css";
 import { type FilePatch, type FileStatus, fileOf, parsePatch } from "./parsePatch";
 
-/** Files that change more than this are folded at first, and all files behind so many lines. */
-const LARGE = 300;
-const MOST = 1200;
+/** Files with more changed lines are collapsed at first, as are all files after this many lines. */
+const LARGE_FILE = 300;
+const MAX_OPEN_LINES = 1200;
 
-const STATUS: Record<FileStatus, [string, Tone] | null> = {
+const STATUS_BADGES: Record<FileStatus, [string, Tone] | null> = {
   added: ["New", "done"],
   deleted: ["Deleted", "failed"],
   renamed: ["Renamed", "running"],
@@ -34,19 +34,21 @@ export function DiffCounts({ additions, deletions }: { additions: number; deleti
   );
 }
 
-function nothingToSee(file: FilePatch): string | null {
-  if (file.binary) return "A binary file. Its contents are not shown.";
+/** Explains why a file has no lines to show. */
+function emptyNote(file: FilePatch): string | null {
+  if (file.binary) return "Binary file not shown.";
   if (file.hunks.length) return null;
-  if (file.status === "renamed" || file.status === "copied") return "Only its name is another.";
-  if (file.status === "mode") return "Only its mode was changed.";
-  return file.status === "modified" ? "Nothing was changed." : "It is empty.";
+  if (file.status === "renamed" || file.status === "copied")
+    return file.status === "renamed" ? "File renamed without changes." : "File copied without changes.";
+  if (file.status === "mode") return "Only the file mode changed.";
+  return file.status === "modified" ? "No changes." : "Empty file.";
 }
 
-function File({ file, open: first, split }: { file: FilePatch; open: boolean; split: boolean }) {
-  const [open, setOpen] = useState(first);
+function FileDiff({ file, open: startOpen, split }: { file: FilePatch; open: boolean; split: boolean }) {
+  const [open, setOpen] = useState(startOpen);
   const id = useId();
-  const status = STATUS[file.status];
-  const nothing = nothingToSee(file);
+  const status = STATUS_BADGES[file.status];
+  const note = emptyNote(file);
   return (
     <div className={css.file}>
       <button
@@ -65,30 +67,30 @@ function File({ file, open: first, split }: { file: FilePatch; open: boolean; sp
         {!file.binary && <DiffCounts additions={file.additions} deletions={file.deletions} />}
       </button>
       <div id={id} hidden={!open}>
-        {open && (nothing ? <p className={css.nothing}>{nothing}</p> : <Lines file={file} split={split} />)}
+        {open && (note ? <p className={css.nothing}>{note}</p> : <DiffLines file={file} split={split} />)}
       </div>
     </div>
   );
 }
 
-/** A patch as git writes it, with any number of files. */
+/** Shows a git patch with any number of files. */
 export function DiffView({ patch, split = false }: { patch: string; split?: boolean }) {
   const files = useMemo(() => parsePatch(patch), [patch]);
-  if (!files.length) return <p className={css.nothing}>There is no difference.</p>;
+  if (!files.length) return <p className={css.nothing}>No changes.</p>;
   const sizes = files.map((file) => file.additions + file.deletions);
-  const before = (at: number) => sizes.slice(0, at).reduce((sum, size) => sum + size, 0);
+  const linesBefore = (index: number) => sizes.slice(0, index).reduce((sum, size) => sum + size, 0);
   return (
     <div className={css.files}>
-      {files.map((file, at) => {
-        const open = sizes[at]! <= LARGE && before(at) <= MOST;
-        // biome-ignore lint/suspicious/noArrayIndexKey: the same path may come twice in a patch
-        return <File key={`${at} ${file.path}`} file={file} split={split} open={open} />;
+      {files.map((file, index) => {
+        const open = sizes[index]! <= LARGE_FILE && linesBefore(index) <= MAX_OPEN_LINES;
+        // biome-ignore lint/suspicious/noArrayIndexKey: a patch may contain the same path twice
+        return <FileDiff key={`${index} ${file.path}`} file={file} split={split} open={open} />;
       })}
     </div>
   );
 }
 
-/** One file, before (`null`: it was not there) and after. */
+/** Shows the diff of one file. `oldText` is null for a new file. */
 export function TextDiff({
   path,
   oldText,
@@ -100,9 +102,9 @@ export function TextDiff({
   oldText: string | null;
   newText: string;
   split?: boolean;
-  /** Left out: open if it is small. */
+  /** Defaults to open for small diffs. */
   open?: boolean;
 }) {
   const file = useMemo(() => fileOf(path, oldText, newText), [path, oldText, newText]);
-  return <File file={file} split={split} open={open ?? file.additions + file.deletions <= LARGE} />;
+  return <FileDiff file={file} split={split} open={open ?? file.additions + file.deletions <= LARGE_FILE} />;
 }

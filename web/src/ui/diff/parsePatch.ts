@@ -1,14 +1,14 @@
-/** Patches as data: what git writes, and what two texts differ in, as the same files, hunks and lines. */
+/** Parses git patches, and compares two texts, into the same files, hunks and lines. */
 import { structuredPatch } from "diff";
 
 export interface Line {
   readonly sign: " " | "+" | "-";
   readonly text: string;
-  /** Numbers in the file before and after. */
+  /** Line numbers in the old and the new file. */
   readonly old: number | null;
   readonly new: number | null;
-  /** Says that its file ends here without an end of line. */
-  readonly endless?: boolean;
+  /** The file ends here without a newline. */
+  readonly noNewline?: boolean;
 }
 
 export interface Hunk {
@@ -43,29 +43,29 @@ const ESCAPES: Record<string, string> = {
   b: "\b",
 };
 
-/** A name as git quotes it when it is not plain: octal bytes of UTF-8. */
+/** Decodes a name as git quotes it: octal bytes of UTF-8. */
 export function unquote(name: string): string {
   if (!name.startsWith('"')) return name;
   const bytes: number[] = [];
   const inner = name.slice(1, name.endsWith('"') ? -1 : undefined);
-  for (const [found, octal, escaped] of inner.matchAll(/\\([0-7]{3})|\\(.)|[^\\]+/g)) {
+  for (const [match, octal, escaped] of inner.matchAll(/\\([0-7]{3})|\\(.)|[^\\]+/g)) {
     if (octal) bytes.push(Number.parseInt(octal, 8));
-    else bytes.push(...new TextEncoder().encode(escaped ? (ESCAPES[escaped] ?? escaped) : found));
+    else bytes.push(...new TextEncoder().encode(escaped ? (ESCAPES[escaped] ?? escaped) : match));
   }
   return new TextDecoder().decode(new Uint8Array(bytes));
 }
 
-const named = (line: string, prefix: string): string | null => {
+const nameIn = (line: string, prefix: string): string | null => {
   const name = unquote(line.slice(prefix.length).replace(/\t.*$/, ""));
   return name === "/dev/null" ? null : name.replace(/^[abciow]\//, "");
 };
 
-/** Both names of `diff --git a/x b/x`, for files of which nothing else tells the name. */
+/** Returns both names of a line `diff --git a/x b/x`, for files that are named nowhere else. */
 function gitNames(line: string): [string, string] {
   const rest = line.slice("diff --git ".length);
   const quoted = rest.match(/^("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)$/);
-  if (quoted) return [named(quoted[1]!, "") ?? "", named(quoted[2]!, "") ?? ""];
-  // A name with spaces is the same twice, but for its prefix.
+  if (quoted) return [nameIn(quoted[1]!, "") ?? "", nameIn(quoted[2]!, "") ?? ""];
+  // A name with spaces appears twice, with different prefixes.
   const half = (rest.length - 1) / 2;
   return [rest.slice(2, half), rest.slice(half + 3)];
 }
@@ -74,9 +74,9 @@ export function parsePatch(patch: string): FilePatch[] {
   const files: FilePatch[] = [];
   let file: FilePatch | null = null;
   let hunk: { header: string; lines: Line[] } | null = null;
-  let [old, fresh, oldLeft, freshLeft] = [0, 0, 0, 0];
+  let [oldLine, newLine, oldLeft, newLeft] = [0, 0, 0, 0];
   const begin = (path: string, oldPath: string | null): FilePatch => {
-    const made: FilePatch = {
+    const started: FilePatch = {
       path,
       oldPath,
       status: "modified",
@@ -85,21 +85,21 @@ export function parsePatch(patch: string): FilePatch[] {
       deletions: 0,
       hunks: [],
     };
-    files.push(made);
+    files.push(started);
     hunk = null;
-    return made;
+    return started;
   };
   const lines = patch.split("\n");
   if (lines.at(-1) === "") lines.pop();
   for (const line of lines) {
-    // Inside a hunk, what looks like a header is a line of the file.
-    if (file && hunk && (oldLeft > 0 || freshLeft > 0) && /^[ +\-\\]|^$/.test(line)) {
+    // Inside a hunk, a line that looks like a header belongs to the file.
+    if (file && hunk && (oldLeft > 0 || newLeft > 0) && /^[ +\-\\]|^$/.test(line)) {
       if (line.startsWith("\\")) continue;
       const sign = (line[0] ?? " ") as Line["sign"];
       const text = line.slice(1);
-      hunk.lines.push({ sign, text, old: sign === "+" ? null : old, new: sign === "-" ? null : fresh });
-      if (sign !== "+") [old, oldLeft] = [old + 1, oldLeft - 1];
-      if (sign !== "-") [fresh, freshLeft] = [fresh + 1, freshLeft - 1];
+      hunk.lines.push({ sign, text, old: sign === "+" ? null : oldLine, new: sign === "-" ? null : newLine });
+      if (sign !== "+") [oldLine, oldLeft] = [oldLine + 1, oldLeft - 1];
+      if (sign !== "-") [newLine, newLeft] = [newLine + 1, newLeft - 1];
       if (sign === "+") file.additions += 1;
       if (sign === "-") file.deletions += 1;
       continue;
@@ -113,7 +113,7 @@ export function parsePatch(patch: string): FilePatch[] {
     if (!file) continue;
     if (line.startsWith("\\") && hunk) {
       const last: Line | undefined = hunk.lines.at(-1);
-      if (last) hunk.lines[hunk.lines.length - 1] = { ...last, endless: true };
+      if (last) hunk.lines[hunk.lines.length - 1] = { ...last, noNewline: true };
     } else if (line.startsWith("new file mode")) file.status = "added";
     else if (line.startsWith("deleted file mode")) file.status = "deleted";
     else if (line.startsWith("old mode ")) file.status = "mode";
@@ -124,19 +124,19 @@ export function parsePatch(patch: string): FilePatch[] {
     else if (line.startsWith("copy to ")) file.path = unquote(line.slice(8));
     else if (line.startsWith("Binary files ") || line.startsWith("GIT binary patch")) file.binary = true;
     else if (line.startsWith("--- ")) {
-      const name = named(line, "--- ");
+      const name = nameIn(line, "--- ");
       if (name === null) file.status = "added";
       else if (!file.path) file.path = name;
     } else if (line.startsWith("+++ ")) {
-      const name = named(line, "+++ ");
+      const name = nameIn(line, "+++ ");
       if (name === null) file.status = "deleted";
       else file.path = name;
     } else {
       const at = line.match(/^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/);
       if (!at) continue;
       if (file.status === "mode") file.status = "modified";
-      [old, fresh] = [Number(at[1]), Number(at[3])];
-      [oldLeft, freshLeft] = [Number(at[2] ?? 1), Number(at[4] ?? 1)];
+      [oldLine, newLine] = [Number(at[1]), Number(at[3])];
+      [oldLeft, newLeft] = [Number(at[2] ?? 1), Number(at[4] ?? 1)];
       hunk = { header: line, lines: [] };
       file.hunks.push(hunk);
     }
@@ -144,14 +144,14 @@ export function parsePatch(patch: string): FilePatch[] {
   return files;
 }
 
-/** Beyond so many edits two texts are shown as one after the other: finding the shortest way takes too long. */
-const MOST_EDITS = 1000;
+/** With more edits than this, all old lines are shown before all new ones: finding the shortest diff takes too long. */
+const MAX_EDITS = 1000;
 
 export function fileOf(path: string, oldText: string | null, newText: string): FilePatch {
-  const options = { context: 3, maxEditLength: MOST_EDITS };
-  const found = structuredPatch(path, path, oldText ?? "", newText, undefined, undefined, options);
+  const options = { context: 3, maxEditLength: MAX_EDITS };
+  const diff = structuredPatch(path, path, oldText ?? "", newText, undefined, undefined, options);
   const status = oldText === null ? "added" : "modified";
-  const hunks = found ? found.hunks : [replaced(oldText ?? "", newText)];
+  const hunks = diff ? diff.hunks : [replaceAll(oldText ?? "", newText)];
   const text = hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) =>
     [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines].join("\n"),
   );
@@ -161,7 +161,7 @@ export function fileOf(path: string, oldText: string | null, newText: string): F
     : { path, oldPath: null, status, binary: false, additions: 0, deletions: 0, hunks: [] };
 }
 
-function replaced(oldText: string, newText: string) {
+function replaceAll(oldText: string, newText: string) {
   const [before, after] = [oldText, newText].map((text) => text.replace(/\n$/, "").split("\n")) as [
     string[],
     string[],
@@ -170,8 +170,8 @@ function replaced(oldText: string, newText: string) {
   return { oldStart: 1, oldLines: before.length, newStart: 1, newLines: after.length, lines };
 }
 
-/** Lines side by side: what was removed stands beside what took its place. */
-export function paired(lines: readonly Line[]): Pair[] {
+/** Pairs removed lines with the lines that replaced them, for a side-by-side view. */
+export function pairLines(lines: readonly Line[]): Pair[] {
   const pairs: Pair[] = [];
   let at = 0;
   while (at < lines.length) {

@@ -1,4 +1,4 @@
-/** What a view shows when it has nothing, not yet, or not any more: empty, loading, refused, gone. */
+/** Shown in place of content that is empty, loading or failed to load. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { CircleAlert, CloudOff, Lock, RotateCw, SearchX } from "lucide-react";
 import type { ReactNode } from "react";
@@ -15,7 +15,7 @@ export function Empty({
 }: {
   icon?: ReactNode;
   title: string;
-  /** `h1` where it is all that a view has to say. */
+  /** `h1` where this is the whole view. */
   heading?: "h1" | "h2";
   children?: ReactNode;
   actions?: ReactNode;
@@ -34,65 +34,61 @@ export function Empty({
   );
 }
 
-/** Grey shapes where text will be. */
+/** Gray lines in place of text that is loading. */
 export function Skeleton({ lines = 3, block = false }: { lines?: number; block?: boolean }) {
   return (
     <div className={css.skeleton} role="status" aria-label="Loading">
-      {Array.from({ length: lines }, (_, at) => at).map((at) => (
+      {Array.from({ length: lines }, (_, index) => index).map((index) => (
         <span
-          key={at}
+          key={index}
           className={block ? css.block : css.line}
-          style={{ width: `${92 - ((at * 23) % 45)}%` }}
+          style={{ width: `${92 - ((index * 23) % 45)}%` }}
         />
       ))}
     </div>
   );
 }
 
-/** What went wrong, in the server's own sentence, and the next step. */
+/** Shows the server's error message and what to do next. */
 export function Problem({ error, retry }: { error: unknown; retry?: () => void }) {
-  const known = error instanceof ApiError ? error : null;
-  const again = retry && (
+  const apiError = error instanceof ApiError ? error : null;
+  const retryButton = retry && (
     <Button icon={<RotateCw />} onClick={retry}>
       Try again
     </Button>
   );
-  if (known?.code === "offline")
+  if (apiError?.code === "offline")
     return (
-      <Empty icon={<CloudOff />} title="The server cannot be reached" actions={again}>
-        The page tries again by itself. If you stopped the server, start it with <code>bough serve</code>;
+      <Empty icon={<CloudOff />} title="Can’t reach the server" actions={retryButton}>
+        Retrying automatically. If you stopped the server, start it again with <code>bough serve</code>;
         nothing is lost.
       </Empty>
     );
-  if (known?.status === 401 || known?.status === 403)
+  if (apiError?.status === 401 || apiError?.status === 403)
     return (
       <Empty
         icon={<Lock />}
-        title={known.status === 401 ? "This page is locked" : "This is not allowed"}
-        actions={again}
+        title={apiError.status === 401 ? "This page is locked" : "Not allowed"}
+        actions={retryButton}
       >
-        {known.message}
+        {apiError.message}
       </Empty>
     );
-  if (known?.status === 404)
+  if (apiError?.status === 404)
     return (
-      <Empty
-        icon={<SearchX />}
-        title="There is no such thing"
-        actions={<ButtonLink href="/">Go home</ButtonLink>}
-      >
-        {known.message} It may have been removed.
+      <Empty icon={<SearchX />} title="Not found" actions={<ButtonLink href="/">Go home</ButtonLink>}>
+        {apiError.message} It may have been deleted.
       </Empty>
     );
   return (
-    <Empty icon={<CircleAlert />} title="That did not work" actions={again}>
-      {known ? known.message : error instanceof Error ? error.message : String(error)}
-      {known?.id && <div className={css.id}>Its id in the server's log: {known.id}</div>}
+    <Empty icon={<CircleAlert />} title="Something went wrong" actions={retryButton}>
+      {apiError ? apiError.message : error instanceof Error ? error.message : String(error)}
+      {apiError?.id && <div className={css.id}>Error ID in the server log: {apiError.id}</div>}
     </Empty>
   );
 }
 
-/** A question's answer, or how it stands with it. */
+/** Shows a query's data, or its loading or failed state. */
 export function QueryResult<T>({
   query,
   children,

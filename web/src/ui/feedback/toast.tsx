@@ -1,5 +1,4 @@
-/** Short words about what was just done or refused, in a corner; read out, and gone by themselves unless they are about
- * something that failed. */
+/** Short messages in a corner of the page about what just happened. Errors stay until they are dismissed. */
 import { X } from "lucide-react";
 import { External, useExternal } from "@/lib/external";
 import { Button, IconButton } from "../controls/Button";
@@ -12,43 +11,43 @@ interface Toast {
   action?: { label: string; run: () => void };
 }
 
-const STAYS = 6000;
-const MOST = 4;
+const DURATION = 6000;
+const MAX_TOASTS = 4;
 const toasts = new External<Toast[]>([]);
-let next = 1;
+let nextId = 1;
 
-const dismiss = (id: number) => toasts.set(toasts.get().filter((one) => one.id !== id));
+const dismiss = (id: number) => toasts.set(toasts.get().filter((toast) => toast.id !== id));
 
 export function toast(text: string, options: Partial<Omit<Toast, "id" | "text">> = {}): void {
-  const one: Toast = { id: next++, text, tone: "plain", ...options };
-  toasts.set([...toasts.get().filter((other) => other.text !== text), one].slice(-MOST));
-  if (one.tone === "plain") setTimeout(() => dismiss(one.id), STAYS);
+  const added: Toast = { id: nextId++, text, tone: "plain", ...options };
+  toasts.set([...toasts.get().filter((other) => other.text !== text), added].slice(-MAX_TOASTS));
+  if (added.tone === "plain") setTimeout(() => dismiss(added.id), DURATION);
 }
 
-/** Says why something was refused. */
+/** Shows an error's message. */
 export const toastError = (error: unknown): void =>
   toast(error instanceof Error ? error.message : String(error), { tone: "failed" });
 
 export function Toaster() {
   const shown = useExternal(toasts);
   return (
-    <section className={css.toaster} aria-live="polite" aria-label="Notices">
-      {shown.map((one) => (
-        <div key={one.id} className={`${css.toast} ${one.tone === "failed" ? css.failed : ""}`}>
-          <span className={css.text}>{one.text}</span>
-          {one.action && (
+    <section className={css.toaster} aria-live="polite" aria-label="Notifications">
+      {shown.map(({ id, text, tone, action }) => (
+        <div key={id} className={`${css.toast} ${tone === "failed" ? css.failed : ""}`}>
+          <span className={css.text}>{text}</span>
+          {action && (
             <Button
               size="small"
               look="quiet"
               onClick={() => {
-                one.action?.run();
-                dismiss(one.id);
+                action.run();
+                dismiss(id);
               }}
             >
-              {one.action.label}
+              {action.label}
             </Button>
           )}
-          <IconButton label="Dismiss" size="small" onClick={() => dismiss(one.id)}>
+          <IconButton label="Dismiss" size="small" onClick={() => dismiss(id)}>
             <X />
           </IconButton>
         </div>

@@ -1,13 +1,13 @@
-/** A moment as people say it, exact when pointed at; it grows older by itself. */
+/** Shows a relative time that updates itself; the exact time is its tooltip. */
 import { useEffect, useReducer } from "react";
 import { ago } from "@/lib/format";
 
-const MINUTE = 30_000;
+const UPDATE_INTERVAL = 30_000;
 
 export function Time({ at }: { at: string }) {
   const [, tick] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
-    const timer = setInterval(tick, MINUTE);
+    const timer = setInterval(tick, UPDATE_INTERVAL);
     return () => clearInterval(timer);
   }, []);
   return (

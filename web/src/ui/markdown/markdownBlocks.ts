@@ -1,12 +1,12 @@
-/** Cuts growing Markdown into its blocks: while text is added at its end, only the last blocks are read again, and those
- * before keep their identity. */
+/** Parses growing Markdown into blocks: when text is appended, only the last blocks are parsed again, and earlier ones keep
+ * their identity. */
 import { Lexer, type Links, type Token } from "marked";
 
 export interface Block {
-  /** Where it begins in the text: its name for as long as the text only grows. */
+  /** Where it begins in the text; identifies the block while the text only grows. */
   readonly start: number;
   readonly token: Token;
-  /** Cut from a very long paragraph, which goes on in the next block. */
+  /** Part of a very long paragraph that continues in the next block. */
   readonly cut?: boolean;
 }
 
@@ -16,28 +16,29 @@ export interface Blocks {
   readonly links: Links;
 }
 
-// Ends of lines are kept by the style sheet, which is cheaper than an element for each.
+// The style sheet preserves line breaks, which is cheaper than an element for each.
 const OPTIONS = { gfm: true, breaks: false };
-/** A paragraph beyond this is cut at a line: output without an empty line would else be read again as a whole each time. */
-const LONGEST = 4000;
-/** So many blocks at the end may still change when text is added: a list goes on after empty lines. */
-const OPEN = 2;
+/** A longer paragraph is cut at a line break; otherwise output without empty lines would be parsed again as a whole. */
+const MAX_PARAGRAPH = 4000;
+/** The number of blocks at the end that may still change when text is added: a list continues after empty lines. */
+const OPEN_BLOCKS = 2;
 
-export const none: Blocks = { text: "", list: [], links: {} };
+export const NO_BLOCKS: Blocks = { text: "", list: [], links: {} };
 
-export function blocks(given: string, known: Blocks = none): Blocks {
-  const text = given.includes("\r") ? given.replace(/\r\n?/g, "\n") : given;
-  if (text === known.text) return known;
-  if (!known.text || !text.startsWith(known.text)) return whole(text);
-  const kept = known.list.slice(0, Math.max(0, known.list.length - OPEN));
-  const start = known.list[kept.length]?.start ?? 0;
-  const { list, links } = lex(text.slice(start), start, known.links);
-  // A reference that is defined late changes what was said before it.
-  if (Object.keys(links).length !== Object.keys(known.links).length) return whole(text);
-  return { text, list: [...kept, ...list], links };
+/** Parses a text, reusing the blocks of its previous version. */
+export function parseBlocks(source: string, previous: Blocks = NO_BLOCKS): Blocks {
+  const text = source.includes("\r") ? source.replace(/\r\n?/g, "\n") : source;
+  if (text === previous.text) return previous;
+  if (!previous.text || !text.startsWith(previous.text)) return parseAll(text);
+  const unchanged = previous.list.slice(0, Math.max(0, previous.list.length - OPEN_BLOCKS));
+  const start = previous.list[unchanged.length]?.start ?? 0;
+  const { list, links } = lex(text.slice(start), start, previous.links);
+  // A link reference that is defined late changes earlier blocks.
+  if (Object.keys(links).length !== Object.keys(previous.links).length) return parseAll(text);
+  return { text, list: [...unchanged, ...list], links };
 }
 
-function whole(text: string): Blocks {
+function parseAll(text: string): Blocks {
   return { text, ...lex(text, 0, {}) };
 }
 
@@ -47,29 +48,30 @@ function lex(source: string, from: number, known: Links): { list: Block[]; links
   const list: Block[] = [];
   let start = from;
   for (const token of lexer.lex(source)) {
-    if (token.type === "paragraph" && token.raw.length > LONGEST)
-      list.push(...pieces(token.raw, start, known));
+    if (token.type === "paragraph" && token.raw.length > MAX_PARAGRAPH)
+      list.push(...splitParagraph(token.raw, start, known));
     else if (token.type !== "space" && token.type !== "def") list.push({ start, token });
     start += token.raw.length;
   }
   return { list, links: lexer.tokens.links };
 }
 
-function pieces(raw: string, from: number, links: Links): Block[] {
-  const found: Block[] = [];
+function splitParagraph(raw: string, from: number, links: Links): Block[] {
+  const blocks: Block[] = [];
   let at = 0;
   while (at < raw.length) {
-    const line = raw.length - at > LONGEST ? raw.lastIndexOf("\n", at + LONGEST) : -1;
-    const end = line > at ? line + 1 : raw.length - at > LONGEST ? nextLine(raw, at + LONGEST) : raw.length;
+    const line = raw.length - at > MAX_PARAGRAPH ? raw.lastIndexOf("\n", at + MAX_PARAGRAPH) : -1;
+    const end =
+      line > at ? line + 1 : raw.length - at > MAX_PARAGRAPH ? nextLine(raw, at + MAX_PARAGRAPH) : raw.length;
     const piece = raw.slice(at, end);
     const lexer = new Lexer(OPTIONS);
     Object.assign(lexer.tokens.links, links);
     const text = piece.replace(/\n$/, "");
     const token = { type: "paragraph", raw: piece, text, tokens: lexer.inlineTokens(text) } as Token;
-    found.push({ start: from + at, token, cut: end < raw.length });
+    blocks.push({ start: from + at, token, cut: end < raw.length });
     at = end;
   }
-  return found;
+  return blocks;
 }
 
 const nextLine = (raw: string, from: number) => {

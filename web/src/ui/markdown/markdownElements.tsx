@@ -1,5 +1,5 @@
-/** Tokens of Markdown as React elements. Nothing of a text ever becomes markup: raw HTML is shown as the text that it is,
- * and a link leads to the web or to a mailbox or is none. */
+/** Turns Markdown tokens into React elements. Text never becomes markup: raw HTML is shown as text, and only web and mail
+ * links are followed. */
 import type { MarkedToken, Token, Tokens } from "marked";
 import { Fragment, memo, type ReactNode } from "react";
 import { Code } from "../code/Code";
@@ -7,18 +7,18 @@ import css from "./Markdown.module.css";
 
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
-/** Character references, as HTML would have resolved them. */
-export const plain = (text: string): string =>
-  text.replace(/&(#x[0-9a-f]{1,6}|#\d{1,7}|[a-z]+);/gi, (found, name: string) => {
-    if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? found;
+/** Resolves HTML character references. */
+export const decodeEntities = (text: string): string =>
+  text.replace(/&(#x[0-9a-f]{1,6}|#\d{1,7}|[a-z]+);/gi, (reference, name: string) => {
+    if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? reference;
     const code = name[1]?.toLowerCase() === "x" ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : found;
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : reference;
   });
 
-/** An address that is safe to follow, or nothing. */
-export function safe(href: string): string | null {
+/** Returns a URL that is safe to follow, or null. */
+export function safeUrl(href: string): string | null {
   try {
-    const url = new URL(plain(href).trim());
+    const url = new URL(decodeEntities(href).trim());
     return ["http:", "https:", "mailto:"].includes(url.protocol) ? url.href : null;
   } catch {
     return null;
@@ -26,29 +26,29 @@ export function safe(href: string): string | null {
 }
 
 function Anchor({ href, title, children }: { href: string; title?: string | null; children: ReactNode }) {
-  const to = safe(href);
-  // A path or something stranger: its words, and what it names.
-  if (!to) return <span title={plain(href)}>{children}</span>;
+  const url = safeUrl(href);
+  // A path or an unsafe URL: shows the text with the address as its tooltip.
+  if (!url) return <span title={decodeEntities(href)}>{children}</span>;
   return (
-    <a href={to} title={title ? plain(title) : undefined} target="_blank" rel="noopener noreferrer">
+    <a href={url} title={title ? decodeEntities(title) : undefined} target="_blank" rel="noopener noreferrer">
       {children}
     </a>
   );
 }
 
-const inside = (tokens: Token[] | undefined, growing = false): ReactNode =>
-  // biome-ignore lint/suspicious/noArrayIndexKey: tokens of one text never change their places
-  tokens?.map((token, at) => <Fragment key={at}>{element(token, growing)}</Fragment>);
+const renderTokens = (tokens: Token[] | undefined, growing = false): ReactNode =>
+  // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of a text never move
+  tokens?.map((token, at) => <Fragment key={at}>{renderToken(token, growing)}</Fragment>);
 
 const Item = memo(
   function Item({ item }: { item: Tokens.ListItem }) {
-    return <li className={item.task ? css.task : undefined}>{inside(item.tokens)}</li>;
+    return <li className={item.task ? css.task : undefined}>{renderTokens(item.tokens)}</li>;
   },
   (before, after) => before.item.raw === after.item.raw && before.item.loose === after.item.loose,
 );
 
 function list(token: Tokens.List): ReactNode {
-  // biome-ignore lint/suspicious/noArrayIndexKey: items of one list never change their places
+  // biome-ignore lint/suspicious/noArrayIndexKey: the items of a list never move
   const items = token.items.map((item, at) => <Item key={at} item={item} />);
   if (token.ordered) return <ol start={token.start === "" ? undefined : token.start}>{items}</ol>;
   return <ul>{items}</ul>;
@@ -57,13 +57,13 @@ function list(token: Tokens.List): ReactNode {
 function table(token: Tokens.Table): ReactNode {
   const cells = (row: Tokens.TableCell[], Cell: "th" | "td") =>
     row.map((cell, at) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: cells never change their places
+      // biome-ignore lint/suspicious/noArrayIndexKey: cells never move
       <Cell key={at} style={cell.align ? { textAlign: cell.align } : undefined}>
-        {inside(cell.tokens)}
+        {renderTokens(cell.tokens)}
       </Cell>
     ));
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scroll areas must be reachable by keyboard
     <section className={css.scroll} tabIndex={0} aria-label="Table">
       <table>
         <thead>
@@ -71,7 +71,7 @@ function table(token: Tokens.Table): ReactNode {
         </thead>
         <tbody>
           {token.rows.map((row, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change their places
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows never move
             <tr key={at}>{cells(row, "td")}</tr>
           ))}
         </tbody>
@@ -80,18 +80,18 @@ function table(token: Tokens.Table): ReactNode {
   );
 }
 
-/** A heading of a message stands right below that of the page, whatever its own depth, so that no level is left out. */
+/** Every heading of a message is an h2, whatever its depth, so that no heading level is skipped on the page. */
 const heading = (token: Tokens.Heading): ReactNode => (
   <h2 className={css.heading} data-depth={token.depth}>
-    {inside(token.tokens)}
+    {renderTokens(token.tokens)}
   </h2>
 );
 
-export function element(given: Token, growing = false): ReactNode {
-  const token = given as MarkedToken;
+export function renderToken(source: Token, growing = false): ReactNode {
+  const token = source as MarkedToken;
   switch (token.type) {
     case "paragraph":
-      return <p>{inside(token.tokens)}</p>;
+      return <p>{renderTokens(token.tokens)}</p>;
     case "heading":
       return heading(token);
     case "code":
@@ -101,30 +101,30 @@ export function element(given: Token, growing = false): ReactNode {
     case "table":
       return table(token);
     case "blockquote":
-      return <blockquote>{inside(token.tokens, growing)}</blockquote>;
+      return <blockquote>{renderTokens(token.tokens, growing)}</blockquote>;
     case "hr":
       return <hr />;
     case "br":
       return <br />;
     case "strong":
-      return <strong>{inside(token.tokens)}</strong>;
+      return <strong>{renderTokens(token.tokens)}</strong>;
     case "em":
-      return <em>{inside(token.tokens)}</em>;
+      return <em>{renderTokens(token.tokens)}</em>;
     case "del":
-      return <del>{inside(token.tokens)}</del>;
+      return <del>{renderTokens(token.tokens)}</del>;
     case "codespan":
       return <code>{token.text}</code>;
     case "link":
       return (
         <Anchor href={token.href} title={token.title}>
-          {inside(token.tokens)}
+          {renderTokens(token.tokens)}
         </Anchor>
       );
     case "image":
-      // Never loaded by itself: an address in an answer could tell on who reads it.
+      // Images are never loaded: a URL in an answer could track the reader.
       return (
         <Anchor href={token.href} title={token.title}>
-          🖼 {plain(token.text) || token.href}
+          🖼 {decodeEntities(token.text) || token.href}
         </Anchor>
       );
     case "checkbox":
@@ -137,7 +137,7 @@ export function element(given: Token, growing = false): ReactNode {
         />
       );
     case "text":
-      return token.tokens ? inside(token.tokens) : plain(token.text);
+      return token.tokens ? renderTokens(token.tokens) : decodeEntities(token.text);
     case "escape":
       return token.text;
     case "html":
@@ -146,6 +146,6 @@ export function element(given: Token, growing = false): ReactNode {
     case "def":
       return null;
     default:
-      return given.raw;
+      return source.raw;
   }
 }

@@ -2,7 +2,7 @@
 import { useEffect } from "react";
 import { useTasks } from "@/api/queries";
 import { isOver, TASKS } from "@/lib/words";
-import { useEntry, useShape, useTranscript } from "@/live/hooks";
+import { useEntry, useOutline, useTranscript } from "@/live/hooks";
 import type { Transcript } from "@/live/transcript/transcript";
 import { Skeleton } from "@/ui/feedback/Placeholders";
 import { Markdown } from "@/ui/markdown/Markdown";
@@ -19,7 +19,7 @@ export function AsideAnswer({
   onOver: () => void;
 }) {
   const transcript = useTranscript(sessionId);
-  const { ids } = useShape(transcript);
+  const { ids } = useOutline(transcript);
   const task = useTasks(sessionId).data?.[0];
   const over = task !== undefined && isOver(task.status);
   // biome-ignore lint/correctness/useExhaustiveDependencies: told once, when it is over

@@ -1,5 +1,5 @@
-/** The scroll area of a transcript: only the rows in sight are there, older pages come as the top nears, and the end is
- * kept in sight for who is there. */
+/** The scroll area of a transcript: draws only the rows in sight, loads older pages near the top, and follows the end
+ * while the reader is there. */
 import { ArrowDown, Hand } from "lucide-react";
 import {
   createContext,
@@ -17,30 +17,34 @@ import {
 import { type CustomContainerComponentProps, Virtualizer, type VirtualizerHandle } from "virtua";
 import { firstLine } from "@/lib/format";
 import { useEntry } from "@/live/hooks";
-import type { Shape } from "@/live/transcript/transcript";
+import type { TranscriptOutline } from "@/live/transcript/transcript";
 import { Button } from "@/ui/controls/Button";
 import { ForkLine } from "./ForkLine";
-import { Entry } from "./messages/MessageView";
+import { MessageView } from "./messages/MessageView";
 import { isPrepended, type Row, rowsOf } from "./rows";
-import { useAround } from "./TranscriptContext";
+import { useTranscriptContext } from "./TranscriptContext";
 import css from "./TranscriptView.module.css";
-import { TaskLine } from "./turns/TurnLine";
-import { useMoves } from "./useMessageKeys";
-import { useEnd } from "./useStickToEnd";
+import { TurnLine } from "./turns/TurnLine";
+import { useMessageKeys } from "./useMessageKeys";
+import { useStickToEnd } from "./useStickToEnd";
 
-/** The next page is asked for this far before its place comes into sight. */
-const AHEAD = 2000;
-/** What stands above the rows always has this height, so that it moves nothing. */
-const TOP = 48;
+/** The next page is requested this many pixels before its place comes into sight. */
+const LOAD_AHEAD = 2000;
+/** The area above the rows always has this height, so that its contents never move the rows. */
+const TOP_HEIGHT = 48;
 
-const Grown = createContext<() => void>(() => {});
+const OnGrow = createContext<() => void>(() => {});
 
-/** Around the rows: its height is theirs, and when that changes the end is followed before anything is painted. */
-function Rows({ style, children, ref }: CustomContainerComponentProps & { ref?: Ref<HTMLDivElement> }) {
-  const grown = useContext(Grown);
+/** Wraps the rows. When their height changes, follows the end before anything is painted. */
+function RowsContainer({
+  style,
+  children,
+  ref,
+}: CustomContainerComponentProps & { ref?: Ref<HTMLDivElement> }) {
+  const onGrow = useContext(OnGrow);
   const { height } = style;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what this is about
-  useLayoutEffect(grown, [grown, height]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the height changes
+  useLayoutEffect(onGrow, [onGrow, height]);
   return (
     <div ref={ref} style={style}>
       {children}
@@ -52,8 +56,8 @@ const RowView = memo(
   function RowView({ row, marked }: { row: Row; marked: boolean }) {
     return (
       <div className={css.column}>
-        {row.kind === "message" && <Entry id={row.key} tight={row.tight} marked={marked} />}
-        {row.kind === "task" && <TaskLine taskId={row.taskId} />}
+        {row.kind === "message" && <MessageView id={row.key} tight={row.tight} marked={marked} />}
+        {row.kind === "turn" && <TurnLine taskId={row.taskId} />}
         {row.kind === "fork" && <ForkLine />}
       </div>
     );
@@ -64,70 +68,72 @@ const RowView = memo(
     (a.row.kind !== "message" || (b.row.kind === "message" && a.row.tight === b.row.tight)),
 );
 
-export function List({
-  shape,
+export function MessageList({
+  outline,
   focusMessage,
   footer,
 }: {
-  shape: Shape;
+  outline: TranscriptOutline;
   focusMessage: string | null;
   footer: ReactNode;
 }) {
-  const { session, transcript } = useAround();
+  const { session, transcript } = useTranscriptContext();
   const scroller = useRef<HTMLDivElement>(null);
-  const inner = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const isFork = Boolean(session.forkedFromSessionId);
   const rows = useMemo(
-    () => rowsOf({ ...shape, message: (id) => transcript.entry(id)?.message, sessionId: session.id, isFork }),
-    [shape, transcript, session.id, isFork],
+    () =>
+      rowsOf({ ...outline, message: (id) => transcript.entry(id)?.message, sessionId: session.id, isFork }),
+    [outline, transcript, session.id, isFork],
   );
-  const before = useRef<Row[]>([]);
-  const shift = isPrepended(before.current, rows);
+  const previousRows = useRef<Row[]>([]);
+  const shift = isPrepended(previousRows.current, rows);
   useLayoutEffect(() => {
-    before.current = rows;
+    previousRows.current = rows;
   }, [rows]);
 
-  const end = useEnd(scroller, inner, !shape.newer);
-  const [problem, setProblem] = useState(false);
-  const more = useCallback(() => {
+  const end = useStickToEnd(scroller, content, !outline.hasNewer);
+  const [loadFailed, setLoadFailed] = useState(false);
+  const loadMore = useCallback(() => {
     const element = scroller.current;
-    if (!element) return;
-    const failed = () => setProblem(true);
-    if (shape.older && !problem && element.scrollTop < AHEAD) void transcript.loadOlder().catch(failed);
+    if (!element || loadFailed) return;
+    const onError = () => setLoadFailed(true);
+    if (outline.hasOlder && element.scrollTop < LOAD_AHEAD) void transcript.loadOlder().catch(onError);
     const below = element.scrollHeight - element.scrollTop - element.clientHeight;
-    if (shape.newer && !problem && below < AHEAD) void transcript.loadNewer().catch(failed);
-  }, [shape.older, shape.newer, problem, transcript]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: after each page there may be room for one more
-  useEffect(more, [more, rows]);
+    if (outline.hasNewer && below < LOAD_AHEAD) void transcript.loadNewer().catch(onError);
+  }, [outline.hasOlder, outline.hasNewer, loadFailed, transcript]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after each page there may be room for another
+  useEffect(loadMore, [loadMore, rows]);
 
-  // Opens at the message that was asked for, else at the end.
-  const placed = useRef<string | null | undefined>(undefined);
+  // Opens at the linked message, else at the end.
+  const placedAt = useRef<string | null | undefined>(undefined);
   const target = focusMessage ? rows.findIndex((row) => row.key === focusMessage) : -1;
-  const { stick, leave } = end;
+  const { stick, release } = end;
   useLayoutEffect(() => {
-    if (placed.current === focusMessage || !rows.length) return;
+    if (placedAt.current === focusMessage || !rows.length) return;
     if (target >= 0) {
-      placed.current = focusMessage;
-      leave();
-      list.current?.scrollToIndex(target, { align: "start", offset: -TOP });
-    } else if (placed.current === undefined && !shape.newer) {
-      if (!focusMessage) placed.current = focusMessage;
+      placedAt.current = focusMessage;
+      release();
+      list.current?.scrollToIndex(target, { align: "start", offset: -TOP_HEIGHT });
+    } else if (placedAt.current === undefined && !outline.hasNewer) {
+      if (!focusMessage) placedAt.current = focusMessage;
       stick();
     }
-  }, [focusMessage, target, rows, shape.newer, stick, leave]);
+  }, [focusMessage, target, rows, outline.hasNewer, stick, release]);
 
   const toEnd = useCallback(() => {
-    if (shape.newer) void transcript.load().then(stick);
+    if (outline.hasNewer) void transcript.load().then(stick);
     else stick();
-  }, [shape.newer, transcript, stick]);
-  useMoves({ rows, list, scroller, toEnd });
+  }, [outline.hasNewer, transcript, stick]);
+  useMessageKeys({ rows, list, scroller, toEnd });
 
-  // What was last when the reader went away from the end.
-  const newest = shape.ids.at(-1);
-  const left = useRef(newest);
-  if (end.atEnd) left.current = newest;
-  const waits = session.activity === "waiting_permission";
+  // The newest message when the reader scrolled away from the end.
+  const newest = outline.ids.at(-1);
+  const newestAtEnd = useRef(newest);
+  if (end.atEnd) newestAtEnd.current = newest;
+  const hasNews = newest !== newestAtEnd.current || outline.hasNewer;
+  const needsApproval = session.activity === "waiting_permission";
   return (
     <div className={css.wrap}>
       <section
@@ -136,22 +142,22 @@ export function List({
         role="log"
         aria-live="off"
         aria-label="Transcript"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scroll areas must be reachable by keyboard
         tabIndex={0}
         onScroll={() => {
-          end.scrolled();
-          more();
+          end.onScroll();
+          loadMore();
         }}
       >
-        <Grown value={end.grown}>
-          <div ref={inner}>
-            <Top older={shape.older} problem={problem} retry={() => setProblem(false)} />
+        <OnGrow value={end.onGrow}>
+          <div ref={content}>
+            <Top hasOlder={outline.hasOlder} failed={loadFailed} retry={() => setLoadFailed(false)} />
             <Virtualizer
               ref={list}
-              as={Rows}
+              as={RowsContainer}
               data={rows}
               scrollRef={scroller}
-              startMargin={TOP}
+              startMargin={TOP_HEIGHT}
               shift={shift}
               bufferSize={600}
             >
@@ -159,17 +165,17 @@ export function List({
             </Virtualizer>
             <div className={`${css.column} ${css.footer}`}>{footer}</div>
           </div>
-        </Grown>
+        </OnGrow>
       </section>
-      {newest && <Spoken id={newest} />}
+      {newest && <AnnouncedAnswer id={newest} />}
       {!end.atEnd && (
         <div className={css.jump}>
-          <Button look={waits ? "primary" : "plain"} icon={waits ? <Hand /> : <ArrowDown />} onClick={toEnd}>
-            {waits
-              ? "Waits for your answer"
-              : newest !== left.current || shape.newer
-                ? "New messages"
-                : "To the end"}
+          <Button
+            look={needsApproval ? "primary" : "plain"}
+            icon={needsApproval ? <Hand /> : <ArrowDown />}
+            onClick={toEnd}
+          >
+            {needsApproval ? "Needs your approval" : hasNews ? "New messages" : "Jump to end"}
           </Button>
         </div>
       )}
@@ -177,27 +183,27 @@ export function List({
   );
 }
 
-/** Read out when an answer is there as a whole: text that grows would be read again and again. */
-function Spoken({ id }: { id: string }) {
-  const entry = useEntry(useAround().transcript, id);
+/** Announces an answer to screen readers once it is complete: growing text would be read again and again. */
+function AnnouncedAnswer({ id }: { id: string }) {
+  const entry = useEntry(useTranscriptContext().transcript, id);
   const { role, content } = entry?.message ?? {};
-  const over = role === "agent" && content?.type === "text" && !content.partial;
+  const isComplete = role === "agent" && content?.type === "text" && !content.partial;
   return (
     <div role="status" className="visually-hidden">
-      {over && entry ? firstLine(entry.text, 200) : ""}
+      {isComplete && entry ? firstLine(entry.text, 200) : ""}
     </div>
   );
 }
 
-function Top({ older, problem, retry }: { older: boolean; problem: boolean; retry: () => void }) {
+function Top({ hasOlder, failed, retry }: { hasOlder: boolean; failed: boolean; retry: () => void }) {
   return (
-    <div className={css.top} style={{ height: TOP }}>
-      {problem ? (
+    <div className={css.top} style={{ height: TOP_HEIGHT }}>
+      {failed ? (
         <Button size="small" onClick={retry}>
-          Messages could not be loaded. Try again
+          Couldn’t load messages. Try again
         </Button>
       ) : (
-        older && <span>Loading older messages…</span>
+        hasOlder && <span>Loading older messages…</span>
       )}
     </div>
   );

@@ -1,13 +1,13 @@
-/** What every entry of a transcript may need to know of its surroundings, and which of its parts are folded. */
+/** Gives every message of a transcript its session, tasks and folding state. */
 import { useQuery } from "@tanstack/react-query";
 import { createContext, useContext, useMemo, useSyncExternalStore } from "react";
 import { taskQuery } from "@/api/queries";
 import type { Session, Task } from "@/api/types";
+import { relativeTo } from "@/lib/paths";
 import type { Transcript } from "@/live/transcript/transcript";
-import { inFolder } from "@/views/approvals/approvalDetails";
 
-/** What the reader opened and closed; it outlasts entries, which are not there while they are out of sight. */
-export class Folds {
+/** Remembers what the reader opened and closed, also for messages that are scrolled out of sight and unmounted. */
+export class FoldStore {
   #open = new Map<string, boolean>();
   #listeners = new Set<() => void>();
 
@@ -24,39 +24,39 @@ export class Folds {
   };
 }
 
-export interface Around {
+export interface TranscriptContextValue {
   session: Session;
   transcript: Transcript;
   tasks: ReadonlyMap<string, Task>;
-  folds: Folds;
+  folds: FoldStore;
   onFork: (taskId: string) => void;
 }
 
-export const AroundContext = createContext<Around | null>(null);
+export const TranscriptContext = createContext<TranscriptContextValue | null>(null);
 
-export function useAround(): Around {
-  const around = useContext(AroundContext);
-  if (!around) throw new Error("There is no transcript around this entry.");
-  return around;
+export function useTranscriptContext(): TranscriptContextValue {
+  const value = useContext(TranscriptContext);
+  if (!value) throw new Error("useTranscriptContext() needs a TranscriptContext above the component.");
+  return value;
 }
 
-/** Whether a part is open: as the reader left it, else as it is at first. */
-export function useFold(key: string, first = false): [boolean, () => void] {
-  const { folds } = useAround();
-  const open = useSyncExternalStore(folds.subscribe, () => folds.get(key)) ?? first;
+/** Returns whether a part is open, and a function that toggles it. */
+export function useFold(key: string, startOpen = false): [boolean, () => void] {
+  const { folds } = useTranscriptContext();
+  const open = useSyncExternalStore(folds.subscribe, () => folds.get(key)) ?? startOpen;
   return [open, () => folds.set(key, !open)];
 }
 
-/** The task of a message: mostly at hand, asked for if it is older than those that are. */
+/** Returns a message's task, and fetches it if it is older than the loaded ones. */
 export function useTaskOf(taskId: string | null): Task | undefined {
-  const { tasks } = useAround();
-  const known = taskId ? tasks.get(taskId) : undefined;
-  const { data } = useQuery({ ...taskQuery(taskId ?? ""), enabled: Boolean(taskId && !known) });
-  return known ?? data;
+  const { tasks } = useTranscriptContext();
+  const loaded = taskId ? tasks.get(taskId) : undefined;
+  const { data } = useQuery({ ...taskQuery(taskId ?? ""), enabled: Boolean(taskId && !loaded) });
+  return loaded ?? data;
 }
 
-/** A path as it is seen from the session's folder. */
+/** Returns a function that shortens paths inside the session's folder. */
 export function useShortPath(): (path: string) => string {
-  const { cwd } = useAround().session;
-  return useMemo(() => (path: string) => inFolder(path, cwd), [cwd]);
+  const { cwd } = useTranscriptContext().session;
+  return useMemo(() => (path: string) => relativeTo(path, cwd), [cwd]);
 }

@@ -1,22 +1,22 @@
-/** A session's transcript as a list one can scroll: what it shows, and what follows its last message. */
+/** Shows a session's transcript, or its loading, failed or empty state. */
 import { MessageSquareDashed } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { Session, Task } from "@/api/types";
-import { useShape } from "@/live/hooks";
+import { useOutline } from "@/live/hooks";
 import type { Transcript } from "@/live/transcript/transcript";
 import { Empty, Problem, Skeleton } from "@/ui/feedback/Placeholders";
-import { List } from "./MessageList";
-import { type Around, AroundContext, Folds } from "./TranscriptContext";
+import { MessageList } from "./MessageList";
+import { FoldStore, TranscriptContext, type TranscriptContextValue } from "./TranscriptContext";
 import css from "./TranscriptView.module.css";
 
 export interface TranscriptProps {
   session: Session;
   tasks: Task[];
   transcript: Transcript;
-  /** A message to open at, marked. */
+  /** A message to open at and highlight. */
   focusMessage?: string | null;
   onFork: (taskId: string) => void;
-  /** What stands behind the last message, inside the scroll area. */
+  /** Shown after the last message, inside the scroll area. */
   footer?: ReactNode;
 }
 
@@ -28,41 +28,41 @@ export function TranscriptView({
   onFork,
   footer,
 }: TranscriptProps) {
-  const shape = useShape(transcript);
-  const [folds] = useState(() => new Folds());
+  const outline = useOutline(transcript);
+  const [folds] = useState(() => new FoldStore());
   const isFork = Boolean(session.forkedFromSessionId);
   useEffect(() => {
-    if (isFork) transcript.inherit();
+    if (isFork) transcript.includeInherited();
   }, [transcript, isFork]);
-  const known = useMemo(() => new Map(tasks.map((task) => [task.id, task])), [tasks]);
-  const around = useMemo<Around>(
-    () => ({ session, transcript, tasks: known, folds, onFork }),
-    [session, transcript, known, folds, onFork],
+  const tasksById = useMemo(() => new Map(tasks.map((task) => [task.id, task])), [tasks]);
+  const context = useMemo<TranscriptContextValue>(
+    () => ({ session, transcript, tasks: tasksById, folds, onFork }),
+    [session, transcript, tasksById, folds, onFork],
   );
-  if (shape.state === "loading")
+  if (outline.status === "loading")
     return (
       <div className={css.other}>
         <Skeleton lines={8} />
       </div>
     );
-  if (shape.state === "failed")
+  if (outline.status === "failed")
     return (
       <div className={css.other}>
-        <Problem error={shape.error} retry={() => void transcript.load()} />
+        <Problem error={outline.error} retry={() => void transcript.load()} />
       </div>
     );
-  if (!shape.ids.length && !shape.older)
+  if (!outline.ids.length && !outline.hasOlder)
     return (
       <div className={css.other}>
-        <Empty icon={<MessageSquareDashed />} title="Nothing was said yet">
-          Write what the agent should do. It answers here.
+        <Empty icon={<MessageSquareDashed />} title="No messages yet">
+          Send a prompt below to start.
         </Empty>
         <div className={css.column}>{footer}</div>
       </div>
     );
   return (
-    <AroundContext value={around}>
-      <List shape={shape} focusMessage={focusMessage ?? null} footer={footer} />
-    </AroundContext>
+    <TranscriptContext value={context}>
+      <MessageList outline={outline} focusMessage={focusMessage ?? null} footer={footer} />
+    </TranscriptContext>
   );
 }

@@ -1,11 +1,11 @@
-/** Keeps the rows of a transcript right: where tasks end, where a fork began, and what was added in front. */
+/** Tests the rows of a transcript: where turns end, where a fork began, and which rows were prepended. */
 import { describe, expect, it } from "vitest";
 import type { Message } from "@/api/types";
-import { type Given, isPrepended, rowsOf } from "./rows";
+import { isPrepended, type RowSource, rowsOf } from "./rows";
 
 type Spec = [id: string, taskId: string | null, type?: string, sessionId?: string];
 
-function rows(specs: Spec[], change: Partial<Given> = {}) {
+function rows(specs: Spec[], change: Partial<RowSource> = {}) {
   const messages = new Map(
     specs.map(([id, taskId, type = "text", sessionId = "s"]) => [
       id,
@@ -16,16 +16,16 @@ function rows(specs: Spec[], change: Partial<Given> = {}) {
     ids: [...messages.keys()],
     message: (id) => messages.get(id),
     sessionId: "s",
-    older: false,
-    newer: false,
+    hasOlder: false,
+    hasNewer: false,
     isFork: false,
     ...change,
   });
 }
-const keys = (...given: Parameters<typeof rows>) => rows(...given).map((row) => row.key);
+const keys = (...args: Parameters<typeof rows>) => rows(...args).map((row) => row.key);
 
 describe("rows", () => {
-  it("end each task with a line, behind what was said aside", () => {
+  it("end each turn with a line, after messages without a task", () => {
     expect(
       keys([
         ["a", "1"],
@@ -36,26 +36,26 @@ describe("rows", () => {
     ).toEqual(["a", "b", "c", "task:1", "d", "task:2"]);
   });
 
-  it("leave the line of a task out whose end is not here", () => {
+  it("leave out the line of a turn whose end is not loaded", () => {
     expect(
       keys(
         [
           ["a", "1"],
           ["b", "2"],
         ],
-        { newer: true },
+        { hasNewer: true },
       ),
     ).toEqual(["a", "task:1", "b"]);
   });
 
-  it("put tools and thoughts close together", () => {
-    const found = rows([
+  it("put tool calls and thoughts close together", () => {
+    const built = rows([
       ["a", "1"],
       ["b", "1", "tool"],
       ["c", "1", "thought"],
       ["d", "2", "tool"],
     ]);
-    expect(found.map((row) => row.kind === "message" && row.tight)).toEqual([
+    expect(built.map((row) => row.kind === "message" && row.tight)).toEqual([
       false,
       false,
       true,
@@ -65,22 +65,22 @@ describe("rows", () => {
     ]);
   });
 
-  it("say where a fork began", () => {
-    const past: Spec = ["p", "0", "text", "parent"];
-    expect(keys([past, ["a", "1"]], { isFork: true })).toEqual(["p", "task:0", "fork", "a", "task:1"]);
+  it("mark where a fork began", () => {
+    const inherited: Spec = ["p", "0", "text", "parent"];
+    expect(keys([inherited, ["a", "1"]], { isFork: true })).toEqual(["p", "task:0", "fork", "a", "task:1"]);
     expect(keys([["a", "1"]], { isFork: true })).toEqual(["fork", "a", "task:1"]);
-    expect(keys([["a", "1"]], { isFork: true, older: true })).toEqual(["a", "task:1"]);
-    expect(keys([past], { isFork: true })).toEqual(["p", "task:0", "fork"]);
+    expect(keys([["a", "1"]], { isFork: true, hasOlder: true })).toEqual(["a", "task:1"]);
+    expect(keys([inherited], { isFork: true })).toEqual(["p", "task:0", "fork"]);
   });
 
-  it("know what was added in front from what came behind", () => {
-    const few = rows([
+  it("tell prepended rows from appended ones", () => {
+    const initial = rows([
       ["b", null],
       ["c", null],
     ]);
     expect(
       isPrepended(
-        few,
+        initial,
         rows([
           ["a", null],
           ["b", null],
@@ -90,7 +90,7 @@ describe("rows", () => {
     ).toBe(true);
     expect(
       isPrepended(
-        few,
+        initial,
         rows([
           ["b", null],
           ["c", null],
@@ -98,10 +98,10 @@ describe("rows", () => {
         ]),
       ),
     ).toBe(false);
-    expect(isPrepended([], few)).toBe(false);
+    expect(isPrepended([], initial)).toBe(false);
     expect(
       isPrepended(
-        few,
+        initial,
         rows([
           ["x", null],
           ["y", null],

@@ -1,53 +1,54 @@
-/** The rows of a transcript: its messages, a line at the end of each task, and where a fork began. */
+/** Builds the rows of a transcript: its messages, a line at the end of each turn, and the point where a fork began. */
 import type { Message } from "@/api/types";
 
 export type Row =
   | { readonly kind: "message"; readonly key: string; readonly tight: boolean }
-  | { readonly kind: "task"; readonly key: string; readonly taskId: string }
+  | { readonly kind: "turn"; readonly key: string; readonly taskId: string }
   | { readonly kind: "fork"; readonly key: string };
 
-export interface Given {
+export interface RowSource {
   ids: readonly string[];
   message: (id: string) => Message | undefined;
   sessionId: string;
-  /** Whether more of the same may come in front or behind. */
-  older: boolean;
-  newer: boolean;
+  /** Whether the server has more messages before or after these. */
+  hasOlder: boolean;
+  hasNewer: boolean;
   isFork: boolean;
 }
 
+/** Messages that are drawn close together when they follow each other. */
 const COMPACT = new Set(["tool", "thought", "update"]);
 
-export function rowsOf({ ids, message, sessionId, older, newer, isFork }: Given): Row[] {
-  const last = new Map<string, string>();
+export function rowsOf({ ids, message: messageOf, sessionId, hasOlder, hasNewer, isFork }: RowSource): Row[] {
+  const lastOfTask = new Map<string, string>();
   for (const id of ids) {
-    const taskId = message(id)?.taskId;
-    if (taskId) last.set(taskId, id);
+    const taskId = messageOf(id)?.taskId;
+    if (taskId) lastOfTask.set(taskId, id);
   }
   const rows: Row[] = [];
-  let before = "";
-  let own = false;
+  let previousType = "";
+  let sawOwnMessage = false;
   for (const id of ids) {
-    const one = message(id);
-    if (!one) continue;
-    if (isFork && !own && one.sessionId === sessionId) {
-      own = true;
-      if (rows.length || !older) rows.push({ kind: "fork", key: "fork" });
+    const message = messageOf(id);
+    if (!message) continue;
+    if (isFork && !sawOwnMessage && message.sessionId === sessionId) {
+      sawOwnMessage = true;
+      if (rows.length || !hasOlder) rows.push({ kind: "fork", key: "fork" });
     }
-    const type = one.content.type;
-    rows.push({ kind: "message", key: id, tight: COMPACT.has(type) && COMPACT.has(before) });
-    before = type;
-    const { taskId } = one;
-    // The last task of a page that is not the newest may go on behind it.
-    if (!taskId || last.get(taskId) !== id || (newer && id === ids.at(-1))) continue;
-    rows.push({ kind: "task", key: `task:${taskId}`, taskId });
-    before = "";
+    const { type } = message.content;
+    rows.push({ kind: "message", key: id, tight: COMPACT.has(type) && COMPACT.has(previousType) });
+    previousType = type;
+    const { taskId } = message;
+    // The last turn of a page that is not the newest may continue on the next page.
+    if (!taskId || lastOfTask.get(taskId) !== id || (hasNewer && id === ids.at(-1))) continue;
+    rows.push({ kind: "turn", key: `task:${taskId}`, taskId });
+    previousType = "";
   }
-  if (isFork && !own && rows.length) rows.push({ kind: "fork", key: "fork" });
+  if (isFork && !sawOwnMessage && rows.length) rows.push({ kind: "fork", key: "fork" });
   return rows;
 }
 
-/** Whether rows were only added in front of what was there. */
+/** Whether rows were only added in front of the existing ones. */
 export const isPrepended = (before: readonly Row[], after: readonly Row[]): boolean =>
   before.length > 0 &&
   after.length > before.length &&

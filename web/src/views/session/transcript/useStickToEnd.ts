@@ -1,70 +1,70 @@
-/** Staying at the end: while the reader is there, what grows keeps the end in sight; who scrolls up is left alone. */
+/** Keeps the end of a growing list in sight while the reader is there, and stops as soon as they scroll up. */
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 
-/** Nearer than this counts as the end. */
+/** Closer to the bottom than this counts as the end. */
 const NEAR = 48;
 
-export interface End {
+export interface StickToEnd {
   atEnd: boolean;
   /** To be called on every scroll. */
-  scrolled: () => void;
-  /** Goes to the end and stays there. */
+  onScroll: () => void;
+  /** Scrolls to the end and stays there. */
   stick: () => void;
-  /** To be called when the contents may have grown. */
-  grown: () => void;
-  /** Stays where it is, whatever comes. */
-  leave: () => void;
+  /** To be called when the content may have grown. */
+  onGrow: () => void;
+  /** Stays at the current position, whatever is added. */
+  release: () => void;
 }
 
-/** `open` is false while newer messages than the last here are not loaded: then the bottom is not the end. */
-export function useEnd(
+/** `isWhole` is false while newer messages are not loaded: then the bottom is not the end. */
+export function useStickToEnd(
   scroller: RefObject<HTMLElement | null>,
-  inner: RefObject<HTMLElement | null>,
-  open: boolean,
-): End {
+  content: RefObject<HTMLElement | null>,
+  isWhole: boolean,
+): StickToEnd {
   const stuck = useRef(true);
-  const last = useRef(0);
+  const lastTop = useRef(0);
   const [atEnd, setAtEnd] = useState(true);
 
-  const down = useCallback(() => {
+  const follow = useCallback(() => {
     const element = scroller.current;
     if (element && stuck.current) element.scrollTop = element.scrollHeight;
   }, [scroller]);
 
-  const scrolled = useCallback(() => {
+  const onScroll = useCallback(() => {
     const element = scroller.current;
     if (!element) return;
     const gap = element.scrollHeight - element.scrollTop - element.clientHeight;
-    // Growing text moves the end away, but never the reader up: only a person does.
-    if (gap < NEAR) stuck.current = open;
-    else if (element.scrollTop < last.current - 1) stuck.current = false;
-    last.current = element.scrollTop;
-    setAtEnd(stuck.current || (open && gap < NEAR));
-  }, [scroller, open]);
+    // Growing text moves the end away but never scrolls up: only a person does.
+    if (gap < NEAR) stuck.current = isWhole;
+    else if (element.scrollTop < lastTop.current - 1) stuck.current = false;
+    lastTop.current = element.scrollTop;
+    setAtEnd(stuck.current || (isWhole && gap < NEAR));
+  }, [scroller, isWhole]);
 
   const stick = useCallback(() => {
     stuck.current = true;
     setAtEnd(true);
-    down();
-  }, [down]);
+    follow();
+  }, [follow]);
 
-  const leave = useCallback(() => {
+  const release = useCallback(() => {
     stuck.current = false;
     setAtEnd(false);
   }, []);
 
   useEffect(() => {
-    if (!open) leave();
-  }, [open, leave]);
+    if (!isWhole) release();
+  }, [isWhole, release]);
 
   useEffect(() => {
-    const [outer, content] = [scroller.current, inner.current];
-    if (!outer || !content) return;
-    const observer = new ResizeObserver(down);
+    const [outer, inner] = [scroller.current, content.current];
+    if (!outer || !inner) return;
+    const observer = new ResizeObserver(follow);
     observer.observe(outer);
-    observer.observe(content);
+    observer.observe(inner);
     return () => observer.disconnect();
-  }, [scroller, inner, down]);
+  }, [scroller, content, follow]);
 
-  return { atEnd, scrolled, stick, leave, grown: down };
+  return { atEnd, onScroll, stick, release, onGrow: follow };
 }

@@ -1,4 +1,4 @@
-/** A part of an entry that opens and closes: one line that is a button, and what it hides. */
+/** A part of a message that expands and collapses: a line that is a button, and the content below it. */
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { useFold } from "../TranscriptContext";
@@ -6,24 +6,24 @@ import css from "./Fold.module.css";
 
 export function Fold({
   name,
-  first = false,
+  startOpen = false,
   icon,
   line,
-  aside,
+  trailing,
   children,
   look = "plain",
 }: {
-  /** By which it is remembered as open or closed. */
+  /** Identifies the fold, so that its state outlasts the component. */
   name: string;
-  first?: boolean;
+  startOpen?: boolean;
   icon?: ReactNode;
   line: ReactNode;
-  /** Marks at the end of the line. */
-  aside?: ReactNode;
+  /** Shown at the end of the line. */
+  trailing?: ReactNode;
   children: () => ReactNode;
   look?: "plain" | "framed" | "small";
 }) {
-  const [open, toggle] = useFold(name, first);
+  const [open, toggle] = useFold(name, startOpen);
   const id = useId();
   return (
     <div className={css[look]}>
@@ -42,7 +42,7 @@ export function Fold({
           </span>
         )}
         <span className={css.words}>{line}</span>
-        {aside}
+        {trailing}
       </button>
       <div id={id} className={css.body} hidden={!open}>
         {open && children()}

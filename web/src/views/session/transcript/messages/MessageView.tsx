@@ -1,41 +1,41 @@
-/** One message of a transcript in its frame: what it is by its kind, when it was, and a button that copies it. */
+/** Shows one message of a transcript by its type, with its time and a copy button. */
 import { memo, type ReactNode } from "react";
 import { useEntry } from "@/live/hooks";
-import type { Entry as Stored } from "@/live/transcript/transcript";
+import type { TranscriptEntry } from "@/live/transcript/transcript";
 import { CopyButton } from "@/ui/code/Code";
 import { Markdown } from "@/ui/markdown/Markdown";
-import { useAround } from "../TranscriptContext";
+import { useTranscriptContext } from "../TranscriptContext";
 import { ToolCall } from "../tools/ToolCall";
-import { copyOf } from "../tools/toolMessage";
-import { Block } from "./ContentBlock";
+import { copyTextOf } from "../tools/toolMessage";
+import { ContentBlock } from "./ContentBlock";
 import css from "./MessageView.module.css";
-import { Aside, ChildReport, Note, Other, Outcome } from "./Notes";
+import { CallResult, ChildReport, Notice, SideQuestion, UnknownMessage } from "./Notes";
 import { Plan } from "./Plan";
 import { Prompt } from "./Prompt";
 import { Thought } from "./Thought";
 
-const NAMES: Record<string, string> = {
+const LABELS: Record<string, string> = {
   thought: "Thought",
   tool: "Tool",
   plan: "Plan",
-  callback: "Report of a child",
-  outcome: "Outcome",
-  btw: "Aside",
+  callback: "Report from a child",
+  outcome: "Result",
+  btw: "Side question",
   error: "Error",
   notice: "Notice",
   cancelled: "Stopped",
 };
 
-const nameOf = ({ message }: Stored, agent: string): string =>
+const labelOf = ({ message }: TranscriptEntry, agent: string): string =>
   message.content.type === "text"
     ? message.role === "user"
       ? "Prompt"
-      : `Answer of ${agent}`
+      : `Answer from ${agent}`
     : message.content.type === "tool"
       ? `Tool: ${message.content.title ?? message.content.tool ?? ""}`
-      : (NAMES[message.content.type] ?? "Message");
+      : (LABELS[message.content.type] ?? "Message");
 
-function contents({ message, text }: Stored): ReactNode {
+function contentsOf({ message, text }: TranscriptEntry): ReactNode {
   const { content } = message;
   switch (content.type) {
     case "text":
@@ -50,30 +50,31 @@ function contents({ message, text }: Stored): ReactNode {
     case "callback":
       return <ChildReport message={message} />;
     case "btw":
-      return <Aside message={message} />;
+      return <SideQuestion message={message} />;
     case "outcome":
-      return <Outcome message={message} />;
+      return <CallResult message={message} />;
     case "error":
     case "notice":
     case "cancelled":
-      return <Note message={message} />;
+      return <Notice message={message} />;
     case "content":
-      return <Block block={(content.content ?? {}) as Record<string, unknown>} />;
+      return <ContentBlock block={(content.content ?? {}) as Record<string, unknown>} />;
     default:
-      return <Other message={message} />;
+      return <UnknownMessage message={message} />;
   }
 }
 
-const clock = (time: string) => {
-  const at = new Date(time);
-  const today = at.toDateString() === new Date().toDateString();
-  return at.toLocaleString(
+/** Formats a time, with its date unless it is today. */
+const formatTime = (time: string) => {
+  const date = new Date(time);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return date.toLocaleString(
     undefined,
-    today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" },
+    isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" },
   );
 };
 
-export const Entry = memo(function Entry({
+export const MessageView = memo(function MessageView({
   id,
   tight,
   marked,
@@ -82,23 +83,23 @@ export const Entry = memo(function Entry({
   tight: boolean;
   marked: boolean;
 }) {
-  const { transcript, session } = useAround();
+  const { transcript, session } = useTranscriptContext();
   const entry = useEntry(transcript, id);
   if (!entry) return null;
   const { message } = entry;
   return (
     <article
       className={`${css.entry} ${tight ? css.tight : ""} ${marked ? css.marked : ""}`}
-      aria-label={nameOf(entry, session.agent)}
+      aria-label={labelOf(entry, session.agent)}
       tabIndex={-1}
       data-row={id}
       data-type={message.content.type}
       data-role={message.role}
     >
-      {contents(entry)}
+      {contentsOf(entry)}
       <div className={css.tools}>
-        <time dateTime={message.createdAt}>{clock(message.createdAt)}</time>
-        <CopyButton text={copyOf(message, entry.text)} label="Copy message" />
+        <time dateTime={message.createdAt}>{formatTime(message.createdAt)}</time>
+        <CopyButton text={copyTextOf(message, entry.text)} label="Copy message" />
       </div>
     </article>
   );

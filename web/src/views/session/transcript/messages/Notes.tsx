@@ -1,4 +1,4 @@
-/** What stands in a transcript besides the conversation itself: reports of children, asides, errors and notices. */
+/** Shows messages beside the conversation itself: children's reports, side questions, errors and notices. */
 import {
   Braces,
   CircleSlash,
@@ -26,7 +26,7 @@ import { lastMessageOf } from "../tools/toolMessage";
 import { Fold } from "./Fold";
 import css from "./Notes.module.css";
 
-type Given = { message: Message };
+type Props = { message: Message };
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 
 const TONES: Record<string, Tone> = { completed: "done", failed: "failed", cancelled: "plain" };
@@ -34,45 +34,45 @@ function StatusBadge({ status }: { status: string }) {
   return <Badge tone={TONES[status] ?? "running"}>{TASKS[status as keyof typeof TASKS] ?? status}</Badge>;
 }
 
-/** A child's report to this session. */
-export function ChildReport({ message: { id, content } }: Given) {
+/** Shows a child's report to this session. */
+export function ChildReport({ message: { id, content } }: Props) {
   const child = text(content.sessionId);
   const report = text(content.text);
-  const own = lastMessageOf(report);
+  const lastMessage = lastMessageOf(report);
   return (
     <section className={css.card}>
       <div className={css.head}>
         <CornerDownRight aria-hidden />
         <span>
-          Report of <Link href={routes.session(child)}>{text(content.title) || "a child"}</Link>
+          Report from <Link href={routes.session(child)}>{text(content.title) || "a child"}</Link>
         </span>
         {text(content.agent) && <AgentMark agent={text(content.agent)} />}
         <StatusBadge status={text(content.status)} />
       </div>
-      {own !== null && (
+      {lastMessage !== null && (
         <Fold
           name={`${id} last`}
           look="small"
-          line={`Its last message: ${firstLine(own.replaceAll(/[*_`#]/g, ""), 90)}`}
+          line={`Last message: ${firstLine(lastMessage.replaceAll(/[*_`#]/g, ""), 90)}`}
         >
-          {() => <Markdown text={own} />}
+          {() => <Markdown text={lastMessage} />}
         </Fold>
       )}
-      <Fold name={id} look="small" line="The report as the agent reads it">
+      <Fold name={id} look="small" line="Full report">
         {() => <Code text={report} bare />}
       </Fold>
     </section>
   );
 }
 
-/** A question beside the work, and its answer. */
-export function Aside({ message: { content } }: Given) {
+/** Shows a side question and its answer. */
+export function SideQuestion({ message: { content } }: Props) {
   return (
     <section className={`${css.card} ${css.aside}`}>
       <div className={css.head}>
         <MessageCircleQuestion aria-hidden />
         <span>
-          <Link href={routes.session(text(content.sessionId))}>Aside</Link>
+          <Link href={routes.session(text(content.sessionId))}>Side question</Link>
         </span>
         {content.status !== "completed" && <StatusBadge status={text(content.status)} />}
       </div>
@@ -82,29 +82,29 @@ export function Aside({ message: { content } }: Given) {
   );
 }
 
-/** What came of a call that waited for a person. */
-export function Outcome({ message: { id, content } }: Given) {
+/** Shows the result of a tool call that waited for approval. */
+export function CallResult({ message: { id, content } }: Props) {
   return (
     <Fold
       name={id}
       icon={<Wrench />}
-      line={`Outcome of ${text(content.tool)}: ${firstLine(text(content.text), 100)}`}
+      line={`Result of ${text(content.tool)}: ${firstLine(text(content.text), 100)}`}
     >
       {() => <Markdown text={text(content.text)} />}
     </Fold>
   );
 }
 
-const NOTES: Record<string, ReactNode> = { error: <CircleX />, cancelled: <CircleSlash />, notice: <Info /> };
+const ICONS: Record<string, ReactNode> = { error: <CircleX />, cancelled: <CircleSlash />, notice: <Info /> };
 
 const ID = /([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/;
 
-/** Ids are for looking up, not for reading: their ends will do. */
-const shortened = (words: string): ReactNode =>
-  words.split(ID).map((piece, at) =>
-    at % 2 ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text never change their places
-      <code key={at} title={piece}>
+/** Replaces ids by their short forms. */
+const withShortIds = (words: string): ReactNode =>
+  words.split(ID).map((piece, index) =>
+    index % 2 ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a text never move
+      <code key={index} title={piece}>
         {shortId(piece)}
       </code>
     ) : (
@@ -112,12 +112,12 @@ const shortened = (words: string): ReactNode =>
     ),
   );
 
-/** Takes back a restore of files, which the notice of it offers. */
+/** Undoes a restore of files. */
 function Undo({ checkpointId }: { checkpointId: string }) {
   const [busy, setBusy] = useState(false);
   const undo = async () => {
     setBusy(true);
-    if (await act(() => restoreCheckpoint(checkpointId))) toast("The files are as they were.");
+    if (await act(() => restoreCheckpoint(checkpointId))) toast("Restore undone.");
     setBusy(false);
   };
   return (
@@ -127,14 +127,17 @@ function Undo({ checkpointId }: { checkpointId: string }) {
   );
 }
 
-export function Note({ message: { content } }: Given) {
+export function Notice({ message: { content } }: Props) {
   const words = text(content.text);
-  const checkpoint = words.match(new RegExp(`Checkpoint ${ID.source} undoes this`))?.[1];
+  // The notice of a restore names the checkpoint that undoes it.
+  const checkpoint = /\bundo/i.test(words)
+    ? words.match(new RegExp(`checkpoint ${ID.source}`, "i"))?.[1]
+    : undefined;
   return (
     <div className={css.note} data-kind={content.type} role={content.type === "error" ? "alert" : undefined}>
-      <span aria-hidden>{checkpoint ? <Undo2 /> : NOTES[content.type]}</span>
+      <span aria-hidden>{checkpoint ? <Undo2 /> : ICONS[content.type]}</span>
       <div className={css.words}>
-        {shortened(words)}
+        {withShortIds(words)}
         {checkpoint && <Undo checkpointId={checkpoint} />}
         {content.type === "error" && text(content.code) && (
           <code className={css.code}>{text(content.code)}</code>
@@ -144,11 +147,11 @@ export function Note({ message: { content } }: Given) {
   );
 }
 
-/** A kind that this page does not know: the JSON that it is. */
-export function Other({ message: { id, content } }: Given) {
+/** Shows a message of an unknown type as JSON. */
+export function UnknownMessage({ message: { id, content } }: Props) {
   const name = content.type === "update" ? text(content.kind) : content.type;
   return (
-    <Fold name={id} icon={<Braces />} line={`Something else: ${name}`}>
+    <Fold name={id} icon={<Braces />} line={`Other: ${name}`}>
       {() => <Code text={JSON.stringify(content, null, 2)} language="json" />}
     </Fold>
   );

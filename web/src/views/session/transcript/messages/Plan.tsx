@@ -1,12 +1,12 @@
-/** The agent's plan: its steps, and how far each is. */
+/** Shows the agent's plan: its steps and their progress. */
 import { Circle, CircleCheck, CircleDot, ListChecks } from "lucide-react";
 import type { PlanStep } from "@/api/types";
 import css from "./Plan.module.css";
 
 const LOOKS = {
-  pending: { icon: <Circle />, word: "To do" },
-  in_progress: { icon: <CircleDot />, word: "In progress" },
-  completed: { icon: <CircleCheck />, word: "Done" },
+  pending: { icon: <Circle />, label: "To do" },
+  in_progress: { icon: <CircleDot />, label: "In progress" },
+  completed: { icon: <CircleCheck />, label: "Done" },
 };
 
 export function Plan({ steps }: { steps: PlanStep[] }) {
@@ -27,7 +27,7 @@ export function Plan({ steps }: { steps: PlanStep[] }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: a plan is replaced as a whole
             <li key={at} data-status={step.status}>
               <span aria-hidden>{look.icon}</span>
-              <span className="visually-hidden">{look.word}: </span>
+              <span className="visually-hidden">{look.label}: </span>
               <span className={css.text}>{step.content}</span>
             </li>
           );

@@ -1,4 +1,4 @@
-/** What the agent thought: one line that opens. */
+/** Shows the agent's thinking as one line that expands. */
 import { Brain } from "lucide-react";
 import { firstLine } from "@/lib/format";
 import { Markdown } from "@/ui/markdown/Markdown";

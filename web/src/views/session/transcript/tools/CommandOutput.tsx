@@ -1,17 +1,17 @@
-/** A command and what it printed, as a terminal would show it; of long output the end, where the news is. */
+/** Shows a command and its output like a terminal; of long output only the end, until it is expanded. */
 import { useState } from "react";
 import { CopyButton } from "@/ui/code/Code";
-import { part } from "@/ui/code/foldLines";
+import { foldLines } from "@/ui/code/foldLines";
 import { Button } from "@/ui/controls/Button";
 import css from "./CommandOutput.module.css";
 import type { Terminal } from "./toolMessage";
 
-/** What fits without scrolling. */
-const LINES = 20;
+/** As many lines as fit without scrolling. */
+const MAX_LINES = 20;
 
-export function Output({ terminal, running }: { terminal: Terminal; running: boolean }) {
+export function CommandOutput({ terminal, running }: { terminal: Terminal; running: boolean }) {
   const [open, setOpen] = useState(false);
-  const { text, lines, folded } = part(terminal.output.replace(/\n+$/, ""), open, true, LINES);
+  const { text, lines, folded } = foldLines(terminal.output.replace(/\n+$/, ""), open, true, MAX_LINES);
   const failed = terminal.signal !== null || (terminal.exitCode !== null && terminal.exitCode !== 0);
   return (
     <div className={css.terminal}>
@@ -30,16 +30,16 @@ export function Output({ terminal, running }: { terminal: Terminal; running: boo
         </Button>
       )}
       {text ? (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scroll areas must be reachable by keyboard
         <pre className={css.text} tabIndex={0}>
           {text}
         </pre>
       ) : (
-        <p className={css.none}>{running ? "Nothing printed yet." : "Nothing was printed."}</p>
+        <p className={css.none}>{running ? "No output yet" : "No output"}</p>
       )}
       {failed && (
         <p className={css.failed}>
-          {terminal.signal ? `Ended by ${terminal.signal}` : `Exit code ${terminal.exitCode}`}
+          {terminal.signal ? `Killed by ${terminal.signal}` : `Exit code ${terminal.exitCode}`}
         </p>
       )}
     </div>

@@ -1,4 +1,4 @@
-/** What a tool was asked, what it changed, what it printed. */
+/** Shows a tool call in full: its edits, output, locations and arguments. */
 import { useMemo } from "react";
 import { Link } from "wouter";
 import type { Message } from "@/api/types";
@@ -6,12 +6,12 @@ import { routes } from "@/app/routes";
 import { Code } from "@/ui/code/Code";
 import { TextDiff } from "@/ui/diff/DiffView";
 import { Markdown } from "@/ui/markdown/Markdown";
-import { Block } from "../messages/ContentBlock";
+import { ContentBlock } from "../messages/ContentBlock";
 import { Fold } from "../messages/Fold";
 import { useShortPath } from "../TranscriptContext";
-import { Output } from "./CommandOutput";
+import { CommandOutput } from "./CommandOutput";
 import css from "./ToolCall.module.css";
-import { edits, places, said, sessionOf, type ToolState, terminalOf } from "./toolMessage";
+import { editsOf, locationsOf, outputOf, sessionIdOf, type ToolState, terminalOf } from "./toolMessage";
 
 const isEmpty = (value: unknown) =>
   value === null || value === undefined || (typeof value === "object" && !Object.keys(value).length);
@@ -22,48 +22,51 @@ const Json = ({ value }: { value: unknown }) => (
 
 export function ToolBody({ message, state }: { message: Message; state: ToolState }) {
   const { content } = message;
-  const short = useShortPath();
-  const files = useMemo(() => edits(content), [content]);
+  const shortPath = useShortPath();
+  const files = useMemo(() => editsOf(content), [content]);
   const terminal = useMemo(() => terminalOf(content), [content]);
-  const { text, others } = useMemo(() => said(content), [content]);
-  const where = places(content).filter((one) => !files.some((file) => file.path === one.path));
-  const child = sessionOf(content);
+  const { text, others } = useMemo(() => outputOf(content), [content]);
+  const locations = locationsOf(content).filter(
+    (location) => !files.some((file) => file.path === location.path),
+  );
+  const childId = sessionIdOf(content);
   const note = [content.result?.note, (content.permission as { reason?: string } | undefined)?.reason]
     .filter(
-      (one): one is string => typeof one === "string" && (state === "denied" || one === content.result?.note),
+      (part): part is string =>
+        typeof part === "string" && (state === "denied" || part === content.result?.note),
     )
     .join(" ");
-  const bare = !files.length && !terminal;
+  const isPlain = !files.length && !terminal;
   return (
     <div className={css.body}>
       {note && <p className={css.note}>{note}</p>}
       {files.map((file, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the same file may be edited twice by one call
-        <TextDiff key={`${at}${file.path}`} {...file} path={short(file.path)} />
+        <TextDiff key={`${at}${file.path}`} {...file} path={shortPath(file.path)} />
       ))}
-      {terminal && <Output terminal={terminal} running={state === "running"} />}
-      {!terminal && text && <Words text={text} />}
+      {terminal && <CommandOutput terminal={terminal} running={state === "running"} />}
+      {!terminal && text && <ToolText text={text} />}
       {others.map((block, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: blocks never change their places
-        <Block key={at} block={block} />
+        // biome-ignore lint/suspicious/noArrayIndexKey: blocks never move
+        <ContentBlock key={at} block={block} />
       ))}
-      {where.length > 0 && (
-        <ul className={css.places} aria-label="Places">
-          {where.map(({ path, line }) => (
+      {locations.length > 0 && (
+        <ul className={css.places} aria-label="Locations">
+          {locations.map(({ path, line }) => (
             <li key={`${path}:${line}`}>
-              {short(path)}
+              {shortPath(path)}
               {line !== undefined && `:${line}`}
             </li>
           ))}
         </ul>
       )}
-      {child && <Link href={routes.session(child)}>Open the session</Link>}
+      {childId && <Link href={routes.session(childId)}>Open session</Link>}
       {!isEmpty(content.args) && !terminal && (
-        <Fold name={`${message.id} args`} look="small" line="Arguments" first={bare && !text}>
+        <Fold name={`${message.id} args`} look="small" line="Arguments" startOpen={isPlain && !text}>
           {() => <Json value={content.args} />}
         </Fold>
       )}
-      {bare && !isEmpty(content.result?.output) && (
+      {isPlain && !isEmpty(content.result?.output) && (
         <Fold name={`${message.id} output`} look="small" line="Raw output">
           {() => <Json value={content.result?.output} />}
         </Fold>
@@ -72,8 +75,8 @@ export function ToolBody({ message, state }: { message: Message; state: ToolStat
   );
 }
 
-/** Some tools answer in Markdown, some in JSON, most in plain lines. */
-function Words({ text }: { text: string }) {
+/** Shows a tool's text as JSON, Markdown or plain lines, whichever it looks like. */
+function ToolText({ text }: { text: string }) {
   const trimmed = text.trim();
   if (/^[[{]/.test(trimmed))
     try {

@@ -1,4 +1,4 @@
-/** One use of a tool by the agent: a line that says what and how it went, and behind it everything about it. */
+/** Shows a tool call as one line with its state; expands to its details. */
 import {
   ArrowRightLeft,
   Brain,
@@ -24,7 +24,7 @@ import { Fold } from "../messages/Fold";
 import { useShortPath, useTaskOf } from "../TranscriptContext";
 import { ToolBody } from "./ToolBody";
 import css from "./ToolCall.module.css";
-import { edits, stateOf, type ToolState, WORDS } from "./toolMessage";
+import { editsOf, STATE_LABELS, type ToolState, toolState } from "./toolMessage";
 
 const ICONS: Record<string, ReactNode> = {
   read: <FileSearch />,
@@ -38,7 +38,7 @@ const ICONS: Record<string, ReactNode> = {
   switch_mode: <Settings2 />,
 };
 
-const STATES: Record<ToolState, ReactNode> = {
+const STATE_ICONS: Record<ToolState, ReactNode> = {
   running: <LoaderCircle className={css.spin} />,
   ok: <CircleCheck />,
   failed: <CircleX />,
@@ -46,38 +46,38 @@ const STATES: Record<ToolState, ReactNode> = {
   unfinished: <CircleSlash />,
 };
 
-/** Differences below this are shown without being asked for. */
-const SMALL = 14;
+/** Diffs of up to this many lines are shown at once. */
+const SMALL_DIFF = 14;
 
 export const ToolCall = memo(function ToolCall({ message }: { message: Message }) {
   const { content } = message;
-  const short = useShortPath();
+  const shortPath = useShortPath();
   const task = useTaskOf(message.taskId);
-  const state = stateOf(content, task ? isOver(task.status) : false);
+  const state = toolState(content, task ? isOver(task.status) : false);
   const files = useMemo(
-    () => edits(content).map((one) => fileOf(one.path, one.oldText, one.newText)),
+    () => editsOf(content).map((edit) => fileOf(edit.path, edit.oldText, edit.newText)),
     [content],
   );
   const additions = files.reduce((sum, file) => sum + file.additions, 0);
   const deletions = files.reduce((sum, file) => sum + file.deletions, 0);
-  // What is asked about is shown by the question.
-  const asked = state === "running" && task?.status === "waiting_permission";
-  const small = files.length > 0 && additions + deletions <= SMALL && state !== "denied" && !asked;
-  const title = short(String(content.title || content.tool || "Tool"));
+  // The approval card shows the diff while it is pending.
+  const isPending = state === "running" && task?.status === "waiting_permission";
+  const isSmall = files.length > 0 && additions + deletions <= SMALL_DIFF && state !== "denied" && !isPending;
+  const title = shortPath(String(content.title || content.tool || "Tool"));
   return (
     <Fold
       name={message.id}
       look="framed"
-      first={small}
+      startOpen={isSmall}
       icon={ICONS[String(content.kind)] ?? <Wrench />}
       line={<span className={content.kind === "execute" ? css.command : css.title}>{title}</span>}
-      aside={
+      trailing={
         <>
           {files.length > 0 && <DiffCounts additions={additions} deletions={deletions} />}
           <span className={`${css.state} ${css[state]}`} data-state={state}>
-            <span aria-hidden>{STATES[state]}</span>
+            <span aria-hidden>{STATE_ICONS[state]}</span>
             <span className={state === "ok" || state === "running" ? "visually-hidden" : undefined}>
-              {WORDS[state]}
+              {STATE_LABELS[state]}
             </span>
           </span>
         </>

@@ -1,25 +1,26 @@
-/** Keeps what is read from tool calls right, over the ways in which agents word them. */
+/** Tests what is read from tool calls, however agents report them. */
 import { describe, expect, it } from "vitest";
 import type { Content } from "@/api/types";
-import { edits, lastMessageOf, said, sessionOf, stateOf, terminalOf } from "./toolMessage";
+import { editsOf, lastMessageOf, outputOf, sessionIdOf, terminalOf, toolState } from "./toolMessage";
 
 const tool = (change: Partial<Content>): Content => ({ type: "tool", ...change });
 
 describe("tool calls", () => {
-  it("know how they went", () => {
-    const state = (result: Record<string, unknown>, over = false) => stateOf(tool({ result }), over);
+  it("have a state", () => {
+    const state = (result: Record<string, unknown>, taskEnded = false) =>
+      toolState(tool({ result }), taskEnded);
     expect(state({ status: "in_progress" })).toBe("running");
     expect(state({ status: "in_progress" }, true)).toBe("unfinished");
     expect(state({ status: "completed" })).toBe("ok");
     expect(state({ status: "failed" })).toBe("failed");
-    expect(state({ status: "failed", note: "This was denied, and not done." })).toBe("denied");
-    expect(stateOf(tool({ result: { status: "failed" }, permission: { decision: "denied" } }), true)).toBe(
+    expect(state({ status: "failed", note: "Denied – not run." })).toBe("denied");
+    expect(toolState(tool({ result: { status: "failed" }, permission: { decision: "denied" } }), true)).toBe(
       "denied",
     );
-    expect(stateOf(tool({}), false)).toBe("running");
+    expect(toolState(tool({}), false)).toBe("running");
   });
 
-  it("print what commands printed, however the agent tells it", () => {
+  it("show a command's output, however the agent reports it", () => {
     const printed = (result: Record<string, unknown>) =>
       terminalOf(tool({ kind: "execute", args: { command: "ls" }, result }));
     expect(printed({ output: { output: "a\n", exitCode: 3 } })).toEqual({
@@ -39,27 +40,28 @@ describe("tool calls", () => {
     expect(terminalOf(tool({ kind: "execute", args: { command: ["git", "log"] } }))?.command).toBe("git log");
   });
 
-  it("tell differences from words", () => {
+  it("separate edits from other output", () => {
     const content = [
       { type: "diff", path: "a", oldText: null, newText: "x" },
       { type: "content", content: { type: "text", text: "word" } },
       { type: "content", content: { type: "image", data: "" } },
       "nonsense",
     ];
-    const one = tool({ result: { content } });
-    expect(edits(one)).toEqual([{ path: "a", oldText: null, newText: "x" }]);
-    expect(said(one)).toEqual({ text: "word", others: [{ type: "image", data: "" }] });
+    const message = tool({ result: { content } });
+    expect(editsOf(message)).toEqual([{ path: "a", oldText: null, newText: "x" }]);
+    expect(outputOf(message)).toEqual({ text: "word", others: [{ type: "image", data: "" }] });
   });
 
-  it("find the session that was opened", () => {
-    expect(sessionOf(tool({ result: { output: { structuredContent: { sessionId: "s1" } } } }))).toBe("s1");
-    expect(sessionOf(tool({ result: { output: "text" } }))).toBeNull();
+  it("name the session they created", () => {
+    expect(sessionIdOf(tool({ result: { output: { structuredContent: { sessionId: "s1" } } } }))).toBe("s1");
+    expect(sessionIdOf(tool({ result: { output: "text" } }))).toBeNull();
   });
 });
 
-describe("reports of children", () => {
-  it("have their own words at the end", () => {
-    expect(lastMessageOf("Status: x\n\nIts last message:\n> one\n>\n> two\n\nMore")).toBe("one\n\ntwo");
+describe("children's reports", () => {
+  it("quote the last message", () => {
+    for (const heading of ["Its last message", "Last message"])
+      expect(lastMessageOf(`Status: x\n\n${heading}:\n> one\n>\n> two\n\nMore`)).toBe("one\n\ntwo");
     expect(lastMessageOf("Status: x")).toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-/** What a tool call's message says: how it went, what it changed, what it printed. Agents word this differently. */
+/** Reads a tool call's message: its state, the edits it made and the output it printed. Agents report these differently. */
 import type { Content, Message } from "@/api/types";
 
 export type ToolState = "running" | "ok" | "failed" | "denied" | "unfinished";
@@ -10,24 +10,24 @@ export interface FileEdit {
 }
 
 type Json = Record<string, unknown>;
-const record = (value: unknown): Json | null =>
+const asObject = (value: unknown): Json | null =>
   value && typeof value === "object" && !Array.isArray(value) ? (value as Json) : null;
-const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
-const list = (value: unknown): Json[] =>
-  Array.isArray(value) ? value.map(record).filter((one): one is Json => one !== null) : [];
+const asText = (value: unknown): string | null => (typeof value === "string" ? value : null);
+const asObjects = (value: unknown): Json[] =>
+  Array.isArray(value) ? value.map(asObject).filter((item): item is Json => item !== null) : [];
 
-/** `over`: its task has ended, so what has no end by now will have none. */
-export function stateOf(content: Content, over: boolean): ToolState {
-  const status = text(content.result?.status);
-  if (record(content.permission)?.decision === "denied" || isDenied(content)) return "denied";
+/** `taskEnded` tells that a call without a result will never get item. */
+export function toolState(content: Content, taskEnded: boolean): ToolState {
+  const status = asText(content.result?.status);
+  if (asObject(content.permission)?.decision === "denied" || isDenied(content)) return "denied";
   if (status === "completed") return "ok";
   if (status === "failed") return "failed";
-  return over ? "unfinished" : "running";
+  return taskEnded ? "unfinished" : "running";
 }
 
-const isDenied = (content: Content) => /\bdenied\b/i.test(text(content.result?.note) ?? "");
+const isDenied = (content: Content) => /\bdenied\b/i.test(asText(content.result?.note) ?? "");
 
-export const WORDS: Record<ToolState, string> = {
+export const STATE_LABELS: Record<ToolState, string> = {
   running: "Running",
   ok: "Done",
   failed: "Failed",
@@ -35,28 +35,34 @@ export const WORDS: Record<ToolState, string> = {
   unfinished: "Not finished",
 };
 
-export const edits = (content: Content): FileEdit[] =>
-  list(content.result?.content).flatMap((one) =>
-    one.type === "diff"
-      ? [{ path: text(one.path) ?? "", oldText: text(one.oldText), newText: text(one.newText) ?? "" }]
+export const editsOf = (content: Content): FileEdit[] =>
+  asObjects(content.result?.content).flatMap((item) =>
+    item.type === "diff"
+      ? [
+          {
+            path: asText(item.path) ?? "",
+            oldText: asText(item.oldText),
+            newText: asText(item.newText) ?? "",
+          },
+        ]
       : [],
   );
 
-/** Blocks of content that are no differences: texts joined, and the others as they are. */
-export function said(content: Content): { text: string; others: Json[] } {
+/** Returns the content that is not an edit: texts joined, and other blocks as they are. */
+export function outputOf(content: Content): { text: string; others: Json[] } {
   const texts: string[] = [];
   const others: Json[] = [];
-  for (const one of list(content.result?.content)) {
-    if (one.type !== "content") continue;
-    const block = record(one.content);
-    const words = text(block?.text);
-    if (block?.type === "text" && words !== null) texts.push(words);
+  for (const item of asObjects(content.result?.content)) {
+    if (item.type !== "content") continue;
+    const block = asObject(item.content);
+    const blockText = asText(block?.text);
+    if (block?.type === "text" && blockText !== null) texts.push(blockText);
     else if (block) others.push(block);
   }
   return { text: texts.join("\n"), others };
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what the sequences of terminals begin with
+// biome-ignore lint/suspicious/noControlCharactersInRegex: terminal sequences begin with it
 const ANSI = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
 export interface Terminal {
@@ -66,48 +72,50 @@ export interface Terminal {
   signal: string | null;
 }
 
-/** A command with what it printed, if that is what the tool was. */
+/** Returns the command and its output, or null if the tool ran none. */
 export function terminalOf(content: Content): Terminal | null {
-  const hasTerminal = list(content.result?.content).some((one) => one.type === "terminal");
+  const hasTerminal = asObjects(content.result?.content).some((item) => item.type === "terminal");
   const command = content.args?.command ?? content.args?.cmd;
   if (content.kind !== "execute" && !hasTerminal) return null;
   const raw = content.result?.output;
-  const out = record(raw);
-  const streams = [text(out?.stdout), text(out?.stderr)].filter(Boolean).join("\n");
+  const output = asObject(raw);
+  const streams = [asText(output?.stdout), asText(output?.stderr)].filter(Boolean).join("\n");
   const printed =
-    text(raw) ?? text(out?.output) ?? text(out?.aggregated_output) ?? (streams || said(content).text);
-  const number = (value: unknown) => (typeof value === "number" ? value : null);
+    asText(raw) ??
+    asText(output?.output) ??
+    asText(output?.aggregated_output) ??
+    (streams || outputOf(content).text);
+  const asNumber = (value: unknown) => (typeof value === "number" ? value : null);
   return {
-    command: Array.isArray(command) ? command.join(" ") : (text(command) ?? text(content.title) ?? ""),
+    command: Array.isArray(command) ? command.join(" ") : (asText(command) ?? asText(content.title) ?? ""),
     output: printed.replace(ANSI, "").replaceAll("\r\n", "\n"),
-    exitCode: number(content.result?.exitCode) ?? number(out?.exitCode) ?? number(out?.exit_code),
-    signal: text(content.result?.signal) ?? text(out?.signal),
+    exitCode: asNumber(content.result?.exitCode) ?? asNumber(output?.exitCode) ?? asNumber(output?.exit_code),
+    signal: asText(content.result?.signal) ?? asText(output?.signal),
   };
 }
 
-/** A session that the tool opened or turned to. */
-export function sessionOf(content: Content): string | null {
-  const found = record(record(content.result?.output)?.structuredContent);
-  return text(found?.sessionId);
+/** Returns the id of the session that the tool created or addressed. */
+export function sessionIdOf(content: Content): string | null {
+  return asText(asObject(asObject(content.result?.output)?.structuredContent)?.sessionId);
 }
 
-export interface Place {
+export interface FileLocation {
   path: string;
   line?: number;
 }
-export const places = (content: Content): Place[] =>
-  list(content.locations).flatMap((one) => {
-    const path = text(one.path);
-    return path ? [{ path, line: typeof one.line === "number" ? one.line : undefined }] : [];
+export const locationsOf = (content: Content): FileLocation[] =>
+  asObjects(content.locations).flatMap((item) => {
+    const path = asText(item.path);
+    return path ? [{ path, line: typeof item.line === "number" ? item.line : undefined }] : [];
   });
 
-/** What "copy" takes of a message. */
-export function copyOf(message: Message, shown: string): string {
+/** Returns the text that the copy button copies. */
+export function copyTextOf(message: Message, shown: string): string {
   const { content } = message;
   if (content.type === "tool") {
     const terminal = terminalOf(content);
     if (terminal) return `$ ${terminal.command}\n${terminal.output}`;
-    return [text(content.title), said(content).text, ...edits(content).map((one) => one.newText)]
+    return [asText(content.title), outputOf(content).text, ...editsOf(content).map((edit) => edit.newText)]
       .filter(Boolean)
       .join("\n");
   }
@@ -115,12 +123,12 @@ export function copyOf(message: Message, shown: string): string {
   return shown || JSON.stringify(content, null, 2);
 }
 
-/** The words of a child's report that are its own. */
+/** Returns the last message that a child's report quotes. */
 export function lastMessageOf(report: string): string | null {
-  const at = report.indexOf("Its last message:\n");
-  if (at < 0) return null;
-  const quoted = report.slice(at + "Its last message:\n".length).split("\n");
-  const end = quoted.findIndex((line) => !line.startsWith(">"));
-  const own = end < 0 ? quoted : quoted.slice(0, end);
-  return own.map((line) => line.replace(/^> ?/, "")).join("\n");
+  const heading = /\blast message:\n/i.exec(report);
+  if (!heading) return null;
+  const lines = report.slice(heading.index + heading[0].length).split("\n");
+  const end = lines.findIndex((line) => !line.startsWith(">"));
+  const quoted = end < 0 ? lines : lines.slice(0, end);
+  return quoted.map((line) => line.replace(/^> ?/, "")).join("\n");
 }

@@ -1,4 +1,4 @@
-/** What a task has changed in the files. */
+/** Shows the changes that a turn made to files. */
 import { useQuery } from "@tanstack/react-query";
 import { taskDiffQuery } from "@/api/queries";
 import type { Task } from "@/api/types";
@@ -15,39 +15,33 @@ export function ChangesDialog({ task, onClose }: { task: Task; onClose: () => vo
   const [split, setSplit] = usePref("diff.split", false);
   const query = useQuery(taskDiffQuery(task.id));
   return (
-    <Dialog
-      open
-      wide
-      onClose={onClose}
-      title="Changes"
-      description={`By the task “${firstLine(task.prompt, 90)}”`}
-    >
+    <Dialog open wide onClose={onClose} title="Changes" description={`Turn: “${firstLine(task.prompt, 90)}”`}>
       <QueryResult query={query}>
-        {(found) =>
-          found.files.length ? (
+        {(diff) =>
+          diff.files.length ? (
             <div className={css.stack}>
               <div className={css.bar}>
                 <span>
-                  {plural(found.files.length, "file")}{" "}
-                  <DiffCounts additions={found.additions} deletions={found.deletions} />
+                  {plural(diff.files.length, "file")}{" "}
+                  <DiffCounts additions={diff.additions} deletions={diff.deletions} />
                 </span>
                 <Switch label="Side by side" checked={split} onChange={setSplit} />
               </div>
               {!isOver(task.status) && (
-                <p className={css.hint}>The task is at work: this is what it has changed so far.</p>
+                <p className={css.hint}>The turn is still running. These are its changes so far.</p>
               )}
-              {found.overlaps.length > 0 && (
+              {diff.overlaps.length > 0 && (
                 <p className={css.warn}>
-                  {plural(found.overlaps.length, "other task")} worked in this folder at the same time. Some
-                  of these changes may be of {found.overlaps.length === 1 ? "that one" : "those"}.
+                  {plural(diff.overlaps.length, "other turn")} ran in this folder at the same time and may
+                  have made some of these changes.
                 </p>
               )}
-              {found.note && <p className={css.hint}>{found.note}</p>}
-              <DiffView patch={found.text} split={split} />
-              {found.truncated && <p className={css.warn}>There is more than can be shown here.</p>}
+              {diff.note && <p className={css.hint}>{diff.note}</p>}
+              <DiffView patch={diff.text} split={split} />
+              {diff.truncated && <p className={css.warn}>The diff is too long to show in full.</p>}
             </div>
           ) : (
-            <Empty title="Nothing was changed">{found.note ?? "The task left all files as they were."}</Empty>
+            <Empty title="No changes">{diff.note ?? "This turn changed no files."}</Empty>
           )
         }
       </QueryResult>

@@ -1,8 +1,8 @@
-/** One of a few, as radio buttons. */
+/** A choice among a few options, as radio buttons. */
 import { useId } from "react";
 import css from "./Dialogs.module.css";
 
-export function Choice<T extends string>({
+export function RadioChoice<T extends string>({
   label,
   value,
   onChange,

@@ -1,4 +1,4 @@
-/** Brings files back to how they were before or after a task; says what was done, and how to undo it. */
+/** Restores files to their state before or after a turn, shows the result and offers to undo it. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -15,29 +15,29 @@ import { DiffCounts } from "@/ui/diff/DiffView";
 import { QueryResult } from "@/ui/feedback/Placeholders";
 import { toast, toastError } from "@/ui/feedback/toast";
 import css from "./Dialogs.module.css";
-import { Choice } from "./RadioChoice";
+import { RadioChoice } from "./RadioChoice";
 
 type Restored = components["schemas"]["Restored"];
-/** Refusals that a person may overrule. */
+/** Errors that a person may override. */
 const FORCIBLE = ["would_undo_others", "folder_busy"];
 
-const told = (done: Restored) =>
+const summaryOf = (result: Restored) =>
   [
-    done.written.length && `${plural(done.written.length, "file")} written`,
-    done.removed.length && `${plural(done.removed.length, "file")} removed`,
+    result.written.length && `${plural(result.written.length, "file")} written`,
+    result.removed.length && `${plural(result.removed.length, "file")} removed`,
   ]
     .filter(Boolean)
-    .join(", ") || "All files were as they should be";
+    .join(", ") || "No files needed changes";
 
 async function undo(checkpointId: string): Promise<void> {
   try {
-    toast(`Undone: ${told(await restoreCheckpoint(checkpointId))}.`);
+    toast(`Undone: ${summaryOf(await restoreCheckpoint(checkpointId))}.`);
   } catch (error) {
     toastError(error);
   }
 }
 
-function Refused({ error }: { error: ApiError }) {
+function RestoreError({ error }: { error: ApiError }) {
   const sessions = Array.isArray(error.details.sessions) ? (error.details.sessions as string[]) : [];
   return (
     <div className={css.warn} role="alert">
@@ -59,22 +59,22 @@ export function RestoreDialog({ task, onClose }: { task: Task; onClose: () => vo
   const [moment, setMoment] = useState<"before" | "after">("before");
   const [whole, setWhole] = useState(true);
   const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<ApiError | null>(null);
-  const [done, setDone] = useState<Restored | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [result, setResult] = useState<Restored | null>(null);
   const query = useQuery(taskDiffQuery(task.id, true));
   const files = query.data?.files ?? [];
-  const force = refused !== null && FORCIBLE.includes(refused.code);
+  const force = error !== null && FORCIBLE.includes(error.code);
   const restore = async () => {
     setBusy(true);
     try {
       const paths = whole
         ? null
         : files.flatMap((file) => [file.path, ...(file.oldPath ? [file.oldPath] : [])]);
-      setDone(await restoreTask(task.id, { moment, paths, force }));
-      setRefused(null);
-    } catch (error) {
-      if (error instanceof ApiError) setRefused(error);
-      else toastError(error);
+      setResult(await restoreTask(task.id, { moment, paths, force }));
+      setError(null);
+    } catch (caught) {
+      if (caught instanceof ApiError) setError(caught);
+      else toastError(caught);
     } finally {
       setBusy(false);
     }
@@ -83,15 +83,15 @@ export function RestoreDialog({ task, onClose }: { task: Task; onClose: () => vo
     <T,>(set: (value: T) => void) =>
     (value: T) => {
       set(value);
-      setRefused(null);
+      setError(null);
     };
-  if (done) return <Done done={done} onClose={onClose} />;
+  if (result) return <RestoreResult result={result} onClose={onClose} />;
   return (
     <Dialog
       open
       onClose={onClose}
       title="Restore files"
-      description={`Task “${firstLine(task.prompt, 90)}”`}
+      description={`Turn: “${firstLine(task.prompt, 90)}”`}
       onSubmit={() => void restore()}
       footer={
         <>
@@ -108,30 +108,34 @@ export function RestoreDialog({ task, onClose }: { task: Task; onClose: () => vo
       }
     >
       <div className={css.stack}>
-        <Choice
-          label="Bring files back to"
+        <RadioChoice
+          label="Restore files to"
           value={moment}
           onChange={change(setMoment)}
           options={[
-            { value: "before", label: "Before this task" },
-            { value: "after", label: "After this task" },
+            { value: "before", label: "Before this turn" },
+            { value: "after", label: "After this turn" },
           ]}
         />
-        <Choice
-          label="Which files"
+        <RadioChoice
+          label="Files"
           value={whole ? "all" : "some"}
           onChange={change((value: string) => setWhole(value === "all"))}
           options={[
-            { value: "all", label: "All of the folder", hint: "Also undoes what later tasks changed." },
-            { value: "some", label: "Only what this task changed" },
+            {
+              value: "all",
+              label: "All files in the folder",
+              hint: "Also undoes the changes of later turns.",
+            },
+            { value: "some", label: "Only files changed by this turn" },
           ]}
         />
         <QueryResult query={query}>
-          {(found) => (
+          {(diff) => (
             <div>
-              <p className={css.hint}>This task changed {plural(found.files.length, "file")}:</p>
+              <p className={css.hint}>This turn changed {plural(diff.files.length, "file")}:</p>
               <ul className={css.files}>
-                {found.files.map((file) => (
+                {diff.files.map((file) => (
                   <li key={file.path}>
                     <span>{file.path}</span>
                     <DiffCounts additions={file.additions} deletions={file.deletions} />
@@ -142,38 +146,38 @@ export function RestoreDialog({ task, onClose }: { task: Task; onClose: () => vo
           )}
         </QueryResult>
         <p className={css.hint}>
-          Ignored files, commits and branches stay as they are. What is in the folder now is kept, so you can
-          undo this. The agent is told with its next prompt.
+          Ignored files, commits and branches are not touched. The current files are saved first, so that you
+          can undo this. The agent is notified with its next prompt.
         </p>
-        {refused && <Refused error={refused} />}
+        {error && <RestoreError error={error} />}
       </div>
     </Dialog>
   );
 }
 
-function Done({ done, onClose }: { done: Restored; onClose: () => void }) {
-  const { undoCheckpointId } = done;
+function RestoreResult({ result, onClose }: { result: Restored; onClose: () => void }) {
+  const { undoCheckpointId } = result;
   const [busy, setBusy] = useState(false);
-  const back = async () => {
+  const undoRestore = async () => {
     setBusy(true);
     await undo(undoCheckpointId!);
     onClose();
   };
   const lists = [
-    ["Written", done.written],
-    ["Removed", done.removed],
-    ["Left alone", done.left],
+    ["Written", result.written],
+    ["Removed", result.removed],
+    ["Skipped", result.left],
   ] as const;
   return (
     <Dialog
       open
       onClose={onClose}
       title="Files restored"
-      description={`${told(done)}.`}
+      description={`${summaryOf(result)}.`}
       footer={
         <>
           {undoCheckpointId && (
-            <Button busy={busy} onClick={() => void back()}>
+            <Button busy={busy} onClick={() => void undoRestore()}>
               Undo
             </Button>
           )}
@@ -184,7 +188,7 @@ function Done({ done, onClose }: { done: Restored; onClose: () => void }) {
       }
     >
       <div className={css.stack}>
-        {done.note && <p className={css.hint}>{done.note}</p>}
+        {result.note && <p className={css.hint}>{result.note}</p>}
         {lists.map(
           ([name, paths]) =>
             paths.length > 0 && (

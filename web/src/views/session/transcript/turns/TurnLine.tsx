@@ -1,4 +1,4 @@
-/** The end of a task: how it went, what it took, and what can be done with what it did. */
+/** Ends a turn in the transcript: its status, duration and cost, and actions on its changes. */
 import { FileDiff, GitFork, Hand, LoaderCircle, RotateCcw, Undo2 } from "lucide-react";
 import { memo, type ReactNode, useEffect, useReducer, useState } from "react";
 import type { Task } from "@/api/types";
@@ -6,12 +6,12 @@ import { duration, money, plural, tokens } from "@/lib/format";
 import { isOver, TASKS } from "@/lib/words";
 import { Button } from "@/ui/controls/Button";
 import { Badge } from "@/ui/labels/Badge";
-import { useAround, useTaskOf } from "../TranscriptContext";
+import { useTaskOf, useTranscriptContext } from "../TranscriptContext";
 import { ChangesDialog } from "./ChangesDialog";
 import { RestoreDialog } from "./RestoreDialog";
 import css from "./TurnLine.module.css";
 
-const seconds = (task: Task, now: number) =>
+const secondsOf = (task: Task, now: number) =>
   task.startedAt
     ? ((task.endedAt ? Date.parse(task.endedAt) : now) - Date.parse(task.startedAt)) / 1000
     : null;
@@ -24,26 +24,31 @@ function Elapsed({ task }: { task: Task }) {
     const timer = setInterval(tick, 1000);
     return () => clearInterval(timer);
   }, [over]);
-  const took = seconds(task, Date.now());
-  return took === null ? null : <span>{duration(Math.max(0, over ? took : Math.floor(took)))}</span>;
+  const seconds = secondsOf(task, Date.now());
+  return seconds === null ? null : <span>{duration(Math.max(0, over ? seconds : Math.floor(seconds)))}</span>;
 }
 
-function facts(task: Task): ReactNode[] {
+function factsOf(task: Task): ReactNode[] {
   const total = (task.usage as { totalTokens?: number | null } | null)?.totalTokens;
   return [
     task.toolUseCount > 0 && <span key="tools">{plural(task.toolUseCount, "tool call")}</span>,
     total ? <span key="tokens">{tokens(total)} tokens</span> : null,
     task.cost?.amount ? <span key="cost">{money(task.cost.amount, task.cost.currency)}</span> : null,
     task.attempt > 1 && (
-      <Badge key="attempt" tone="waiting" icon={<RotateCcw />} title="The first attempt was cut off.">
+      <Badge
+        key="attempt"
+        tone="waiting"
+        icon={<RotateCcw />}
+        title="The agent died during the first attempt."
+      >
         Attempt {task.attempt}
       </Badge>
     ),
   ];
 }
 
-export const TaskLine = memo(function TaskLine({ taskId }: { taskId: string }) {
-  const { onFork } = useAround();
+export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
+  const { onFork } = useTranscriptContext();
   const task = useTaskOf(taskId);
   const [dialog, setDialog] = useState<"changes" | "restore" | null>(null);
   if (!task) return <div className={css.line} data-row={`task:${taskId}`} />;
@@ -62,10 +67,10 @@ export const TaskLine = memo(function TaskLine({ taskId }: { taskId: string }) {
           {TASKS[task.status]}
         </span>
         <Elapsed task={task} />
-        {facts(task)}
+        {factsOf(task)}
       </div>
       {over && (
-        <div className={css.acts}>
+        <div className={css.actions}>
           {hasFiles && (
             <>
               <Button look="quiet" size="small" icon={<FileDiff />} onClick={() => setDialog("changes")}>

@@ -16,7 +16,7 @@ PAGE := src/bough/web/index.html
 PAGE_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path $(CONTRACT) -not -path $(TYPES) -not -name '*.test.ts*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web serve test test-kill test-agents test-mcp test-web screenshots docs check bench clean
+.PHONY: help setup web serve test test-kill test-agents test-mcp test-web screenshots docs check check-web bench release clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -103,11 +103,18 @@ check: $(READY) ## Lint, check types and the direction of imports, also of the p
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/pyright --warnings > .cache/types.txt || { tail -n 40 .cache/types.txt; exit 1; }
 	@$(BIN)/lint-imports --no-logo > .cache/imports.txt || { cat .cache/imports.txt; exit 1; }
+	@$(MAKE) --no-print-directory check-web
+
+check-web: $(READY) ## Check the types and style of the page
 	@if $(MAKE) --no-print-directory $(FETCHED); then $(MAKE) --no-print-directory $(TYPES) && $(NPM) run --silent check; \
-		else echo "LEFT OUT: the check of the page, since npm could not fetch what it needs."; fi
+		else echo "SKIPPED: the check of the page, because npm could not fetch its packages."; fi
 
 bench: $(READY) ## Measure, as ratios to floors taken in the same run (ARGS=… for names)
 	@$(BIN)/python -m bench $(ARGS)
+
+release: $(PAGE) ## Build, check and tag a release (VERSION=1.2.3; DRY_RUN=1 does not tag)
+	@test -n "$(VERSION)" || { echo "Name the version: make release VERSION=1.2.3"; exit 2; }
+	@$(BIN)/python -m tools.release $(VERSION) $(if $(filter 1,$(DRY_RUN)),--dry-run)
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) .cache web/node_modules $(CONTRACT) $(TYPES) $(dir $(PAGE))

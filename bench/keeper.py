@@ -14,7 +14,7 @@ from pathlib import Path
 from bench import measure, recording, turns
 from bench.report import Result, Row, duration, noise
 from bough.agents.keeper import orphans
-from bough.agents.keeper.launcher import Keepers
+from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
 from bough.agents.link import LinkClosed
 from bough.model.ids import new_id
@@ -85,8 +85,8 @@ def _keepers(root: Path) -> list[int]:
 
 
 async def _starts(folder: Path) -> Row:
-    await measure.alternate(1, _start(Processes()), _start(Keepers(folder / "keepers")))
-    floor, ours = await measure.alternate(STARTS, _start(Processes()), _start(Keepers(folder / "keepers")))
+    await measure.alternate(1, _start(Processes()), _start(KeeperLauncher(folder / "keepers")))
+    floor, ours = await measure.alternate(STARTS, _start(Processes()), _start(KeeperLauncher(folder / "keepers")))
     later = ours.median - floor.median
     return Row(
         name="agent asked for to first answer",

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from bough.agents.catalog import Entry, load_catalog
-from bough.agents.catalog.entry import Home, Start
+from bough.agents.catalog import CatalogEntry, load_catalog
+from bough.agents.catalog.entry import SettingsFolder, StartSettings
 from bough.model.session import MODES, RANK
 
 BY_RANK = sorted(MODES, key=RANK.__getitem__)
@@ -22,7 +22,7 @@ USAGE = {
 }
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CatalogEntry]:
     """Returns the agents of the catalog, without those that Bough brings itself."""
     # A data folder that does not exist; its name stands for any.
     return [entry for entry in load_catalog(Path("{data}")).entries() if entry.package is not None]
@@ -50,7 +50,7 @@ def modes_table() -> str:
     return "\n".join(rows).rstrip()
 
 
-def _cell(entry: Entry, name: Any) -> str:
+def _cell(entry: CatalogEntry, name: Any) -> str:
     mode = entry.mode(name)
     own = mode.mode.rpartition("#")[2]
     return f"`{own}`" + (f", start `{mode.start}`" if mode.start else "")
@@ -62,7 +62,7 @@ def starts_table() -> str:
     for entry in entries():
         command = f"`{' '.join(_plain(part) for part in entry.command)}`"
         always = _codes(f"{name}={_plain(value)}" for name, value in entry.env.items())
-        for index, (name, start) in enumerate((entry.start or {"": Start()}).items()):
+        for index, (name, start) in enumerate((entry.start or {"": StartSettings()}).items()):
             home = _home(entry.home) if entry.home is not None else ()
             details = "; ".join([*_set_for(start), *home, *_pinned(entry)])
             first = (f"`{entry.name}`", command, always) if index == 0 else ("", "", "")
@@ -70,7 +70,7 @@ def starts_table() -> str:
     return "\n".join(rows)
 
 
-def _set_for(start: Start) -> Iterator[str]:
+def _set_for(start: StartSettings) -> Iterator[str]:
     if start.env:
         yield _codes(f"{name}={_plain(value)}" for name, value in start.env.items())
     for name, table in start.json_env.items():
@@ -81,7 +81,7 @@ def _set_for(start: Start) -> Iterator[str]:
         yield f"`_meta` of the session `{json.dumps(start.meta)}`"
 
 
-def _home(home: Home) -> Iterator[str]:
+def _home(home: SettingsFolder) -> Iterator[str]:
     if home.variable:
         yield f"`{home.variable}` points to a folder that Bough manages"
     for name, table in home.merge.items():
@@ -93,7 +93,7 @@ def _home(home: Home) -> Iterator[str]:
         yield f"Bough's own files: {_codes(own_files)}"
 
 
-def _pinned(entry: Entry) -> Iterator[str]:
+def _pinned(entry: CatalogEntry) -> Iterator[str]:
     if entry.pinned_options:
         options = _codes(f"{name}={value}" for name, value in entry.pinned_options.items())
         yield f"reset before each prompt: option {options}"
@@ -126,7 +126,7 @@ def quirks_list() -> str:
     return "\n".join(f"- **{entry.title}**: {' '.join(_quirks(entry)) or 'nothing.'}" for entry in entries())
 
 
-def _quirks(entry: Entry) -> Iterator[str]:
+def _quirks(entry: CatalogEntry) -> Iterator[str]:
     quirks, corrections = entry.quirks, entry.corrections
     if not entry.resume:
         yield "Its conversations end with its process: Bough keeps that running, and sends the transcript if it dies."
@@ -153,7 +153,7 @@ def _quirks(entry: Entry) -> Iterator[str]:
     yield from _settings(entry)
 
 
-def _settings(entry: Entry) -> Iterator[str]:
+def _settings(entry: CatalogEntry) -> Iterator[str]:
     if entry.quirks.mode_tools:
         yield f"It asks to change its mode through {_codes(entry.quirks.mode_tools)}."
     if entry.quirks.sandboxed:

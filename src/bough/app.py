@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from bough.agents.catalog import load_catalog
-from bough.agents.keeper.launcher import Keepers
+from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
@@ -85,7 +85,7 @@ async def running(
                 done = await migrate.upgrade(db)
                 if done and done[0] > 1:
                     log.info("database_upgraded", to=done[-1])
-                built = build(settings, db, launcher or Keepers(data / "keepers"))
+                built = build(settings, db, launcher or KeeperLauncher(data / "keepers"))
                 built.runner.lives.address = address
                 async with _working(built) as services:
                     yield services

@@ -10,8 +10,8 @@ import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from bough.agents.keeper import files, orphans, proctree
-from bough.agents.keeper.proctree import Process
+from bough.agents.keeper import files, orphans, process_tree
+from bough.agents.keeper.process_tree import Process
 from tests.support.client import PATIENCE
 from tests.support.server import ServerProcess
 
@@ -24,10 +24,10 @@ def kin(data: Path) -> list[Process]:
     home = str(data / "keepers")
     found: dict[Process, None] = {}
     for name in os.listdir("/proc"):
-        if name.isdigit() and _command(int(name))[-1].startswith(home) and (keeper := proctree.find(int(name))):
-            found |= dict.fromkeys(proctree.family(keeper))
+        if name.isdigit() and _command(int(name))[-1].startswith(home) and (keeper := process_tree.find(int(name))):
+            found |= dict.fromkeys(process_tree.family(keeper))
     for folder in orphans.list_keepers(data / "keepers"):
-        found |= dict.fromkeys(proctree.marked(f"{files.MARK}={folder.name}".encode()))
+        found |= dict.fromkeys(process_tree.marked(f"{files.MARK}={folder.name}".encode()))
     return list(found)
 
 
@@ -42,7 +42,7 @@ async def gone(processes: list[Process]) -> None:
     """Waits until none of these runs any more."""
     async with asyncio.timeout(PATIENCE):
         for process in processes:
-            while proctree.alive(process):  # noqa: ASYNC110
+            while process_tree.alive(process):  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_EVERY)
 
 
@@ -61,5 +61,5 @@ async def started(server: ServerProcess) -> AsyncGenerator[ServerProcess]:
 async def _end(data: Path) -> None:
     """Kills whatever a server has left, so that no test leaves a process behind."""
     while left := kin(data):
-        proctree.send_signal(left, signal.SIGKILL)
+        process_tree.send_signal(left, signal.SIGKILL)
         await gone(left)

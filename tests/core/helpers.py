@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from bough.agents.keeper.launcher import Keepers
+from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from tests.support.client import PATIENCE, Client
 from tests.support.repos import make_repo
 from tests.support.server import Running, ServerProcess
@@ -63,7 +63,7 @@ def _environment(process: psutil.Process) -> dict[str, str]:
 
 async def nobody_left(data: Path, mark: Path) -> None:
     """Waits until no keeper of a data folder and no agent with this mark is left."""
-    keepers = Keepers(data / "keepers")
+    keepers = KeeperLauncher(data / "keepers")
     async with asyncio.timeout(PATIENCE):
         while keepers.names() or agents_with(mark):  # noqa: ASYNC110 - nobody tells of processes that are not ours
             await asyncio.sleep(0.02)
@@ -75,7 +75,7 @@ async def none_left_behind(data: Path) -> AsyncGenerator[None]:
     try:
         yield
     finally:
-        keepers = Keepers(data / "keepers")
+        keepers = KeeperLauncher(data / "keepers")
         await asyncio.gather(*(keepers.drop(name) for name in keepers.names()))
 
 

@@ -16,10 +16,10 @@ from msgspec import Raw
 
 from bough.agents.acp.answers import Initialized, PromptResult
 from bough.agents.acp.client import AgentClient
-from bough.agents.acp.connection import Connection
+from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import McpServer, TextBlock
 from bough.agents.acp.wire import AgentRequest, Update
-from bough.agents.process import start_process
+from bough.agents.process_link import start_process
 from tests.support.real_agents.homes import Home
 from tests.support.real_agents.packages import PACKAGES
 
@@ -35,7 +35,7 @@ class Listener:
     def __init__(self) -> None:
         self.text = ""
         self.asked: list[str] = []
-        self.connection: Connection | None = None
+        self.connection: AgentConnection | None = None
 
     def on_updates(self, updates: list[Update], last: int) -> None:
         self.text += "".join(one.text or "" for one in updates if one.kind == "agent_message_chunk")
@@ -92,7 +92,7 @@ async def talking(agent: str, home: Home, cwd: Path, mcp_servers: Sequence[McpSe
     listener = Listener()
     env = os.environ | home.env | TRUST.get(agent, {})
     async with await start_process(PACKAGES[agent].command, cwd=str(cwd), env=env) as link:
-        connection = listener.connection = Connection(link, listener)
+        connection = listener.connection = AgentConnection(link, listener)
         running = asyncio.create_task(connection.run())
         try:
             client = AgentClient(connection)

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from bough.agents.keeper import orphans
-from bough.agents.keeper.launcher import Keepers
+from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from tests.support import client
 from tests.support.client import Events
 from tests.support.real_agents.homes import Home
@@ -61,7 +61,7 @@ async def until(holds: Callable[[], bool], what: str) -> None:
 
 def keepers(real: Real) -> list[str]:
     """The agents that are up, by their keepers."""
-    return Keepers(real.server.data / "keepers").names()
+    return KeeperLauncher(real.server.data / "keepers").names()
 
 
 def agent_tree(real: Real) -> list[psutil.Process]:

@@ -10,8 +10,8 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from bough.agents.acp.connection import Connection
-from bough.agents.keeper import start
+from bough.agents.acp.connection import AgentConnection
+from bough.agents.keeper import start_keeper
 from bough.main import main
 from bough.storage.backend import Backend, Tx
 from bough.storage.postgres import PostgresBackend
@@ -86,15 +86,15 @@ def crash_in(backend: type[Backend], where: str, which: str) -> None:
 
 def crash_before_reply(number: int) -> None:
     """Has the process die where it would answer its agents' questions for the `number`th time."""
-    original = Connection.reply
+    original = AgentConnection.reply
     count = itertools.count(1)
 
-    async def reply(self: Connection, *arguments: Any, **options: Any) -> None:
+    async def reply(self: AgentConnection, *arguments: Any, **options: Any) -> None:
         if next(count) == number:
             die()
         await original(self, *arguments, **options)
 
-    Connection.reply = reply
+    AgentConnection.reply = reply
 
 
 if __name__ == "__main__":
@@ -102,7 +102,7 @@ if __name__ == "__main__":
     if where == "reply":
         crash_before_reply(int(number))
     else:
-        start.PROGRAM = "tests.support.torn_keeper"
+        start_keeper.PROGRAM = "tests.support.torn_keeper"
     if where in ("inside", "after"):
         for backend in (SqliteBackend, PostgresBackend):
             crash_in(backend, where, number)

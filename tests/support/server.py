@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import httpx
 
-from bough.agents.keeper.launcher import Keepers
+from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from bough.api.server.serve import serve
 from bough.app import running
 from bough.core.services import Services
@@ -129,7 +129,7 @@ class ServerProcess:
     async def __aexit__(self, *_error: object) -> None:
         """Leaves nobody behind, whatever the test did."""
         await self.stop(signal.SIGKILL)
-        keepers = Keepers(self.data / "keepers")
+        keepers = KeeperLauncher(self.data / "keepers")
         await asyncio.gather(*(keepers.drop(name) for name in keepers.names()))
 
     @contextlib.asynccontextmanager

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bough.agents.errors import AgentGone
 from bough.agents.link import Link
-from bough.agents.process import start_process
+from bough.agents.process_link import start_process
 
 
 class Processes:

@@ -14,13 +14,13 @@ import msgspec
 
 from bough.agents.acp.answers import Capabilities, Initialized, PromptResult, SessionOpened
 from bough.agents.acp.client import AgentClient
-from bough.agents.acp.connection import Connection
+from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import TextBlock
 from bough.agents.acp.wire import AgentRequest, Update
-from bough.agents.catalog.start import Prepared
+from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentGone
 from bough.agents.link import Link
-from bough.agents.process import start_process
+from bough.agents.process_link import start_process
 from bough.errors import AgentFailed
 
 METHOD_NOT_FOUND = -32601
@@ -53,7 +53,7 @@ class Handshake:
     """The talk with one agent. It listens to it, as the connection's handler, and refuses what it asks for."""
 
     def __init__(self, link: Link, steps: Steps, hear: Hear) -> None:
-        self.connection = Connection(link, self)
+        self.connection = AgentConnection(link, self)
         self.client = AgentClient(self.connection)
         # What the agent said in its turn, and what it wanted to do.
         self.text = ""
@@ -65,7 +65,7 @@ class Handshake:
         with self._steps.take("initialize"):
             return await self.client.initialize(patience)
 
-    async def open(self, cwd: str, prepared: Prepared, can: Capabilities, patience: float) -> SessionOpened:
+    async def open(self, cwd: str, prepared: PreparedStart, can: Capabilities, patience: float) -> SessionOpened:
         """Opens a session as the server would, without MCP servers."""
         told = prepared.instructions if can.system_prompt else ""
         with self._steps.take("session/new"):
@@ -107,7 +107,7 @@ class Handshake:
 
 
 @contextlib.asynccontextmanager
-async def shaking_hands(prepared: Prepared, cwd: str, steps: Steps, hear: Hear) -> AsyncGenerator[Handshake]:
+async def shaking_hands(prepared: PreparedStart, cwd: str, steps: Steps, hear: Hear) -> AsyncGenerator[Handshake]:
     """Starts an agent; afterwards nothing of it is left."""
     with steps.take("start"):
         link = await start_process(prepared.command, cwd=cwd, env=prepared.env)

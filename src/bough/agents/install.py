@@ -16,9 +16,9 @@ from typing import TypeVar
 
 import msgspec
 
-from bough.agents.catalog.entry import Entry, Package
+from bough.agents.catalog.entry import CatalogEntry, Package
 from bough.agents.catalog.find import bin_name, is_own, npm_folder
-from bough.agents.catalog.start import HIDDEN_PREFIXES
+from bough.agents.catalog.prepare import HIDDEN_PREFIXES
 from bough.errors import AgentFailed, Invalid
 
 OLDEST_NODE = (20,)
@@ -43,7 +43,7 @@ class Installed(msgspec.Struct, rename="camel"):
     warning: str = ""
 
 
-def package_of(entry: Entry) -> Package:
+def package_of(entry: CatalogEntry) -> Package:
     """The package of an agent; Invalid if it does not come as one."""
     if entry.package is None:
         said = "comes with Bough." if is_own(entry) else f"does not come as an npm package. {entry.install}".rstrip()
@@ -51,7 +51,7 @@ def package_of(entry: Entry) -> Package:
     return entry.package
 
 
-def install(entry: Entry, data: Path) -> Installed:
+def install(entry: CatalogEntry, data: Path) -> Installed:
     """Installs the package of an agent, unless it is there in its version. Whoever looks meanwhile sees all of the old
     one or all of the new one."""
     package = package_of(entry)
@@ -67,7 +67,7 @@ def install(entry: Entry, data: Path) -> Installed:
     return Installed(entry.name, package.version, str(folder), already, warning)
 
 
-def _tools(entry: Entry) -> tuple[str, tuple[int, ...]]:
+def _tools(entry: CatalogEntry) -> tuple[str, tuple[int, ...]]:
     """npm, and the version of the node that runs it."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
@@ -83,7 +83,7 @@ def _tools(entry: Entry) -> tuple[str, tuple[int, ...]]:
     return npm, version
 
 
-def _fetch(folder: Path, entry: Entry, package: Package, npm: str) -> None:
+def _fetch(folder: Path, entry: CatalogEntry, package: Package, npm: str) -> None:
     new, old = (folder.with_name(f".{folder.name}.{kind}") for kind in ("new", "old"))
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)
@@ -101,7 +101,7 @@ def _fetch(folder: Path, entry: Entry, package: Package, npm: str) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _run_npm(npm: str, folder: Path, entry: Entry, package: Package) -> None:
+def _run_npm(npm: str, folder: Path, entry: CatalogEntry, package: Package) -> None:
     quiet = ("--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier", "--no-package-lock")
     env = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN_PREFIXES)}
     process = subprocess.Popen(
@@ -130,13 +130,13 @@ def _run_npm(npm: str, folder: Path, entry: Entry, package: Package) -> None:
         raise AgentFailed("install_failed", f"npm could not install {package.pinned}: {why}", agent=entry.name)
 
 
-def _is_there(folder: Path, entry: Entry, package: Package) -> bool:
+def _is_there(folder: Path, entry: CatalogEntry, package: Package) -> bool:
     program = folder / "node_modules" / ".bin" / bin_name(entry, package)
     about = _read(folder, package, _Version)
     return about is not None and about.version == package.version and os.access(program, os.X_OK)
 
 
-def _outdated(entry: Entry, folder: Path, package: Package, node: tuple[int, ...]) -> str:
+def _outdated(entry: CatalogEntry, folder: Path, package: Package, node: tuple[int, ...]) -> str:
     """What to know if the package says that it wants a newer node than there is."""
     about = _read(folder, package, _Needs)
     least = re.fullmatch(r">=\s*v?([\d.]+)", about.engines.get("node", "")) if about is not None else None

@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def outlast(task: asyncio.Task[T]) -> T:
+async def shielded(task: asyncio.Task[T]) -> T:
     """Waits for a task even when the waiter is cancelled; that is then told at the end."""
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

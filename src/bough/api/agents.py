@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from bough.agents.catalog import Broken, Catalog, Entry
+from bough.agents.catalog import BrokenEntry, Catalog, CatalogEntry
 from bough.agents.catalog.find import install_hint, is_set_up
 from bough.errors import Invalid
 from bough.model.session import MODES, PermissionMode
@@ -67,7 +67,7 @@ def default_agent(catalog: Catalog, preferred: str) -> str:
         return preferred
 
 
-def _agent(catalog: Catalog, entry: Entry, is_default: bool) -> Agent:
+def _agent(catalog: Catalog, entry: CatalogEntry, is_default: bool) -> Agent:
     found = catalog.find(entry)
     return Agent(
         name=entry.name,
@@ -93,7 +93,7 @@ def _agent(catalog: Catalog, entry: Entry, is_default: bool) -> Agent:
     )
 
 
-def _broken(one: Broken) -> Agent:
+def _broken(one: BrokenEntry) -> Agent:
     return Agent(
         name=one.name,
         title=one.name,

@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Raw
 
 from bough.agents.acp.client import AgentClient
-from bough.agents.acp.connection import Connection
+from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.wire import AgentRequest, Update
 from bough.agents.lines import LINE_CAP
 from bough.agents.link import Batch, Exit
-from bough.agents.process import ProcessLink, start_process
+from bough.agents.process_link import ProcessLink, start_process
 from tests.support.acp_schema import AcpSchema, Pending
 
 
@@ -123,7 +123,7 @@ class Peer:
     def __init__(self, link: ProcessLink) -> None:
         self.link = CheckedLink(link)
         self.ear = Ear()
-        self.connection = Connection(self.link, self.ear)
+        self.connection = AgentConnection(self.link, self.ear)
         self.client = AgentClient(self.connection)
         self.run = asyncio.create_task(self.connection.run())
 

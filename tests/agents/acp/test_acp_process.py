@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bough.agents import pipes, process
+from bough.agents import process_link, process_pipes
 from bough.agents.link import LinkClosed
-from bough.agents.process import ProcessLink, start_process
+from bough.agents.process_link import ProcessLink, start_process
 from bough.errors import AgentFailed
 from tests.agents.acp.acp_peers import command, peer
 
@@ -116,7 +116,7 @@ async def test_stderr_is_read_and_bounded() -> None:
     async with peer("stderr_flood") as agent:
         await agent.open()
         tail = agent.link.stderr_tail()
-    assert len(tail) == pipes.STDERR_TAIL
+    assert len(tail) == process_pipes.STDERR_TAIL
     assert tail.endswith("16383\n")
 
 
@@ -143,15 +143,15 @@ async def test_reading_stops_while_nobody_takes_the_lines() -> None:
             await asyncio.sleep(0.02)
         stuck_at = int(link.stderr_tail().split()[0])
         lines = await lines_until_closed(link)
-    assert pipes.UNDELIVERED_LIMIT < stuck_at < pipes.UNDELIVERED_LIMIT + 1024 * 1024
+    assert process_pipes.UNDELIVERED_LIMIT < stuck_at < process_pipes.UNDELIVERED_LIMIT + 1024 * 1024
     assert lines == [b"%099d" % number for number in range(200_000)]
 
 
 async def test_a_dead_agent_loses_no_lines_though_nobody_was_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """O2: lines that were written before the end are delivered after it, however late."""
-    monkeypatch.setattr(process, "LAST_WORDS", 0.01)
+    monkeypatch.setattr(process_link, "LAST_WORDS", 0.01)
     # More than we take unread, but what is left fits into the pipe: the agent can end.
-    count = pipes.UNDELIVERED_LIMIT // 100 + 640
+    count = process_pipes.UNDELIVERED_LIMIT // 100 + 640
     flood = f"import sys\nfor i in range({count}): sys.stdout.write(f'{{i:099d}}\\n')"
     async with await start(sys.executable, "-c", flood) as link:
         while not gone(link.pid):  # noqa: ASYNC110 - nobody reports it while nobody reads
@@ -190,7 +190,7 @@ async def test_end_takes_what_an_agent_left_behind() -> None:
 
 async def test_a_death_is_noticed_though_a_command_holds_the_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     """O2: the end of the agent is its process's end, not that of the last one that holds its stdout."""
-    monkeypatch.setattr(process, "LAST_WORDS", 0.1)
+    monkeypatch.setattr(process_link, "LAST_WORDS", 0.1)
     async with peer("leaves_children", "crash") as agent:
         session = await agent.open()
         with pytest.raises(AgentFailed, match="ended with code 5"):

@@ -9,18 +9,28 @@ import msgspec
 import pytest
 
 from bough.agents.catalog import load_catalog
-from bough.agents.catalog.entry import Corrections, Entry, Home, Login, Mode, Package, Quirks, Repository, Start
+from bough.agents.catalog.entry import (
+    CatalogEntry,
+    Corrections,
+    Login,
+    ModeSettings,
+    Package,
+    Quirks,
+    RepositoryFiles,
+    SettingsFolder,
+    StartSettings,
+)
 from bough.model.session import MODES
 
 TEXT = (Path(__file__).parents[3] / "docs/reference/agents.md").read_text("utf-8")
 SECTIONS = {
-    "The agent": Entry,
+    "The agent": CatalogEntry,
     "package": Package,
     "login": Login,
-    "modes": Mode,
-    "start": Start,
-    "home": Home,
-    "repository": Repository,
+    "modes": ModeSettings,
+    "start": StartSettings,
+    "home": SettingsFolder,
+    "repository": RepositoryFiles,
     "corrections": Corrections,
     "quirks": Quirks,
 }

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.agents.catalog import BUILT_IN, Catalog, Entry, load_catalog
-from bough.agents.catalog.entry import Mode
+from bough.agents.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
+from bough.agents.catalog.entry import ModeSettings
 from bough.errors import Invalid
 from bough.model.session import MODES, RANK
 
@@ -27,7 +27,7 @@ NEVER = {
 }
 
 
-def described(tmp_path: Path, name: str) -> Entry:
+def described(tmp_path: Path, name: str) -> CatalogEntry:
     return load_catalog(tmp_path).get(name)
 
 
@@ -105,7 +105,7 @@ def test_what_opencode_is_allowed_grows_with_the_rank(tmp_path: Path) -> None:
     assert start.env["OPENCODE_DISABLE_PROJECT_CONFIG"] == "1"
 
 
-def _settings(mode: Mode) -> tuple[str, str]:
+def _settings(mode: ModeSettings) -> tuple[str, str]:
     return mode.mode, mode.start
 
 
@@ -177,4 +177,4 @@ def test_every_field_can_be_written(tmp_path: Path) -> None:
     """O1: what the catalog holds survives being written down and read again: names are those of TOML."""
     for name in NAMES:
         entry = described(tmp_path, name)
-        assert msgspec.convert(msgspec.to_builtins(entry), Entry) == entry
+        assert msgspec.convert(msgspec.to_builtins(entry), CatalogEntry) == entry

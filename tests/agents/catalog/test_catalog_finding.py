@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bough import __version__
-from bough.agents.catalog import Catalog, Entry, load_catalog
+from bough.agents.catalog import Catalog, CatalogEntry, load_catalog
 from bough.agents.catalog.entry import Login, Package
 from bough.agents.catalog.find import find, install_hint, is_set_up, npm_folder, startable
 from bough.errors import Invalid
@@ -25,8 +25,8 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def entry(package: Package | None = PACKAGE) -> Entry:
-    return Entry(name="tiny", title="Tiny", command=["tiny", "--acp"], package=package)
+def entry(package: Package | None = PACKAGE) -> CatalogEntry:
+    return CatalogEntry(name="tiny", title="Tiny", command=["tiny", "--acp"], package=package)
 
 
 def program(file: Path) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bough.agents.catalog import load_catalog
-from bough.agents.catalog.entry import Home
+from bough.agents.catalog.entry import SettingsFolder
 from bough.agents.catalog.settings_folder import make_home, merged
 from bough.errors import Invalid
 
@@ -54,14 +54,14 @@ def user(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path: Path) -> SettingsFolder:
     """What the catalog says about Codex."""
     found = load_catalog(tmp_path).get("codex").home
     assert found is not None
     return found
 
 
-def test_settings_of_the_user_survive_under_ours(tmp_path: Path, user: Path, home: Home) -> None:
+def test_settings_of_the_user_survive_under_ours(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
     """P3: model, provider and servers of the user's stay; trust, hooks, profiles and permissions do not."""
     made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
     config = tomllib.loads((made / "config.toml").read_text())
@@ -77,7 +77,7 @@ def test_settings_of_the_user_survive_under_ours(tmp_path: Path, user: Path, hom
     assert (user / "config.toml").read_text() == USER
 
 
-def test_the_login_is_linked_and_rules_are_not(tmp_path: Path, user: Path, home: Home) -> None:
+def test_the_login_is_linked_and_rules_are_not(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
     """P3: a login that is renewed is renewed for both; what was ever allowed in Codex itself stays out."""
     made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
     assert os.readlink(made / "auth.json") == str(user / "auth.json")
@@ -89,7 +89,7 @@ def test_the_login_is_linked_and_rules_are_not(tmp_path: Path, user: Path, home:
     assert (made / "AGENTS.md").read_text() == "Be kind."
 
 
-def test_the_variable_of_the_user_counts_more(tmp_path: Path, user: Path, home: Home) -> None:
+def test_the_variable_of_the_user_counts_more(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
     """P3: a user who keeps the agent's settings elsewhere is found there; one who has none gets ours alone."""
     made = make_home(home, tmp_path / "home", {"HOME": "/nowhere", "CODEX_HOME": str(user)})
     assert tomllib.loads((made / "config.toml").read_text())["model"] == "gpt-5.5"
@@ -97,7 +97,7 @@ def test_the_variable_of_the_user_counts_more(tmp_path: Path, user: Path, home: 
     assert tomllib.loads((alone / "config.toml").read_text()).keys() == home.merge["config.toml"].keys()
 
 
-def test_a_change_of_the_user_is_taken_over(tmp_path: Path, user: Path, home: Home) -> None:
+def test_a_change_of_the_user_is_taken_over(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
     """P3: the folder is refreshed at each start, and left alone when nothing has changed."""
     made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
     before = (made / "config.toml").stat().st_ino
@@ -108,7 +108,7 @@ def test_a_change_of_the_user_is_taken_over(tmp_path: Path, user: Path, home: Ho
     assert tomllib.loads((made / "config.toml").read_text())["model"] == "other"
 
 
-def test_what_the_agent_made_itself_stays(tmp_path: Path, user: Path, home: Home) -> None:
+def test_what_the_agent_made_itself_stays(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
     """P3: a file that the agent put where a link would go is not taken from it."""
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "auth.json").write_text("its own")
@@ -116,7 +116,7 @@ def test_what_the_agent_made_itself_stays(tmp_path: Path, user: Path, home: Home
     assert (tmp_path / "home" / "auth.json").read_text() == "its own"
 
 
-def test_settings_that_cannot_be_read_are_named(tmp_path: Path, user: Path, home: Home) -> None:
+def test_settings_that_cannot_be_read_are_named(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
     """P3: they are never replaced by ours alone, silently."""
     (user / "config.toml").write_text("model = ")
     with pytest.raises(Invalid, match=r"config\.toml cannot be read") as caught:
@@ -124,7 +124,7 @@ def test_settings_that_cannot_be_read_are_named(tmp_path: Path, user: Path, home
     assert caught.value.code == "bad_agent_settings"
 
 
-def test_many_at_once(tmp_path: Path, user: Path, home: Home) -> None:
+def test_many_at_once(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
     """P3: sessions that start at the same time make the same folder, each whole at every moment."""
     texts = [USER + f"\n[tui]\nnumber = {number}\n" for number in range(2)]
 
@@ -145,7 +145,7 @@ def test_json_files_and_programs(tmp_path: Path) -> None:
     user = tmp_path / "user"
     user.mkdir()
     (user / "settings.json").write_text('{"a": {"x": 1, "y": 2}, "b": 3, "gone": 1}')
-    home = Home(
+    home = SettingsFolder(
         user=str(user),
         merge={"settings.json": {"a": {"x": 9}}},
         drop={"settings.json": ["gone"]},

@@ -10,19 +10,21 @@ from typing import Any
 
 import pytest
 
-from bough.agents.catalog.entry import Entry, Home, Mode, Repository, Start
-from bough.agents.catalog.start import Prepared, prepare
+from bough.agents.catalog.entry import CatalogEntry, ModeSettings, RepositoryFiles, SettingsFolder, StartSettings
+from bough.agents.catalog.prepare import PreparedStart, prepare
 from bough.errors import Invalid
 
 
-def entry(**fields: Any) -> Entry:
-    return Entry(name="tiny", title="Tiny", command=[sys.executable, "--acp"], **fields)
+def entry(**fields: Any) -> CatalogEntry:
+    return CatalogEntry(name="tiny", title="Tiny", command=[sys.executable, "--acp"], **fields)
 
 
-def prepared(tmp_path: Path, one: Entry, own: dict[str, str] | None = None, mode: Mode | None = None) -> Prepared:
+def prepared(
+    tmp_path: Path, one: CatalogEntry, own: dict[str, str] | None = None, mode: ModeSettings | None = None
+) -> PreparedStart:
     cwd = tmp_path / "cwd"
     cwd.mkdir(exist_ok=True)
-    return prepare(one, tmp_path / "data", str(cwd), mode or Mode(), own or {})
+    return prepare(one, tmp_path / "data", str(cwd), mode or ModeSettings(), own or {})
 
 
 def test_whose_variables_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,9 +33,9 @@ def test_whose_variables_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv(name, "server")
     one = entry(
         env={"ENTRY": "entry", "BOTH": "entry"},
-        start={"default": Start(env={"START": "start {cwd}"})},
-        home=Home(variable="TINY_HOME", user="~/.tiny"),
-        repository=Repository(restrict=[".tiny"], restrict_env={"RESTRICT": "on"}),
+        start={"default": StartSettings(env={"START": "start {cwd}"})},
+        home=SettingsFolder(variable="TINY_HOME", user="~/.tiny"),
+        repository=RepositoryFiles(restrict=[".tiny"], restrict_env={"RESTRICT": "on"}),
     )
     (tmp_path / "cwd" / ".tiny").mkdir(parents=True)
     (tmp_path / "cwd" / ".tiny" / "settings").write_text("")
@@ -61,15 +63,15 @@ def test_the_start_of_a_mode(tmp_path: Path) -> None:
     """P1: a mode names its start; one that names none has that called default; marks are filled however deep."""
     one = entry(
         start={
-            "default": Start(args=["--careful"], meta={"deep": [{"where": "{cwd}"}]}),
-            "free": Start(args=["--free", "{home}/x"]),
+            "default": StartSettings(args=["--careful"], meta={"deep": [{"where": "{cwd}"}]}),
+            "free": StartSettings(args=["--free", "{home}/x"]),
         },
-        home=Home(files={"x": "y"}),
+        home=SettingsFolder(files={"x": "y"}),
     )
-    careful = prepared(tmp_path, one, mode=Mode(mode="a"))
+    careful = prepared(tmp_path, one, mode=ModeSettings(mode="a"))
     assert careful.command == [sys.executable, "--acp", "--careful"]
     assert careful.meta == {"deep": [{"where": f"{tmp_path}/cwd"}]}
-    free = prepared(tmp_path, one, mode=Mode(mode="b", start="free"))
+    free = prepared(tmp_path, one, mode=ModeSettings(mode="b", start="free"))
     assert free.command[-2:] == ["--free", f"{tmp_path}/data/homes/tiny/x"]
     assert (free.meta, free.fetched) == ({}, False)
     assert os.path.exists(free.command[-1])
@@ -78,7 +80,7 @@ def test_the_start_of_a_mode(tmp_path: Path) -> None:
 def test_variables_that_hold_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P2: what the user or the session has in them stays, ours wins and comes last."""
     ours = {"agent": {"a": {"rights": "ask"}}, "dir": "{cwd}", "*": "ask"}
-    one = entry(start={"default": Start(json_env={"TINY_CONFIG": ours})})
+    one = entry(start={"default": StartSettings(json_env={"TINY_CONFIG": ours})})
     assert json.loads(prepared(tmp_path, one).env["TINY_CONFIG"]) == ours | {"dir": f"{tmp_path}/cwd"}
     monkeypatch.setenv(
         "TINY_CONFIG", '{"*": "allow", "agent": {"a": {"rights": "all", "x": 1}, "b": {}}, "theme": "dark"}'
@@ -95,13 +97,13 @@ def test_variables_that_hold_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_repository_that_brings_files(tmp_path: Path) -> None:
     """P3: people are told why an agent is restricted; without such files nothing is said."""
-    repository = Repository(
+    repository = RepositoryFiles(
         restrict=[".env"],
         restrict_env={"TRUST": "no"},
         restrict_note="It trusts nothing.",
         restrict_instructions=["AGENTS.md"],
     )
-    one = entry(start={"default": Start(env={"TRUST": "yes"})}, repository=repository)
+    one = entry(start={"default": StartSettings(env={"TRUST": "yes"})}, repository=repository)
     assert (prepared(tmp_path, one).env["TRUST"], prepared(tmp_path, one).notices) == ("yes", [])
     (tmp_path / "cwd" / "AGENTS.md").write_text("Be kind.")
     assert prepared(tmp_path, one).instructions == ""

@@ -18,8 +18,8 @@ import pytest
 from bough.agents.keeper import frames, orphans
 from bough.agents.keeper.files import START
 from bough.agents.keeper.frames import Frame, FrameReader
-from bough.agents.keeper.link import KeeperLink
-from bough.agents.keeper.start import attach_keeper, start_keeper
+from bough.agents.keeper.keeper_link import KeeperLink
+from bough.agents.keeper.start_keeper import attach_keeper, start_keeper
 from bough.agents.link import Exit, Link, LinkClosed
 
 PATIENCE = 30

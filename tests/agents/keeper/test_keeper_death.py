@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.keeper import orphans, proctree, start
+from bough.agents.keeper import orphans, process_tree, start_keeper
 from bough.agents.keeper.files import KEEPER, MARK
-from bough.agents.keeper.launcher import Keepers as Launcher
-from bough.agents.keeper.launcher import Remains
+from bough.agents.keeper.keeper_launcher import DeadAgentLink, KeeperLauncher
 from bough.agents.link import LinkClosed
 from tests.agents.keeper.keeper_peers import FAMILY, Keepers, gone, keeper_pid, read, read_to_end, until
 
@@ -26,8 +25,8 @@ for number in itertools.count(1):
 """Numbers its lines, which are of all lengths, without end."""
 DIES_AT_THE_LIMIT = """
 import resource, signal
-from bough.agents.keeper import agent
-agent.IGNORED = tuple(number for number in agent.IGNORED if number != signal.SIGXFSZ)
+from bough.agents.keeper import agent_process
+agent_process.IGNORED = tuple(number for number in agent_process.IGNORED if number != signal.SIGXFSZ)
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 """
@@ -35,12 +34,12 @@ resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 @pytest.fixture
-def launcher(keepers: Keepers) -> Launcher:
-    return Launcher(keepers.root)
+def launcher(keepers: Keepers) -> KeeperLauncher:
+    return KeeperLauncher(keepers.root)
 
 
 @pytest.mark.parametrize("torn", ["send", "lines"])
-async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: Launcher, torn: str) -> None:
+async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: KeeperLauncher, torn: str) -> None:
     """Q4: half a record at the end of the journal is no record; all before it is there, once."""
     link = await keepers.attach_altered(DIES_AT_THE_LIMIT, "/bin/cat")
     assert await link.send(b"first", "prompt:1:1")
@@ -59,7 +58,7 @@ async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: Launc
     assert await read_to_end(link) == ([], orphans.Exit(code=None, signal=None, stderr=""))
     found = await launcher.attach(link.folder.name, 0)
     assert gone(link.pid)
-    assert isinstance(found, Remains)
+    assert isinstance(found, DeadAgentLink)
     assert not await found.send(b"first", "prompt:1:1")
     assert await found.send(second, "prompt:2:1") == (torn == "send")
     lines, exit = await read_to_end(found)
@@ -68,7 +67,7 @@ async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: Launc
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_killed_at_any_moment(keepers: Keepers, launcher: Launcher, seed: int) -> None:
+async def test_killed_at_any_moment(keepers: Keepers, launcher: KeeperLauncher, seed: int) -> None:
     """Q4: what a server has stored and what it finds afterwards is all that was written down, each line once."""
     chance = random.Random(seed)
     link = await keepers.python(COUNT)
@@ -87,7 +86,7 @@ async def test_killed_at_any_moment(keepers: Keepers, launcher: Launcher, seed: 
     assert lines == [b"%d%s" % (number, b"x" * (number * 7919 % 500)) for number in numbers]
 
 
-async def test_orphans_are_found_by_their_mark(keepers: Keepers, launcher: Launcher) -> None:
+async def test_orphans_are_found_by_their_mark(keepers: Keepers, launcher: KeeperLauncher) -> None:
     """Q4: commands in sessions of their own, that ignore SIGTERM or left their parent, are gone before all else."""
     link = await keepers.python(FAMILY, "term")
     commands = [int(line) for line in await read(link, 2)]
@@ -100,7 +99,7 @@ async def test_orphans_are_found_by_their_mark(keepers: Keepers, launcher: Launc
     assert launcher.names() == []
 
 
-async def test_an_agent_that_had_ended_before(keepers: Keepers, launcher: Launcher) -> None:
+async def test_an_agent_that_had_ended_before(keepers: Keepers, launcher: KeeperLauncher) -> None:
     """O2: the turn of an agent whose keeper is dead may have ended: its last lines and its exit are there."""
     link = await keepers.start("sh", "-c", "echo one; echo two; echo why >&2; exit 3")
     await until(lambda: gone(keeper_pid(link)))
@@ -112,10 +111,10 @@ async def test_an_agent_that_had_ended_before(keepers: Keepers, launcher: Launch
 
 
 async def test_a_keeper_that_does_not_answer(
-    keepers: Keepers, launcher: Launcher, monkeypatch: pytest.MonkeyPatch
+    keepers: Keepers, launcher: KeeperLauncher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Q4: one that lives but hangs is ended with its agent before its journal is read: nobody writes to it any more."""
-    monkeypatch.setattr(start, "HELLO_WAIT", 0.2)
+    monkeypatch.setattr(start_keeper, "HELLO_WAIT", 0.2)
     monkeypatch.setattr(orphans, "END_MARGIN", 0.1)
     monkeypatch.setattr(orphans, "GRACE", 0.05)
     monkeypatch.setattr(orphans, "KILL_WAIT", 0.5)
@@ -131,7 +130,7 @@ async def test_a_keeper_that_does_not_answer(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"version":1}', b"null"])
-async def test_a_file_that_a_crash_has_garbled(keepers: Keepers, launcher: Launcher, content: bytes) -> None:
+async def test_a_file_that_a_crash_has_garbled(keepers: Keepers, launcher: KeeperLauncher, content: bytes) -> None:
     """Q4: after a crash of the machine a keeper's files may be empty: then it is dead, and its journal is read."""
     link = await keepers.start("cat")
     assert await link.send(b"one", "1")
@@ -145,7 +144,7 @@ async def test_a_file_that_a_crash_has_garbled(keepers: Keepers, launcher: Launc
     assert gone(link.pid)
 
 
-async def test_a_keeper_that_died_while_it_came_up(keepers: Keepers, launcher: Launcher) -> None:
+async def test_a_keeper_that_died_while_it_came_up(keepers: Keepers, launcher: KeeperLauncher) -> None:
     """Q4: an agent whose keeper died before it could say where it is has its mark, and is found by that."""
     change = """
 import os
@@ -155,14 +154,14 @@ files.write_json = lambda *_: os.kill(os.getpid(), 9)
     with pytest.raises(ValueError, match="Expecting value"):
         keepers.altered(change, "/bin/sleep", "60")
     (folder,) = orphans.list_keepers(keepers.root)
-    (agent,) = proctree.marked(f"{MARK}={folder.name}".encode())
+    (agent,) = process_tree.marked(f"{MARK}={folder.name}".encode())
     os.utime(folder, (1e9, 1e9))
     await launcher.drop(folder.name)
     assert gone(agent.pid)
     assert launcher.names() == []
 
 
-async def test_dropping_is_polite(keepers: Keepers, launcher: Launcher, tmp_path: Path) -> None:
+async def test_dropping_is_polite(keepers: Keepers, launcher: KeeperLauncher, tmp_path: Path) -> None:
     """T3: an agent that is dropped is asked to leave before it is made to, whatever was confirmed of its lines."""
     bye = tmp_path / "bye"
     script = "import sys; print('x' * 1_500_000, flush=True); sys.stdin.read(); open(sys.argv[1], 'w').close()"

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bough.agents.keeper import orphans, proctree
+from bough.agents.keeper import orphans, process_tree
 from bough.agents.keeper.files import MARK
-from bough.agents.keeper.link import KeeperLink
+from bough.agents.keeper.keeper_link import KeeperLink
 from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read, until
 
 QUICK = "from bough.agents.keeper import files; files.DISK_RETRY = 0.02"
@@ -134,7 +134,7 @@ async def test_room_is_made_by_confirming(keepers: Keepers) -> None:
 
 async def test_an_end_without_room(keepers: Keepers) -> None:
     """O2: an agent that is to end does, though its last words cannot be written down, and that is said."""
-    change = "; from bough.agents.keeper import service; service.DISK_PATIENCE = 0.1"
+    change = "; from bough.agents.keeper import main_loop; main_loop.DISK_PATIENCE = 0.1"
     link = await keepers.attach_altered(QUICK + change, "/bin/sh", "-c", "read go; echo last words; cat")
     fill(link, 40)  # enough for what is sent, not for what is answered
     assert await link.send(b"go", "1")
@@ -164,5 +164,5 @@ def test_a_start_without_room(keepers: Keepers, room: int) -> None:
     change = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))"
     folder, news = keepers.altered(change, "/bin/sleep", "60")
     assert news == {"error": "File too large"}
-    assert proctree.marked(f"{MARK}={folder.name}".encode()) == []
+    assert process_tree.marked(f"{MARK}={folder.name}".encode()) == []
     assert orphans.read_about(folder) is None

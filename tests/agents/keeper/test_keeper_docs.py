@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from bough.agents.keeper import files, frames, journal
-from bough.agents.keeper.start import LOG
+from bough.agents.keeper.start_keeper import LOG
 
 ROOT = Path(__file__).parents[3]
 DOCS = (ROOT / "docs/reference/keeper.md").read_text()

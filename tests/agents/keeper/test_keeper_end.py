@@ -9,16 +9,16 @@ import time
 import psutil
 import pytest
 
-from bough.agents.keeper import frames, orphans, proctree
+from bough.agents.keeper import frames, orphans, process_tree
 from bough.agents.keeper.files import EXIT, MARK
-from bough.agents.keeper.start import attach_keeper
+from bough.agents.keeper.start_keeper import attach_keeper
 from tests.agents.keeper.keeper_peers import FAMILY, Keepers, RawClient, gone, keeper_pid, read, read_to_end, until
 
 HASTY = """
-from bough.agents.keeper import ending
-ending.GRACE = 0.1
-from bough.agents.keeper import service
-service.FOLDER_CHECK = 0.1
+from bough.agents.keeper import end_agent
+end_agent.GRACE = 0.1
+from bough.agents.keeper import main_loop
+main_loop.FOLDER_CHECK = 0.1
 """
 """A keeper with less patience."""
 
@@ -64,7 +64,7 @@ async def test_a_tree_that_keeps_growing(keepers: Keepers) -> None:
     )
     await read(link, 1)
     await link.end(grace=0.05)
-    assert proctree.marked(f"{MARK}={link.folder.name}".encode()) == []
+    assert process_tree.marked(f"{MARK}={link.folder.name}".encode()) == []
 
 
 async def test_every_step_is_bounded(keepers: Keepers) -> None:
@@ -90,7 +90,7 @@ async def test_a_keeper_ends_with_its_agent(keepers: Keepers) -> None:
 
 async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -> None:
     """O2: nobody need come for the end of an agent: after a while it is in the folder alone."""
-    change = "from bough.agents.keeper import service; service.LINGER = 0.05"
+    change = "from bough.agents.keeper import main_loop; main_loop.LINGER = 0.05"
     folder, news = keepers.altered(change, "/bin/sh", "-c", "echo one; exit 3")
     await until(lambda: gone(news["pid"]))
     lines, exit = orphans.read_dead(folder, 0)
@@ -100,7 +100,7 @@ async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -
 
 async def test_a_slow_server_is_not_cut_short(keepers: Keepers) -> None:
     """Q4: one that has not read the end when the keeper leaves finds the rest in the folder."""
-    change = "from bough.agents.keeper import service; service.FAREWELL = 0.05"
+    change = "from bough.agents.keeper import main_loop; main_loop.FAREWELL = 0.05"
     program = "for number in range(200_000): print(f'{number:099d}')"
     link = await keepers.attach_altered(change, sys.executable, "-c", program)
     await until(lambda: gone(keeper_pid(link)))
@@ -111,7 +111,7 @@ async def test_a_slow_server_is_not_cut_short(keepers: Keepers) -> None:
 
 async def test_a_day_alone(keepers: Keepers) -> None:
     """O2: a keeper that nobody came back for ends its agent; one that is served does not."""
-    change = "from bough.agents.keeper import service; service.ALONE = 0.3; service.FOLDER_CHECK = 0.05"
+    change = "from bough.agents.keeper import main_loop; main_loop.ALONE = 0.3; main_loop.FOLDER_CHECK = 0.05"
     link = await keepers.attach_altered(change, "/bin/cat")
     started = time.monotonic()
     await until(lambda: time.monotonic() - started > 0.5)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bough.agents.keeper import frames, journal
 from bough.agents.keeper.frames import FrameReader
-from bough.agents.keeper.journal import Journal, Lost, Place, read_journal
+from bough.agents.keeper.journal import Journal, Lost, ReadPosition, read_journal
 from bough.agents.keeper.orphans import Tail, read_batches, read_sent
 from bough.agents.lines import LineSplitter
 from bough.agents.link import Batch
@@ -105,7 +105,7 @@ def test_confirmed_lines_are_let_go(
 ) -> None:
     """O2: the file does not keep what the server has stored; the rest, and the keys, stay."""
     monkeypatch.setattr(journal, "REWRITE", 1)
-    book, place = Journal(folder), Place(0)
+    book, place = Journal(folder), ReadPosition(0)
     lines = write_sample(book)
     while book.read(place):
         pass
@@ -126,7 +126,7 @@ def test_confirmed_lines_are_let_go(
 
 def test_little_is_not_worth_rewriting(folder: int) -> None:
     """O2: a server that confirms line by line does not make the keeper write its file anew each time."""
-    book, place = Journal(folder), Place(0)
+    book, place = Journal(folder), ReadPosition(0)
     for number in range(1, 50):
         book.add_lines([b"x" * 1000 + b"\n"], 1, open=False)
         book.read(place)
@@ -140,7 +140,7 @@ def test_what_the_client_was_not_given_stays(folder: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(journal, "REWRITE", 1)
     book = Journal(folder)
     lines = write_sample(book)
-    book.confirm(7, Place(0), [])
+    book.confirm(7, ReadPosition(0), [])
     assert fed(book, 0) == lines
 
 
@@ -186,7 +186,7 @@ def test_a_full_disk_when_lines_are_confirmed(
 ) -> None:
     """O2: room is made on a full disk if all is stored, and nothing is lost if not."""
     monkeypatch.setattr(journal, "REWRITE", 1)
-    book, place = Journal(folder), Place(0)
+    book, place = Journal(folder), ReadPosition(0)
     lines = write_sample(book)
     book.add_lines([b"eight\n"], 1, open=False)
     while book.read(place):
@@ -283,7 +283,7 @@ def test_a_tail_is_read_as_it_grows(folder: int, tmp_path: Path) -> None:
 def test_lines_keep_their_numbers(folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """O2: a server whose database was set back gets what is still there under the numbers that it had."""
     monkeypatch.setattr(journal, "REWRITE", 1)
-    book, place = Journal(folder), Place(0)
+    book, place = Journal(folder), ReadPosition(0)
     lines = write_sample(book)
     while book.read(place):
         pass
@@ -305,7 +305,7 @@ def test_what_is_no_record_is_not_read(folder: int, tmp_path: Path) -> None:
 
 def test_what_a_failed_write_leaves_is_not_handed_on(folder: int, tmp_path: Path) -> None:
     """Q4: bytes beyond what was written whole are nobody's, though they could not be taken back."""
-    book, place = Journal(folder), Place(0)
+    book, place = Journal(folder), ReadPosition(0)
     book.add_lines([b"one\n"], 1, open=False)
     with open(tmp_path / "journal", "ab") as file:
         file.write(frames.frame(frames.LINES, b"half\n", amount=1, first=2))

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from bough.agents.keeper import orphans
-from bough.agents.keeper.agent import IGNORED
+from bough.agents.keeper.agent_process import IGNORED
 from bough.agents.link import LinkClosed
 from bough.errors import AgentFailed
 from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read, read_to_end, until

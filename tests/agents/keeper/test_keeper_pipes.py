@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.keeper import agent
-from bough.agents.keeper.agent import Errors, Input, Output
+from bough.agents.keeper import agent_process
+from bough.agents.keeper.agent_process import AgentErrors, AgentInput, AgentOutput
 from bough.agents.keeper.journal import Journal, read_journal
 from bough.agents.keeper.orphans import read_batches
 
@@ -20,7 +20,7 @@ class Bench:
         self._folder = os.open(path, os.O_RDONLY)
         read, self.pen = os.pipe()
         os.set_blocking(read, False)
-        self.output = Output(read, Journal(self._folder))
+        self.output = AgentOutput(read, Journal(self._folder))
 
     def say(self, data: bytes) -> None:
         os.write(self.pen, data)
@@ -55,7 +55,7 @@ def test_blocks_end_with_a_line(bench: Bench) -> None:
 
 def test_a_long_line_does_not_wait_in_memory(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """O2: a line longer than a block is journalled as it comes."""
-    monkeypatch.setattr(agent, "BLOCK", 10)
+    monkeypatch.setattr(agent_process, "BLOCK", 10)
     for _ in range(5):
         bench.say(b"1234567")
     assert [frame.head.length for frame in read_journal(bench.path / "journal")] == [14, 14]
@@ -67,7 +67,7 @@ def test_a_long_line_does_not_wait_in_memory(bench: Bench, monkeypatch: pytest.M
 @pytest.mark.parametrize("words", [b"last words", b"x" * 25])
 def test_a_line_cut_off_by_the_end(bench: Bench, monkeypatch: pytest.MonkeyPatch, words: bytes) -> None:
     """O2: what an agent said last is kept though it did not end its line."""
-    monkeypatch.setattr(agent, "BLOCK", 20)
+    monkeypatch.setattr(agent_process, "BLOCK", 20)
     bench.say(b"one\n")
     bench.say(words)
     bench.output.finish()
@@ -80,7 +80,7 @@ def test_a_line_cut_off_by_the_end(bench: Bench, monkeypatch: pytest.MonkeyPatch
 )
 def test_a_line_beyond_the_cap(bench: Bench, monkeypatch: pytest.MonkeyPatch, pieces: list[bytes]) -> None:
     """C1: a line that never ends is given up, whole lines before it are not."""
-    monkeypatch.setattr(agent, "LINE_CAP", 100)
+    monkeypatch.setattr(agent_process, "LINE_CAP", 100)
     for piece in pieces:
         assert not bench.output.overflow
         bench.say(piece)
@@ -91,7 +91,7 @@ def test_a_line_beyond_the_cap(bench: Bench, monkeypatch: pytest.MonkeyPatch, pi
 
 def test_a_line_up_to_the_cap(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """C1: the longest line that is taken."""
-    monkeypatch.setattr(agent, "LINE_CAP", 100)
+    monkeypatch.setattr(agent_process, "LINE_CAP", 100)
     bench.say(b"x" * 60)
     bench.say(b"x" * 40)
     bench.say(b"\ny\n")
@@ -103,13 +103,13 @@ def test_the_tail_of_stderr() -> None:
     """O2: only the end is kept, and a server is given what it has not had."""
     read, write = os.pipe()
     os.set_blocking(read, False)
-    errors = Errors(read)
+    errors = AgentErrors(read)
     assert errors.tail() == b""
     for number in range(40):
         os.write(write, b"%09d\n" % number * 1000)
         assert errors.read()
     assert errors.total == 400_000
-    assert len(errors.tail()) == agent.STDERR_TAIL
+    assert len(errors.tail()) == agent_process.STDERR_TAIL
     assert errors.tail().endswith(b"000000039\n")
     assert errors.tail(399_980) == b"000000039\n" * 2
     assert errors.tail(400_000) == b""
@@ -123,7 +123,7 @@ def test_an_agent_that_does_not_read() -> None:
     """Q4: lines wait in order, and are gone with their reader."""
     read, write = os.pipe()
     os.set_blocking(write, False)
-    stdin = Input(write)
+    stdin = AgentInput(write)
     lines = [b"%d" % number * 10_000 for number in range(10)]
     for line in lines:
         stdin.put(line)

@@ -14,7 +14,7 @@ import pytest
 
 import bough
 from bough.agents.keeper import files, frames
-from bough.agents.keeper.start import attach_keeper, start_keeper
+from bough.agents.keeper.start_keeper import attach_keeper, start_keeper
 from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read, until
 
 MAX_RESIDENT = 16 * 1024
@@ -72,7 +72,7 @@ def test_it_needs_the_standard_library_alone() -> None:
     modules, path = json.loads(said)
     assert not [folder for folder in path if "site-packages" in folder]
     ours = {name for name in modules if name.partition(".")[0] == "bough"}
-    assert "bough.agents.keeper.service" in ours
+    assert "bough.agents.keeper.main_loop" in ours
     assert {name for name in ours if not name.startswith("bough.agents.keeper")} == {"bough", "bough.agents"}
     assert not {"asyncio", "ssl", "subprocess", "logging", "threading"} & set(modules)
 

@@ -11,10 +11,10 @@ import pytest
 from bough.agents.errors import AgentGone
 from bough.agents.keeper import frames, orphans
 from bough.agents.keeper.files import KEEPER
-from bough.agents.keeper.follower import Follower
 from bough.agents.keeper.frames import VERSION
-from bough.agents.keeper.launcher import Keepers as Launcher
-from bough.agents.keeper.start import attach_keeper
+from bough.agents.keeper.journal_link import JournalLink
+from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from bough.agents.keeper.start_keeper import attach_keeper
 from bough.agents.link import LinkClosed
 from bough.errors import AgentFailed
 from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read, read_to_end
@@ -23,8 +23,8 @@ from tests.support.server import ServerProcess
 
 OTHER = VERSION + 1
 CHANGE = f"""
-from bough.agents.keeper import ending, frames
-ending.GRACE, frames.VERSION = 0.1, {OTHER}
+from bough.agents.keeper import end_agent, frames
+end_agent.GRACE, frames.VERSION = 0.1, {OTHER}
 """
 AGENT = """
 import os, sys, time
@@ -69,8 +69,8 @@ async def test_it_is_said(folder: Path) -> None:
 
 async def test_its_turn_goes_on_to_its_end(keepers: Keepers, folder: Path, flag: Path) -> None:
     """O2: what the agent says is read from the journal, live, and its end is told: the turn is not lost."""
-    link = await Launcher(keepers.root).attach(folder.name, 0)
-    assert isinstance(link, Follower)
+    link = await KeeperLauncher(keepers.root).attach(folder.name, 0)
+    assert isinstance(link, JournalLink)
     assert not await link.send(b"exit", "prompt:1:1")
     assert await read(link, 2) == [b"one", b"heard exit"]
     link.confirm(2)
@@ -83,7 +83,7 @@ async def test_its_turn_goes_on_to_its_end(keepers: Keepers, folder: Path, flag:
 
 async def test_what_must_be_said_ends_it(keepers: Keepers, folder: Path) -> None:
     """O2: a question that must be answered cannot be: that is said under a code, and the agent is ended in order."""
-    link = await Launcher(keepers.root).attach(folder.name, 1)
+    link = await KeeperLauncher(keepers.root).attach(folder.name, 1)
     assert await read(link, 1) == [b"heard exit"]
     with pytest.raises(AgentGone, match=f"speaks version {OTHER}") as caught:
         await link.send(b"answer", "approval:1")
@@ -102,11 +102,11 @@ async def test_it_is_dropped_in_order(keepers: Keepers, flag: Path) -> None:
     folder, _ = keepers.altered(CHANGE, sys.executable, "-c", AGENT, str(flag))
     about = orphans.read_about(folder)
     assert about is not None
-    link = await Launcher(keepers.root).attach(folder.name, 0)
+    link = await KeeperLauncher(keepers.root).attach(folder.name, 0)
     assert await read(link, 1) == [b"one"]
     await link.leave()
     assert orphans.is_alive(folder)
-    await Launcher(keepers.root).drop(folder.name)
+    await KeeperLauncher(keepers.root).drop(folder.name)
     assert gone(about.agent.pid)
     assert gone(about.keeper.pid)
     assert flag.with_name("flag.bye").exists()

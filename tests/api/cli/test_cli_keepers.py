@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bough.agents.keeper.launcher import Keepers
-from bough.agents.keeper.proctree import find
+from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from bough.agents.keeper.process_tree import find
 from tests.api.cli.cli_program import PATIENCE, Result, run_here
 from tests.support.server import Running, serving
 
@@ -56,7 +56,7 @@ async def left(tmp_path: Path) -> AsyncGenerator[Left]:
     async with serving(tmp_path, stop_agents=False) as server:
         session_id, task_id = await _begun(server)
     yield Left(tmp_path, server.data, session_id, task_id)
-    keepers = Keepers(server.data / "keepers")
+    keepers = KeeperLauncher(server.data / "keepers")
     for name in keepers.names():
         await keepers.drop(name)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.keeper import orphans, proctree
+from bough.agents.keeper import orphans, process_tree
 from tests.api.kin import kin, started
 from tests.api.shapes import NOBODY, Json
 from tests.support.client import Client
@@ -53,7 +53,7 @@ async def test_a_signal_puts_idle_agents_to_rest(process: ServerProcess, number:
         assert len(family) >= 2, "a keeper and its agent"
         async with client.events() as _stream:
             assert await process.stop(number) == 0
-    assert not any(proctree.alive(one) for one in family)
+    assert not any(process_tree.alive(one) for one in family)
     assert kin(process.data) == []
     assert not (process.data / "server.json").exists()
 

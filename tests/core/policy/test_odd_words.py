@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bough.agents.acp import wire
 from bough.agents.acp.answers import read_session
-from bough.agents.catalog import Entry
+from bough.agents.catalog import CatalogEntry
 from bough.core.policy import tool_use
 from bough.core.transcripts.fold import STATE, Fold
 from bough.core.turns.agent_settings import CONFIGURED, Tuning
@@ -24,7 +24,7 @@ JSON = st.recursive(
 )
 FIELDS = ("toolCallId", "title", "kind", "name", "status", "content", "locations", "rawInput", "rawOutput", "_meta")
 KINDS = ("tool_call", "tool_call_update", "plan", "agent_message_chunk", "nobody_knows", *sorted(STATE))
-ENTRY = Entry(name="odd", title="Odd", command=["odd"])
+ENTRY = CatalogEntry(name="odd", title="Odd", command=["odd"])
 
 
 @pytest.mark.parametrize(

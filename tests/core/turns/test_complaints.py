@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from bough.agents.acp.wire import Update
-from bough.agents.catalog.entry import Entry, Login, Quirks
+from bough.agents.catalog.entry import CatalogEntry, Login, Quirks
 from bough.agents.errors import AgentRefused
 from bough.core.turns.failures import Complaints
 from bough.errors import AgentFailed
 
-ENTRY = Entry(
+ENTRY = CatalogEntry(
     name="bird",
     title="Bird",
     command=["bird"],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.keeper.launcher import Keepers
+from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 
@@ -106,7 +106,7 @@ async def test_keepers_that_nobody_knows_are_ended(tmp_path: Path) -> None:
             session = (await client.session(repo["id"]))["id"]
             await client.wait_task(await client.prompt(session, "[[slow 300 60]]"), "running")
         await server.stop(signal.SIGKILL)
-        keepers = Keepers(server.data / "keepers")
+        keepers = KeeperLauncher(server.data / "keepers")
         assert len(keepers.names()) == 1
         for path in server.data.glob("bough.db*"):
             path.unlink()

@@ -18,7 +18,7 @@ from bough.agents.acp.answers import (
     read_prompt,
     read_session,
 )
-from bough.agents.acp.connection import Connection
+from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import (
     PROTOCOL_VERSION,
     Block,
@@ -50,7 +50,7 @@ CAPABILITIES: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}}}
 class AgentClient:
     """The client's side of the protocol. A key names a request for good; without one, one is made up."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: AgentConnection) -> None:
         self.connection = connection
 
     async def initialize(self, timeout: float = INITIALIZE_TIMEOUT, *, key: str | None = None) -> Initialized:

@@ -70,7 +70,7 @@ class Handler(Protocol):
         ...
 
 
-class Connection:
+class AgentConnection:
     """A conversation with one agent. `run` must run for anything else to get an answer."""
 
     def __init__(self, link: Link, handler: Handler) -> None:

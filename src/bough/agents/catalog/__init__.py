@@ -13,12 +13,12 @@ import msgspec
 import structlog
 
 from bough.agents.catalog import find as finding
-from bough.agents.catalog.entry import Entry
-from bough.agents.catalog.find import Found
+from bough.agents.catalog.entry import CatalogEntry
+from bough.agents.catalog.find import LocatedAgent
 from bough.agents.catalog.settings_folder import merged
 from bough.errors import Invalid
 
-__all__ = ["Broken", "Catalog", "Entry", "Found", "load_catalog"]
+__all__ = ["BrokenEntry", "Catalog", "CatalogEntry", "LocatedAgent", "load_catalog"]
 
 log = structlog.get_logger("bough.agents")
 
@@ -27,7 +27,7 @@ BUILT_IN = Path(__file__).parent
 PREFERRED = ("claude-code", "codex", "gemini", "opencode", "demo")
 
 
-class Broken(msgspec.Struct):
+class BrokenEntry(msgspec.Struct):
     """A file of the user's that does not describe an agent, and why."""
 
     name: str
@@ -38,22 +38,22 @@ class Broken(msgspec.Struct):
 class Catalog:
     """All agents that are known, by name, and what could not be read."""
 
-    def __init__(self, data: Path, entries: list[Entry], broken: list[Broken] | None = None) -> None:
+    def __init__(self, data: Path, entries: list[CatalogEntry], broken: list[BrokenEntry] | None = None) -> None:
         self.data = data
         self._entries = {entry.name: entry for entry in entries}
         self.broken = broken or []
 
-    def find(self, entry: Entry) -> Found | None:
+    def find(self, entry: CatalogEntry) -> LocatedAgent | None:
         """How an agent can be started here."""
         return finding.find(entry, self.data)
 
     def names(self) -> list[str]:
         return sorted(self._entries)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CatalogEntry]:
         return [self._entries[name] for name in self.names()]
 
-    def get(self, name: str) -> Entry:
+    def get(self, name: str) -> CatalogEntry:
         entry = self._entries.get(name)
         if entry is None:
             for one in self.broken:
@@ -84,7 +84,7 @@ def load_catalog(data: Path) -> Catalog:
     read is left out, and known as broken."""
     tables = {path.stem: _table(path) for path in sorted(BUILT_IN.glob("*.toml"))}
     entries = {name: _read(table, BUILT_IN / f"{name}.toml", data) for name, table in tables.items()}
-    broken: list[Broken] = []
+    broken: list[BrokenEntry] = []
     for path in sorted((data / "agents").glob("*.toml")):
         try:
             table = _table(path)
@@ -93,7 +93,7 @@ def load_catalog(data: Path) -> Catalog:
             entry = _read(table, path, data)
         except Invalid as error:
             log.warning("bad_agent_file", path=str(path), error=error.message)
-            broken.append(Broken(path.stem, str(path), error.message))
+            broken.append(BrokenEntry(path.stem, str(path), error.message))
         else:
             entries[entry.name] = entry
     return Catalog(data, list(entries.values()), broken)
@@ -112,9 +112,9 @@ def _base(tables: dict[str, dict[str, Any]], name: Any, path: Path) -> dict[str,
     return tables[name]
 
 
-def _read(table: dict[str, Any], path: Path, data: Path) -> Entry:
+def _read(table: dict[str, Any], path: Path, data: Path) -> CatalogEntry:
     try:
-        entry = msgspec.convert(table, Entry)
+        entry = msgspec.convert(table, CatalogEntry)
     except msgspec.ValidationError as error:
         raise Invalid("bad_agent_file", f"{path} does not describe an agent: {error}") from error
     if not entry.command:

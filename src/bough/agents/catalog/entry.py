@@ -38,7 +38,7 @@ class Login(_Table):
     how: str = ""
 
 
-class Mode(_Table):
+class ModeSettings(_Table):
     """The settings of the agent's own that stand for one of our permission modes."""
 
     # The agent's mode, set before each prompt that needs it; empty leaves the agent alone.
@@ -48,7 +48,7 @@ class Mode(_Table):
     note: str = ""
 
 
-class Start(_Table):
+class StartSettings(_Table):
     """Settings that an agent takes in only when it starts, or when it opens a session."""
 
     env: dict[str, str] = {}
@@ -59,7 +59,7 @@ class Start(_Table):
     meta: dict[str, Any] = {}
 
 
-class Home(_Table):
+class SettingsFolder(_Table):
     """A folder of Bough's own for an agent that can be told its rights only by files: the user's settings are merged
     with ours or linked, everything else of theirs is left out."""
 
@@ -76,7 +76,7 @@ class Home(_Table):
     programs: dict[str, list[str]] = {}
 
 
-class Repository(_Table):
+class RepositoryFiles(_Table):
     """What a repository may bring along for an agent, which would grant rights or run code."""
 
     # Globs of what is asked about before the agent is started there.
@@ -131,7 +131,7 @@ class Quirks(_Table):
     sandboxed: bool = False
 
 
-class Entry(_Table):
+class CatalogEntry(_Table):
     """One agent. In its texts `{python}` is the interpreter that runs Bough, `{data}` Bough's data folder, `{home}` the
     folder that `[home]` makes and `{cwd}` the folder of the session."""
 
@@ -149,12 +149,12 @@ class Entry(_Table):
     # Whether load or resume was proven to keep the conversation: only then may its process be put to sleep.
     resume: bool = False
     # Unified permission mode → the agent's own; a mode that is not named is not offered to the agent.
-    modes: dict[PermissionMode, Mode | str] = {}
+    modes: dict[PermissionMode, ModeSettings | str] = {}
     # The mode of a session whose creator chose none.
     default_mode: PermissionMode = "acceptEdits"
-    start: dict[str, Start] = {}
-    home: Home | None = None
-    repository: Repository = msgspec.field(default_factory=Repository)
+    start: dict[str, StartSettings] = {}
+    home: SettingsFolder | None = None
+    repository: RepositoryFiles = msgspec.field(default_factory=RepositoryFiles)
     corrections: Corrections = msgspec.field(default_factory=Corrections)
     quirks: Quirks = msgspec.field(default_factory=Quirks)
     # Ids of the agent's config options, where it has them.
@@ -165,11 +165,11 @@ class Entry(_Table):
     pinned_options: dict[str, str | bool] = {}
     origin: str = ""
 
-    def mode(self, wanted: PermissionMode, strict: bool = False) -> Mode:
+    def mode(self, wanted: PermissionMode, strict: bool = False) -> ModeSettings:
         """The settings for a mode. `strict` is for people's own rules: the agent then asks about everything that it can
         be made to ask about, and rules and mode are applied to the answers."""
         if not self.modes:
-            return Mode()
+            return ModeSettings()
         lowered = _lowered(wanted, strict)
         # The nearest that is named and grants no more (P1); among equals the one that was asked for.
         named: list[PermissionMode] = [one for one in self.modes if RANK[one] <= RANK[lowered]]
@@ -181,7 +181,7 @@ class Entry(_Table):
                 agent=self.name,
             )
         known = self.modes[max(named, key=lambda one: (RANK[one], one == lowered))]
-        return Mode(mode=known) if isinstance(known, str) else known
+        return ModeSettings(mode=known) if isinstance(known, str) else known
 
     def may_be_in(self, mode: str, wanted: PermissionMode, strict: bool = False) -> bool:
         """Whether the agent may be in a mode of its own when this was asked for: one that stands for it or for less."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bough.agents.catalog.entry import Entry, Package
+from bough.agents.catalog.entry import CatalogEntry, Package
 from bough.errors import Invalid
 
 How = Literal["installed", "npx"]
@@ -19,7 +19,7 @@ How = Literal["installed", "npx"]
 HIGHEST_PACKAGE = 6
 
 
-class Found(msgspec.Struct, frozen=True):
+class LocatedAgent(msgspec.Struct, frozen=True):
     """How an agent can be started here."""
 
     command: list[str]
@@ -28,28 +28,28 @@ class Found(msgspec.Struct, frozen=True):
     version: str | None
 
 
-def npm_folder(data: Path, entry: Entry) -> Path:
+def npm_folder(data: Path, entry: CatalogEntry) -> Path:
     """Where `bough agents install` puts the package of an agent."""
     return data / "npm" / entry.name
 
 
-def find(entry: Entry, data: Path) -> Found | None:
+def find(entry: CatalogEntry, data: Path) -> LocatedAgent | None:
     """The command of an agent, with the program as a path; None if there is no way to start it here."""
     program = shutil.which(entry.command[0])
     if program is None and entry.package is not None:
         own = npm_folder(data, entry) / "node_modules" / ".bin"
         program = shutil.which(bin_name(entry, entry.package), path=str(own))
     if program is not None:
-        return Found([program, *entry.command[1:]], "installed", program, version(entry, program))
+        return LocatedAgent([program, *entry.command[1:]], "installed", program, version(entry, program))
     npx = shutil.which("npx") if entry.package is not None else None
     if npx is None or entry.package is None:
         return None
     package = entry.package
     command = [npx, "--yes", "--package", package.pinned, "--", bin_name(entry, package), *entry.command[1:]]
-    return Found(command, "npx", npx, package.version)
+    return LocatedAgent(command, "npx", npx, package.version)
 
 
-def startable(entry: Entry, data: Path) -> Found:
+def startable(entry: CatalogEntry, data: Path) -> LocatedAgent:
     """As `find`; Invalid, with the way to get it, if it cannot be started."""
     found = find(entry, data)
     if found is None:
@@ -61,7 +61,7 @@ def startable(entry: Entry, data: Path) -> Found:
     return found
 
 
-def is_set_up(entry: Entry) -> bool | None:
+def is_set_up(entry: CatalogEntry) -> bool | None:
     """Whether a key or an account for the agent is to be seen; None if one cannot tell from outside."""
     login = entry.login
     if not login.env and not login.files:
@@ -71,14 +71,14 @@ def is_set_up(entry: Entry) -> bool | None:
     return any(os.path.exists(os.path.expanduser(os.path.expandvars(path))) for path in login.files)
 
 
-def install_hint(entry: Entry) -> str:
+def install_hint(entry: CatalogEntry) -> str:
     """How to get it, in a sentence."""
     if entry.install:
         return entry.install
     return f"Get it with: bough agents install {entry.name}" if entry.package is not None else ""
 
 
-def version(entry: Entry, program: str) -> str | None:
+def version(entry: CatalogEntry, program: str) -> str | None:
     """The version of an installed agent, as the package around its program tells it; ours if it comes with Bough."""
     if entry.package is None:
         return own_version() if is_own(entry) else None
@@ -93,7 +93,7 @@ def version(entry: Entry, program: str) -> str | None:
     return None
 
 
-def is_own(entry: Entry) -> bool:
+def is_own(entry: CatalogEntry) -> bool:
     """Whether the agent itself comes with Bough, not only what is said about it."""
     return entry.package is None and Path(entry.origin).parent == Path(__file__).parent
 
@@ -105,11 +105,11 @@ def own_version() -> str:
     return f"{__version__} (Python {sys.version_info.major}.{sys.version_info.minor})"
 
 
-def bin_name(entry: Entry, package: Package) -> str:
+def bin_name(entry: CatalogEntry, package: Package) -> str:
     """The program of an agent among those of its package."""
     return package.bin or entry.command[0]
 
 
-def _way(entry: Entry) -> str:
+def _way(entry: CatalogEntry) -> str:
     hint = install_hint(entry)
     return f" {hint}" if hint else ""

@@ -15,11 +15,11 @@ from typing import Any, cast
 import msgspec
 import tomli_w
 
-from bough.agents.catalog.entry import Home
+from bough.agents.catalog.entry import SettingsFolder
 from bough.errors import Invalid
 
 
-def make_home(home: Home, folder: Path, env: Mapping[str, str]) -> Path:
+def make_home(home: SettingsFolder, folder: Path, env: Mapping[str, str]) -> Path:
     """Makes or refreshes the folder; safe to do while agents use it, since files are replaced whole."""
     user = user_folder(home, env)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -34,7 +34,7 @@ def make_home(home: Home, folder: Path, env: Mapping[str, str]) -> Path:
     return folder
 
 
-def user_folder(home: Home, env: Mapping[str, str]) -> Path:
+def user_folder(home: SettingsFolder, env: Mapping[str, str]) -> Path:
     """The user's own folder, as the agent would find it."""
     return Path(env.get(home.variable) or _expanded(home.user, env))
 

@@ -1,4 +1,4 @@
-"""Starts a keeper: `python -I -m bough.agents.keeper FOLDER`, which the server does (`bough.agents.keeper.start`).
+"""Starts a keeper: `python -I -m bough.agents.keeper FOLDER`, as `start_keeper` does.
 It owns the way from a child of the server to a process of its own, and leaves everything after that to the service."""
 
 import contextlib
@@ -11,11 +11,11 @@ import sys
 import time
 from typing import Any
 
-from bough.agents.keeper import files, proctree
-from bough.agents.keeper.agent import IGNORED, Agent
+from bough.agents.keeper import files, process_tree
+from bough.agents.keeper.agent_process import IGNORED, AgentProcess
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper.journal import Journal
-from bough.agents.keeper.service import Service
+from bough.agents.keeper.main_loop import KeeperLoop
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -34,11 +34,11 @@ def main(folder: str) -> None:
     journal = Journal(here)
     start["env"][files.MARK] = start["id"]
     try:
-        agent = Agent(start, journal)
+        agent = AgentProcess(start, journal)
     except OSError as error:
         _report({"error": error.strerror})
         return
-    me = proctree.find(os.getpid()) or proctree.Process(os.getpid(), 0)
+    me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
     about = {
         "version": VERSION,
         "keeper": me,
@@ -47,7 +47,7 @@ def main(folder: str) -> None:
         "started": time.time(),
     }
     del start
-    service = Service(here, listener, journal, agent)
+    service = KeeperLoop(here, listener, journal, agent)
     try:
         files.write_json(here, files.KEEPER, about)
     except OSError as error:  # nobody could find us, or it: neither may live
@@ -67,11 +67,11 @@ def _listen(folder: int) -> socket.socket:
     return listener
 
 
-def _kill_all(me: proctree.Process) -> None:
+def _kill_all(me: process_tree.Process) -> None:
     """Kills all that the agent has started so far, and waits until it is gone."""
     with contextlib.suppress(ChildProcessError):
         while True:
-            proctree.send_signal([one for one in proctree.family(me) if one != me], signal.SIGKILL)
+            process_tree.send_signal([one for one in process_tree.family(me) if one != me], signal.SIGKILL)
             os.waitpid(-1, 0)
 
 

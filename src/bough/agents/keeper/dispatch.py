@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from bough.agents.keeper import frames
-from bough.agents.keeper.agent import Agent
-from bough.agents.keeper.client import Client
+from bough.agents.keeper.agent_process import AgentProcess
 from bough.agents.keeper.files import Disk
 from bough.agents.keeper.frames import VERSION, Frame
-from bough.agents.keeper.journal import Journal, Lost, Place
+from bough.agents.keeper.journal import Journal, Lost, ReadPosition
+from bough.agents.keeper.server_connection import ServerConnection
 
 INPUT_LIMIT = 1024 * 1024
 """Bytes on their way to the agent beyond which a line is acknowledged only when the agent has read."""
@@ -26,7 +26,7 @@ UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticErro
 """What comes of reading JSON that is not what it should be. No client can say anything that ends a keeper."""
 
 
-class Desk:
+class Dispatcher:
     """Serves one client at a time; callers are not served before they have said hello."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Desk:
         selector: selectors.BaseSelector,
         listener: socket.socket,
         journal: Journal,
-        agent: Agent,
+        agent: AgentProcess,
         end: Callable[[float], None],
     ) -> None:
         self._selector = selector
@@ -42,8 +42,8 @@ class Desk:
         self._journal = journal
         self._agent = agent
         self._end = end
-        self._client: Client | None = None
-        self._callers: list[Client] = []
+        self._client: ServerConnection | None = None
+        self._callers: list[ServerConnection] = []
         self._keys: dict[str, None] = {}
         self._waiting: Frame | None = None  # the line that is not acknowledged yet
         self._accepted = False  # whether it is in the journal and on its way
@@ -93,7 +93,7 @@ class Desk:
             sock, _ = self._listener.accept()
         except OSError:
             return
-        client = Client(sock, self._journal, self._agent.errors)
+        client = ServerConnection(sock, self._journal, self._agent.errors)
         if not client.trusted():
             client.refuse("denied", "This keeper serves its own user alone.")
             sock.close()
@@ -103,7 +103,7 @@ class Desk:
         self._callers.append(client)
         self._selector.register(sock, selectors.EVENT_READ, functools.partial(self._read, client))
 
-    def _read(self, client: Client) -> None:
+    def _read(self, client: ServerConnection) -> None:
         if client is not self._client and client not in self._callers:
             return  # it was dropped since it was found to be readable
         try:
@@ -119,7 +119,7 @@ class Desk:
         if client.gone:
             self._drop(client)
 
-    def _drop(self, client: Client) -> None:
+    def _drop(self, client: ServerConnection) -> None:
         self._selector.unregister(client.sock)
         client.sock.close()
         if client is not self._client:
@@ -129,7 +129,7 @@ class Desk:
         self._accepted = False
         self.alone_since = time.monotonic()
 
-    def _obey(self, client: Client, place: Place, frame: Frame) -> None:
+    def _obey(self, client: ServerConnection, place: ReadPosition, frame: Frame) -> None:
         kind = frame.head.kind
         if kind == frames.SEND:
             self._take(frame)
@@ -144,7 +144,7 @@ class Desk:
         else:
             self.note("unknown_frame", f"This keeper (version {VERSION}) knows no frame of kind {kind}.")
 
-    def _welcome(self, client: Client, frame: Frame) -> None:
+    def _welcome(self, client: ServerConnection, frame: Frame) -> None:
         if frame.head.kind != frames.HELLO:
             raise ValueError(f"a frame of kind {frame.head.kind} before HELLO")
         hello = frame.text()

@@ -7,7 +7,7 @@ the keeper or has an ancestor that is: when the kernel says that there are no ch
 
 import signal
 
-from bough.agents.keeper import proctree
+from bough.agents.keeper import process_tree
 
 GRACE = 3.0
 """Seconds at each polite step unless the server says otherwise: the slowest known agent leaves 2 s after EOF."""
@@ -17,10 +17,10 @@ POLL = 0.05
 """Seconds between rounds of SIGKILL: a process may start another while we look."""
 
 
-class Ending:
+class AgentEnding:
     """One agent's end, a step at a time."""
 
-    def __init__(self, keeper: proctree.Process, grace: float, now: float) -> None:
+    def __init__(self, keeper: process_tree.Process, grace: float, now: float) -> None:
         self._keeper = keeper
         self._steps = [(signal.SIGKILL, KILL_WAIT), (signal.SIGTERM, grace)]
         self._signal: signal.Signals | None = None
@@ -46,9 +46,9 @@ class Ending:
                 return
             self._signal, wait = self._steps.pop()
             self._deadline = now + wait
-            proctree.send_signal(self._tree(), self._signal)
+            process_tree.send_signal(self._tree(), self._signal)
         elif self._signal is signal.SIGKILL:
-            proctree.send_signal(self._tree(), self._signal)
+            process_tree.send_signal(self._tree(), self._signal)
 
-    def _tree(self) -> list[proctree.Process]:
-        return [process for process in proctree.family(self._keeper) if process != self._keeper]
+    def _tree(self) -> list[process_tree.Process]:
+        return [process for process in process_tree.family(self._keeper) if process != self._keeper]

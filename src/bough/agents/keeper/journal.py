@@ -19,7 +19,7 @@ REWRITE = 1024 * 1024
 """Bytes of confirmed frames that are left lying in the file: rewriting it for less would cost more than it frees."""
 
 
-class Place:
+class ReadPosition:
     """Where a client stands in the journal: the next byte, and how many are left of the frame that it belongs to."""
 
     def __init__(self, offset: int) -> None:
@@ -58,7 +58,7 @@ class Journal:
         parts = [key, line]
         self._append([frames.header(frames.SEND, parts, amount=len(key), first=self.next), *parts])
 
-    def after(self, number: int) -> tuple[Place, bytes] | Lost:
+    def after(self, number: int) -> tuple[ReadPosition, bytes] | Lost:
         """Returns the place from which all lines after this number follow, and a frame to be given before them."""
         if not self.first - 1 <= number < self.next:
             return Lost(self.first, self.next)
@@ -66,14 +66,14 @@ class Journal:
             if head.kind != frames.LINES or head.touched <= number:
                 continue
             if head.first > number:
-                return Place(offset), b""
+                return ReadPosition(offset), b""
             payload = os.pread(self._fd, head.length, offset + HEADER.size)
             rest, count = frames.lines_after(number, head, payload), head.first + head.amount - number - 1
-            place = Place(offset + HEADER.size + head.length)
+            place = ReadPosition(offset + HEADER.size + head.length)
             return place, frames.frame(frames.LINES, rest, flags=head.flags, amount=count, first=number + 1)
-        return Place(self.size), b""
+        return ReadPosition(self.size), b""
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: ReadPosition) -> bytes:
         """Returns the next bytes of LINES frames from there, and moves on; nothing at the end of the file."""
         data = os.pread(self._fd, min(WINDOW, self.size - place.offset), place.offset)
         view, position, parts = memoryview(data), 0, list[memoryview]()
@@ -95,7 +95,7 @@ class Journal:
         place.offset += position
         return b"".join(parts)
 
-    def confirm(self, number: int, place: Place, keys: Iterable[str]) -> None:
+    def confirm(self, number: int, place: ReadPosition, keys: Iterable[str]) -> None:
         """Lets go of the lines up to this number, as far as the client has come; keeps these keys for a post-mortem."""
         for offset, head in _heads(self._fd, self._mark, self.size):
             end = offset + HEADER.size + head.length

@@ -14,11 +14,11 @@ from typing import TypeVar
 import msgspec
 
 from bough.agents.errors import AgentGone
-from bough.agents.keeper import frames, proctree
+from bough.agents.keeper import frames, process_tree
 from bough.agents.keeper.end_agent import GRACE, KILL_WAIT
 from bough.agents.keeper.files import EXIT, KEEPER, MARK
 from bough.agents.keeper.journal import NAME, read_journal
-from bough.agents.keeper.proctree import Process
+from bough.agents.keeper.process_tree import Process
 from bough.agents.lines import LineSplitter
 from bough.agents.link import Batch, Exit
 from bough.errors import AgentFailed
@@ -89,7 +89,7 @@ def _read(path: Path, kind: type[T]) -> T | None:
 def is_alive(folder: Path) -> bool:
     """Whether the keeper of this folder runs."""
     about = read_about(folder)
-    return about is not None and proctree.alive(about.keeper)
+    return about is not None and process_tree.alive(about.keeper)
 
 
 def read_dead(folder: Path, after: int) -> tuple[list[bytes], Exit | None]:
@@ -158,10 +158,10 @@ async def end_keeper(folder: Path) -> list[int]:
             (signal.SIGTERM, 2 * GRACE + KILL_WAIT + END_MARGIN),
             (signal.SIGKILL, KILL_WAIT),
         ):
-            if proctree.alive(about.keeper):
+            if process_tree.alive(about.keeper):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(about.keeper.pid, number)
-                await until(lambda: not proctree.alive(about.keeper), wait)
+                await until(lambda: not process_tree.alive(about.keeper), wait)
     return await sweep(folder)
 
 
@@ -191,7 +191,7 @@ def _sweep(folder: Path) -> list[int]:
             ended.update(dict.fromkeys(process.pid for process in known))
             if time.monotonic() >= deadline:
                 break
-            proctree.send_signal(known, number)
+            process_tree.send_signal(known, number)
             time.sleep(POLL)
     if known:
         left = [process.pid for process in known]
@@ -202,5 +202,5 @@ def _sweep(folder: Path) -> list[int]:
 
 def _orphans(mark: bytes, known: list[Process]) -> list[Process]:
     """Returns what lives of what is marked, of what was known before, and of all that descends from either."""
-    roots = [*known, *proctree.marked(mark)]
-    return proctree.family(roots[0], roots[1:]) if roots else []
+    roots = [*known, *process_tree.marked(mark)]
+    return process_tree.family(roots[0], roots[1:]) if roots else []

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from bough.agents.keeper import proctree
-from bough.agents.terminal import process_tree
+from bough.agents.keeper import process_tree
+from bough.agents.terminal import command_processes
 from bough.agents.terminal.shell import Left, arguments, read_left
 
 READ_SIZE = 1 << 16
@@ -104,7 +104,7 @@ class Command:
         ours, theirs = os.pipe()
         pipe = Pipe(ours, take)
         process: asyncio.subprocess.Process | None = None
-        root: proctree.Process | None = None
+        root: process_tree.Process | None = None
         try:
             try:
                 # Not a pipe of asyncio's: it would wait for everybody who holds it, for days if need be.
@@ -119,11 +119,11 @@ class Command:
                 )
             finally:
                 os.close(theirs)
-            root = proctree.find(process.pid)
+            root = process_tree.find(process.pid)
             self._ended(await process.wait())
             await pipe.finish()
         except asyncio.CancelledError:
-            await process_tree.end(self._mark, root)
+            await command_processes.end(self._mark, root)
             if process is not None:
                 self._ended(await process.wait())
             await pipe.finish()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bough.agents.acp_server.rpc import Connection, Json, RequestId
 from bough.agents.acp_server.turn_queue import Turns
-from bough.agents.terminal import process_tree
+from bough.agents.terminal import command_processes
 from bough.agents.terminal.store import SessionFile
 from bough.agents.terminal.tool_updates import Voice
 from bough.agents.terminal.turn import Turn
@@ -29,10 +29,10 @@ class Session(Turns):
         """Cancels everything, and returns when all of it has been answered and nothing of it runs any more."""
         self.cancel()
         if self._used:
-            await process_tree.end(f"{self.file.id}/")
+            await command_processes.end(f"{self.file.id}/")
         await super().close()
 
     def kill(self) -> None:
         """Kills at once what is left."""
         if self._used:
-            process_tree.kill(f"{self.file.id}/")
+            command_processes.kill(f"{self.file.id}/")

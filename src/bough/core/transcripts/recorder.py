@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from bough.agents.acp.wire import Update
-from bough.agents.shield import outlast
+from bough.agents.shield import shielded
 from bough.core.events.hub import Hub
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS
@@ -170,16 +170,16 @@ class Recorder:
 
     async def flush(self) -> None:
         """Writes all that is new. Like the next two, it is not left half done when the caller is cancelled."""
-        await outlast(asyncio.create_task(self._flush(None, 0, ends=False)))
+        await shielded(asyncio.create_task(self._flush(None, 0, ends=False)))
 
     async def settle(self, number: int, also: Callable[[Change], Awaitable[T]]) -> T | None:
         """Writes all that is new and what this line means, in one transaction; nothing if the turn is over."""
-        return await outlast(asyncio.create_task(self._flush(also, number, ends=False)))
+        return await shielded(asyncio.create_task(self._flush(also, number, ends=False)))
 
     async def finish(self, also: Callable[[Change], Awaitable[T]]) -> T | None:
         """Writes all that is new and what the end of the turn means, in one transaction."""
         self.close()
-        return await outlast(asyncio.create_task(self._flush(also, 0, ends=True)))
+        return await shielded(asyncio.create_task(self._flush(also, 0, ends=True)))
 
     async def _flush(self, also: Callable[[Change], Awaitable[T]] | None, number: int, *, ends: bool) -> T | None:
         async with self._lock:

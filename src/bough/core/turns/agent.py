@@ -14,12 +14,12 @@ import structlog
 
 from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.client import AgentClient
-from bough.agents.acp.connection import Connection
+from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import Block
 from bough.agents.acp.wire import AgentRequest, RequestId, Update
-from bough.agents.catalog import Entry
-from bough.agents.catalog.entry import Mode
-from bough.agents.catalog.start import Prepared
+from bough.agents.catalog import CatalogEntry
+from bough.agents.catalog.entry import ModeSettings
+from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentGone
 from bough.agents.link import Link
 from bough.core.approvals.service import Question
@@ -79,7 +79,7 @@ class Live:
         session_id: str,
         keeper_id: str,
         made_of: str,
-        entry: Entry,
+        entry: CatalogEntry,
         recorder: Recorder,
         link: Link,
         desk: Desk,
@@ -101,7 +101,7 @@ class Live:
         self.notices: list[str] = []
         self.takes = Takes()
         self._link = link
-        self._connection = Connection(link, self)
+        self._connection = AgentConnection(link, self)
         self._client = AgentClient(self._connection)
         self._desk = desk
         # The turn that runs, as TASK:ATTEMPT, and whether it was told to stop.
@@ -110,7 +110,7 @@ class Live:
         self._muted = True
         self._agent_session_id = ""
         self._tuning = Tuning(entry)
-        self._wanted = Mode()
+        self._wanted = ModeSettings()
         self._complaints = Complaints(entry)
         self._questions: dict[str, RequestId] = {}
         self._jobs: set[asyncio.Task[Any]] = set()
@@ -119,7 +119,7 @@ class Live:
     # Waking, leaving and resting
 
     async def wake(
-        self, session: Session, prepared: Prepared, settings: Settings, known: str | None, past: SessionPast
+        self, session: Session, prepared: PreparedStart, settings: Settings, known: str | None, past: SessionPast
     ) -> Opened:
         """Opens the conversation with an agent that has just been started."""
         self.listen()
@@ -196,7 +196,7 @@ class Live:
 
     # A turn
 
-    def want(self, mode: Mode) -> None:
+    def want(self, mode: ModeSettings) -> None:
         """From the next prompt on the agent is to have these settings."""
         self._wanted = mode
 

@@ -15,10 +15,10 @@ import structlog
 
 from bough.agents.acp.types import HttpServer, NameValue
 from bough.agents.catalog import Catalog
-from bough.agents.catalog.entry import Entry, Mode
-from bough.agents.catalog.start import prepare
+from bough.agents.catalog.entry import CatalogEntry, ModeSettings
+from bough.agents.catalog.prepare import prepare
 from bough.agents.launcher import Launcher
-from bough.agents.shield import outlast
+from bough.agents.shield import shielded
 from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub
 from bough.core.store import records
@@ -109,7 +109,7 @@ class Lives:
         """The session of an agent as it is now, whose settings it is to have; nothing if the agent was started with
         what has changed since, and must be started anew for it."""
 
-        async def work(tx: Tx) -> tuple[Session, Mode, str]:
+        async def work(tx: Tx) -> tuple[Session, ModeSettings, str]:
             session = await records.session(tx, live.session_id)
             _, mode, made_of = await _wanted(tx, live.entry, session, self.address)
             return session, mode, made_of
@@ -121,7 +121,7 @@ class Lives:
         return session
 
     async def _wake(
-        self, session: Session, entry: Entry, private: Private, mode: Mode, made_of: str, desk: Desk
+        self, session: Session, entry: CatalogEntry, private: Private, mode: ModeSettings, made_of: str, desk: Desk
     ) -> Live:
         env = msgspec.json.decode(private.env, type=dict[str, str])
         prepared = await asyncio.to_thread(prepare, entry, self._settings.data_path, session.cwd, mode, env)
@@ -166,7 +166,7 @@ class Lives:
         headers = [NameValue(name="Authorization", value=f"Bearer {token}")]
         return HttpServer(name=mcp_servers.RESERVED, url=self.address, headers=headers)
 
-    def _alone(self, entry: Entry) -> AbstractAsyncContextManager[Any]:
+    def _alone(self, entry: CatalogEntry) -> AbstractAsyncContextManager[Any]:
         """Some agents fail when two of them start at once."""
         if not entry.quirks.start_alone:
             return contextlib.nullcontext()
@@ -199,7 +199,7 @@ class Lives:
         """Ends an agent's process; the next prompt wakes another. Several may ask for it at once."""
         if live not in self._rests:
             self._rests[live] = asyncio.create_task(self._rest(live), name=f"rest {live.session_id}")
-        await outlast(self._rests[live])
+        await shielded(self._rests[live])
 
     async def _rest(self, live: Live) -> None:
         # It counts as here until nothing is left of it: a session has one keeper, and the next one must find none.
@@ -240,7 +240,9 @@ def _options(told: msgspec.Raw) -> dict[str, Value]:
         return dict.fromkeys(msgspec.json.decode(told, type=list[str]))
 
 
-async def _wanted(tx: Tx, entry: Entry, session: Session, address: str | None) -> tuple[Private, Mode, str]:
+async def _wanted(
+    tx: Tx, entry: CatalogEntry, session: Session, address: str | None
+) -> tuple[Private, ModeSettings, str]:
     """The private part of a session, the settings of its mode, and a fingerprint of all that an agent takes in only
     when it starts."""
     private = await tx.one(SESSIONS.private, Private, id=session.id)

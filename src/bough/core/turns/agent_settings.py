@@ -10,7 +10,7 @@ import msgspec
 from bough.agents.acp.answers import SessionOpened, read_config_options
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.wire import Update
-from bough.agents.catalog import Entry
+from bough.agents.catalog import CatalogEntry
 from bough.agents.errors import AgentRefused
 from bough.errors import AgentFailed
 from bough.model.session import Session
@@ -44,7 +44,7 @@ class Move(msgspec.Struct, frozen=True):
 class Tuning:
     """The settings of one conversation, as far as the agent has told them; what it has not told is set again."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: CatalogEntry) -> None:
         self._entry = entry
         self._mode: str | None = None
         # Whether it said so itself since it was last told to be in one.
@@ -222,7 +222,7 @@ def _model_ids(offered: Any) -> list[str]:
     return [str(cast("dict[str, Any]", one).get("modelId")) for one in items if isinstance(one, dict)]
 
 
-def offered(entry: Entry, opened: SessionOpened) -> list[dict[str, Any]]:
+def offered(entry: CatalogEntry, opened: SessionOpened) -> list[dict[str, Any]]:
     """What an agent lets people choose in a conversation, its models and efforts, as the protocol words it."""
     found = [
         _option(one.id, one.name, category, one.current, [(value.value, value.name) for value in one.choices])

@@ -13,7 +13,7 @@ import structlog
 
 from bough.agents.acp.answers import Capabilities
 from bough.agents.acp.types import Block, HttpServer, McpServer, NameValue, ResourceLinkBlock, StdioServer, TextBlock
-from bough.agents.catalog import Entry
+from bough.agents.catalog import CatalogEntry
 from bough.core.environment import mcp_servers
 from bough.core.state.context_files import links
 from bough.core.store import records
@@ -117,7 +117,7 @@ class SessionPast:
     async def _count(self, left: list[Span]) -> int:
         return await self._store.read(lambda tx: lineage.count(tx, left), long=True)
 
-    async def origin(self, entry: Entry) -> str | None:
+    async def origin(self, entry: CatalogEntry) -> str | None:
         """The agent's own id of the conversation that this session was forked from, if a copy of that, as it stands,
         is just what is wanted: the same agent and folder, at rest, and nothing said since."""
         return await self._store.read(lambda tx: lineage.origin(tx, self._session, entry.quirks.fork_elsewhere))
@@ -129,7 +129,7 @@ class SessionPast:
         query = TREES.heard if told else TREES.last_sent
         return await self._store.read(lambda tx: tx.value(query, session_id=self._session.id)) is not None
 
-    async def came(self, how: How, entry: Entry) -> None:
+    async def came(self, how: How, entry: CatalogEntry) -> None:
         """Notes how a fork came to know the past, and where an agent that counts on in a copy begins to count."""
 
         async def work(change: Change) -> None:

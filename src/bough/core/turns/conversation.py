@@ -11,8 +11,8 @@ import structlog
 from bough.agents.acp.answers import Capabilities, SessionOpened
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.types import Block, McpServer
-from bough.agents.catalog import Entry
-from bough.agents.catalog.start import Prepared
+from bough.agents.catalog import CatalogEntry
+from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentRefused
 from bough.core.turns.context import SessionPast, guarded
 from bough.core.turns.failures import LOGIN_NEEDED
@@ -38,9 +38,9 @@ class Conversation(msgspec.Struct):
 
 async def open_conversation(
     client: AgentClient,
-    entry: Entry,
+    entry: CatalogEntry,
     session: Session,
-    prepared: Prepared,
+    prepared: PreparedStart,
     settings: Settings,
     known: str | None,
     past: SessionPast,
@@ -81,7 +81,7 @@ async def open_conversation(
 
 async def _forked(
     client: AgentClient,
-    entry: Entry,
+    entry: CatalogEntry,
     session: Session,
     servers: list[McpServer],
     given: dict[str, Any],
@@ -103,13 +103,13 @@ async def _forked(
     return opened
 
 
-def _forgot(entry: Entry, session: Session, error: AgentRefused) -> None:
+def _forgot(entry: CatalogEntry, session: Session, error: AgentRefused) -> None:
     if error.rpc_code in LOGIN_NEEDED:
         raise error
     log.warning("agent_forgot", session=session.id, agent=entry.name, error=error.message)
 
 
-def corrected(entry: Entry, told: Capabilities) -> Capabilities:
+def corrected(entry: CatalogEntry, told: Capabilities) -> Capabilities:
     """What the agent can do, by its word and by what the catalog knows better."""
     better = {name: value for name, value in msgspec.structs.asdict(entry.corrections).items() if name != "stdio"}
     return msgspec.structs.replace(told, **{name: value for name, value in better.items() if value is not None})

@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from bough.agents.acp.wire import Update
-from bough.agents.catalog import Entry
+from bough.agents.catalog import CatalogEntry
 from bough.agents.errors import AgentRefused
 from bough.errors import AgentFailed
 
@@ -25,7 +25,7 @@ LONGEST_SAID = 2000
 class Complaints:
     """Listens for what one agent complains of."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: CatalogEntry) -> None:
         self._entry = entry
         # Whether the agent says that the turn failed, though it may end it well.
         self._failed = False

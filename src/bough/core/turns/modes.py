@@ -3,8 +3,8 @@ have rules that restrict it, so that the agent asks and the rules are applied. T
 
 from __future__ import annotations
 
-from bough.agents.catalog import Entry
-from bough.agents.catalog.entry import Mode
+from bough.agents.catalog import CatalogEntry
+from bough.agents.catalog.entry import ModeSettings
 from bough.core.store.sql import RULES
 from bough.core.turns.agent_settings import Move
 from bough.model.rule import Rule
@@ -18,12 +18,12 @@ async def is_strict(tx: Tx, agent: str) -> bool:
     return any(rule.effect != "allow" and rule.agent in (None, agent) for rule in rules)
 
 
-async def wanted(tx: Tx, entry: Entry, session: Session) -> Mode:
+async def wanted(tx: Tx, entry: CatalogEntry, session: Session) -> ModeSettings:
     """The settings that a session's agent is to have."""
     return entry.mode(session.permission_mode, await is_strict(tx, entry.name))
 
 
-async def may_move(tx: Tx, entry: Entry, session: Session, move: Move) -> bool:
+async def may_move(tx: Tx, entry: CatalogEntry, session: Session, move: Move) -> bool:
     """Whether an agent may keep what it has set by itself: a mode that grants no more, and never what is pinned."""
     if move.option is not None:
         return False

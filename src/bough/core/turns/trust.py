@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-from bough.agents.catalog import Entry
+from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.repository_files import digest, find_files
 from bough.core.policy.deadlines import deadline
 from bough.core.state.interruption import TRUST, hold
@@ -27,7 +27,7 @@ MOST_NAMED = 5
 class Untrusted(Denied):
     """A repository brings code for an agent that nobody has looked at."""
 
-    def __init__(self, entry: Entry, files: list[str], cwd: str, key: str) -> None:
+    def __init__(self, entry: CatalogEntry, files: list[str], cwd: str, key: str) -> None:
         shown = ", ".join(os.path.relpath(file, cwd) for file in files[:MOST_NAMED])
         more = f" and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else ""
         text = f"{entry.title} would run code that this repository brings: {shown}{more}."
@@ -36,7 +36,7 @@ class Untrusted(Denied):
         self.key = key
 
 
-async def check(store: Store, entry: Entry, session: Session) -> None:
+async def check(store: Store, entry: CatalogEntry, session: Session) -> None:
     """Untrusted if an agent would run code of the folder that no person has allowed, as it stands, for it."""
     files = await asyncio.to_thread(find_files, session.cwd, entry.repository.ask)
     if not files:

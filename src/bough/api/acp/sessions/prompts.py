@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from bough.agents.acp_server.rpc import INTERNAL_ERROR, INVALID_PARAMS, Json, RpcError
-from bough.agents.shield import outlast
+from bough.agents.shield import shielded
 from bough.api.acp.protocol import wire
 from bough.api.acp.protocol.rpc import Peer
 from bough.api.acp.sessions import slash_commands
@@ -72,7 +72,7 @@ class Turns:
         except asyncio.CancelledError:
             # Taken back by the editor; one that is gone leaves its turns to run.
             if not self._peer.gone:
-                await outlast(asyncio.create_task(self._stop(task.id)))
+                await shielded(asyncio.create_task(self._stop(task.id)))
             raise
         finally:
             self._ends.pop(task.id, None)
@@ -84,10 +84,10 @@ class Turns:
         async with attachment.still:
             work = asyncio.create_task(tasks.prompt(self._caller, session_id, text, resume=True, files=files))
             try:
-                task = await outlast(work)
+                task = await shielded(work)
             except asyncio.CancelledError:
                 if not self._peer.gone and work.exception() is None:
-                    await outlast(asyncio.create_task(self._stop(work.result().id)))
+                    await shielded(asyncio.create_task(self._stop(work.result().id)))
                 raise
             attachment.mine.add(task.id)
             self._ends[task.id] = asyncio.get_running_loop().create_future()

@@ -21,7 +21,7 @@ from bough.errors import AgentFailed, Invalid
 from bough.model.session import MODES, PermissionMode
 
 if TYPE_CHECKING:
-    from bough.agents.catalog import Catalog, Entry
+    from bough.agents.catalog import Catalog, CatalogEntry
     from bough.api.cli.agents.test_run import Trial
 
 app = typer.Typer(help="List the agents that sessions can have, and how each stands here; get one, try one.")
@@ -195,7 +195,7 @@ def test(
     return FAILED
 
 
-async def _try(entry: Entry, chosen: Any, cwd: str, mode: PermissionMode, prompt: str | None) -> Trial:
+async def _try(entry: CatalogEntry, chosen: Any, cwd: str, mode: PermissionMode, prompt: str | None) -> Trial:
     from bough.api.cli.agents.test_run import try_agent
 
     task = asyncio.current_task()
@@ -208,7 +208,7 @@ async def _try(entry: Entry, chosen: Any, cwd: str, mode: PermissionMode, prompt
         raise AgentFailed("agent_gone", f"The test of {entry.name} was broken off.") from None
 
 
-def _draw_trial(entry: Entry, trial: Trial) -> None:
+def _draw_trial(entry: CatalogEntry, trial: Trial) -> None:
     took = {step.name: f"{step.seconds:.2f} s" for step in trial.steps}
     can = [name for name, value in trial.capabilities.items() if value]
     spoken = f"version {trial.protocol}, {trial.agent_info}" if trial.protocol is not None else ""
@@ -285,7 +285,7 @@ def _versions(row: Json) -> str:
     return here if pinned in (None, here) else f"{here} (Bough was measured with {pinned})"
 
 
-def _what_next(catalog: Catalog, entry: Entry) -> None:
+def _what_next(catalog: Catalog, entry: CatalogEntry) -> None:
     """Says what stands between an agent that was just installed and its first prompt."""
     from bough.agents.catalog.find import is_set_up, npm_folder
 

@@ -13,10 +13,10 @@ import msgspec
 
 from bough.agents.acp.answers import SessionOpened
 from bough.agents.acp.wire import Update
-from bough.agents.catalog import Entry
+from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.find import is_set_up, startable
+from bough.agents.catalog.prepare import PreparedStart, prepare
 from bough.agents.catalog.repository_files import find_files
-from bough.agents.catalog.start import Prepared, prepare
 from bough.agents.errors import AgentGone, AgentTimeout
 from bough.agents.handshake import Handshake, Step, Steps, shaking_hands
 from bough.core.turns.agent_settings import CONFIGURED, Tuning
@@ -74,7 +74,7 @@ class Trial(msgspec.Struct, rename="camel", kw_only=True):
 
 
 async def try_agent(
-    entry: Entry, settings: Settings, cwd: str, wanted: PermissionMode, prompt: str | None = None
+    entry: CatalogEntry, settings: Settings, cwd: str, wanted: PermissionMode, prompt: str | None = None
 ) -> Trial:
     """Tries one agent in a folder; what goes wrong is told in `error`."""
     trial = Trial(
@@ -95,7 +95,7 @@ async def try_agent(
 
 
 class _Trying:
-    def __init__(self, entry: Entry, settings: Settings, trial: Trial) -> None:
+    def __init__(self, entry: CatalogEntry, settings: Settings, trial: Trial) -> None:
         self._entry = entry
         self._settings = settings
         self._trial = trial
@@ -113,7 +113,7 @@ class _Trying:
                 if prompt is not None:
                     await self._prompt(shake, opened, prompt)
 
-    def _prepare(self) -> Prepared:
+    def _prepare(self) -> PreparedStart:
         trial, entry = self._trial, self._entry
         with self._steps.take("prepare"):
             found = startable(entry, self._settings.data_path)
@@ -129,7 +129,7 @@ class _Trying:
         trial.command, trial.notices = prepared.command, prepared.notices
         return prepared
 
-    async def _open(self, shake: Handshake, prepared: Prepared) -> SessionOpened:
+    async def _open(self, shake: Handshake, prepared: PreparedStart) -> SessionOpened:
         trial = self._trial
         about = await shake.initialize(self._settings.initialize_timeout + (FETCH_TIME if prepared.fetched else 0))
         can = corrected(self._entry, about.capabilities)
@@ -184,12 +184,12 @@ def _name(method: dict[str, Any]) -> str:
     return str(method.get("name") or method.get("id") or "unnamed")
 
 
-def _problem(entry: Entry, trial: Trial, error: BoughError) -> Problem:
+def _problem(entry: CatalogEntry, trial: Trial, error: BoughError) -> Problem:
     stderr = str(error.details.get("stderr", "")).strip() if isinstance(error, AgentGone | AgentTimeout) else ""
     return Problem(error.code, error.message, _next(entry, trial, error), "\n".join(stderr.splitlines()[-LAST_LINES:]))
 
 
-def _next(entry: Entry, trial: Trial, error: BoughError) -> str:
+def _next(entry: CatalogEntry, trial: Trial, error: BoughError) -> str:
     if not trial.command or error.code in SELF_EXPLAINING or not isinstance(error, AgentFailed):
         return ""
     other = trial.pinned is not None and trial.version != trial.pinned

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import orphans, proctree
+from bough.agents.keeper import orphans, process_tree
 from bough.agents.keeper.end_agent import KILL_WAIT
 from bough.agents.keeper.files import MARK
-from bough.agents.keeper.proctree import Process
+from bough.agents.keeper.process_tree import Process
 from bough.api.cli.framework.formats import brief, short
 from bough.core.store.records import session as find_session
 from bough.core.store.sql import KEEPERS, TASKS
@@ -91,11 +91,11 @@ def _look(folder: Path) -> Held:
     about = None
     with contextlib.suppress(msgspec.MsgspecError, OSError):
         about = orphans.read_about(folder)
-    if about is not None and proctree.alive(about.keeper):
-        inside = [process.pid for process in proctree.family(about.keeper) if process != about.keeper]
+    if about is not None and process_tree.alive(about.keeper):
+        inside = [process.pid for process in process_tree.family(about.keeper) if process != about.keeper]
         return Held(folder.name, folder, about.keeper, about.command, inside)
-    roots = ([about.agent] if about is not None else []) + proctree.marked(f"{MARK}={folder.name}".encode())
-    left = proctree.family(roots[0], roots[1:]) if roots else []
+    roots = ([about.agent] if about is not None else []) + process_tree.marked(f"{MARK}={folder.name}".encode())
+    left = process_tree.family(roots[0], roots[1:]) if roots else []
     return Held(folder.name, folder, None, about.command if about else [], [process.pid for process in left])
 
 
@@ -128,11 +128,11 @@ def end(held: list[Held]) -> list[int]:
     turn is interrupted and not over. Their folders stay: what was said before is read there by the next server.
     """
     keepers = [one.keeper for one in held if one.keeper is not None]
-    proctree.send_signal(keepers, signal.SIGKILL)
+    process_tree.send_signal(keepers, signal.SIGKILL)
     deadline = time.monotonic() + KILL_WAIT
-    while any(proctree.alive(one) for one in keepers) and time.monotonic() < deadline:
+    while any(process_tree.alive(one) for one in keepers) and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY)
-    return asyncio.run(_sweep(held)) + [one.pid for one in keepers if proctree.alive(one)]
+    return asyncio.run(_sweep(held)) + [one.pid for one in keepers if process_tree.alive(one)]
 
 
 async def _sweep(held: list[Held]) -> list[int]:

@@ -11,10 +11,10 @@ from signal import Signals
 from typing import Self
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import proctree
+from bough.agents.keeper import process_tree
 from bough.agents.lines import LINE_CAP
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
-from bough.agents.pipes import Pipes
+from bough.agents.process_pipes import Pipes
 from bough.errors import AgentFailed
 
 LAST_WORDS = 1.0
@@ -33,7 +33,7 @@ class ProcessLink:
         self.pid = process.pid
         self._pipes = pipes
         self._watch = _Watch(process)
-        self._root = proctree.find(self.pid) or proctree.Process(self.pid, 0)
+        self._root = process_tree.find(self.pid) or process_tree.Process(self.pid, 0)
         self._closer = asyncio.create_task(self._close_when_over(), name=f"agent {self.pid} closer")
         self._ending: asyncio.Task[Exit] | None = None
         self._received = 0
@@ -96,14 +96,14 @@ class ProcessLink:
     async def _end(self, grace: float) -> Exit:
         try:
             # Looked up before the agent leaves: afterwards nothing leads from it to the commands it started.
-            known = await asyncio.to_thread(proctree.family, self._root)
+            known = await asyncio.to_thread(process_tree.family, self._root)
             self._pipes.input.close()
             await self._gone([self._root], grace)
             for number, wait in ((Signals.SIGTERM, grace), (Signals.SIGKILL, KILL_WAIT)):
-                known = await asyncio.to_thread(proctree.family, self._root, known)
+                known = await asyncio.to_thread(process_tree.family, self._root, known)
                 if not known:
                     break
-                proctree.send_signal(known, number)
+                process_tree.send_signal(known, number)
                 await self._gone(known, wait)
             await _within(LAST_WORDS, self._watch.exited)
             if self._pipes.output.idle:
@@ -114,13 +114,13 @@ class ProcessLink:
             self._pipes.close()
             self._watch.close()
 
-    async def _gone(self, processes: list[proctree.Process], seconds: float) -> None:
+    async def _gone(self, processes: list[process_tree.Process], seconds: float) -> None:
         """Waits until all of them have ended, at most this long."""
         deadline = asyncio.get_running_loop().time() + seconds
-        left = [process for process in processes if proctree.alive(process)]
+        left = [process for process in processes if process_tree.alive(process)]
         while left and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(POLL)
-            left = [process for process in left if proctree.alive(process)]
+            left = [process for process in left if process_tree.alive(process)]
 
     async def _close_when_over(self) -> None:
         """Ends the pipes of a dead agent that are held open by something that it left behind."""

@@ -14,14 +14,14 @@ import msgspec
 import structlog
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import frames, orphans, proctree
-from bough.agents.keeper.agent import STDERR_TAIL
+from bough.agents.keeper import frames, orphans, process_tree
+from bough.agents.keeper.agent_process import STDERR_TAIL
 from bough.agents.keeper.end_agent import KILL_WAIT
 from bough.agents.keeper.frames import Frame
+from bough.agents.keeper.keeper_stream import KeeperStream
 from bough.agents.keeper.orphans import END_MARGIN, About, Ended, until
-from bough.agents.keeper.stream import KeeperStream
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
-from bough.agents.shield import outlast
+from bough.agents.shield import shielded
 from bough.errors import AgentFailed
 
 LEAVE_WAIT = 3.0
@@ -115,7 +115,7 @@ class KeeperLink:
     async def end(self, grace: float = END_GRACE) -> Exit:
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(grace), name=f"agent {self.pid} end")
-        return await outlast(self._ending)
+        return await shielded(self._ending)
 
     # What the keeper says
 
@@ -176,7 +176,7 @@ class KeeperLink:
         return batch
 
     def _alive(self) -> bool:
-        return proctree.alive(self._keeper)
+        return process_tree.alive(self._keeper)
 
     def _look(self) -> Ended | None:
         return orphans.read_ended(self.folder)

@@ -17,12 +17,12 @@ from typing import Any
 import msgspec
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import frames, orphans, proctree
+from bough.agents.keeper import frames, orphans, process_tree
 from bough.agents.keeper.files import MARK, SOCKET, START, START_LIMIT
 from bough.agents.keeper.frames import VERSION, Frame, FrameReader
-from bough.agents.keeper.link import KeeperLink, Welcome
+from bough.agents.keeper.keeper_link import KeeperLink, Welcome
 from bough.agents.keeper.orphans import About, KeeperGone
-from bough.agents.process import agent_missing, find_program
+from bough.agents.process_link import agent_missing, find_program
 from bough.errors import AgentFailed
 
 PROGRAM = "bough.agents.keeper"
@@ -98,7 +98,7 @@ async def come_up(folder: Path) -> About:
     while True:
         about = orphans.read_about(folder)
         if about is not None:
-            if proctree.alive(about.keeper):
+            if process_tree.alive(about.keeper):
                 return about
             raise KeeperGone("keeper_gone", f"The keeper of {command_name(about.command)} is dead.")
         if _age(folder) >= START_LIMIT:

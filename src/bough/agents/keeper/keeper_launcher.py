@@ -10,16 +10,16 @@ from pathlib import Path
 import structlog
 
 from bough.agents.keeper import orphans
-from bough.agents.keeper.follower import Follower
+from bough.agents.keeper.journal_link import JournalLink
 from bough.agents.keeper.orphans import KeeperGone
-from bough.agents.keeper.start import attach_keeper, come_up, start_keeper
+from bough.agents.keeper.start_keeper import attach_keeper, come_up, start_keeper
 from bough.agents.link import END_GRACE, Batch, Exit, Link, LinkClosed
 from bough.errors import AgentFailed
 
 log = structlog.get_logger("bough.agents")
 
 
-class Keepers:
+class KeeperLauncher:
     """A launcher whose agents outlive the server."""
 
     def __init__(self, root: Path) -> None:
@@ -36,13 +36,13 @@ class Keepers:
             # One that lives and does not answer is dead to us; it must be so to its agent before another one starts.
             swept = await orphans.end_keeper(folder)
             log.info("keeper_found_dead", keeper=name, error=error.message, swept=swept)
-            return Remains(folder, last)
+            return DeadAgentLink(folder, last)
         except AgentFailed as error:
             about = orphans.read_about(folder)
             if error.code != "keeper_version" or about is None:
                 raise
             log.warning("keeper_version", keeper=name, error=error.message)
-            return Follower(folder, about, last)
+            return JournalLink(folder, about, last)
 
     async def drop(self, name: str) -> None:
         folder = self._root / name
@@ -57,7 +57,7 @@ class Keepers:
         return [path.name for path in orphans.list_keepers(self._root)]
 
 
-class Remains:
+class DeadAgentLink:
     """The link to an agent that is dead: it gives what was journalled and not yet stored, then says how it ended."""
 
     def __init__(self, folder: Path, last: int) -> None:

@@ -7,17 +7,17 @@ from collections.abc import Generator
 from pathlib import Path
 
 from bough.agents.errors import AgentGone, command_name
-from bough.agents.keeper import orphans, proctree
+from bough.agents.keeper import orphans, process_tree
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper.orphans import About, Ended, Tail
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
-from bough.agents.shield import outlast
+from bough.agents.shield import shielded
 
 POLL = 0.1
 """Seconds between looks at the journal: nobody says when it grows, and a turn that ends so late is rare."""
 
 
-class Follower:
+class JournalLink:
     """Lines from the journal of a keeper that cannot be talked to."""
 
     def __init__(self, folder: Path, about: About, last: int) -> None:
@@ -34,7 +34,7 @@ class Follower:
     async def receive(self) -> Batch:
         while True:
             # Looked at first: what was written before that is then certainly read.
-            over = self._closed.is_set() or self._ended() is not None or not proctree.alive(self._about.keeper)
+            over = self._closed.is_set() or self._ended() is not None or not process_tree.alive(self._about.keeper)
             self._batches = self._batches or self._tail.read()
             batch = await asyncio.to_thread(next, self._batches, None)
             if batch is not None:
@@ -69,7 +69,7 @@ class Follower:
     async def end(self, grace: float = END_GRACE) -> Exit:
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(), name=f"agent {self.pid} end")
-        return await outlast(self._ending)
+        return await shielded(self._ending)
 
     async def leave(self) -> None:
         self._closed.set()

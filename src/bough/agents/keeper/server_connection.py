@@ -7,9 +7,9 @@ import struct
 from collections.abc import Iterator
 
 from bough.agents.keeper import frames
-from bough.agents.keeper.agent import Errors
+from bough.agents.keeper.agent_process import AgentErrors
 from bough.agents.keeper.frames import Frame, FrameReader
-from bough.agents.keeper.journal import Journal, Place
+from bough.agents.keeper.journal import Journal, ReadPosition
 
 READ = 256 * 1024
 """Bytes read at once."""
@@ -17,10 +17,10 @@ TURNS = 8
 """Blocks sent before the agent and the clock are looked at again."""
 
 
-class Client:
+class ServerConnection:
     """A connection; it is given nothing before it was welcomed."""
 
-    def __init__(self, sock: socket.socket, journal: Journal, errors: Errors) -> None:
+    def __init__(self, sock: socket.socket, journal: Journal, errors: AgentErrors) -> None:
         sock.setblocking(False)
         self.sock = sock
         self._journal = journal
@@ -30,7 +30,7 @@ class Client:
         self._out = memoryview(b"")
         self._stderr = 0
         self._farewell = b""
-        self.place: Place | None = None
+        self.place: ReadPosition | None = None
         self.gone = False
 
     def trusted(self) -> bool:
@@ -39,7 +39,7 @@ class Client:
         _, uid, _ = struct.unpack("3i", self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
         return uid == os.getuid()
 
-    def welcome(self, place: Place, greeting: bytes, lines: bytes) -> None:
+    def welcome(self, place: ReadPosition, greeting: bytes, lines: bytes) -> None:
         """Answers its HELLO; from now on it is given all that follows this place."""
         self._told += greeting + lines
         self.place = place

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import msgspec
 
-from bough.agents.catalog.entry import Entry, Mode, Start
-from bough.agents.catalog.find import Found, startable
+from bough.agents.catalog.entry import CatalogEntry, ModeSettings, StartSettings
+from bough.agents.catalog.find import LocatedAgent, startable
 from bough.agents.catalog.repository_files import find_files, read_instructions
 from bough.agents.catalog.settings_folder import make_home, merged, user_folder
 from bough.errors import Invalid
@@ -23,7 +23,7 @@ from bough.errors import Invalid
 HIDDEN_PREFIXES = ("BOUGH_", "AGENT_")
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class PreparedStart(msgspec.Struct, frozen=True):
     """All that one start needs."""
 
     command: list[str]
@@ -37,7 +37,7 @@ class Prepared(msgspec.Struct, frozen=True):
     notices: list[str]
 
 
-def prepare(entry: Entry, data: Path, cwd: str, mode: Mode, own: dict[str, str]) -> Prepared:
+def prepare(entry: CatalogEntry, data: Path, cwd: str, mode: ModeSettings, own: dict[str, str]) -> PreparedStart:
     """Prepares a start in a folder, in a mode, with the session's own variables. It reads and writes files."""
     found = startable(entry, data)
     start = _start(entry, mode)
@@ -65,7 +65,7 @@ def prepare(entry: Entry, data: Path, cwd: str, mode: Mode, own: dict[str, str])
         told = [*told, *entry.repository.restrict_instructions]
         names = ", ".join(os.path.relpath(path, cwd) for path in brought[:5])
         notices.append(f"This repository brings {names} for {entry.title}. {entry.repository.restrict_note}".strip())
-    return Prepared(
+    return PreparedStart(
         command=[*found.command, *_filled(start.args, places)],
         env=env,
         meta=_filled(start.meta, places),
@@ -75,7 +75,7 @@ def prepare(entry: Entry, data: Path, cwd: str, mode: Mode, own: dict[str, str])
     )
 
 
-def _home_name(entry: Entry, ours: Mapping[str, str], env: Mapping[str, str]) -> str:
+def _home_name(entry: CatalogEntry, ours: Mapping[str, str], env: Mapping[str, str]) -> str:
     """A folder for each folder of a user's that one is made from: sessions may have different ones."""
     assert entry.home is not None
     user = user_folder(entry.home, env)
@@ -84,7 +84,7 @@ def _home_name(entry: Entry, ours: Mapping[str, str], env: Mapping[str, str]) ->
     return f"{entry.name}-{hashlib.sha256(str(user).encode()).hexdigest()[:12]}"
 
 
-def _unmeasured(entry: Entry, found: Found) -> list[str]:
+def _unmeasured(entry: CatalogEntry, found: LocatedAgent) -> list[str]:
     """What an agent of another version may do has not been tried out."""
     if entry.package is None or found.version in (None, entry.package.version):
         return []
@@ -95,11 +95,11 @@ def _unmeasured(entry: Entry, found: Found) -> list[str]:
     ]
 
 
-def _start(entry: Entry, mode: Mode) -> Start:
-    return entry.start[mode.start] if mode.start else entry.start.get("default", Start())
+def _start(entry: CatalogEntry, mode: ModeSettings) -> StartSettings:
+    return entry.start[mode.start] if mode.start else entry.start.get("default", StartSettings())
 
 
-def _is_hidden(entry: Entry, name: str) -> bool:
+def _is_hidden(entry: CatalogEntry, name: str) -> bool:
     return name.startswith(HIDDEN_PREFIXES) or name in entry.hide
 
 

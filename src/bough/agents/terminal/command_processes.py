@@ -8,8 +8,8 @@ import asyncio
 import os
 import signal
 
-from bough.agents.keeper import proctree
-from bough.agents.keeper.proctree import Process
+from bough.agents.keeper import process_tree
+from bough.agents.keeper.process_tree import Process
 from bough.agents.terminal.shell import MARK
 
 # What a command that is cut off gets for tidying up before it is killed.
@@ -23,7 +23,7 @@ LOOK_EVERY = 0.02
 def living(mark: str, root: Process | None = None) -> list[Process]:
     """Returns what lives of a command, or of all commands whose marks begin so, parents first."""
     roots = [*([root] if root is not None else []), *_marked(f"{MARK}={mark}".encode())]
-    return list(reversed(proctree.family(roots[0], roots[1:]))) if roots else []
+    return list(reversed(process_tree.family(roots[0], roots[1:]))) if roots else []
 
 
 async def end(mark: str, root: Process | None = None, grace: float = GRACE) -> None:
@@ -34,7 +34,7 @@ async def end(mark: str, root: Process | None = None, grace: float = GRACE) -> N
         deadline = loop.time() + wait
         while left := await asyncio.to_thread(living, mark, root):
             # Once is enough to be asked; what is to be killed may start others while we look.
-            proctree.send_signal([one for one in left if number == signal.SIGKILL or one not in told], number)
+            process_tree.send_signal([one for one in left if number == signal.SIGKILL or one not in told], number)
             told.update(left)
             if loop.time() >= deadline:
                 break
@@ -45,7 +45,7 @@ async def end(mark: str, root: Process | None = None, grace: float = GRACE) -> N
 
 def kill(mark: str) -> None:
     """Kills all of it that there is now; for the very end, when there is no time left."""
-    proctree.send_signal(living(mark), signal.SIGKILL)
+    process_tree.send_signal(living(mark), signal.SIGKILL)
 
 
 def _marked(entry: bytes) -> list[Process]:
@@ -57,6 +57,6 @@ def _marked(entry: bytes) -> list[Process]:
         except OSError:  # another user's, or gone
             continue
         # The first variable has no zero before it.
-        if b"\0" + entry in b"\0" + environ and (process := proctree.find(pid)) is not None:
+        if b"\0" + entry in b"\0" + environ and (process := process_tree.find(pid)) is not None:
             found.append(process)
     return found

@@ -1,5 +1,5 @@
 """The three pipes of an agent on the event loop: lines from stdout, the tail of stderr, lines into stdin.
-It leaves the process itself, and the decision to end it, to `bough.agents.process`."""
+It leaves the process itself, and the decision to end it, to `bough.agents.process_link`."""
 
 import asyncio
 import contextlib

@@ -7,7 +7,7 @@ import os
 import signal
 from typing import Any
 
-from bough.agents.keeper import proctree
+from bough.agents.keeper import process_tree
 from bough.agents.keeper.journal import Journal
 
 BLOCK = 256 * 1024
@@ -22,7 +22,7 @@ IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT)
 """Signals that a keeper ignores, which an agent would inherit."""
 
 
-class Output:
+class AgentOutput:
     """What the agent says, journalled in blocks of whole lines. Nothing is read while a block waits for the disk."""
 
     def __init__(self, fd: int, journal: Journal) -> None:
@@ -88,7 +88,7 @@ class Output:
         self.retry()
 
 
-class Input:
+class AgentInput:
     """Lines on their way into the agent."""
 
     def __init__(self, fd: int) -> None:
@@ -127,7 +127,7 @@ class Input:
             self._queue.clear()
 
 
-class Errors:
+class AgentErrors:
     """The end of what the agent wrote to stderr; always read, so that no agent ever waits on it."""
 
     def __init__(self, fd: int) -> None:
@@ -155,7 +155,7 @@ class Errors:
         return bytes(self._tail[-min(STDERR_TAIL, self.total - after) :]) if self.total > after else b""
 
 
-class Agent:
+class AgentProcess:
     """One agent, started in a session of its own."""
 
     def __init__(self, start: dict[str, Any], journal: Journal) -> None:
@@ -180,8 +180,12 @@ class Agent:
             os.chdir("/")
             for fd in theirs:
                 os.close(fd)
-        self.process = proctree.find(self.pid) or proctree.Process(self.pid, 0)
-        self.input, self.output, self.errors = Input(our_stdin), Output(our_stdout, journal), Errors(our_stderr)
+        self.process = process_tree.find(self.pid) or process_tree.Process(self.pid, 0)
+        self.input, self.output, self.errors = (
+            AgentInput(our_stdin),
+            AgentOutput(our_stdout, journal),
+            AgentErrors(our_stderr),
+        )
         self.status: int | None = None
         """How it ended, once it has: its code, or minus the signal."""
 

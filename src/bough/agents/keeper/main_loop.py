@@ -8,10 +8,10 @@ import socket
 import time
 from typing import Any
 
-from bough.agents.keeper import files, proctree
-from bough.agents.keeper.agent import Agent
-from bough.agents.keeper.dispatch import Desk
-from bough.agents.keeper.end_agent import GRACE, Ending
+from bough.agents.keeper import files, process_tree
+from bough.agents.keeper.agent_process import AgentProcess
+from bough.agents.keeper.dispatch import Dispatcher
+from bough.agents.keeper.end_agent import GRACE, AgentEnding
 from bough.agents.keeper.journal import Journal
 
 FOLDER_CHECK = 2.0
@@ -29,18 +29,18 @@ HASTE = 1.0
 """Seconds at each polite step for an agent that no longer makes sense."""
 
 
-class Service:
+class KeeperLoop:
     """Runs until its agent has ended: by itself, because that was asked for, or for want of a server or a folder."""
 
-    def __init__(self, folder: int, listener: socket.socket, journal: Journal, agent: Agent) -> None:
+    def __init__(self, folder: int, listener: socket.socket, journal: Journal, agent: AgentProcess) -> None:
         self._folder = folder
         self._journal = journal
         self._agent = agent
-        self._me = proctree.find(os.getpid()) or proctree.Process(os.getpid(), 0)
+        self._me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
         self._selector = selectors.DefaultSelector()
-        self._desk = Desk(self._selector, listener, journal, agent, self._leave)
+        self._desk = Dispatcher(self._selector, listener, journal, agent, self._leave)
         self._disk = self._desk.disk
-        self._ending: Ending | None = None
+        self._ending: AgentEnding | None = None
         self._childless = False
         self._leaving = False
         self._terminated = False
@@ -146,7 +146,7 @@ class Service:
 
     def _begin_the_end(self, grace: float) -> None:
         if self._ending is None:
-            self._ending = Ending(self._me, grace, time.monotonic())
+            self._ending = AgentEnding(self._me, grace, time.monotonic())
             self._agent.input.stop()
 
     def _reap(self) -> None:

@@ -46,7 +46,7 @@ from bough.core.trees.race.keep import Keeping
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import Standings
 from bough.core.trees.tree import Trees
-from bough.core.turns.agent_pool import Lives
+from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.maintenance import Upkeep
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
@@ -86,7 +86,7 @@ async def running(
                 if done and done[0] > 1:
                     log.info("database_upgraded", to=done[-1])
                 built = build(settings, db, launcher or KeeperLauncher(data / "keepers"))
-                built.runner.lives.address = address
+                built.runner.agents.address = address
                 async with _working(built) as services:
                     yield services
         finally:
@@ -116,15 +116,15 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     store.mute = frozenset(one.name for one in catalog.entries() if not one.quirks.takes_reports)
     hub = Hub(store)
     tasks = Tasks(store, settings)
-    lives = Lives(store, hub, settings, catalog, launcher)
-    runner = Runner(store, settings, lives)
+    agents = AgentPool(store, hub, settings, catalog, launcher)
+    runner = Runner(store, settings, agents)
     scheduler = Scheduler(store, settings, runner)
     worktrees = Worktrees(store, settings)
     sessions = Sessions(store, settings, catalog, tasks)
     control = Control(store, runner, tasks)
     places = BranchPlaces(store, worktrees, runner.checkpoints)
     branching = Branching(store, settings, catalog, places)
-    cascades = Cascades(store, control, sessions, lives)
+    cascades = Cascades(store, control, sessions, agents)
     calls = Calls(store, settings, catalog, scheduler.lending)
     repos = Repos(store, settings)
     return Services(
@@ -168,7 +168,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         cascades=cascades,
         runner=runner,
         scheduler=scheduler,
-        upkeep=Upkeep(store, settings, lives),
+        upkeep=Upkeep(store, settings, agents),
         recovery=Recovery(store, settings, launcher, runner, scheduler),
     )
 
@@ -185,7 +185,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
 
     started = asyncio.Event()
     start(services.hub.run(started))
-    start(services.runner.questions.follow())
+    start(services.runner.permissions.follow())
     try:
         await started.wait()
         await services.boards.ensure_default()
@@ -200,14 +200,14 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         yield services
     finally:
         # Agents are let go before their turns are cancelled, so that none is told to stop because we do.
-        services.runner.lives.let_go()
+        services.runner.agents.detach()
         for job in jobs:
             job.cancel()
         await asyncio.wait(jobs)
         await services.calls.close()
         await services.worktrees.close()
         await services.branching.close()
-        await services.runner.lives.close()
+        await services.runner.agents.close()
         await services.checkpoints.close()
 
 

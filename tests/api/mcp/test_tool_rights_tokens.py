@@ -127,7 +127,7 @@ async def test_an_agent_that_sleeps_has_no_token(tmp_path: Path) -> None:
         async with calling(place.client.url, place.server.data, session) as agent:
             services = place.server.services
             async with asyncio.timeout(20):
-                while services.runner.lives.get(session) is not None:  # noqa: ASYNC110 - nobody reports a sleep
+                while services.runner.agents.get(session) is not None:  # noqa: ASYNC110 - nobody reports a sleep
                     await asyncio.sleep(0.02)
             await unknown(agent)
             assert (await place.client.ask(session, "[[mcp get_current_session_id {}]]"))["status"] == "completed"

@@ -46,7 +46,7 @@ async def test_an_archived_session_is_at_rest(tmp_path: Path) -> None:
         archived = await client.post(f"{path}/archive")
         assert (archived["archived"], archived["status"]) == (True, "completed")
         assert archived["metadata"]["reason"] == "archived"
-        assert session["id"] not in server.services.runner.lives
+        assert session["id"] not in server.services.runner.agents
         other = await client.session(session["repoId"])
         refused(await client.http.post(f"{path}/prompt", json={"text": "hello"}), 409, "session_ended")
         refused(await client.http.post(f"{path}/prompt", json={"text": "hello", "resume": True}), 429)

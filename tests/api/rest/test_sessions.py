@@ -216,7 +216,7 @@ async def test_delete_cancels(server: Running) -> None:
     ended = answer.json()
     assert (ended["status"], ended["metadata"]["reason"]) == ("cancelled", "cancelled")
     assert ended["endedAt"] is not None
-    assert session["id"] not in server.services.runner.lives
+    assert session["id"] not in server.services.runner.agents
     for task in (session["taskId"], *waiting):
         assert (await client.get(f"/api/tasks/{task}"))["status"] == "cancelled"
     assert ("system", "cancelled") in await kinds(client, session)
@@ -325,7 +325,7 @@ async def test_a_prompt_right_after_the_idle_clock(tmp_path: Path) -> None:
         session = await opened(server, initialPrompt="[[say red]]")
         await server.client.wait_task(session["taskId"])
         for _ in range(3):
-            while session["id"] in server.services.runner.lives:  # noqa: ASYNC110
+            while session["id"] in server.services.runner.agents:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
             task = await server.client.wait_task(await server.client.prompt(session["id"], "[[recall]]", resume=True))
             assert (task["status"], task["error"]) == ("completed", None)

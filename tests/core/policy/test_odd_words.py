@@ -14,7 +14,7 @@ from bough.agents.acp.answers import read_session
 from bough.agents.catalog import CatalogEntry
 from bough.core.policy import tool_use
 from bough.core.transcripts.fold import STATE, Fold
-from bough.core.turns.agent_settings import CONFIGURED, Tuning
+from bough.core.turns.agent_settings import CONFIGURED, AgentSettings
 from bough.model.message import Message, raw
 
 JSON = st.recursive(
@@ -50,7 +50,7 @@ def test_odd_words_about_a_call(odd: dict[str, Any]) -> None:
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON)), max_size=4))
 def test_whatever_an_agent_says_is_folded(said: list[tuple[str, dict[str, Any]]]) -> None:
     """R4, C1: no words of an agent's break the transcript, or what is known of its settings."""
-    fold, tuning = Fold(), Tuning(ENTRY)
+    fold, tuning = Fold(), AgentSettings(ENTRY)
     for kind, body in said:
         update = {"sessionUpdate": kind, **body, "currentModeId": body.get("title"), "entries": body.get("content")}
         told = wire.decode(
@@ -69,8 +69,9 @@ def test_whatever_an_agent_says_is_folded(said: list[tuple[str, dict[str, Any]]]
 def test_whatever_an_agent_opens_with_is_read(models: Any, modes: Any, options: Any) -> None:
     """P2: what it says about models, modes and options, if it is odd, is not said."""
     answer = msgspec.Raw(msgspec.json.encode({"models": models, "modes": modes, "configOptions": options}))
-    Tuning(ENTRY).opened(read_session(answer, "s"))
-    Tuning(ENTRY).opened(read_session(msgspec.Raw(b'{"models": {"availableModels": [5, {"modelId": "m"}]}}'), "s"))
+    AgentSettings(ENTRY).opened(read_session(answer, "s"))
+    odd_models = msgspec.Raw(b'{"models": {"availableModels": [5, {"modelId": "m"}]}}')
+    AgentSettings(ENTRY).opened(read_session(odd_models, "s"))
 
 
 def test_an_odd_transcript_can_be_closed() -> None:

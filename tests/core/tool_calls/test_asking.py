@@ -147,9 +147,9 @@ async def test_told_while_asleep_and_after_the_end(tmp_path: Path) -> None:
         session = await place.session()
         task = await place.client.ask(session, prompt)
         assert task["status"] == "completed" and "pending" in (await place.client.texts(session))[-1]
-        lives = place.server.services.runner.lives
+        agents = place.server.services.runner.agents
         async with asyncio.timeout(20):
-            while lives.get(session) is not None:  # noqa: ASYNC110 - nobody reports a sleep
+            while agents.get(session) is not None:  # noqa: ASYNC110 - nobody reports a sleep
                 await asyncio.sleep(0.02)
         [approval] = await place.pending()
         await place.decide(approval["id"])

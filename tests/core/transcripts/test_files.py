@@ -11,7 +11,7 @@ import pytest
 
 from bough.agents.acp.types import ImageBlock, ResourceBlock, TextBlock, TextResource
 from bough.core.turns import prompt_files
-from bough.core.turns.prompt_files import Takes
+from bough.core.turns.prompt_files import PromptCapabilities
 from bough.model.file import described
 from tests.core.helpers import add_agent, messages, open_session
 from tests.support.client import Client, Json
@@ -91,20 +91,20 @@ async def test_an_agent_that_takes_neither(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("takes", "kinds"),
     [
-        (Takes(), [TextBlock, TextBlock]),
-        (Takes(images=True), [ImageBlock, TextBlock]),
-        (Takes(resources=True), [TextBlock, ResourceBlock]),
-        (Takes(True, True), [ImageBlock, ResourceBlock]),
+        (PromptCapabilities(), [TextBlock, TextBlock]),
+        (PromptCapabilities(images=True), [ImageBlock, TextBlock]),
+        (PromptCapabilities(resources=True), [TextBlock, ResourceBlock]),
+        (PromptCapabilities(True, True), [ImageBlock, ResourceBlock]),
     ],
 )
-async def test_each_goes_as_the_agent_takes_it(server: Running, takes: Takes, kinds: list[type]) -> None:
+async def test_each_goes_as_the_agent_takes_it(server: Running, takes: PromptCapabilities, kinds: list[type]) -> None:
     """C1: what an agent says that it takes decides about each sort by itself."""
     session = await open_session(server)
     task = await server.client.prompt(session, "look", files=[picture("ü.png"), {"name": "a b.json", "text": "{}"}])
     found = await server.services.store.read(lambda tx: prompt_files.handed(tx, task, takes, "Agent"))
     assert [type(one) for one in found.blocks] == kinds
     assert bool(found.notices) is not takes.images
-    if takes == Takes(True, True):
+    if takes == PromptCapabilities(True, True):
         shot, text = found.blocks
         assert isinstance(shot, ImageBlock) and (shot.mime_type, shot.uri) == ("image/png", "file:///%C3%BC.png")
         assert text == ResourceBlock(

@@ -25,9 +25,9 @@ SOON = 0.05 / 60
 
 async def at_rest(trees: Grove, session: str) -> None:
     """Waits until a session has no agent any more."""
-    lives = trees.server.services.runner.lives
+    agents = trees.server.services.runner.agents
     async with asyncio.timeout(PATIENCE):
-        while session in lives:  # noqa: ASYNC110 - nobody tells of that
+        while session in agents:  # noqa: ASYNC110 - nobody tells of that
             await asyncio.sleep(0.01)
 
 

@@ -7,7 +7,7 @@ import pytest
 from bough.agents.acp.wire import Update
 from bough.agents.catalog.entry import CatalogEntry, Login, Quirks
 from bough.agents.errors import AgentRefused
-from bough.core.turns.failures import Complaints
+from bough.core.turns.failures import FailureDetector
 from bough.errors import AgentFailed
 
 ENTRY = CatalogEntry(
@@ -25,7 +25,7 @@ ENTRY = CatalogEntry(
 )
 def test_a_refused_key_is_the_next_step(rpc_code: int, words: str) -> None:
     """R1: however an agent says that its key is missing or wrong, the sentence is ours and says what to do."""
-    with pytest.raises(AgentFailed) as raised, Complaints(ENTRY).explained():
+    with pytest.raises(AgentFailed) as raised, FailureDetector(ENTRY).explained():
         raise _refused(rpc_code, words)
     assert raised.value.code == "agent_login"
     assert raised.value.message == "Bird is not logged in, or its key was refused. Run `bird login`."
@@ -42,7 +42,7 @@ def test_a_refused_key_is_the_next_step(rpc_code: int, words: str) -> None:
 )
 def test_another_error_is_the_agents_words(words: str, told: str) -> None:
     """T3: an error is told in the words of the agent, without the protocol around them, and keeps its details."""
-    with pytest.raises(AgentRefused) as raised, Complaints(ENTRY).explained():
+    with pytest.raises(AgentRefused) as raised, FailureDetector(ENTRY).explained():
         raise _refused(400, words)
     error = raised.value
     assert (error.code, error.message, error.rpc_code) == ("agent_refused", f"Bird says: {told}", 400)
@@ -51,7 +51,7 @@ def test_another_error_is_the_agents_words(words: str, told: str) -> None:
 
 def test_a_turn_that_ends_well_and_did_not_go_well() -> None:
     """R1, T3: last words can mean a missing key; the same words mean nothing in a turn that was stopped."""
-    complaints = Complaints(ENTRY)
+    complaints = FailureDetector(ENTRY)
     complaints.check("end_turn", "There is No key in this story.")
     complaints.check("cancelled", "No key")
     with pytest.raises(AgentFailed, match="not logged in"):
@@ -68,7 +68,7 @@ def test_a_turn_that_ends_well_and_did_not_go_well() -> None:
 )
 def test_noise(kind: str, text: str, noise: bool) -> None:
     """R4: only a whole chunk that is not meant for people is left out of the transcript."""
-    assert Complaints(ENTRY).is_noise(Update("session", kind, text, None, b"{}")) is noise
+    assert FailureDetector(ENTRY).is_noise(Update("session", kind, text, None, b"{}")) is noise
 
 
 def _refused(rpc_code: int, words: str) -> AgentRefused:

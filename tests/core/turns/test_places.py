@@ -10,7 +10,7 @@ from tests.support.server import Running, serving
 
 
 async def test_no_more_agents_than_places(tmp_path: Path) -> None:
-    """T5: with two places, five sessions all finish, and never more than two processes live at once."""
+    """T5: with two places, five sessions all finish, and never more than two processes agent at once."""
     async with serving(tmp_path, max_agents=2, max_sessions=10) as server:
         client = server.client
         most = 0
@@ -20,7 +20,7 @@ async def test_no_more_agents_than_places(tmp_path: Path) -> None:
         async def watch() -> None:
             nonlocal most
             while True:
-                most = max(most, len(server.services.runner.lives))
+                most = max(most, len(server.services.runner.agents))
                 await asyncio.sleep(0.01)
 
         watcher = asyncio.create_task(watch())
@@ -121,5 +121,5 @@ async def test_the_idle_clock_stands_still_while_something_waits(tmp_path: Path)
 async def gone(server: Running, session: str) -> None:
     """Waits until a session has no process."""
     async with asyncio.timeout(10):
-        while session in server.services.runner.lives:  # noqa: ASYNC110 - a process has no event to wait on
+        while session in server.services.runner.agents:  # noqa: ASYNC110 - a process has no event to wait on
             await asyncio.sleep(0.01)

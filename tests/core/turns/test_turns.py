@@ -157,7 +157,7 @@ async def test_a_silent_agent_fails_with_its_command_named(tmp_path: Path) -> No
         assert (
             "tests.support.misbehaving_agents.silent did not answer initialize within 0.3 s" in task["error"]["message"]
         )
-        assert len(server.services.runner.lives) == 0
+        assert len(server.services.runner.agents) == 0
 
 
 async def test_an_agent_that_ignores_cancel_is_ended(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ async def test_an_agent_that_ignores_cancel_is_ended(tmp_path: Path) -> None:
         cancelled = await client.call("DELETE", f"/api/sessions/{session}")
         assert cancelled["status"] == "cancelled"
         assert (await client.get(f"/api/tasks/{task}"))["status"] == "cancelled"
-        assert len(server.services.runner.lives) == 0
+        assert len(server.services.runner.agents) == 0
 
 
 async def test_without_load_and_resume_the_transcript_is_replayed(tmp_path: Path) -> None:
@@ -181,9 +181,9 @@ async def test_without_load_and_resume_the_transcript_is_replayed(tmp_path: Path
         client = server.client
         session = await open_session(server, agent="forgetful")
         await client.ask(session, "remember the word heron")
-        live = server.services.runner.lives.get(session)
-        assert live is not None
-        await server.services.runner.lives.rest(live)
+        agent = server.services.runner.agents.get(session)
+        assert agent is not None
+        await server.services.runner.agents.suspend(agent)
         await client.ask(session, "[[recall]]")
         recalled = (await client.texts(session))[-1]
         assert "remember the word heron" in recalled and "[[recall]]" in recalled

@@ -116,8 +116,8 @@ async def archive_session(
         whole = await whole_id(services, "sessions", session_id)
         done = await services.cascades.run(keyed, whole, "archive" if wanted.archived else "unarchive")
         return SessionSteered(*_values(done.session), cascade=done.sessions)
-    lives = services.runner.lives
-    return SessionSteered(*_values(await archive(services.sessions, lives, keyed, session_id, wanted.archived)))
+    agents = services.runner.agents
+    return SessionSteered(*_values(await archive(services.sessions, agents, keyed, session_id, wanted.archived)))
 
 
 def _values(session: Session) -> tuple[Any, ...]:

@@ -30,11 +30,11 @@ async def counts(store: Store, runner: Runner, hub: Hub) -> dict[str, dict[str, 
         }
 
     found = await store.read(work)
-    lives = list(runner.lives)
+    agents = list(runner.agents)
     found["bough_agents"] = {
-        "busy": sum(1 for live in lives if live.busy and not live.lent),
-        "waiting": sum(1 for live in lives if live.lent),
-        "idle": sum(1 for live in lives if not live.busy),
+        "busy": sum(1 for agent in agents if agent.busy and not agent.lent),
+        "waiting": sum(1 for agent in agents if agent.lent),
+        "idle": sum(1 for agent in agents if not agent.busy),
     }
     found["bough_subscribers"] = {"": hub.subscribers}
     return found

@@ -4,15 +4,15 @@ archived is `sessions`' part."""
 from __future__ import annotations
 
 from bough.core.sessions.service import Sessions
-from bough.core.turns.agent_pool import Lives
+from bough.core.turns.agent_pool import AgentPool
 from bough.model.session import Caller, Session
 
 
-async def archive(sessions: Sessions, lives: Lives, caller: Caller, session_id: str, archived: bool) -> Session:
+async def archive(sessions: Sessions, agents: AgentPool, caller: Caller, session_id: str, archived: bool) -> Session:
     """Archives a session and ends its agent, or takes it out of the archive again."""
     session = await sessions.archive(caller, session_id, archived)
-    live = lives.get(session.id)
+    agent = agents.get(session.id)
     # It may have been resumed meanwhile, by somebody else or before this call was repeated.
-    if live is not None and (await sessions.get(session.id)).status != "active":
-        await lives.rest(live)
+    if agent is not None and (await sessions.get(session.id)).status != "active":
+        await agents.suspend(agent)
     return session

@@ -171,13 +171,13 @@ class Control:
 
     async def _end(self, session: Session, task: Task | None) -> Session:
         """Ends the agent of a session that has ended, and gives back the session as it is then."""
-        live = self._runner.lives.get(session.id)
+        agent = self._runner.agents.get(session.id)
         if task is not None:
             await self._settle(session.id, task)
         session = (await self._fresh(session.id, None)).session
         # It may have been resumed meanwhile, by somebody else or before this call was repeated.
-        if live is not None and session.status != "active":
-            await self._runner.lives.rest(live)
+        if agent is not None and session.status != "active":
+            await self._runner.agents.suspend(agent)
         return session
 
     async def _settle(self, session_id: str, task: Task) -> None:

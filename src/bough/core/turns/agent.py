@@ -1,4 +1,4 @@
-"""One live agent: its process, its connection and its recorder, from waking to rest. Which turn it runs, and what an
+"""One running agent: its process, its connection and its recorder, from waking to rest. Which turn it runs, and what an
 end of it means, is `runner`."""
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from bough.agents.errors import AgentGone
 from bough.agents.link import Link
 from bough.core.approvals.service import Question
 from bough.core.transcripts.recorder import Recorder
-from bough.core.turns.agent_settings import CONFIGURED, Known, Move, Tuning, offered
-from bough.core.turns.context import SessionPast, led
+from bough.core.turns.agent_settings import CONFIGURED, AgentSettings, KnownSettings, Move, offered
+from bough.core.turns.context import SessionContext, led
 from bough.core.turns.conversation import open_conversation
-from bough.core.turns.failures import Complaints
-from bough.core.turns.prompt_files import Takes
+from bough.core.turns.failures import FailureDetector
+from bough.core.turns.prompt_files import PromptCapabilities
 from bough.errors import AgentFailed
 from bough.model.approval import Approval, Option
 from bough.model.ids import new_id
@@ -44,14 +44,14 @@ INVALID_PARAMS = -32602
 OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
 
 
-class Desk(Protocol):
+class PermissionHandler(Protocol):
     """Who answers an agent."""
 
-    async def ask(self, live: Live, question: Question) -> None:
+    async def ask(self, agent: Agent, question: Question) -> None:
         """The agent asks for a permission."""
         ...
 
-    async def moved(self, live: Live, move: Move) -> None:
+    async def moved(self, agent: Agent, move: Move) -> None:
         """The agent has changed by itself what it may do."""
         ...
 
@@ -61,8 +61,8 @@ class Opened(msgspec.Struct):
     people can choose."""
 
     agent_session_id: str
-    known: Known
-    takes: Takes
+    known: KnownSettings
+    takes: PromptCapabilities
     offered: list[dict[str, Any]] = []
 
 
@@ -71,7 +71,7 @@ class _Permission(msgspec.Struct, rename="camel"):
     options: list[Option]
 
 
-class Live:
+class Agent:
     """An agent that is up for one session. It listens to the agent, as the connection's handler, until it rests."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Live:
         entry: CatalogEntry,
         recorder: Recorder,
         link: Link,
-        desk: Desk,
+        handler: PermissionHandler,
     ) -> None:
         self.session_id = session_id
         self.keeper_id = keeper_id
@@ -94,48 +94,48 @@ class Live:
         self.busy = False
         # How many calls of its turn only wait for others.
         self.waits = 0
-        self.resting = False
+        self.ending = False
         # What goes before the next prompt, and stays until one has ended well.
         self.preface: list[Block] = []
         # What people should know about how it came up.
         self.notices: list[str] = []
-        self.takes = Takes()
+        self.takes = PromptCapabilities()
         self._link = link
         self._connection = AgentConnection(link, self)
         self._client = AgentClient(self._connection)
-        self._desk = desk
+        self._handler = handler
         # The turn that runs, as TASK:ATTEMPT, and whether it was told to stop.
         self._turn: str | None = None
         self._stopped = False
         self._muted = True
         self._agent_session_id = ""
-        self._tuning = Tuning(entry)
+        self._agent_settings = AgentSettings(entry)
         self._wanted = ModeSettings()
-        self._complaints = Complaints(entry)
+        self._failures = FailureDetector(entry)
         self._questions: dict[str, RequestId] = {}
         self._jobs: set[asyncio.Task[Any]] = set()
         recorder.confirm_to(link.confirm)
 
     # Waking, leaving and resting
 
-    async def wake(
-        self, session: Session, prepared: PreparedStart, settings: Settings, known: str | None, past: SessionPast
+    async def open(
+        self, session: Session, prepared: PreparedStart, settings: Settings, known: str | None, past: SessionContext
     ) -> Opened:
         """Opens the conversation with an agent that has just been started."""
         self.listen()
-        with self._complaints.explained():
+        with self._failures.explained():
             talk = await open_conversation(self._client, self.entry, session, prepared, settings, known, past)
         self.preface, self.notices, self.takes = talk.preface, talk.notices, talk.takes
         self._agent_session_id = talk.opened.session_id
         self._muted = False
         log.info("agent_up", session=session.id, agent=self.entry.name, pid=self._link.pid, cwd=session.cwd)
-        tuned = self._tuning.opened(talk.opened)
+        tuned = self._agent_settings.opened(talk.opened)
         return Opened(talk.opened.session_id, tuned, talk.takes, offered(self.entry, talk.opened))
 
-    def take_up(self, opened: Opened) -> None:
+    def resume(self, opened: Opened) -> None:
         """Goes on with an agent that an earlier server has woken; its settings are sent again with the next prompt."""
         self._agent_session_id = opened.agent_session_id
-        self._tuning.take_up(opened.known)
+        self._agent_settings.take_up(opened.known)
         self.takes = opened.takes
         self._muted = False
         log.info("agent_found", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
@@ -165,9 +165,9 @@ class Live:
         """Whether its turn only waits, and lends its place to others (T5)."""
         return self.busy and (bool(self._questions) or self.waits > 0)
 
-    async def rest(self) -> None:
+    async def end(self) -> None:
         """Ends the process and everything that it started; what the agent said so far is kept."""
-        self.resting = True
+        self.ending = True
         try:
             await self._link.end()
         finally:
@@ -177,7 +177,7 @@ class Live:
             await self.recorder.flush()
         log.info("agent_down", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """From now on nothing that ends on our side is told to the agent."""
         self._connection.detach()
 
@@ -203,9 +203,9 @@ class Live:
     async def configure(self, session: Session) -> list[str]:
         """Brings mode, model and effort to what the session says; nothing is sent that stands already (P2). Gives back
         what people should know about what could not be set."""
-        await self._tuning.set_mode(self._client, self._agent_session_id, self._wanted.mode)
-        await self._tuning.pin(self._client, self._agent_session_id)
-        return await self._tuning.set_choices(self._client, self._agent_session_id, session)
+        await self._agent_settings.set_mode(self._client, self._agent_session_id, self._wanted.mode)
+        await self._agent_settings.pin(self._client, self._agent_session_id)
+        return await self._agent_settings.set_choices(self._client, self._agent_session_id, session)
 
     @property
     def task_id(self) -> str | None:
@@ -215,23 +215,23 @@ class Live:
     async def recall(self, move: Move) -> None:
         """Takes back what an agent has changed by itself."""
         if move.option is None:
-            await self._tuning.set_mode(self._client, self._agent_session_id, self._wanted.mode)
+            await self._agent_settings.set_mode(self._client, self._agent_session_id, self._wanted.mode)
         else:
-            await self._tuning.pin(self._client, self._agent_session_id)
+            await self._agent_settings.pin(self._client, self._agent_session_id)
 
     async def prompt(self, blocks: Sequence[Block], turn: str) -> PromptResult:
         """Runs one turn, named TASK:ATTEMPT; what the agent must still be told goes first."""
         # It may have left its mode since it was told: from here on `moved` sees to that.
-        self._tuning.check(self._wanted.mode)
+        self._agent_settings.check(self._wanted.mode)
         self._turn, self._stopped = turn, False
-        self._complaints.begin()
+        self._failures.begin()
         try:
-            with self._complaints.explained():
+            with self._failures.explained():
                 told = led(self.preface, blocks)
                 result = await self._client.prompt(self._agent_session_id, told, f"prompt:{turn}")
         finally:
             self._turn = None
-        self._complaints.check(result.stop_reason, self.recorder.last_text())
+        self._failures.check(result.stop_reason, self.recorder.last_text())
         self.preface = []
         return result
 
@@ -301,15 +301,15 @@ class Live:
     def on_updates(self, updates: list[Update], last: int) -> None:
         for update in updates:
             if update.kind in CONFIGURED:
-                for move in self._tuning.told(update):
+                for move in self._agent_settings.told(update):
                     if self._turn is not None and (move.option is not None or move.value != self._wanted.mode):
-                        self._own(self._desk.moved(self, move))
+                        self._own(self._handler.moved(self, move))
             else:
-                self._complaints.heard(update)
+                self._failures.heard(update)
         if self._muted:
             self.recorder.heard(last)
         else:
-            self.recorder.take([one for one in updates if not self._complaints.is_noise(one)], last)
+            self.recorder.take([one for one in updates if not self._failures.is_noise(one)], last)
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
         if request.method != "session/request_permission":
@@ -324,7 +324,7 @@ class Live:
             # What was said of the call before could not be told from what was said of another.
             await self._refuse(request, number, INVALID_PARAMS, "Object missing required field `toolCallId`.")
             return
-        await self._desk.ask(self, Question(request, number, wanted.tool_call, wanted.options))
+        await self._handler.ask(self, Question(request, number, wanted.tool_call, wanted.options))
 
     async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
         with contextlib.suppress(AgentFailed):

@@ -1,5 +1,4 @@
-"""Every live agent of this server: woken for its session, found again after a restart, put to rest. What one is told to
-do is `runner`; who may have one is `scheduler`."""
+"""Keeps the agents of this server: starts them, attaches to those that outlived the last server, and suspends them."""
 
 from __future__ import annotations
 
@@ -26,10 +25,10 @@ from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
 from bough.core.turns import modes, tokens, trust
-from bough.core.turns.agent import Desk, Live, Opened
-from bough.core.turns.agent_settings import Known, Value, with_offered
-from bough.core.turns.context import SessionPast
-from bough.core.turns.prompt_files import Takes
+from bough.core.turns.agent import Agent, Opened, PermissionHandler
+from bough.core.turns.agent_settings import KnownSettings, Value, with_offered
+from bough.core.turns.context import SessionContext
+from bough.core.turns.prompt_files import PromptCapabilities
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.session import Session
@@ -63,8 +62,8 @@ class Keeper(msgspec.Struct):
     takes_resources: bool
 
 
-class Lives:
-    """The live agents by their sessions; a session has one at most."""
+class AgentPool:
+    """Holds the running agents by session; a session has at most one."""
 
     def __init__(self, store: Store, hub: Hub, settings: Settings, catalog: Catalog, launcher: Launcher) -> None:
         self._store = store
@@ -72,57 +71,63 @@ class Lives:
         self._settings = settings
         self._catalog = catalog
         self._launcher = launcher
-        self._lives: dict[str, Live] = {}
-        self._rests: dict[Live, asyncio.Task[None]] = {}
+        self._agents: dict[str, Agent] = {}
+        self._suspensions: dict[Agent, asyncio.Task[None]] = {}
         self._starting: dict[str, asyncio.Lock] = {}
         # Where agents reach Bough's own tools, once there is a door.
         self.address: str | None = None
 
-    def get(self, session_id: str) -> Live | None:
-        return self._lives.get(session_id)
+    def get(self, session_id: str) -> Agent | None:
+        return self._agents.get(session_id)
 
     def __contains__(self, session_id: str) -> bool:
-        return session_id in self._lives
+        return session_id in self._agents
 
-    def __iter__(self) -> Iterator[Live]:
-        return iter(list(self._lives.values()))
+    def __iter__(self) -> Iterator[Agent]:
+        return iter(list(self._agents.values()))
 
     def __len__(self) -> int:
-        return len(self._lives)
+        return len(self._agents)
 
-    async def awake(self, session: Session, desk: Desk) -> Live:
+    async def wake(self, session: Session, handler: PermissionHandler) -> Agent:
         """The agent of a session, as the session wants it now; whoever was started otherwise is started anew."""
-        live = self._lives.get(session.id)
+        agent = self._agents.get(session.id)
         entry = self._catalog.get(session.agent)
         private, mode, made_of = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
-        if live is not None and (live.down or live.resting or live.made_of != made_of):
-            await self.rest(live)
-            live = None
-        if live is None:
+        if agent is not None and (agent.down or agent.ending or agent.made_of != made_of):
+            await self.suspend(agent)
+            agent = None
+        if agent is None:
             await trust.check(self._store, entry, session)
-            live = await self._wake(session, entry, private, mode, made_of, desk)
-        live.want(mode)
-        live.busy = True
-        return live
+            agent = await self._start(session, entry, private, mode, made_of, handler)
+        agent.want(mode)
+        agent.busy = True
+        return agent
 
-    async def wanted_anew(self, live: Live) -> Session | None:
+    async def current_session(self, agent: Agent) -> Session | None:
         """The session of an agent as it is now, whose settings it is to have; nothing if the agent was started with
         what has changed since, and must be started anew for it."""
 
         async def work(tx: Tx) -> tuple[Session, ModeSettings, str]:
-            session = await records.session(tx, live.session_id)
-            _, mode, made_of = await _wanted(tx, live.entry, session, self.address)
+            session = await records.session(tx, agent.session_id)
+            _, mode, made_of = await _wanted(tx, agent.entry, session, self.address)
             return session, mode, made_of
 
         session, mode, made_of = await self._store.read(work)
-        if made_of != live.made_of:
+        if made_of != agent.made_of:
             return None
-        live.want(mode)
+        agent.want(mode)
         return session
 
-    async def _wake(
-        self, session: Session, entry: CatalogEntry, private: Private, mode: ModeSettings, made_of: str, desk: Desk
-    ) -> Live:
+    async def _start(
+        self,
+        session: Session,
+        entry: CatalogEntry,
+        private: Private,
+        mode: ModeSettings,
+        made_of: str,
+        handler: PermissionHandler,
+    ) -> Agent:
         env = msgspec.json.decode(private.env, type=dict[str, str])
         prepared = await asyncio.to_thread(prepare, entry, self._settings.data_path, session.cwd, mode, env)
         await self._clear(session)
@@ -144,20 +149,20 @@ class Lives:
             try:
                 link = await self._launcher.start(keeper_id, prepared.command, cwd=session.cwd, env=prepared.env)
             except BaseException:
-                await self.drop(keeper_id)
+                await self.end_keeper(keeper_id)
                 raise
             recorder = Recorder(self._store, self._hub, session.id, keeper_id)
-            live = Live(session.id, keeper_id, made_of, entry, recorder, link, desk)
-            live.busy = True
-            self._lives[session.id] = live
+            agent = Agent(session.id, keeper_id, made_of, entry, recorder, link, handler)
+            agent.busy = True
+            self._agents[session.id] = agent
             try:
-                past = SessionPast(self._store, session, self._own_server(token))
-                opened = await live.wake(session, prepared, self._settings, private.agent_session_id, past)
-                await self._store.write(lambda change: _ready(change, live, opened))
+                past = SessionContext(self._store, session, self._own_server(token))
+                opened = await agent.open(session, prepared, self._settings, private.agent_session_id, past)
+                await self._store.write(lambda change: _ready(change, agent, opened))
             except BaseException:
-                await self.rest(live)
+                await self.suspend(agent)
                 raise
-        return live
+        return agent
 
     def _own_server(self, token: str) -> HttpServer | None:
         """Bough itself, as the MCP server of an agent that it starts."""
@@ -176,56 +181,56 @@ class Lives:
         """Ends what an agent that could not be put to rest in order has left; AgentFailed if it cannot be ended."""
         left: str | None = await self._store.read(lambda tx: tx.value(KEEPERS.of_session, session_id=session.id))
         if left is not None:
-            await self.drop(left)
+            await self.end_keeper(left)
 
-    async def find(self, keeper: Keeper, session: Session, desk: Desk) -> Live:
+    async def attach(self, keeper: Keeper, session: Session, handler: PermissionHandler) -> Agent:
         """Takes over an agent that an earlier server has woken; what it said since then comes with `listen`."""
         entry = self._catalog.get(session.agent)
         link = await self._launcher.attach(keeper.id, keeper.stored)
         private, mode, _ = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
         recorder = Recorder(self._store, self._hub, session.id, keeper.id)
         recorder.heard(keeper.stored)
-        live = Live(session.id, keeper.id, keeper.made_of, entry, recorder, link, desk)
-        known = Known(keeper.has_modes, _options(keeper.options))
-        takes = Takes(keeper.takes_images, keeper.takes_resources)
-        live.take_up(Opened(private.agent_session_id or "", known, takes))
-        live.want(mode)
+        agent = Agent(session.id, keeper.id, keeper.made_of, entry, recorder, link, handler)
+        known = KnownSettings(keeper.has_modes, _options(keeper.options))
+        takes = PromptCapabilities(keeper.takes_images, keeper.takes_resources)
+        agent.resume(Opened(private.agent_session_id or "", known, takes))
+        agent.want(mode)
         if keeper.needs_history:
-            live.preface = (await SessionPast(self._store, session).preface("")).blocks
-        self._lives[session.id] = live
-        return live
+            agent.preface = (await SessionContext(self._store, session).preface("")).blocks
+        self._agents[session.id] = agent
+        return agent
 
-    async def rest(self, live: Live) -> None:
+    async def suspend(self, agent: Agent) -> None:
         """Ends an agent's process; the next prompt wakes another. Several may ask for it at once."""
-        if live not in self._rests:
-            self._rests[live] = asyncio.create_task(self._rest(live), name=f"rest {live.session_id}")
-        await shielded(self._rests[live])
+        if agent not in self._suspensions:
+            self._suspensions[agent] = asyncio.create_task(self._suspend(agent), name=f"suspend {agent.session_id}")
+        await shielded(self._suspensions[agent])
 
-    async def _rest(self, live: Live) -> None:
+    async def _suspend(self, agent: Agent) -> None:
         # It counts as here until nothing is left of it: a session has one keeper, and the next one must find none.
         try:
-            await live.rest()
-            await self.drop(live.keeper_id)
+            await agent.end()
+            await self.end_keeper(agent.keeper_id)
         finally:
-            if self._lives.get(live.session_id) is live:
-                del self._lives[live.session_id]
-            del self._rests[live]
+            if self._agents.get(agent.session_id) is agent:
+                del self._agents[agent.session_id]
+            del self._suspensions[agent]
 
-    async def drop(self, keeper_id: str) -> None:
+    async def end_keeper(self, keeper_id: str) -> None:
         """Ends a keeper and whatever is left of its agent."""
         await self._launcher.drop(keeper_id)
         await self._store.write(lambda change: change.tx.run(KEEPERS.remove, id=keeper_id))
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """The server is about to end: agents at work are to go on without it."""
-        for live in self:
-            live.let_go()
+        for agent in self:
+            agent.detach()
 
     async def close(self) -> None:
         """Leaves agents at work to their keepers, and puts the others to rest."""
         ends = [
-            live.leave() if live.busy and not live.resting and not self._settings.stop_agents else self.rest(live)
-            for live in self
+            agent.leave() if agent.busy and not agent.ending and not self._settings.stop_agents else self.suspend(agent)
+            for agent in self
         ]
         for error in await asyncio.gather(*ends, return_exceptions=True):
             if isinstance(error, BaseException):
@@ -258,20 +263,20 @@ async def _wanted(
     return private, mode, hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).hexdigest()
 
 
-async def _ready(change: Change, live: Live, opened: Opened) -> None:
+async def _ready(change: Change, agent: Agent, opened: Opened) -> None:
     await change.tx.run(
         KEEPERS.ready,
-        id=live.keeper_id,
-        stored=live.recorder.last,
+        id=agent.keeper_id,
+        stored=agent.recorder.last,
         has_modes=opened.known.has_modes,
         options=raw(opened.known.options),
-        needs_history=bool(live.preface),
+        needs_history=bool(agent.preface),
         takes_images=opened.takes.images,
         takes_resources=opened.takes.resources,
     )
-    await change.tx.run(SESSIONS.set_agent_session, id=live.session_id, agent_session_id=opened.agent_session_id)
+    await change.tx.run(SESSIONS.set_agent_session, id=agent.session_id, agent_session_id=opened.agent_session_id)
     if opened.offered:
-        session = await records.session(change.tx, live.session_id)
+        session = await records.session(change.tx, agent.session_id)
         fresh = with_offered(records.metadata(session).get("configOptions"), opened.offered)
         if fresh is not None:
             await records.update_session(

@@ -24,7 +24,7 @@ MOST_OFFERED = 300
 Value = str | bool | None
 
 
-class Known(msgspec.Struct):
+class KnownSettings(msgspec.Struct):
     """What outlives the server: whether an agent has modes, and its options with the values that they began with."""
 
     has_modes: bool
@@ -41,7 +41,7 @@ class Move(msgspec.Struct, frozen=True):
         return f"went into its mode {self.value!r}" if self.option is None else f"set {self.option} to {self.value!r}"
 
 
-class Tuning:
+class AgentSettings:
     """The settings of one conversation, as far as the agent has told them; what it has not told is set again."""
 
     def __init__(self, entry: CatalogEntry) -> None:
@@ -55,7 +55,7 @@ class Tuning:
         # What can be chosen, as far as the agent of this process has told it.
         self._choices: dict[str, list[str]] = {}
 
-    def opened(self, opened: SessionOpened) -> Known:
+    def opened(self, opened: SessionOpened) -> KnownSettings:
         """The agent has opened the conversation, and said how it is set."""
         self._mode = opened.modes.current_mode_id if opened.modes else None
         self._options = {option.id: option.current for option in opened.config_options}
@@ -67,9 +67,9 @@ class Tuning:
             self._model = str(told.get("currentModelId") or "")
             self._initial["models"] = self._model
             self._choices["models"] = _model_ids(told.get("availableModels"))
-        return Known(self._mode is not None, self._initial)
+        return KnownSettings(self._mode is not None, self._initial)
 
-    def take_up(self, known: Known) -> None:
+    def take_up(self, known: KnownSettings) -> None:
         """An earlier server has opened the conversation: how it is set now is not known."""
         self._mode = "" if known.has_modes else None
         self._initial = dict(known.options)

@@ -1,5 +1,5 @@
 """What a waking agent is given of its session: MCP servers that it can reach, files to look at, and the past if it
-cannot load it. When it is given them is `live`."""
+cannot load it. When it is given them is `agent`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Preface(msgspec.Struct):
     notices: list[str]
 
 
-class SessionPast:
+class SessionContext:
     """The past of one session."""
 
     def __init__(self, store: Store, session: Session, own: HttpServer | None = None) -> None:

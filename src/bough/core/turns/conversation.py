@@ -14,9 +14,9 @@ from bough.agents.acp.types import Block, McpServer
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentRefused
-from bough.core.turns.context import SessionPast, guarded
+from bough.core.turns.context import SessionContext, guarded
 from bough.core.turns.failures import LOGIN_NEEDED
-from bough.core.turns.prompt_files import Takes
+from bough.core.turns.prompt_files import PromptCapabilities
 from bough.model.session import Session
 from bough.settings import Settings
 
@@ -31,7 +31,7 @@ class Conversation(msgspec.Struct):
     people should know."""
 
     opened: SessionOpened
-    takes: Takes
+    takes: PromptCapabilities
     preface: list[Block]
     notices: list[str]
 
@@ -43,7 +43,7 @@ async def open_conversation(
     prepared: PreparedStart,
     settings: Settings,
     known: str | None,
-    past: SessionPast,
+    past: SessionContext,
 ) -> Conversation:
     """Opens it in the best way that there is; `known` is the agent's own id of it from before."""
     patience = settings.initialize_timeout + (FETCH_TIME if prepared.fetched else 0)
@@ -71,12 +71,12 @@ async def open_conversation(
     elif known is None and can.fork:
         opened = await _forked(client, entry, session, servers, given, past)
     if opened is not None:
-        return Conversation(opened, Takes.of(can), [], notices)
+        return Conversation(opened, PromptCapabilities.of(can), [], notices)
     if not begun:
         await past.came("replay", entry)
     told = await past.preface("" if instructions else prepared.instructions)
     opened = await client.new_session(session.cwd, servers, **given)
-    return Conversation(opened, Takes.of(can), told.blocks, [*notices, *told.notices])
+    return Conversation(opened, PromptCapabilities.of(can), told.blocks, [*notices, *told.notices])
 
 
 async def _forked(
@@ -85,7 +85,7 @@ async def _forked(
     session: Session,
     servers: list[McpServer],
     given: dict[str, Any],
-    past: SessionPast,
+    past: SessionContext,
 ) -> SessionOpened | None:
     """A copy that the agent makes itself, if it is of exactly the moment that was asked for (B1)."""
     origin = await past.origin(entry)

@@ -22,7 +22,7 @@ LOGIN_NEEDED = (-32000, 401)
 LONGEST_SAID = 2000
 
 
-class Complaints:
+class FailureDetector:
     """Listens for what one agent complains of."""
 
     def __init__(self, entry: CatalogEntry) -> None:

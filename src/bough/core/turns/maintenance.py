@@ -14,8 +14,8 @@ from bough.core.state.end_reasons import IDLE
 from bough.core.store import records
 from bough.core.store.sql import CALLS, EVENTS, KEYS, SESSIONS
 from bough.core.store.transactions import Change, Store
-from bough.core.turns.agent import Live
-from bough.core.turns.agent_pool import Lives
+from bough.core.turns.agent import Agent
+from bough.core.turns.agent_pool import AgentPool
 from bough.errors import BoughError
 from bough.model.session import Session
 from bough.model.times import before
@@ -33,10 +33,10 @@ BATCH = 50
 class Upkeep:
     """Looks at the clocks from time to time."""
 
-    def __init__(self, store: Store, settings: Settings, lives: Lives) -> None:
+    def __init__(self, store: Store, settings: Settings, agents: AgentPool) -> None:
         self._store = store
         self._settings = settings
-        self._lives = lives
+        self._agents = agents
         self._expiry = Expiry(store)
 
     async def run(self) -> None:
@@ -67,10 +67,10 @@ class Upkeep:
 
         for idle in await self._store.read(find):
             if await self._store.write(lambda change, idle=idle: self._complete(change, idle, deadline)):
-                live = self._lives.get(idle.id)
-                if live is not None:
-                    await live.farewell()
-                    await self._rest(live)
+                agent = self._agents.get(idle.id)
+                if agent is not None:
+                    await agent.farewell()
+                    await self._suspend(agent)
 
     async def _complete(self, change: Change, idle: Session, deadline: str) -> bool:
         """Completes a session unless it has come to life since it was found."""
@@ -83,18 +83,18 @@ class Upkeep:
 
     async def _put_to_sleep(self) -> None:
         limit = time.monotonic() - self._settings.sleep_after
-        for live in self._lives:
-            if live.busy:
+        for agent in self._agents:
+            if agent.busy:
                 continue
-            if live.down or (live.entry.resume and live.idle_since < limit):
-                log.info("agent_put_to_sleep", session=live.session_id, reason="dead" if live.down else "idle")
-                await self._rest(live)
+            if agent.down or (agent.entry.resume and agent.idle_since < limit):
+                log.info("agent_put_to_sleep", session=agent.session_id, reason="dead" if agent.down else "idle")
+                await self._suspend(agent)
 
-    async def _rest(self, live: Live) -> None:
+    async def _suspend(self, agent: Agent) -> None:
         try:
-            await self._lives.rest(live)
+            await self._agents.suspend(agent)
         except BoughError as error:
-            log.warning("agent_not_put_to_sleep", session=live.session_id, error=error.message)
+            log.warning("agent_not_put_to_sleep", session=agent.session_id, error=error.message)
 
     async def _forget(self) -> None:
         newest: int = await self._store.read(self._newest) or 0

@@ -1,4 +1,4 @@
-"""Questions: what agents ask before they act is answered by policy or written down for a person, and answers find
+"""Permissions: what agents ask before they act is answered by policy or written down for a person, and answers find
 their way back. What policy says is `judging`, deciding `approvals`."""
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from bough.core.store import records
 from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
 from bough.core.turns import modes
-from bough.core.turns.agent import Live
-from bough.core.turns.agent_pool import Lives
+from bough.core.turns.agent import Agent
+from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.agent_settings import Move
 from bough.errors import AgentFailed, BoughError, Busy
 from bough.model.approval import Approval
@@ -53,90 +53,90 @@ class Settled(msgspec.Struct):
     verdict: Verdict
 
 
-class Questions:
+class Permissions:
     """Carries questions and answers between living agents and the table of approvals."""
 
-    def __init__(self, store: Store, settings: Settings, lives: Lives) -> None:
+    def __init__(self, store: Store, settings: Settings, agents: AgentPool) -> None:
         self._store = store
         self._settings = settings
-        self._lives = lives
+        self._agents = agents
         self._ends: set[asyncio.Task[None]] = set()
 
-    async def ask(self, live: Live, question: Question) -> None:
+    async def ask(self, agent: Agent, question: Question) -> None:
         """An agent asks; when this returns, the question is answered, or stored with the number of its line.
 
         What is allowed is answered before its line counts as heard, and leaves no row: a line that was not heard is
         asked again. All else is a row first, so that its answer finds the agent after a restart too.
         """
-        entry = live.recorder.tool(question.tool_call)
-        asked = await self._read(live, question, entry.body)
-        found = await _patiently(lambda: self._store.read(lambda tx: _judged(tx, live, asked)))
+        entry = agent.recorder.tool(question.tool_call)
+        asked = await self._read(agent, question, entry.body)
+        found = await _patiently(lambda: self._store.read(lambda tx: _judged(tx, agent, asked)))
         if found is not None:
-            live.recorder.permit(entry, _told(found.verdict))
+            agent.recorder.permit(entry, _told(found.verdict))
             option = once(question.options, "allow")
             if found.verdict.effect == "allow" and option is not None:
-                await live.allow(question, option)
+                await agent.allow(question, option)
                 return
 
         async def work(change: Change) -> Settled | None:
             # Rules, choices, mode and turn may have changed since.
-            judged = await _judged(change.tx, live, asked)
+            judged = await _judged(change.tx, agent, asked)
             if judged is None:
                 return None
             session, task, verdict = judged.session, judged.task, judged.verdict
             approval = await asking.ask(change, session, task, asked, verdict, self._settings)
             return Settled(approval, verdict)
 
-        settled = await _patiently(lambda: live.recorder.settle(question.number, work))
+        settled = await _patiently(lambda: agent.recorder.settle(question.number, work))
         if settled is None:
             # The turn ended just now.
-            await live.decline(question)
+            await agent.decline(question)
             return
-        live.recorder.permit(entry, _told(settled.verdict))
-        live.asked(settled.approval.id, question.request.id)
+        agent.recorder.permit(entry, _told(settled.verdict))
+        agent.asked(settled.approval.id, question.request.id)
         # Policy, or somebody, may have been quicker with the answer than we with remembering whose it is.
         await _patiently(lambda: self.answer(settled.approval.id))
 
-    async def _read(self, live: Live, question: Question, body: dict[str, Any]) -> Asked:
+    async def _read(self, agent: Agent, question: Question, body: dict[str, Any]) -> Asked:
         """What a question is about. Files are looked at for that, which may take its time: not in a transaction."""
 
         async def work(tx: Tx) -> tuple[Session, list[str]]:
-            session = await records.session(tx, live.session_id)
+            session = await records.session(tx, agent.session_id)
             return session, await evaluate.servers_of(tx, session)
 
         session, servers = await _patiently(lambda: self._store.read(work))
-        quirks = live.entry.quirks
+        quirks = agent.entry.quirks
         use = await asyncio.to_thread(tool_use.read, session.agent, session.cwd, body, servers, quirks)
         return Asked(question, use, body)
 
-    async def moved(self, live: Live, move: Move) -> None:
+    async def moved(self, agent: Agent, move: Move) -> None:
         """An agent has changed its mode or an option by itself: what would widen its rights is taken back (P2)."""
 
         async def work(tx: Tx) -> bool:
-            session = await records.session(tx, live.session_id)
-            return await modes.may_move(tx, live.entry, session, move)
+            session = await records.session(tx, agent.session_id)
+            return await modes.may_move(tx, agent.entry, session, move)
 
         if await _patiently(lambda: self._store.read(work)):
             return
-        log.warning("mode_taken_back", session=live.session_id, agent=live.entry.name, mode=move.value)
-        text = f"{live.entry.title} {move} by itself and was brought back: nobody had allowed it."
+        log.warning("mode_taken_back", session=agent.session_id, agent=agent.entry.name, mode=move.value)
+        text = f"{agent.entry.title} {move} by itself and was brought back: nobody had allowed it."
         failed = None
         try:
-            await live.recall(move)
+            await agent.recall(move)
         except AgentFailed as error:
             failed = error
             text = (
-                f"{live.entry.title} {move} by itself, which nobody had allowed, and could not be brought back: it is "
+                f"{agent.entry.title} {move} by itself, which nobody had allowed, and could not be brought back: it is "
                 f"ended. {error.message}"
             )
 
         async def tell(change: Change) -> None:
-            await records.add_message(change, live.session_id, live.task_id, "system", notice(text))
+            await records.add_message(change, agent.session_id, agent.task_id, "system", notice(text))
 
         await _patiently(lambda: self._store.write(tell))
         if failed is not None:
             # Not by this task, which is one of those that end with the agent.
-            end = asyncio.create_task(live.rest(), name=f"end {live.session_id}")
+            end = asyncio.create_task(agent.end(), name=f"end {agent.session_id}")
             self._ends.add(end)
             end.add_done_callback(self._ended)
 
@@ -166,20 +166,20 @@ class Questions:
             forget()
 
     def _open(self) -> list[str]:
-        return [one for live in self._lives for one in live.open_questions()]
+        return [one for agent in self._agents for one in agent.open_questions()]
 
     async def answer(self, approval_id: str) -> None:
         """Carries a decision, if there is one, to the agent that waits for it."""
         approval = await self._store.read(lambda tx: tx.one(APPROVALS.get, Approval, id=approval_id))
-        live = self._lives.get(approval.session_id) if approval else None
-        if approval is None or live is None or approval.status == "pending":
+        agent = self._agents.get(approval.session_id) if approval else None
+        if approval is None or agent is None or approval.status == "pending":
             return
-        await live.answer(approval)
+        await agent.answer(approval)
 
 
-async def _judged(tx: Tx, live: Live, asked: Asked) -> Judged | None:
+async def _judged(tx: Tx, agent: Agent, asked: Asked) -> Judged | None:
     """What policy says to a question; nothing if no turn of its session runs."""
-    session = await records.session(tx, live.session_id)
+    session = await records.session(tx, agent.session_id)
     open_tasks = await tx.all(TASKS.open, Task, session_id=session.id)
     task = next((one for one in open_tasks if one.status in ("running", "waiting_permission")), None)
     if task is None:

@@ -15,33 +15,33 @@ from bough.model.file import File
 from bough.storage.backend import Tx
 
 
-class Takes(msgspec.Struct, frozen=True):
+class PromptCapabilities(msgspec.Struct, frozen=True):
     """What an agent takes in a prompt besides text; it outlives the server with its keeper."""
 
     images: bool = False
     resources: bool = False
 
     @classmethod
-    def of(cls, can: Capabilities) -> Takes:
+    def of(cls, can: Capabilities) -> PromptCapabilities:
         return cls(can.image, can.embedded_context)
 
 
-class Handed(msgspec.Struct):
+class PromptFiles(msgspec.Struct):
     """What goes before a prompt, and what people should know about what does not."""
 
     blocks: list[Block]
     notices: list[str]
 
 
-async def handed(tx: Tx, task_id: str, takes: Takes, agent: str) -> Handed:
+async def handed(tx: Tx, task_id: str, takes: PromptCapabilities, agent: str) -> PromptFiles:
     """The files of a task as this agent can have them."""
     found = await files.of_task(tx, task_id)
     unseen = [one for one in found if one.sort == "image" and not takes.images]
     notices = [f"{one.described} was not sent: {agent} takes no pictures." for one in unseen]
-    return Handed([_block(one, takes) for one in found], notices)
+    return PromptFiles([_block(one, takes) for one in found], notices)
 
 
-def _block(file: File, takes: Takes) -> Block:
+def _block(file: File, takes: PromptCapabilities) -> Block:
     # A name, not a place: there is no such file.
     uri = f"file:///{quote(file.name)}"
     if file.sort == "image":

@@ -30,7 +30,7 @@ GONE = AgentFailed("agent_gone", "The agent was gone when the server came back."
 
 
 class Recovery:
-    """Finds the agents that live on, goes on with their turns, and repairs the rows of those that do not."""
+    """Finds the agents that agent on, goes on with their turns, and repairs the rows of those that do not."""
 
     def __init__(
         self, store: Store, settings: Settings, launcher: Launcher, runner: Runner, scheduler: Scheduler
@@ -78,19 +78,19 @@ class Recovery:
             await self._drop(keeper.id)
             return
         session = await self._store.read(lambda tx: records.session(tx, keeper.session_id))
-        live = await self._runner.lives.find(keeper, session, self._runner.questions)
+        agent = await self._runner.agents.attach(keeper, session, self._runner.permissions)
         if task is not None and task.sent_attempt == task.attempt and task.status != "dispatching":
-            self._turns.append((session.id, self._runner.go_on(live, Claimed(task, session))))
+            self._turns.append((session.id, self._runner.go_on(agent, Claimed(task, session))))
             return
-        live.listen()
+        agent.listen()
         # Whoever is dead closes its line at once; it is woken again when there is something to do.
         await asyncio.sleep(0)
-        if live.down or session.status != "active":
-            await self._runner.lives.rest(live)
+        if agent.down or session.status != "active":
+            await self._runner.agents.suspend(agent)
 
     async def _drop(self, keeper_id: str) -> None:
         try:
-            await self._runner.lives.drop(keeper_id)
+            await self._runner.agents.end_keeper(keeper_id)
         except (BoughError, OSError) as error:
             log.warning("keeper_not_ended", keeper=keeper_id, error=str(error))
 

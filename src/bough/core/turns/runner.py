@@ -1,5 +1,5 @@
 """The runner: runs one turn at a time in each session and makes an end of it, whatever happens; carries cancels. Who
-may run when is `scheduler`, what a turn does to the rows `turns`, the agents themselves `lives`."""
+may run when is `scheduler`, what a turn does to the rows `turns`, the agents themselves `agent_pool`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from bough.core.store.sql import APPROVALS, KEEPERS, MESSAGES
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
 from bough.core.transcripts import agent_notes
 from bough.core.turns import prompt_files, trust
-from bough.core.turns.agent import Live
-from bough.core.turns.agent_pool import Lives
+from bough.core.turns.agent import Agent
+from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.context import continuation
-from bough.core.turns.permissions import Questions
-from bough.core.turns.prompt_files import Handed
+from bough.core.turns.permissions import Permissions
+from bough.core.turns.prompt_files import PromptFiles
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import Approval
 from bough.model.message import Message
@@ -50,14 +50,14 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 
 class Runner:
-    """Runs turns in the live agents of this server."""
+    """Runs the turns of this server's agents."""
 
-    def __init__(self, store: Store, settings: Settings, lives: Lives) -> None:
+    def __init__(self, store: Store, settings: Settings, agents: AgentPool) -> None:
         self._store = store
         self._settings = settings
         self._deaths: dict[str, deque[float]] = {}
-        self.lives = lives
-        self.questions = Questions(store, settings, lives)
+        self.agents = agents
+        self.permissions = Permissions(store, settings, agents)
         self.checkpoints = Checkpoints(store, settings)
 
     # Turns
@@ -68,9 +68,9 @@ class Runner:
         if claimed is not None:
             await self._guarded(claimed, lambda: self._attempt(claimed))
 
-    async def go_on(self, live: Live, claimed: Claimed) -> None:
+    async def go_on(self, agent: Agent, claimed: Claimed) -> None:
         """Takes up a turn that an earlier server has begun."""
-        await self._guarded(claimed, lambda: self._take_up(live, claimed))
+        await self._guarded(claimed, lambda: self._take_up(agent, claimed))
 
     async def _guarded(self, claimed: Claimed, work: Callable[[], Awaitable[None]]) -> None:
         """Runs a turn, and makes an end of it whatever happens."""
@@ -85,12 +85,12 @@ class Runner:
             # Not by way of the recorder, which may be what failed.
             await self._store.write(lambda change: turns.finish(change, claimed.task, failed, 0, None))
         # Not reached when the server ends under a turn: its agent stays busy then, and is left to its keeper.
-        live = self.lives.get(session_id)
-        if live is not None:
-            live.busy = False
-            live.idle_since = time.monotonic()
-            if not well or live.down or not await self._goes_on(session_id):
-                await self.lives.rest(live)
+        agent = self.agents.get(session_id)
+        if agent is not None:
+            agent.busy = False
+            agent.idle_since = time.monotonic()
+            if not well or agent.down or not await self._goes_on(session_id):
+                await self.agents.suspend(agent)
 
     async def _concluded(self, claimed: Claimed, work: Callable[[], Awaitable[None]]) -> bool:
         """Runs a turn to an end that its rows can tell; false if its agent is not to be trusted with another."""
@@ -125,42 +125,42 @@ class Runner:
         await self._store.read(lambda tx: budgets.check(tx, session, task, self._settings))
         files = asyncio.create_task(self.checkpoints.before(task, session))
         try:
-            live, session, taken = await self._ready(session, files)
-            await turns.tell(self._store, task, live.notices)
-            if not live.preface:
-                live.preface = turns.new_links(session)
+            agent, session, taken = await self._ready(session, files)
+            await turns.tell(self._store, task, agent.notices)
+            if not agent.preface:
+                agent.preface = turns.new_links(session)
             # What an agent said after its last turn belongs to that.
-            live.recorder.close()
-            await live.recorder.flush()
-            live.recorder.begin(task.id)
-            await turns.tell(self._store, task, await live.configure(session))
-            handed = await self._handed(live, task)
+            agent.recorder.close()
+            await agent.recorder.flush()
+            agent.recorder.begin(task.id)
+            await turns.tell(self._store, task, await agent.configure(session))
+            handed = await self._handed(agent, task)
             if not await turns.sent(self._store, task, taken, handed.notices):
                 await self._end(claimed, Outcome("cancelled"))
                 return
             self.checkpoints.begun(taken)
         finally:
             files.cancel()
-        await self._run(live, claimed, await self._blocks(task, handed))
+        await self._run(agent, claimed, await self._blocks(task, handed))
 
-    async def _ready(self, session: Session, files: asyncio.Task[Taken]) -> tuple[Live, Session, Taken]:
+    async def _ready(self, session: Session, files: asyncio.Task[Taken]) -> tuple[Agent, Session, Taken]:
         """An agent that is up, as its session wants it when all is ready and not when it began to start: people may
         have lowered its rights since."""
         session_id = session.id
         for _ in range(MOST_STARTS):
-            live = await self.lives.awake(session, self.questions)
+            agent = await self.agents.wake(session, self.permissions)
             taken = await files
-            fresh = await self.lives.wanted_anew(live)
+            fresh = await self.agents.current_session(agent)
             if fresh is not None:
-                return live, fresh, taken
+                return agent, fresh, taken
             session = await self._store.read(lambda tx: records.session(tx, session_id))
         raise Busy("settings_changing", f"What the agent starts with has changed {MOST_STARTS} times while it started.")
 
-    async def _handed(self, live: Live, task: Task) -> Handed:
+    async def _handed(self, agent: Agent, task: Task) -> PromptFiles:
         """The files that go with a prompt, as its agent takes them."""
-        return await self._store.read(lambda tx: prompt_files.handed(tx, task.id, live.takes, live.entry.title))
+        return await self._store.read(lambda tx: prompt_files.handed(tx, task.id, agent.takes, agent.entry.title))
 
-    async def _blocks(self, task: Task, handed: Handed) -> list[Block]:
+    async def _blocks(self, task: Task, handed: PromptFiles) -> list[Block]:
         """What the agent is sent for a task: what it must know first, then what to do."""
 
         async def work(tx: Tx) -> list[str]:
@@ -178,21 +178,21 @@ class Runner:
             ]
         return [*told, TextBlock(text=task.prompt)]
 
-    async def _run(self, live: Live, claimed: Claimed, blocks: list[Block]) -> None:
+    async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block]) -> None:
         """Sends the prompt and waits for the end of the turn; a prompt that was sent already is not sent again."""
         task = claimed.task
-        result = await live.prompt(blocks, f"{task.id}:{task.attempt}")
+        result = await agent.prompt(blocks, f"{task.id}:{task.attempt}")
         why = None
         if result.stop_reason == "cancelled":
             why = await self._store.read(lambda tx: turns.called_off(tx, task))
             if why is None:
-                raise AgentGone("agent_quit", f"{live.entry.title} broke the turn off, though nobody had stopped it.")
-            if why == "stopped" and live.entry.quirks.leaves_commands:
+                raise AgentGone("agent_quit", f"{agent.entry.title} broke the turn off, though nobody had stopped it.")
+            if why == "stopped" and agent.entry.quirks.leaves_commands:
                 # Its command would go on behind the turn's back.
-                await live.rest()
-        await self._end(claimed, turns.succeeded(result, live.entry.quirks.usage, why))
+                await agent.end()
+        await self._end(claimed, turns.succeeded(result, agent.entry.quirks.usage, why))
 
-    async def _take_up(self, live: Live, claimed: Claimed) -> None:
+    async def _take_up(self, agent: Agent, claimed: Claimed) -> None:
         task = claimed.task
 
         async def read(tx: Tx) -> tuple[list[Message], list[Approval]]:
@@ -200,19 +200,19 @@ class Runner:
             return said, await tx.all(APPROVALS.of_attempt, Approval, task_id=task.id, attempt=task.attempt)
 
         said, asked = await self._store.read(read)
-        live.busy = True
-        live.recorder.restore(task.id, said, live.recorder.last)
+        agent.busy = True
+        agent.recorder.restore(task.id, said, agent.recorder.last)
         for approval in asked:
-            live.asked(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
-        blocks = await self._blocks(task, await self._handed(live, task))
-        running = asyncio.create_task(self._run(live, claimed, blocks))
+            agent.asked(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
+        blocks = await self._blocks(task, await self._handed(agent, task))
+        running = asyncio.create_task(self._run(agent, claimed, blocks))
         try:
             # The prompt is registered before anything is read: its answer may be the first line.
             await asyncio.sleep(0)
-            live.listen()
+            agent.listen()
             # What was decided may not have reached the agent; what did reach it is not written again.
             for approval in asked:
-                await self.questions.answer(approval.id)
+                await self.permissions.answer(approval.id)
             if task.status == "stopping":
                 await self.cancel(claimed.session.id, task)
             await running
@@ -221,12 +221,12 @@ class Runner:
             await asyncio.wait((running,))
 
     async def _end(self, claimed: Claimed, outcome: Outcome) -> None:
-        live = self.lives.get(claimed.session.id)
+        agent = self.agents.get(claimed.session.id)
         # The last words are on their way while git looks.
         files = asyncio.create_task(self.checkpoints.after(claimed.task, claimed.session))
         try:
-            if live is not None:
-                words = asyncio.create_task(live.recorder.flush())
+            if agent is not None:
+                words = asyncio.create_task(agent.recorder.flush())
                 await asyncio.wait((words,))
                 words.exception()
             taken = await files
@@ -234,26 +234,26 @@ class Runner:
             files.cancel()
 
         async def work(change: Change) -> Task | None:
-            tools = live.recorder.tool_count if live is not None else 0
+            tools = agent.recorder.tool_count if agent is not None else 0
             # Also a turn that was stopped: the agent answered, so it had taken in what went before the prompt.
-            if live is not None and not live.preface:
-                await change.tx.run(KEEPERS.told, id=live.keeper_id)
+            if agent is not None and not agent.preface:
+                await change.tx.run(KEEPERS.told, id=agent.keeper_id)
             return await turns.finish(change, claimed.task, outcome, tools, taken)
 
         await self._close(claimed, work)
-        if live is not None:
-            live.close_task(claimed.task.id)
+        if agent is not None:
+            agent.close_task(claimed.task.id)
 
     async def _close(self, claimed: Claimed, work: Callable[[Change], Awaitable[Any]]) -> None:
         """The last transaction of a turn: the tail of its transcript and what else it means. It must work some day."""
-        live = self.lives.get(claimed.session.id)
+        agent = self.agents.get(claimed.session.id)
         pause = FIRST_PAUSE
         while True:
             try:
-                if live is None:
+                if agent is None:
                     await self._store.write(work)
                 else:
-                    await live.recorder.finish(work)
+                    await agent.recorder.finish(work)
                 return
             except Busy as error:
                 log.warning("end_of_turn_not_stored", task=claimed.task.id, error=error.message, again_in=pause)
@@ -281,16 +281,16 @@ class Runner:
 
     async def cancel(self, session_id: str, task: Task) -> None:
         """Stops the turn of a task: asks the agent, and ends its process if it does not answer in time."""
-        live = self.lives.get(session_id)
-        if live is None or not live.busy:
+        agent = self.agents.get(session_id)
+        if agent is None or not agent.busy:
             return
         try:
             async with asyncio.timeout(self._settings.stop_timeout):
-                await live.cancel(f"{task.id}:{task.attempt}")
+                await agent.cancel(f"{task.id}:{task.attempt}")
                 await self.ended(task.id)
         except (TimeoutError, AgentFailed):
             log.warning("agent_ignored_cancel", session=session_id, task=task.id)
-            await live.rest()
+            await agent.end()
 
     async def ended(self, task_id: str) -> None:
         """Waits until a task has ended."""

@@ -14,7 +14,7 @@ import structlog
 
 from bough.core.store.sql import SESSIONS, TASKS
 from bough.core.store.transactions import CHANNEL_WORK, Store
-from bough.core.turns.agent import Live
+from bough.core.turns.agent import Agent
 from bough.core.turns.runner import Runner
 from bough.errors import BoughError
 from bough.settings import Settings
@@ -35,12 +35,6 @@ class Runnable(msgspec.Struct):
     under_way: int
 
 
-class Known(msgspec.Struct):
-    """A session, by its id."""
-
-    id: str
-
-
 class Scheduler:
     """Starts turns while there are places."""
 
@@ -50,7 +44,7 @@ class Scheduler:
         self._runner = runner
         self._wake = asyncio.Event()
         self._turns: dict[str, asyncio.Task[None]] = {}
-        self._resting: dict[str, asyncio.Task[None]] = {}
+        self._suspending: dict[str, asyncio.Task[None]] = {}
         # When each tree was served last. Forgotten with the process, which costs one turn of fairness and no more.
         self._served: dict[str, int] = {}
         self._counter = itertools.count(1)
@@ -76,7 +70,7 @@ class Scheduler:
             await self._cancel_turns()
 
     async def _cancel_turns(self) -> None:
-        under_way = [*self._turns.values(), *self._resting.values()]
+        under_way = [*self._turns.values(), *self._suspending.values()]
         for task in under_way:
             task.cancel()
         if under_way:
@@ -112,53 +106,54 @@ class Scheduler:
     @contextlib.contextmanager
     def lending(self, session_id: str) -> Generator[None]:
         """Meanwhile the turn of a session only waits, and others have its place (T5)."""
-        live = self._runner.lives.get(session_id)
-        if live is None:
+        agent = self._runner.agents.get(session_id)
+        if agent is None:
             yield
             return
-        live.waits += 1
+        agent.waits += 1
         self._wake.set()
         try:
             yield
         finally:
-            live.waits -= 1
+            agent.waits -= 1
 
     def _taken(self) -> int:
         """Places in use: processes that have not lent theirs or are just ending, and turns whose process is not up."""
-        lives = self._runner.lives
-        holding = sum(1 for live in lives if not live.lent and (live.busy or not live.down))
-        ending = sum(1 for session_id in self._resting if session_id not in lives)
-        return holding + ending + sum(1 for session_id in self._turns if session_id not in lives)
+        agents = self._runner.agents
+        holding = sum(1 for agent in agents if not agent.lent and (agent.busy or not agent.down))
+        ending = sum(1 for session_id in self._suspending if session_id not in agents)
+        return holding + ending + sum(1 for session_id in self._turns if session_id not in agents)
 
     def _has_place(self, session_id: str) -> bool:
-        if session_id in self._resting:
+        if session_id in self._suspending:
             return False
-        return session_id in self._runner.lives or self._taken() < self._settings.max_agents
+        return session_id in self._runner.agents or self._taken() < self._settings.max_agents
 
     async def _make_room(self, waiting: Runnable) -> None:
         """Puts the agent that has been idle longest to sleep, if it can be woken again; one at a time. One that would
         have to be told the past makes room only in its own tree: the idle clock stands still there, so whoever waits
         would wait for ever."""
-        if self._resting:
+        if self._suspending:
             return
-        able = [live for live in self._idle() if live.entry.resume]
+        able = [agent for agent in self._idle() if agent.entry.resume]
         if not able:
-            kin = await self._store.read(lambda tx: tx.all(SESSIONS.ids_of_tree, Known, root=waiting.root_session_id))
-            known = {one.id for one in kin}
-            able = [live for live in self._idle() if live.session_id in known]
+            root_id = waiting.root_session_id
+            tree = await self._store.read(lambda tx: tx.all(SESSIONS.ids_of_tree, tuple[str], root=root_id))
+            known = {session_id for (session_id,) in tree}
+            able = [agent for agent in self._idle() if agent.session_id in known]
         if not able:
             return
-        live = min(able, key=lambda one: one.idle_since)
-        log.info("agent_put_to_sleep", session=live.session_id, reason="room")
-        task = asyncio.create_task(self._runner.lives.rest(live))
-        self._resting[live.session_id] = task
-        task.add_done_callback(lambda done: self._rested(live.session_id, done))
+        agent = min(able, key=lambda one: one.idle_since)
+        log.info("agent_put_to_sleep", session=agent.session_id, reason="room")
+        task = asyncio.create_task(self._runner.agents.suspend(agent))
+        self._suspending[agent.session_id] = task
+        task.add_done_callback(lambda done: self._suspended(agent.session_id, done))
 
-    def _idle(self) -> list[Live]:
-        return [live for live in self._runner.lives if not live.busy and live.session_id not in self._turns]
+    def _idle(self) -> list[Agent]:
+        return [agent for agent in self._runner.agents if not agent.busy and agent.session_id not in self._turns]
 
-    def _rested(self, session_id: str, task: asyncio.Task[None]) -> None:
-        del self._resting[session_id]
+    def _suspended(self, session_id: str, task: asyncio.Task[None]) -> None:
+        del self._suspending[session_id]
         self._wake.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("agent_not_put_to_sleep", session=session_id, error=repr(error))

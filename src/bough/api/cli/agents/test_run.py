@@ -19,9 +19,9 @@ from bough.agents.catalog.prepare import PreparedStart, prepare
 from bough.agents.catalog.repository_files import find_files
 from bough.agents.errors import AgentGone, AgentTimeout
 from bough.agents.handshake import Handshake, Step, Steps, shaking_hands
-from bough.core.turns.agent_settings import CONFIGURED, Tuning
+from bough.core.turns.agent_settings import CONFIGURED, AgentSettings
 from bough.core.turns.conversation import FETCH_TIME, corrected
-from bough.core.turns.failures import Complaints
+from bough.core.turns.failures import FailureDetector
 from bough.errors import AgentFailed, BoughError, Denied
 from bough.model.session import PermissionMode
 from bough.settings import Settings
@@ -101,8 +101,8 @@ class _Trying:
         self._trial = trial
         self._steps = Steps()
         trial.steps = self._steps
-        self._tuning = Tuning(entry)
-        self._complaints = Complaints(entry)
+        self._tuning = AgentSettings(entry)
+        self._complaints = FailureDetector(entry)
 
     async def all(self, prompt: str | None) -> None:
         prepared = await asyncio.to_thread(self._prepare)

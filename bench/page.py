@@ -16,7 +16,7 @@ from bench.report import Result, Row, duration, slower
 from bough.api.page.routes import BUILT
 from tests.support.client import Client
 from tests.support.repos import make_repo
-from tests.web import chromium, scene, watching
+from tests.web import chromium, example_workspace, page_metrics
 from tests.web.site import PATIENCE, Complaints, Site, visiting
 
 ROUNDS = 5
@@ -42,7 +42,7 @@ async def run() -> Result:
     expect.set_options(timeout=PATIENCE)
     pairs = "".join(f"[[think Thought {one}]][[say Sentence {one} of many.]]" for one in range(MESSAGES // 2))
     with tempfile.TemporaryDirectory() as name:
-        server = scene.server(Path(name), [(FIRST, "", "[[say Then begin.]]"), (LONG, "", pairs)])
+        server = example_workspace.server(Path(name), [(FIRST, "", "[[say Then begin.]]"), (LONG, "", pairs)])
         async with server, server.client() as client, async_playwright() as playwright:
             repo = make_repo(server.root / "repo")
             site = Site(server, client, repo, (await client.repo(repo))["id"])
@@ -67,12 +67,12 @@ async def _streaming(browser: Browser, site: Site) -> list[Row]:
         longest: list[tuple[float, float]] = []
 
         async def drawn() -> float:
-            gaps = await watching.frames(page, SECONDS)
+            gaps = await page_metrics.frames(page, SECONDS)
             longest[-1] = (longest[-1][1], max(gaps))
             return statistics.median(gaps)
 
         async def typed() -> float:
-            return statistics.median(await watching.key_delays(page, PRESSES))
+            return statistics.median(await page_metrics.key_delays(page, PRESSES))
 
         async def at_rest(look: Callable[[], Awaitable[float]]) -> float:
             await _open(page, site)
@@ -116,7 +116,7 @@ async def _loaded(browser: Browser, site: Site) -> list[Row]:
     ):
         async with visiting(browser, site, Complaints()) as context:
             page = await context.new_page()
-            async with watching.loading(page) as loaded:
+            async with page_metrics.loading(page) as loaded:
                 await page.goto(address)
                 await expect(page.get_by_text(words).first).to_be_visible()
                 await page.wait_for_load_state("networkidle")
@@ -137,7 +137,7 @@ async def _long(browser: Browser, site: Site) -> list[Row]:
         await expect(page.get_by_text(f"Sentence {MESSAGES // 2 - 1} of many.").last).to_be_visible()
         opened = time.perf_counter() - start
         start = time.perf_counter()
-        looks, most = await watching.climb(page, FIRST)
+        looks, most = await page_metrics.climb(page, FIRST)
         climbed = time.perf_counter() - start
     return [
         Row(name="a session of 10,000 messages opened at its end", ours=f"{opened * 1e3:.0f} ms", number=opened),
@@ -154,7 +154,7 @@ async def _open(page: Page, site: Site) -> None:
     """A new session, before anything was said."""
     session = await site.session()
     await page.goto(f"/session/{session['id']}")
-    await watching.prompt_box(page).wait_for()
+    await page_metrics.prompt_box(page).wait_for()
     await page.wait_for_load_state("networkidle")
 
 

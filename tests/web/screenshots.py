@@ -1,5 +1,5 @@
-"""`python -m tests.web.screenshots [--out FOLDER] [NAME…]`: plays the scene before a real server and takes the pictures
-of the documentation. What is in the pictures is the scene's part."""
+"""`python -m tests.web.screenshots [--out FOLDER] [NAME…]` takes the screenshots of the documentation: it builds the
+example workspace on a real server and visits its views."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 
 from bough.api.page.routes import BUILT
 
-from . import chromium, scene, score
-from .scene import Scene
+from . import chromium, example_script, example_workspace
+from .example_workspace import ExampleWorkspace
 from .site import DESK, PATIENCE, PHONE, Complaints, Site, visiting
 
 OUT = Path(__file__).parents[2] / "docs/images"
@@ -41,17 +41,17 @@ class Picture:
     step: Step | None = None
 
 
-def pictures(of: Scene) -> list[Picture]:
-    session = f"/session/{of.root}"
+def pictures(workspace: ExampleWorkspace) -> list[Picture]:
+    session = f"/session/{workspace.root}"
     return [
         Picture("welcome", "/welcome", "Start the tour", LIGHT),
         Picture("home", "/", "What needs you", LIGHT),
         Picture("board", "/board", "Orders are slow after page 100", LIGHT),
-        Picture("tree", f"/tree/{of.root}", "Sliding window", LIGHT),
+        Picture("tree", f"/tree/{workspace.root}", "Sliding window", LIGHT),
         Picture("session", session, "Next come the routes", LIGHT),
         Picture("session-dark", session, "Next come the routes", DARK, _up),
-        Picture("approval", f"/session/{of.editing}", "Allow", LIGHT),
-        Picture("race", f"/race/{of.race}", "Words are indexed once", LIGHT),
+        Picture("approval", f"/session/{workspace.editing}", "Allow", LIGHT),
+        Picture("race", f"/race/{workspace.race}", "Words are indexed once", LIGHT),
         Picture("new", "/new", "New session", LIGHT, _fill),
         Picture("search", "/search?q=limiter", "places", LIGHT),
         Picture("phone-home", "/", "What needs you", SMALL),
@@ -73,7 +73,7 @@ async def _up(page: Page) -> None:
 
 
 async def _fill(page: Page) -> None:
-    await page.get_by_label("What should be done?").fill(score.FASTER)
+    await page.get_by_label("What should be done?").fill(example_script.FASTER)
 
 
 async def settled(page: Page) -> None:
@@ -109,10 +109,14 @@ async def run(out: Path, names: list[str]) -> int:
     expect.set_options(timeout=PATIENCE)
     failed = 0
     with tempfile.TemporaryDirectory(prefix="bough-") as name:
-        async with scene.server(Path(name)) as server, server.client() as client, async_playwright() as playwright:
+        async with (
+            example_workspace.server(Path(name)) as server,
+            server.client() as client,
+            async_playwright() as playwright,
+        ):
             site = Site(server, client, server.root, "")
             browser = await playwright.chromium.launch(executable_path=program, args=chromium.arguments())
-            for picture in pictures(await scene.play(server, client)):
+            for picture in pictures(await example_workspace.build(server, client)):
                 if names and picture.name not in names:
                     continue
                 try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 from playwright.async_api import Page, expect
 
 from .conftest import Visit
@@ -17,6 +18,7 @@ def forgive_a_lost_server(complaints: Complaints) -> None:
         complaints.forgive(part)
 
 
+@pytest.mark.private_server
 async def test_the_server_is_killed_and_comes_back(site: Site, page: Page, complaints: Complaints) -> None:
     """O2, O4: while the server is gone the page says so and keeps what it has; when it is back, the turn that went on
     without it is there, whole, with nothing done by the person."""
@@ -36,6 +38,7 @@ async def test_the_server_is_killed_and_comes_back(site: Site, page: Page, compl
     assert all(f"tick {number}" in shown for number in range(1, 41))
 
 
+@pytest.mark.private_server
 async def test_a_prompt_sent_while_the_server_restarts_arrives_once(
     site: Site, page: Page, complaints: Complaints
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import Locator, Page, expect
 
 from .conftest import Visit
@@ -159,6 +160,7 @@ async def test_recent_trees_lead_to_their_canvas(site: Site, page: Page) -> None
     await expect(page.get_by_role("heading", level=1)).to_contain_text("A tree")
 
 
+@pytest.mark.private_server
 async def test_what_was_used_grows(site: Site, page: Page) -> None:
     """O4: turns, tokens and cost are added up as turns end."""
     session = await site.session(title="Costs", model="demo-large")
@@ -180,6 +182,7 @@ async def test_what_was_used_grows(site: Site, page: Page) -> None:
     assert after["cost"] >= 0.01
 
 
+@pytest.mark.private_server
 async def test_the_first_run_shows_the_way(page: Page) -> None:
     """O1, O4: with nothing done yet, the start page says so and offers the tour and a session of one's own."""
     await page.goto("/")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Page, expect
 
 from .site import Complaints, Site, axe
 
 
+@pytest.mark.private_server
 async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: Complaints) -> None:
     """O1, O4: session, approval, fork, child with its report, aside, one after the other, in a scratch repository; then
     it can be taken away with everything in it."""
@@ -44,6 +46,7 @@ async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: C
     assert (await site.client.get("/api/sessions"))["total"] == 0
 
 
+@pytest.mark.private_server
 async def test_a_new_page_invites_to_the_tour(page: Page) -> None:
     """O4: with no session yet, the start page leads to the tour and to a new session."""
     await page.goto("/")

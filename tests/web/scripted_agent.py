@@ -1,5 +1,5 @@
-"""An agent for pictures: the demo agent behind a score, which says which directives a person's plain words stand for.
-Words that are not in the score reach it as they are; what it answers goes out untouched."""
+"""An agent for screenshots and tests: the demo agent behind a script that maps plain prompts to directives. Prompts
+that are not in the script, and everything the demo agent answers, pass through unchanged."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-Score = list[tuple[str, str, str]]
-"""Words of a prompt, the model that must have been chosen (empty: any), and the directives to follow instead."""
+Script = list[tuple[str, str, str]]
+"""Part of a prompt, the required model (empty for any), and the directives to follow instead."""
 
 
 def main() -> int:
-    """`player.py SCORE`: the score is a file of JSON."""
-    score: Score = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    """Runs `scripted_agent.py SCRIPT`, where SCRIPT is a JSON file."""
+    script: Script = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     models: dict[str, str] = {}
     with subprocess.Popen([sys.executable, "-m", "bough.agents.demo"], stdin=subprocess.PIPE) as agent:
 
@@ -26,14 +26,14 @@ def main() -> int:
         signal.signal(signal.SIGTERM, end)
         assert agent.stdin is not None
         for line in sys.stdin.buffer:
-            agent.stdin.write(played(line, score, models))
+            agent.stdin.write(translated(line, script, models))
             agent.stdin.flush()
         agent.stdin.close()
         return agent.wait()
 
 
-def played(line: bytes, score: Score, models: dict[str, str]) -> bytes:
-    """The line as the demo agent shall read it."""
+def translated(line: bytes, script: Script, models: dict[str, str]) -> bytes:
+    """Returns the line that the demo agent reads instead."""
     message: dict[str, Any] = json.loads(line)
     params = message.get("params", {})
     if message.get("method") == "session/set_config_option" and params["configId"] == "model":
@@ -42,8 +42,8 @@ def played(line: bytes, score: Score, models: dict[str, str]) -> bytes:
         return line
     texts = [block for block in params["prompt"] if block["type"] == "text"]
     model = models.get(params["sessionId"], "")
-    for words, wanted, directives in score:
-        if texts and words in texts[-1]["text"] and wanted in ("", model):
+    for words, required_model, directives in script:
+        if texts and words in texts[-1]["text"] and required_model in ("", model):
             texts[-1]["text"] = directives
             return json.dumps(message).encode() + b"\n"
     return line

@@ -1,4 +1,4 @@
-"""O4: every view can be used by everybody: in light and in dark, without seeing or pointing, and on a phone."""
+"""O4: every view is accessible: axe finds nothing serious in light and dark, and every view fits a phone."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
-from . import scene
+from . import example_workspace
 from .conftest import SESSION
-from .scene import Scene
+from .example_workspace import ExampleWorkspace
 from .site import PHONE, Complaints, Site, axe, visiting
 
 ON_A_PHONE: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
@@ -44,10 +44,10 @@ Step = Callable[[Page], Awaitable[None]]
 
 @dataclass
 class Stage:
-    """A server on which the scene was played; tests look at it and leave it as it is."""
+    """A server with the example workspace; tests look at it and leave it as it is."""
 
     site: Site
-    scene: Scene
+    workspace: ExampleWorkspace
     chromium: Browser
 
     @contextlib.asynccontextmanager
@@ -60,13 +60,13 @@ class Stage:
 
 @pytest_asyncio.fixture(scope="module", loop_scope=SESSION)
 async def stage(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stage]:
-    """One for all tests of this file, since it takes a while to play."""
-    folder: Path = tmp_path_factory.mktemp("scene")
-    async with scene.server(folder) as server, server.client() as client:
-        played = await scene.play(server, client)
+    """Builds one workspace for all tests of this file, since that takes a while."""
+    folder: Path = tmp_path_factory.mktemp("example")
+    async with example_workspace.server(folder) as server, server.client() as client:
+        workspace = await example_workspace.build(server, client)
         repos = (await client.get("/api/repos"))["repos"]
         repo = next(one for one in repos if one["name"] == "storefront")
-        yield Stage(Site(server, client, Path(repo["path"]), repo["id"]), played, chromium)
+        yield Stage(Site(server, client, Path(repo["path"]), repo["id"]), workspace, chromium)
 
 
 def shows(words: str) -> Callable[[Page], Locator]:
@@ -105,15 +105,15 @@ async def choose(page: Page, name: str) -> None:
 
 @dataclass
 class View:
-    """Where it is (fields of the scene in braces), what is there when it is ready, and how to get it there."""
+    """A view: its address (ids of the workspace in braces), what it shows when ready, and the steps to get there."""
 
     name: str
     address: str
     ready: Callable[[Page], Locator]
     step: Step | None = None
 
-    async def open(self, page: Page, of: Scene) -> None:
-        await page.goto(self.address.format(**vars(of)))
+    async def open(self, page: Page, workspace: ExampleWorkspace) -> None:
+        await page.goto(self.address.format(**vars(workspace)))
         if self.step is not None:
             await self.step(page)
         await expect(self.ready(page)).to_be_visible()
@@ -156,7 +156,7 @@ async def test_nothing_grave_is_found(stage: Stage, view: View) -> None:
     """O4: axe finds nothing serious or critical, in light and in dark; there is one main heading."""
     found: list[str] = []
     async with stage.page(color_scheme="light") as page:
-        await view.open(page, stage.scene)
+        await view.open(page, stage.workspace)
         found += [f"light: {one}" for one in await axe(page)]
         assert await page.locator("h1").count() == 1
         # As the settings do it: the theme is an attribute, whatever is open stays open.
@@ -169,7 +169,7 @@ async def test_nothing_grave_is_found(stage: Stage, view: View) -> None:
 async def test_a_phone_shows_all_of_it(stage: Stage, view: View) -> None:
     """O4: at the width of a phone no view has to be moved sideways."""
     async with stage.page(**ON_A_PHONE) as page:
-        await view.open(page, stage.scene)
+        await view.open(page, stage.workspace)
         assert await page.evaluate(TOO_WIDE) == []
 
 

@@ -1,5 +1,5 @@
-"""How a page feels, in numbers: what it loads, how evenly it draws, how soon it answers a key, how it goes through a
-long transcript. Taken in the page itself; what is good enough is said by tests and benchmarks."""
+"""Measures a page from the inside: bytes loaded, time between frames, key latency, scrolling through a long transcript.
+Tests and benchmarks decide what is good enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from playwright.async_api import CDPSession, Locator, Page
 
-# Milliseconds between frames for as long as it is told, the first one left out.
+# Milliseconds between frames over some seconds, without the first.
 FRAMES = """(seconds) => new Promise((done) => {
   const gaps = [];
   const end = performance.now() + seconds * 1000;
@@ -23,7 +23,7 @@ FRAMES = """(seconds) => new Promise((done) => {
   };
   requestAnimationFrame(tick);
 })"""
-# From the moment a key was pressed until the frame that follows it was handed over to be shown.
+# Milliseconds from a key press until the following frame was handed to the compositor.
 LISTEN = """() => {
   window.keyDelays = [];
   addEventListener('keydown', (event) => requestAnimationFrame(() => {
@@ -33,7 +33,7 @@ LISTEN = """() => {
   }), {capture: true});
 }"""
 NODES = "() => document.querySelectorAll('*').length"
-# One look at the transcript: to its top, two frames later what is there.
+# Scrolls to the top of the transcript and counts the elements two frames later.
 TO_THE_TOP = """(scroller) => new Promise((done) => {
   scroller.scrollTop = 0;
   requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelectorAll('*').length)));
@@ -41,13 +41,13 @@ TO_THE_TOP = """(scroller) => new Promise((done) => {
 
 
 def prompt_box(page: Page) -> Locator:
-    """Where prompts are written; while commands are offered it is a combobox."""
+    """Returns the prompt box, which is a combobox while it offers commands."""
     return page.get_by_role("textbox", name="Prompt").or_(page.get_by_role("combobox", name="Prompt"))
 
 
 @dataclass
 class Loaded:
-    """What a page has loaded, in bytes as they came over the wire."""
+    """The scripts that a page loaded, in bytes on the wire."""
 
     scripts: dict[str, int] = field(default_factory=dict[str, int])
     plain: list[str] = field(default_factory=list[str])
@@ -59,8 +59,8 @@ class Loaded:
 
 @contextlib.asynccontextmanager
 async def loading(page: Page) -> AsyncGenerator[Loaded]:
-    """Counts the JavaScript that is loaded meanwhile."""
-    found = Loaded()
+    """Counts the JavaScript loaded inside the block."""
+    loaded = Loaded()
     debugger: CDPSession = await page.context.new_cdp_session(page)
     scripts: dict[str, str] = {}
 
@@ -70,30 +70,30 @@ async def loading(page: Page) -> AsyncGenerator[Loaded]:
         scripts[event["requestId"]] = event["response"]["url"]
         headers = {name.lower(): value for name, value in event["response"]["headers"].items()}
         if "content-encoding" not in headers:
-            found.plain.append(event["response"]["url"])
+            loaded.plain.append(event["response"]["url"])
 
     def finished(event: dict[str, Any]) -> None:
         if event["requestId"] in scripts:
-            found.scripts[scripts[event["requestId"]]] = int(event["encodedDataLength"])
+            loaded.scripts[scripts[event["requestId"]]] = int(event["encodedDataLength"])
 
     debugger.on("Network.responseReceived", answered)
     debugger.on("Network.loadingFinished", finished)
-    # What it takes and answers has no types of its own.
+    # Playwright does not type its parameters and results.
     send = cast("Callable[..., Awaitable[object]]", debugger.send)  # pyright: ignore[reportUnknownMemberType]
     await send("Network.enable")
     await send("Network.setCacheDisabled", {"cacheDisabled": True})
-    yield found
+    yield loaded
     await debugger.detach()
 
 
 async def frames(page: Page, seconds: float) -> list[float]:
-    """The times between frames, in seconds."""
+    """Returns the seconds between frames."""
     gaps = cast("list[float]", await page.evaluate(FRAMES, seconds))
     return [gap / 1000 for gap in gaps]
 
 
 async def key_delays(page: Page, presses: int) -> list[float]:
-    """How long the page took to show each of so many letters in the prompt, in seconds."""
+    """Returns how many seconds the page took to show each of some letters typed into the prompt box."""
     await prompt_box(page).focus()
     await page.evaluate(LISTEN)
     for _ in range(presses):
@@ -106,8 +106,8 @@ async def key_delays(page: Page, presses: int) -> list[float]:
 
 
 async def climb(page: Page, first: str, seconds: float = 120) -> tuple[int, int]:
-    """Goes to the top of a transcript again and again until its first words are there, as pages come in; how many looks
-    that took, and how many elements the page had at most."""
+    """Scrolls to the top of a transcript until its first words appear; returns the number of scrolls and the largest
+    number of elements in the page."""
     scroller = await page.get_by_label("Transcript").element_handle()
     words = page.get_by_label("Transcript").get_by_text(first, exact=True)
     looks, most = 0, 0

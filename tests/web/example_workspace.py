@@ -1,5 +1,5 @@
-"""A scene to look at: three repositories in which a good deal is going on, played through a real server by the demo
-agent. What is said in it is the score's part; what is looked at, the tests' and the pictures'."""
+"""Builds an example workspace: three repositories in which a lot is going on, played by the demo agent on a real
+server. Accessibility tests and screenshots look at it; `example_script` holds its texts."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tests.support.client import Client, Json
 from tests.support.repos import git, make_repo
 from tests.support.server import ServerProcess
 
-from . import score
-from .player import Score
+from . import example_script as script
+from .scripted_agent import Script
 
-PLAYER = Path(__file__).with_name("player.py")
-# The scene has more roots and agents at once than one person usually does.
+SCRIPTED_AGENT = Path(__file__).with_name("scripted_agent.py")
+# The workspace has more root sessions and agents at once than a person usually does.
 FLAGS = ("--max-sessions", "40", "--max-agents", "30", "--default-agent", "demo")
-# How wide and high cards are on the board, about.
+# The approximate size of cards on the board.
 COLUMN, CARD, LINE = 380, 120, 36
 DESCRIPTION = """\
 extends = "demo"
-command = ["{{python}}", {player}, {score}]
+command = ["{{python}}", {program}, {script}]
 """
 
 
 @dataclass
-class Scene:
-    """The ids of what is worth looking at."""
+class ExampleWorkspace:
+    """Holds the ids of the sessions, race and approval to look at."""
 
     root: str
     fork: str
@@ -43,42 +43,41 @@ class Scene:
     proposal: str
 
 
-def prepare(data: Path, played: Score) -> None:
-    """Puts the player into a data folder, before its server starts; there it is known as `demo`."""
+def prepare(data: Path, prompts: Script) -> None:
+    """Replaces the demo agent by the scripted one in a data folder whose server has not started yet."""
     agents = data / "agents"
     agents.mkdir(parents=True)
-    path = data / "score.json"
-    path.write_text(json.dumps(played), "utf-8")
+    path = data / "script.json"
+    path.write_text(json.dumps(prompts), "utf-8")
     (agents / "demo.toml").write_text(
-        DESCRIPTION.format(player=json.dumps(str(PLAYER)), score=json.dumps(str(path))), "utf-8"
+        DESCRIPTION.format(program=json.dumps(str(SCRIPTED_AGENT)), script=json.dumps(str(path))), "utf-8"
     )
 
 
-def server(folder: Path, played: Score | None = None) -> ServerProcess:
-    """A server that can play the scene, or another score; `async with` starts it."""
-    prepare(folder / "data", played or score.score())
+def server(folder: Path, own_script: Script | None = None) -> ServerProcess:
+    """Returns a server whose agent follows a script, by default that of the example; `async with` starts it."""
+    prepare(folder / "data", own_script or script.script())
     return ServerProcess(folder / "data", folder / "work", FLAGS)
 
 
-async def play(running: ServerProcess, client: Client) -> Scene:
-    """Plays all of it, as much as possible at once."""
-    player = _Player(client, running.root)
-    await player.open_repos()
+async def build(running: ServerProcess, client: Client) -> ExampleWorkspace:
+    """Builds the workspace, as much of it at once as possible."""
+    builder = _Builder(client, running.root)
+    await builder.open_repos()
     limits, editing, checkout, race, german = await asyncio.gather(
-        player.limits(), player.pages(), player.shop(), player.search(), player.translate()
+        builder.limits(), builder.pages(), builder.shop(), builder.search(), builder.translate()
     )
     failed, done = checkout
     root, fork, child, asking = limits
     proposing, proposal = german
-    await player.place()
-    # Somebody has looked at what would otherwise be unread all over.
-    seen = (root, fork, child)
-    await asyncio.gather(*(client.post(f"/api/sessions/{one}/seen") for one in seen))
-    return Scene(root, fork, child, asking, editing, failed, done, race, proposing, proposal)
+    await builder.place()
+    # Otherwise nearly everything would be unread.
+    await asyncio.gather(*(client.post(f"/api/sessions/{session}/seen") for session in (root, fork, child)))
+    return ExampleWorkspace(root, fork, child, asking, editing, failed, done, race, proposing, proposal)
 
 
-class _Player:
-    """The people of the scene."""
+class _Builder:
+    """Plays the people who work in the example."""
 
     def __init__(self, client: Client, root: Path) -> None:
         self._client = client
@@ -86,36 +85,36 @@ class _Player:
         self._repos: dict[str, str] = {}
 
     async def open_repos(self) -> None:
-        paths = await asyncio.gather(*(asyncio.to_thread(_repository, self._root / name) for name in score.FILES))
+        paths = await asyncio.gather(*(asyncio.to_thread(_repository, self._root / name) for name in script.FILES))
         for path in paths:
             self._repos[path.name] = (await self._client.repo(path))["id"]
 
     async def limits(self) -> tuple[str, str, str, str]:
-        """A tree: a root at work with prompts waiting, a fork, three children, a question aside."""
+        """Grows a tree: a working root with a queue, a fork, three children and a side question."""
         place = await self._worktree("atlas-api", "feature/rate-limits")
         root = await self._session("atlas-api", "Rate limits for the public API", place, "bypassPermissions")
-        await self._client.ask(root, score.LIMIT)
+        await self._client.ask(root, script.LIMIT)
         # One after the other, so that they stand in the tree in the same order each time.
-        tests = await self._branch(root, "spawn", score.TESTS, title="Tests for the limiter")
-        guide = await self._branch(root, "spawn", score.GUIDE, title="A page in the guide")
-        asking = await self._branch(root, "spawn", score.LOAD, title="Cost under load", permissionMode="default")
+        tests = await self._branch(root, "spawn", script.TESTS, title="Tests for the limiter")
+        guide = await self._branch(root, "spawn", script.GUIDE, title="A page in the guide")
+        asking = await self._branch(root, "spawn", script.LOAD, title="Cost under load", permissionMode="default")
         apart = {"branch": "try/sliding-window"}
-        fork = await self._branch(root, "fork", score.WINDOW, title="Sliding window", worktree=apart)
+        fork = await self._branch(root, "fork", script.WINDOW, title="Sliding window", worktree=apart)
         await self._reports(root, tests, guide)
-        await self._client.ask(root, score.WAIT)
-        await self._client.prompt(root, score.GATEWAY)
-        asked = self._branch(root, "btw", score.ASIDE, title="Where the counters are")
-        for words in score.QUEUED:
+        await self._client.ask(root, script.WAIT)
+        await self._client.prompt(root, script.GATEWAY)
+        asked = self._branch(root, "btw", script.ASIDE, title="Where the counters are")
+        for words in script.QUEUED:
             await self._client.prompt(root, words)
         await asked
         await asyncio.gather(self._rest(fork), self._rest(guide), self._client.approval(asking))
         return root, fork, tests, asking
 
     async def pages(self) -> str:
-        """A question about a change of a file."""
+        """Leaves an approval of a file change pending."""
         place = await self._worktree("atlas-api", "fix/slow-pages")
         session = await self._session("atlas-api", "Orders are slow after page 100", place, "default")
-        await self._client.prompt(session, score.PAGES)
+        await self._client.prompt(session, script.PAGES)
         first = await self._client.approval(session)
         await self._client.post(f"/api/approvals/{first['id']}", {"decision": "allow"})
         async with self._client.events(session) as events:
@@ -124,25 +123,25 @@ class _Player:
         return session
 
     async def shop(self) -> tuple[str, str]:
-        """One that has failed, and one that is done and not yet looked at."""
+        """Leaves one failed session and one finished, unread session."""
         place = await self._worktree("storefront", "feature/checkout")
         failed, done = await asyncio.gather(
             self._session("storefront", "Checkout in three steps", place, "acceptEdits"),
             self._session("storefront", "Upgrade to React 19", None, "bypassPermissions"),
         )
-        await asyncio.gather(self._client.ask(failed, score.CHECKOUT), self._client.ask(done, score.REACT))
+        await asyncio.gather(self._client.ask(failed, script.CHECKOUT), self._client.ask(done, script.REACT))
         return failed, done
 
     async def search(self) -> str:
-        """A race that is over and not decided."""
+        """Runs a race that is finished but not decided."""
         session = await self._session("docs-site", "Faster search", None, "bypassPermissions")
-        await self._client.ask(session, score.READ)
+        await self._client.ask(session, script.READ)
         contenders = [
             {"model": "demo-small", "title": "Remember results"},
             {"model": "demo-large", "title": "Index of words"},
         ]
         race = await self._client.post(
-            f"/api/sessions/{session}/race", {"prompt": score.FASTER, "contenders": contenders}
+            f"/api/sessions/{session}/race", {"prompt": script.FASTER, "contenders": contenders}
         )
         await asyncio.gather(*(self._client.wait_task(one["taskId"]) for one in race["sessions"]))
         await asyncio.gather(*(self._client.post(f"/api/sessions/{one['sessionId']}/seen") for one in race["sessions"]))
@@ -150,13 +149,13 @@ class _Player:
         return race["raceId"]
 
     async def translate(self) -> tuple[str, str]:
-        """An agent that would like to begin another session."""
+        """Leaves an agent's request to start another session pending."""
         session = await self._session("docs-site", "German guides", None, "default")
-        await self._client.prompt(session, score.GERMAN)
+        await self._client.prompt(session, script.GERMAN)
         return session, (await self._client.approval(session))["id"]
 
     async def place(self) -> None:
-        """Puts everything in its place on the board: a column for each repository."""
+        """Arranges the board: one column per repository."""
         cards = (await self._client.get("/api/boards/default/cards"))["cards"]
         for column, repo in enumerate(self._repos.values()):
             y = 40.0
@@ -183,15 +182,15 @@ class _Player:
         assert not answer["pending"], answer
 
     async def _reports(self, parent: str, *children: str) -> None:
-        """Waits until the reports of these children were answered."""
+        """Waits until the parent has answered the reports of these children."""
         await self._rest(*children)
         await self._rest(parent)
 
 
 def _repository(path: Path) -> Path:
-    """One of the scene's repositories, with its files."""
+    """Creates one of the example's repositories with its files."""
     make_repo(path)
-    for name, text in score.FILES[path.name].items():
+    for name, text in script.FILES[path.name].items():
         file = path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""O4: the page is small, stays quick while agents talk, and does not care how long a transcript is. Bounds are wide,
+"""O4: the page is small, stays responsive while agents stream, and handles transcripts of any length. Bounds are wide,
 since machines differ: `bench page` has the numbers."""
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
-from . import scene, watching
+from tests.support.repos import make_repo
+
+from . import example_workspace, page_metrics
 from .conftest import SESSION
 from .site import Complaints, Site, visiting
 
@@ -35,12 +37,12 @@ class Talk:
 
 @pytest_asyncio.fixture(scope="module", loop_scope=SESSION)
 async def talk(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Talk]:
-    """A server whose agent can be very talkative: each sentence and each thought is a message."""
+    """Starts a server whose agent can be very talkative: each sentence and each thought is a message."""
     folder: Path = tmp_path_factory.mktemp("talk")
     pairs = "".join(f"[[think Thought {number}]][[say Sentence {number} of many.]]" for number in range(MESSAGES // 2))
-    score = [(FIRST, "", "[[say Then begin.]]"), (LONG, "", pairs)]
-    async with scene.server(folder, score) as server, server.client() as client:
-        path = scene.make_repo(server.root / "repo")
+    script = [(FIRST, "", "[[say Then begin.]]"), (LONG, "", pairs)]
+    async with example_workspace.server(folder, script) as server, server.client() as client:
+        path = make_repo(server.root / "repo")
         yield Talk(Site(server, client, path, (await client.repo(path))["id"]), chromium)
 
 
@@ -51,7 +53,7 @@ async def test_the_first_load_is_small(talk: Talk, where: str) -> None:
     await talk.site.client.ask(session["id"], "[[say Hello.\n\n```python\nprint(1)\n```]]")
     async with visiting(talk.chromium, talk.site, Complaints()) as context:
         page = await context.new_page()
-        async with watching.loading(page) as loaded:
+        async with page_metrics.loading(page) as loaded:
             await page.goto("/" if where == "home" else f"/session/{session['id']}")
             await expect(page.get_by_text("print(1)" if where == "session" else "Recent trees").first).to_be_visible()
             await page.wait_for_load_state("networkidle")
@@ -68,14 +70,14 @@ async def test_the_page_stays_quick_while_an_agent_talks(talk: Talk) -> None:
     async with visiting(talk.chromium, talk.site, Complaints()) as context:
         page = await context.new_page()
         await page.goto(f"/session/{session['id']}")
-        await watching.prompt_box(page).wait_for()
-        rest = max(await watching.frames(page, 1.0))
-        keys_at_rest = statistics.median(await watching.key_delays(page, 10))
-        await watching.prompt_box(page).fill("")
+        await page_metrics.prompt_box(page).wait_for()
+        rest = max(await page_metrics.frames(page, 1.0))
+        keys_at_rest = statistics.median(await page_metrics.key_delays(page, 10))
+        await page_metrics.prompt_box(page).fill("")
         await talk.site.client.prompt(session["id"], "[[slow 2000 10]]")
         await expect(page.get_by_text("tick 5", exact=False).first).to_be_attached()
-        gaps = [max(await watching.frames(page, 1.5)) for _ in range(3)]
-        keys = statistics.median(await watching.key_delays(page, 10))
+        gaps = [max(await page_metrics.frames(page, 1.5)) for _ in range(3)]
+        keys = statistics.median(await page_metrics.key_delays(page, 10))
         print(f"\nlongest frame {rest:.3f} s at rest, {gaps} s streaming; key {keys_at_rest:.3f} s, then {keys:.3f} s")
         assert min(gaps) < rest + LATE
         assert keys < keys_at_rest + LATE
@@ -101,9 +103,9 @@ async def test_a_long_transcript_is_gone_through(talk: Talk) -> None:
         await page.goto(f"/session/{session['id']}")
         await expect(page.get_by_text(f"Sentence {MESSAGES // 2 - 1} of many.").last).to_be_visible()
         assert len(asked) < 5
-        assert await page.evaluate(watching.NODES) < MOST_ELEMENTS
+        assert await page.evaluate(page_metrics.NODES) < MOST_ELEMENTS
         start = time.perf_counter()
-        looks, most = await watching.climb(page, FIRST)
+        looks, most = await page_metrics.climb(page, FIRST)
         taken = time.perf_counter() - start
         print(f"\n10,000 messages back in {taken:.1f} s, {looks} looks, {len(asked)} pages, at most {most} elements")
         assert most < MOST_ELEMENTS

@@ -1,5 +1,5 @@
-"""What is said and done in the scene: files of its repositories, prompts in plain words, and for each of them the
-directives that the demo agent follows. Who says what in which order is the scene's part."""
+"""The texts of the example workspace: files of its repositories, prompts in plain English, and the directives that the
+demo agent follows for each prompt."""
 
 from __future__ import annotations
 
@@ -208,9 +208,9 @@ def _racer(model: str, code: str, words: str) -> tuple[str, str, str]:
     return (FASTER, model, f"[[write src/search.js {code}]][[run scripts/test]][[say {words}]]")
 
 
-def score() -> list[tuple[str, str, str]]:
-    """What the player takes. In a race all are given the same words: the model tells who does what. The small one is
-    what the agent begins with, so that nobody has to choose it."""
+def script() -> list[tuple[str, str, str]]:
+    """Returns the script for the scripted agent. All racers get the same prompt, so the model decides who does what;
+    the small model is the agent's default."""
     return [
         _racer("demo-large", SEARCH_INDEX, "Words are indexed once, when the pages load. A search is 40 times faster."),
         _racer("", SEARCH_CACHE, "What was looked for before is remembered. The first search is as slow as it was."),

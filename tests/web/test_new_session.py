@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
-import pytest_asyncio
+import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.support.repos import git
-from tests.support.server import ServerProcess
 
-from .conftest import SESSION
 from .site import Complaints, Site, choose, said, transcript
 
 # One more root session than this is refused.
 MOST = 2
-ABSENT = """
-title = "Absent agent"
-command = ["bough-no-such-agent"]
-install = "Install it with: pipx install absent-agent"
-"""
-
-
-@pytest_asyncio.fixture(loop_scope=SESSION)
-async def server(tmp_path: Path) -> AsyncGenerator[ServerProcess]:
-    """A server that has few places, and knows an agent whose program is not there."""
-    agents = tmp_path / "data/agents"
-    agents.mkdir(parents=True)
-    (agents / "absent.toml").write_text(ABSENT, "utf-8")
-    env = {"AGENT_MAX_SESSIONS": str(MOST)}
-    async with ServerProcess(tmp_path / "data", tmp_path / "work", env=env) as running:
-        yield running
 
 
 async def new_session(page: Page) -> None:
@@ -204,6 +185,7 @@ async def test_a_repository_that_is_not_there(site: Site, page: Page, complaints
     assert names == {"repo", "other"}
 
 
+@pytest.mark.private_server(AGENT_MAX_SESSIONS=MOST)
 async def test_the_limit_of_active_sessions(site: Site, page: Page, complaints: Complaints) -> None:
     """O4, T5: one session too many is refused with the limit and what to do; what was typed stays, and works as soon as
     there is room."""

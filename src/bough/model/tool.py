@@ -31,6 +31,8 @@ class ToolUse(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     named: tuple[str, ...] = ()
     # Those of the paths that are folders, where the use is to delete or to move: all that is in them goes along.
     folders: tuple[str, ...] = ()
+    # Those of the paths that grant rights later if they are written: settings of git or of an agent.
+    protected: tuple[str, ...] = ()
     # Whether it names more files than are looked at.
     many: bool = False
     # Whether the agent keeps to a sandbox in every mode, so that what it asks about may be to leave it.

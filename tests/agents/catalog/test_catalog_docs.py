@@ -13,12 +13,14 @@ from bough.agents.catalog.entry import (
     CatalogEntry,
     Corrections,
     Login,
+    McpVocabulary,
     ModeSettings,
     Package,
     Quirks,
     RepositoryFiles,
     SettingsFolder,
     StartSettings,
+    ToolVocabulary,
 )
 from bough.model.session import MODES
 
@@ -33,6 +35,8 @@ SECTIONS = {
     "repository": RepositoryFiles,
     "corrections": Corrections,
     "quirks": Quirks,
+    "tools": ToolVocabulary,
+    "tools.mcp": McpVocabulary,
 }
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from bough.agents.catalog import load_catalog
+from bough.core.policy.tool_use import GIT_FOLDER, is_protected
 from bough.model.ids import new_id
 from bough.model.rule import Choice, Effect, Rule, Scope
 from bough.model.tool import ToolUse
 
 CWD = "/work space/repo"
+PROTECTED = (GIT_FOLDER, *load_catalog(Path("/nowhere")).protected)
 NULL = msgspec.Raw(b"null")
 AT = "2026-11-15T08:19:00.000000Z"
 
@@ -27,5 +31,7 @@ def choice(key: str, agent: str = "demo", scope: Scope = "session") -> Choice:
 
 
 def use(kind: Any = "other", *paths: str, **fields: Any) -> ToolUse:
-    given: dict[str, Any] = {"agent": "demo", "cwd": CWD, "kind": kind, "paths": paths, "key": "k"}
-    return ToolUse(**given | fields)
+    protected = tuple(path for path in paths if is_protected(path, CWD, PROTECTED))
+    defaults: dict[str, Any] = {"agent": "demo", "cwd": CWD, "kind": kind, "paths": paths, "key": "k"}
+    defaults["protected"] = protected
+    return ToolUse(**defaults | fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from bough.agents.acp import wire
 from bough.agents.acp.answers import read_session
-from bough.agents.catalog import CatalogEntry
+from bough.agents.catalog import Catalog, CatalogEntry
 from bough.core.policy import tool_use
 from bough.core.transcripts.fold import STATE, Fold
 from bough.core.turns.agent_settings import CONFIGURED, AgentSettings
@@ -41,7 +42,7 @@ def test_odd_words_about_a_call(odd: dict[str, Any]) -> None:
     """R4: such a call is folded, read, denied and closed like any other."""
     fold = Fold()
     entry = fold.tool({"toolCallId": "1", **odd})
-    tool_use.read("odd", "/", entry.body)
+    tool_use.read(Catalog(Path("/"), [ENTRY]), "odd", "/", entry.body)
     fold.deny("1")
     fold.close()
     assert entry.body["result"].get("status") in (None, "failed")
@@ -91,4 +92,4 @@ def test_an_id_that_is_used_again_is_another_call() -> None:
     second = fold.tool({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "b", "kind": "execute"})
     assert first is same is not second
     assert (first.body["meta"], second.body.get("meta"), fold.tool_count) == (own, None, 2)
-    assert tool_use.read("mine", "/", second.body).server is None
+    assert tool_use.read(Catalog(Path("/"), []), "mine", "/", second.body).server is None

@@ -22,7 +22,7 @@ OPERATORS = [";", "&", "&&", "|", "||", ">", ">>", "<", "\n", "$(", "`", "${x", 
 LETTERS = st.text("ab-]", max_size=12)
 PIECES = st.lists(st.sampled_from(["a", "b", "*", "*", "?", "[ab]", "[!a]", "[^b]", "[]-]", "[b-a]", "[", "]", "-"]))
 HOSTILE = """
-from bough.core.patterns import command_allowed, command_touched, path_matches
+from bough.core.policy.patterns import command_allowed, command_touched, path_matches
 line = "a" * 20_000
 for count in (1, 5, 20, 400):
     for piece in ("*a", "*a?", "*[a-z]", "a*", "?", "**"):

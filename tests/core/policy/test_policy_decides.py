@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bough.core.policy.decide import OF_FILES, PROTECTED_FOLDERS, decide, protected
-from bough.core.policy.tool_use import KINDS
+from bough.core.policy.decide import OF_FILES, decide
+from bough.core.policy.tool_use import KINDS, is_protected
 from bough.model.session import MODES, RANK, PermissionMode
-from tests.core.policy.policies import CWD, choice, rule, use
+from tests.core.policy.policies import CWD, PROTECTED, choice, rule, use
 
 INSIDE = f"{CWD}/src/a.py"
 ASKING: tuple[PermissionMode, ...] = ("default", "ask")
@@ -101,7 +101,7 @@ def test_a_sandbox_is_left_only_if_a_person_says_so(mode: PermissionMode) -> Non
 )
 def test_edits_that_are_accepted(path: str) -> None:
     """P3: names that only look like protected ones are edited like any other."""
-    assert not protected(f"{CWD}/{path}", CWD)
+    assert not is_protected(f"{CWD}/{path}", CWD, PROTECTED)
     assert decide("acceptEdits", use("edit", f"{CWD}/{path}"), [], []).effect == "allow"
 
 
@@ -240,7 +240,7 @@ def test_what_is_accepted_lies_inside(parts: list[str]) -> None:
     """P3: whatever a path is made of, an accepted edit is below the folder and touches nothing protected."""
     path = f"{CWD}/{'/'.join(parts)}"
     if decide("acceptEdits", use("edit", path), [], []).effect == "allow":
-        assert ".." not in parts and not PROTECTED_FOLDERS.intersection(parts)
+        assert ".." not in parts and not {".git", ".claude"}.intersection(parts)
 
 
 def test_what_allows_is_about_its_own_kind() -> None:

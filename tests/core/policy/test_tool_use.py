@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bough.agents.catalog import load_catalog
+from bough.agents.catalog import Catalog, CatalogEntry, load_catalog
 from bough.agents.catalog.entry import Quirks
 from bough.core.policy.decide import decide
 from bough.core.policy.tool_use import MOST_PATHS, call, read
@@ -27,8 +27,7 @@ def told(agent: str, *updates: dict[str, Any], servers: tuple[str, ...] = ("othe
     fold = Fold()
     for update in updates:
         entry = fold.tool({"toolCallId": "c", **update})
-    quirks = CATALOG.get(agent).quirks if agent in CATALOG.names() else Quirks()
-    return read(agent, cwd, entry.body, servers, quirks)  # pyright: ignore[reportPossiblyUnboundVariable]
+    return read(CATALOG, agent, cwd, entry.body, servers)  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def diff(path: str) -> dict[str, Any]:
@@ -240,8 +239,9 @@ def test_an_entry_names_tools_that_change_the_mode() -> None:
     """P2: such a tool is asked about as a change of mode, whatever kind the agent says."""
     fold = Fold()
     body = fold.tool({"toolCallId": "c", "name": "leave", "kind": "other"}).body
-    assert read("mine", CWD, body).kind == "other"
-    assert read("mine", CWD, body, (), Quirks(mode_tools=["leave"])).kind == "switch_mode"
+    assert read(CATALOG, "mine", CWD, body).kind == "other"
+    mine = CatalogEntry(name="mine", title="Mine", command=["mine"], quirks=Quirks(mode_tools=["leave"]))
+    assert read(Catalog(Path("/nowhere"), [mine]), "mine", CWD, body).kind == "switch_mode"
 
 
 @pytest.mark.parametrize(

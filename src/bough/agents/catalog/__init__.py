@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +40,16 @@ class BrokenEntry(msgspec.Struct):
 class Catalog:
     """All agents that are known, by name, and what could not be read."""
 
-    def __init__(self, data: Path, entries: list[CatalogEntry], broken: list[BrokenEntry] | None = None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        entries: list[CatalogEntry],
+        broken: list[BrokenEntry] | None = None,
+        built_in: Iterable[CatalogEntry] = (),
+    ) -> None:
+        """`built_in` are the entries that come with Bough, also those that a user's file replaces."""
         self.data = data
+        self._built_in = list(built_in)
         self._entries = {entry.name: entry for entry in entries}
         self.broken = broken or []
 
@@ -66,6 +76,16 @@ class Catalog:
             )
         return entry
 
+    def entry(self, name: str) -> CatalogEntry | None:
+        """Returns an agent's entry; None if its file is gone, which sessions outlive."""
+        return self._entries.get(name)
+
+    @cached_property
+    def protected(self) -> list[tuple[str, ...]]:
+        """The paths below any folder that some agent takes rights from, as patterns for consecutive names."""
+        paths = {path for entry in (*self._built_in, *self.entries()) for path in entry.repository.protect}
+        return [tuple(path.casefold().split("/")) for path in sorted(paths)]
+
     def default(self, preferred: str = "") -> str:
         """The agent of a session that names none (O1)."""
         if preferred:
@@ -83,7 +103,8 @@ def load_catalog(data: Path) -> Catalog:
     """Built-in entries, then the user's own from `agents/` in the data folder, which win; one of those that cannot be
     read is left out, and known as broken."""
     tables = {path.stem: _table(path) for path in sorted(BUILT_IN.glob("*.toml"))}
-    entries = {name: _read(table, BUILT_IN / f"{name}.toml", data) for name, table in tables.items()}
+    built_in = {name: _read(table, BUILT_IN / f"{name}.toml", data) for name, table in tables.items()}
+    entries = dict(built_in)
     broken: list[BrokenEntry] = []
     for path in sorted((data / "agents").glob("*.toml")):
         try:
@@ -96,7 +117,7 @@ def load_catalog(data: Path) -> Catalog:
             broken.append(BrokenEntry(path.stem, str(path), error.message))
         else:
             entries[entry.name] = entry
-    return Catalog(data, list(entries.values()), broken)
+    return Catalog(data, list(entries.values()), broken, built_in.values())
 
 
 def _table(path: Path) -> dict[str, Any]:

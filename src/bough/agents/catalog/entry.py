@@ -3,12 +3,13 @@ differently from what it says. Finding it is `finding`, starting it `start`."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from bough.errors import Invalid
 from bough.model.session import RANK, PermissionMode
+from bough.model.tool import ToolKind
 
 UsageMeaning = Literal["turn", "session", "call", "none"]
 
@@ -89,6 +90,9 @@ class RepositoryFiles(_Table):
     restrict_instructions: list[str] = []
     # Instructions for agents that Bough passes on, because the agent is kept from reading them itself.
     instructions: list[str] = []
+    # Files and folders that the agent takes rights from: edits of them always ask, whichever agent makes them. Each is
+    # one name or several consecutive ones, with wildcards, at any depth: `.claude`, `.github/copilot*`.
+    protect: list[str] = []
 
 
 class Corrections(_Table):
@@ -131,6 +135,49 @@ class Quirks(_Table):
     sandboxed: bool = False
 
 
+ToolForm = Annotated[str, msgspec.Meta(pattern=r"^([^{}]*\{(server|tool)\}[^{}]+\{(server|tool)\}[^{}]*)?$")]
+"""A text that names a server and a tool, with something between them: `{server}_{tool}`."""
+
+
+class McpVocabulary(_Table):
+    """How an agent tells that a tool belongs to an MCP server. The field of `_meta` is tried first, then the marks, the
+    name and the title."""
+
+    # Whether every tool of an MCP server is recognized by what follows; otherwise an unnamed tool may be one.
+    recognized: bool = False
+    # The field of `_meta` that names the server, as `path.to.field`.
+    server_meta: str = ""
+    # Fields of `_meta` that mark such a use; its arguments `server` and `tool` then say which.
+    marks: list[str] = []
+    # The form of the tool's name. Bough's own server counts only if the agent has no `server_meta` to prove it.
+    name: ToolForm = "mcp__{server}__{tool}"
+    # The form of the title, for agents that give nothing better. It never stands for Bough's own server.
+    title: ToolForm = ""
+    # Whether that form is the one of the first title, which the agent replaces later.
+    first_title: bool = False
+
+
+class ToolVocabulary(_Table):
+    """The words in which an agent describes its tool uses, where they are not the usual ones. Bough's policy reads them
+    in `bough.core.policy.tool_use`."""
+
+    # Fields of `_meta` that hold the tool's name, as `path.to.field`; the first that is set counts.
+    name_meta: list[str] = msgspec.field(default_factory=lambda: ["toolName"])
+    # Where nothing names the tool, its name is what comes before this mark in the id of the tool call.
+    name_ends_id_at: str = ""
+    # Kinds by the tool's name, for tools whose kind the agent does not say or gets wrong.
+    kinds: dict[str, ToolKind] = {}
+    # Arguments that hold a command line, files, or a patch, beside the usual ones.
+    command_arguments: list[str] = []
+    path_arguments: list[str] = []
+    patch_arguments: list[str] = []
+    # Whether the title of a command is its command line, unless it ends in an ellipsis.
+    command_in_title: bool = False
+    # Whether its patches put git's `a/` and `b/` before absolute paths: `a/etc/hosts` is `/etc/hosts`.
+    absolute_patch_paths: bool = False
+    mcp: McpVocabulary = msgspec.field(default_factory=McpVocabulary)
+
+
 class CatalogEntry(_Table):
     """One agent. In its texts `{python}` is the interpreter that runs Bough, `{data}` Bough's data folder, `{home}` the
     folder that `[home]` makes and `{cwd}` the folder of the session."""
@@ -157,6 +204,7 @@ class CatalogEntry(_Table):
     repository: RepositoryFiles = msgspec.field(default_factory=RepositoryFiles)
     corrections: Corrections = msgspec.field(default_factory=Corrections)
     quirks: Quirks = msgspec.field(default_factory=Quirks)
+    tools: ToolVocabulary = msgspec.field(default_factory=ToolVocabulary)
     # Ids of the agent's config options, where it has them.
     mode_option: str | None = None
     model_option: str | None = None

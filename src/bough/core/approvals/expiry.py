@@ -9,6 +9,7 @@ from functools import partial
 
 import structlog
 
+from bough.agents.catalog import Catalog
 from bough.core.approvals.ask import tell
 from bough.core.approvals.service import SWITCH, conclude, once, options_of, why_not_once
 from bough.core.policy import evaluate
@@ -36,8 +37,9 @@ BATCH = 50
 class Expiry:
     """Sleeps until a question's time is over; woken by new ones."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, catalog: Catalog) -> None:
         self._store = store
+        self._catalog = catalog
 
     async def run(self) -> None:
         """Answers for people who do not, until cancelled."""
@@ -63,7 +65,7 @@ class Expiry:
         soonest = 0.0
         for one in await self._store.read(_due):
             try:
-                decided = await self._store.write(partial(_expire_due, approval_id=one.id))
+                decided = await self._store.write(partial(_expire_due, catalog=self._catalog, approval_id=one.id))
             except Busy:
                 raise
             except Exception:
@@ -85,12 +87,12 @@ async def _due(tx: Tx) -> list[Approval]:
     return await tx.all(APPROVALS.due, Approval, now=now(), limit=BATCH)
 
 
-async def _expire_due(change: Change, approval_id: str) -> Approval | None:
+async def _expire_due(change: Change, catalog: Catalog, approval_id: str) -> Approval | None:
     """Answers a question, unless somebody did in the meantime, or its time is another one now."""
     approval = await change.tx.one(APPROVALS.get, Approval, id=approval_id)
     if approval is None or approval.status != "pending" or not approval.expires_at or approval.expires_at > change.now:
         return None
-    return await expire(change, approval)
+    return await expire(change, catalog, approval)
 
 
 async def reschedule(change: Change, session: Session, settings: Settings) -> None:
@@ -109,7 +111,7 @@ async def reschedule(change: Change, session: Session, settings: Settings) -> No
         change.tx.notify(CHANNEL_APPROVALS, approval.id)
 
 
-async def expire(change: Change, approval: Approval) -> Approval:
+async def expire(change: Change, catalog: Catalog, approval: Approval) -> Approval:
     """Answers a question whose time is over. What a rule or the mode denies by now, a change of the mode, and what the
     agent gives no way to allow once is never allowed so."""
     session = await records.session(change.tx, approval.session_id)
@@ -119,7 +121,8 @@ async def expire(change: Change, approval: Approval) -> Approval:
         if approval.on_expiry == "allow" and approval.key is not None:
             decision, why = "allow", "Nobody answered in time, and the session is set to allow then."
     elif approval.on_expiry == "allow":
-        verdict = await evaluate.judge(change.tx, session, await evaluate.use_again(change.tx, session, approval))
+        use = await evaluate.read_again(change.tx, catalog, session, approval)
+        verdict = await evaluate.judge(change.tx, session, use)
         if approval.tool_kind == SWITCH:
             why = "Nobody answered in time, and a change of the agent's mode is for people to allow."
         elif verdict.effect == "deny":

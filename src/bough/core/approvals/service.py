@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp.wire import AgentRequest
+from bough.agents.catalog import Catalog
 from bough.core.policy import evaluate, remember
 from bough.core.state import budgets, interruption
 from bough.core.state import tool_call as call_rows
@@ -56,8 +57,9 @@ class AnswerBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 class Approvals:
     """Lists and decides."""
 
-    def __init__(self, store: Store, calls: Calls) -> None:
+    def __init__(self, store: Store, catalog: Catalog, calls: Calls) -> None:
         self._store = store
+        self._catalog = catalog
         self._calls = calls
 
     async def get(self, approval_id: str) -> Approval:
@@ -103,7 +105,7 @@ class Approvals:
                 await remember.remember(change, decided, session, answer.scope or "worktree")
             elif decision == "allow_always" and decided.tool_kind not in interruption.HOLDS_TURN:
                 await remember.remember(change, decided, session, answer.scope or "session")
-                await _answer_alike(change, decided, by)
+                await _answer_alike(change, self._catalog, decided, by)
             return decided
 
         scope = f"approvals.decide:{approval_id}"
@@ -184,14 +186,15 @@ async def _go_on(change: Change, approval: Approval) -> None:
         await call_rows.show_going_on(change, approval.session_id, approval.task_id)
 
 
-async def _answer_alike(change: Change, approval: Approval, by: dict[str, Any]) -> None:
+async def _answer_alike(change: Change, catalog: Catalog, approval: Approval, by: dict[str, Any]) -> None:
     """*Always* answers what is asked at this moment too, as far as it reaches."""
     for other in await change.tx.all(APPROVALS.alike, Approval, key=approval.key):
         if other.tool_kind == CALL:
             await _allow_call_alike(change, approval, other)
             continue
         session = await records.session(change.tx, other.session_id)
-        verdict = await evaluate.judge(change.tx, session, await evaluate.use_again(change.tx, session, other))
+        use = await evaluate.read_again(change.tx, catalog, session, other)
+        verdict = await evaluate.judge(change.tx, session, use)
         if verdict.effect == "allow" and verdict.by == "choice" and once(options_of(other), "allow"):
             await conclude(change, other, "allow", by, reason=verdict.reason)
 

@@ -3,7 +3,6 @@ mode (P3). Pure; reading a use is `tool_use`, fetching rules and choices and act
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Literal
 
@@ -16,13 +15,6 @@ from bough.model.tool import ToolUse
 
 OWN_SERVER = "bough"
 """The MCP server of Bough itself, whose tools ask by themselves where it matters (5d)."""
-# Writing here would grant rights later: hooks and configuration of git, and what agents read their rights from.
-PROTECTED_FOLDERS = frozenset({".git", ".claude", ".codex", ".copilot", ".gemini", ".opencode", ".qwen"})
-PROTECTED_FILES = frozenset({"opencode.json", "opencode.jsonc", ".mcp.json"})
-# Files, and folders with all below, that are such only in their own folder.
-PROTECTED_PAIRS = frozenset(
-    {(".github", "agents"), (".github", "hooks"), (".github", "mcp.json"), (".vscode", "mcp.json")}
-)
 # Kinds that work on files: one that does not say on which may be what a rule about paths is about.
 OF_FILES = frozenset({"read", "search", "edit", "delete", "move"})
 # Kinds that do to all that is in a folder what they do to it.
@@ -185,7 +177,7 @@ def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
         if not below(path, use.cwd):
             reason = f"Mode {mode} asks before edits outside the session's folder: {path}"
             return Verdict("ask", "mode", None, reason)
-        if protected(path, use.cwd):
+        if path in use.protected:
             reason = f"Mode {mode} asks before edits of git's or an agent's own settings: {path}"
             return Verdict("ask", "mode", None, reason)
     return Verdict("allow", "mode", None, f"Mode {mode} allows edits in the session's folder.")
@@ -195,7 +187,7 @@ def _leaves_sandbox(use: ToolUse) -> bool:
     """Whether a use that is asked about needs more than the sandbox lets through: commands within it do not ask."""
     if use.kind == "mcp":
         return False
-    inside = all(below(path, use.cwd) and not protected(path, use.cwd) for path in use.paths)
+    inside = all(below(path, use.cwd) and path not in use.protected for path in use.paths)
     return use.kind not in OF_FILES or not use.paths or not inside
 
 
@@ -203,13 +195,3 @@ def below(path: str, folder: str) -> bool:
     """Whether a resolved path lies in a resolved folder, and is not the folder itself."""
     odd = "\0" in path or ".." in path.split("/")
     return not odd and path != folder and path.startswith(folder.rstrip("/") + "/")
-
-
-def protected(path: str, cwd: str) -> bool:
-    """Whether writing to a path below `cwd` would grant rights later. Some file systems do not tell case apart."""
-    parts = path[len(cwd.rstrip("/")) + 1 :].casefold().split("/")
-    if PROTECTED_FOLDERS.intersection(parts) or parts[-1] in PROTECTED_FILES:
-        return True
-    pairs = list(itertools.pairwise(parts))
-    copilot = any(one == ".github" and two.startswith("copilot") for one, two in pairs)
-    return copilot or not PROTECTED_PAIRS.isdisjoint(pairs)

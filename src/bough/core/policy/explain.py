@@ -9,7 +9,6 @@ from typing import Literal
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.agents.catalog.entry import Quirks
 from bough.core.policy import decide, evaluate, tool_use
 from bough.core.policy.choices import reaching
 from bough.core.store import records
@@ -81,7 +80,7 @@ class Explanations:
             rules = await tx.all(RULES.all, Rule)
             choices = await reaching(tx, use.agent, use.cwd, session.id if session else None)
             use = _remembered(use, choices)
-            verdict = evaluate.aside(session, use) if session is not None else None
+            verdict = evaluate.side_question(session, use) if session is not None else None
             verdict = verdict or decide.decide(mode, use, rules, choices)
             return Explanation(
                 effect=verdict.effect,
@@ -112,16 +111,12 @@ class Explanations:
         kind = asked.kind or _kind(asked)
         args = {"command": asked.command, "paths": asked.paths}
         body = {"kind": kind, "name": asked.tool, "title": asked.command, "args": args}
-        use = tool_use.read(agent, os.path.expanduser(cwd), body, (), self._quirks(agent))
+        use = tool_use.read(self._catalog, agent, os.path.expanduser(cwd), body)
         # A kind that nobody names is the catalog's to know, if the tool changes the agent's mode.
         if asked.kind is None and asked.server is None and use.kind == "switch_mode":
             kind = use.kind
         # An MCP server is known by what an agent's program says; a person says it plainly.
         return mode, msgspec.structs.replace(use, kind=kind, name=asked.tool or use.name, server=asked.server)
-
-    def _quirks(self, agent: str) -> Quirks:
-        """What is known of an agent; one whose file is gone since its session began has none."""
-        return self._catalog.get(agent).quirks if agent in self._catalog.names() else Quirks()
 
 
 def _check(asked: ExplainBody) -> None:

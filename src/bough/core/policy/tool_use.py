@@ -1,5 +1,5 @@
-"""Reading what an agent wants to do out of its own words, which differ from agent to agent (P3). Nothing is decided
-here; where the words leave doubt, the use is of kind `other`, about which people are asked."""
+"""Reads a `ToolUse` out of what an agent says about a tool call. Agents word this differently; the catalog holds each
+agent's vocabulary. A use that stays unclear gets the kind `other`, which asks a person."""
 
 from __future__ import annotations
 
@@ -7,98 +7,112 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterable, Sequence
-from typing import Any, cast, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, cast, get_args
 from urllib.parse import unquote
 
 import msgspec
 
-from bough.agents.catalog.entry import Quirks
-from bough.core.policy.decide import OF_FILES, OWN_SERVER, TAKES_ALONG
+from bough.agents.catalog import Catalog
+from bough.agents.catalog.entry import McpVocabulary, Quirks, ToolVocabulary
+from bough.core.policy import globs
+from bough.core.policy.decide import OF_FILES, OWN_SERVER, TAKES_ALONG, below
 from bough.core.policy.patterns import SHELLS
 from bough.model.tool import ToolKind, ToolUse
 
 Json = dict[str, Any]
 
 KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
-# Kinds for which *always* is said to the files, whatever is read or written there.
+# Kinds for which "always" covers the files, whatever is read or written there.
 BY_PATH = ("read", "edit", "search")
-# Of an agent about which nothing is known.
-NO_QUIRKS = Quirks()
-# Agents of which one knows how they tell that a tool is one of an MCP server.
-TELL_SERVERS = frozenset({"claude-code", "codex", "gemini", "opencode", "qwen"})
-# A use that names more files is of kind `other`: each is looked up.
+# Every file is looked up on disk, so a use that names more of them is of kind `other`.
 MOST_PATHS = 200
-COMMAND_KEYS = ("command", "cmd", "fullCommandText")
-PATH_KEYS = frozenset(
+# Arguments that agents usually put commands, files and patches in; an agent's vocabulary adds to them.
+COMMAND_ARGUMENTS = ("command", "cmd", "fullCommandText")
+PATH_ARGUMENTS = frozenset(
     {"file_path", "filePath", "filepath", "path", "fileName", "filename", "file", "notebook_path", "absolute_path"}
     | {"abs_path", "dir_path", "old_path", "new_path", "oldPath", "newPath", "source", "destination", "paths", "files"}
 )
-PATCH_KEYS = ("diff", "patch", "patchText", "input")
-# What a person is not asked about twice: how an agent describes the same command.
-TALK = frozenset({"description", "justification"})
+PATCH_ARGUMENTS = ("diff", "patch", "patchText", "input")
+# An agent describes the same command differently each time; a person is not asked again for that.
+DESCRIPTIONS = frozenset({"description", "justification"})
+# Writing here grants rights later: hooks and configuration of git. The catalog adds what agents take rights from.
+GIT_FOLDER = (".git",)
 _PATCHED = re.compile(
     r"^(?:Index: |\+\+\+ |--- |rename (?:from|to) |\*\*\* (?:(?:Add|Update|Delete) File|Move to): )(.+?)(?:\t.*)?$",
     re.MULTILINE,
 )
-_MCP_TITLE = re.compile(r"(.+) \(([^()]+) MCP Server\)")
-_PARTED = re.compile(r"mcp__([^_]+(?:_[^_]+)*)__([^_]+(?:_[^_]+)*)")
 
 
-def read(agent: str, cwd: str, body: Json, servers: Sequence[str] = (), quirks: Quirks = NO_QUIRKS) -> ToolUse:
-    """A use of a tool, from a tool call as it is folded: all that was said of it before and with the question.
+class McpTool(NamedTuple):
+    """The MCP server that a tool belongs to and its name there. `unclear` if it belongs to one that cannot be told."""
 
-    `servers` are the names of the MCP servers that the session was given; which tools change the agent's mode, and
-    whether it keeps to a sandbox, the catalog says.
+    server: str | None
+    name: str
+    unclear: bool = False
+
+
+def read(catalog: Catalog, agent: str, cwd: str, body: Json, servers: Sequence[str] = ()) -> ToolUse:
+    """Reads a tool use from a folded tool call: everything the agent said about it before and with its question.
+
+    `servers` are the names of the MCP servers that the session was given.
     """
+    entry = catalog.entry(agent)
+    vocabulary = entry.tools if entry is not None else ToolVocabulary()
+    quirks = entry.quirks if entry is not None else Quirks()
     home = os.path.realpath(cwd)
     title = str(body.get("title") or "")
-    args = _dict(body.get("args"))
+    arguments = _dict(body.get("args"))
     kind: ToolKind = body["kind"] if body.get("kind") in KINDS and body["kind"] != "mcp" else "other"
-    name = _name(agent, body, kind)
-    server, tool, doubt = _server(agent, body, name, title, servers)
+    tool_name = _tool_name(vocabulary, body)
+    name = tool_name or _name_in_id(vocabulary, body) or kind
+    kind = vocabulary.kinds.get(name, kind)
+    mcp = _mcp_tool(vocabulary.mcp, body, name, title, servers)
     command = None
-    given: list[str] = []
-    if server is not None:
-        kind, name = "mcp", tool
-    elif doubt:
+    paths: list[str] = []
+    if mcp.server is not None:
+        kind, name = "mcp", mcp.name
+    elif mcp.unclear:
         kind = "other"
     else:
         if name in quirks.mode_tools:
             kind = "switch_mode"
-        # What a tool of another kind has among its arguments is not what it runs, or works on.
+        # An argument of a tool of another kind is not a command it runs or a file it works on.
         if kind in ("execute", "other"):
-            command = _command(agent, kind, title, args)
+            command = _command(vocabulary, kind, title, arguments)
         if kind == "other" or kind in OF_FILES:
-            given = list(dict.fromkeys(_paths(agent, body, args)))
-    many = len(given) > MOST_PATHS
+            paths = list(dict.fromkeys(_paths(vocabulary, body, arguments)))
+    many = len(paths) > MOST_PATHS
     if many:
         kind = "other"
-    named = tuple(dict.fromkeys(_absolute(home, path) for path in given[:MOST_PATHS]))
-    paths = tuple(dict.fromkeys(_resolved(path) for path in named))
-    known = frozenset(paths)
+    named = tuple(dict.fromkeys(_absolute(home, path) for path in paths[:MOST_PATHS]))
+    resolved = tuple(dict.fromkeys(_resolved(path) for path in named))
+    known = frozenset(resolved)
+    may_be_mcp = mcp.unclear or (kind == "other" and not (vocabulary.mcp.recognized or tool_name))
+    patterns = (GIT_FOLDER, *catalog.protected)
     return ToolUse(
         agent=agent,
         cwd=home,
         kind=kind,
         name=name,
-        server=server,
+        server=mcp.server,
         command=command,
-        paths=paths,
+        paths=resolved,
         named=tuple(path for path in named if path not in known),
-        folders=tuple(path for path in paths if kind in TAKES_ALONG and _is_folder(path)),
+        folders=tuple(path for path in resolved if kind in TAKES_ALONG and _is_folder(path)),
+        protected=tuple(path for path in resolved if is_protected(path, home, patterns)),
         many=many,
         sandboxed=quirks.sandboxed,
-        unsure_server=server is None and (doubt or (kind == "other" and not _tells(agent, body))),
-        title=describe(f"{server}/{name}" if server else title or name or kind),
-        key=_key(kind, f"{server}/{name}" if server else title, args, body, paths),
+        unsure_server=mcp.server is None and may_be_mcp,
+        title=describe(f"{mcp.server}/{name}" if mcp.server else title or name or kind),
+        key=_key(kind, f"{mcp.server}/{name}" if mcp.server else title, arguments, body, resolved),
     )
 
 
 def call(body: Json) -> Json:
-    """A folded tool call in the words of ACP, for whoever is asked about it."""
+    """Returns a folded tool call in the words of ACP, to show it with the question."""
     result = _dict(body.get("result"))
-    told = {
+    fields = {
         "toolCallId": body.get("toolCallId"),
         "title": body.get("title"),
         "kind": body.get("kind"),
@@ -110,139 +124,173 @@ def call(body: Json) -> Json:
         "_meta": body.get("meta"),
         "firstTitle": body.get("firstTitle"),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in fields.items() if value}
 
 
 def describe(title: str) -> str:
-    """A title in one line."""
+    """Returns a title on one line, cut to 500 characters."""
     return " ".join(title.replace("\0", "").split())[:500]
 
 
-def _name(agent: str, body: Json, kind: str) -> str:
-    """The tool's own name; an agent that tells none has its kind for one."""
+def is_protected(path: str, cwd: str, patterns: Iterable[tuple[str, ...]]) -> bool:
+    """Tells whether a path below `cwd` fits one of the patterns anywhere. Ignores case, as some file systems do."""
+    if not below(path, cwd):
+        return False
+    names = path[len(cwd.rstrip("/")) + 1 :].casefold().split("/")
+    return any(_fits(names, pattern) for pattern in patterns)
+
+
+def _fits(names: list[str], pattern: tuple[str, ...]) -> bool:
+    windows = zip(*(names[start:] for start in range(len(pattern))), strict=False)
+    return any(all(map(globs.matches, pattern, window)) for window in windows)
+
+
+# Names
+
+
+def _tool_name(vocabulary: ToolVocabulary, body: Json) -> str:
+    """Returns the name that the agent's program gives the tool; empty if it gives none."""
     meta = _dict(body.get("meta"))
-    name = _dict(meta.get("claudeCode")).get("toolName") or meta.get("toolName") or body.get("name") or ""
-    if not name and agent == "gemini":
-        name = str(body.get("toolCallId") or "").partition("__")[0]
-    return str(name or kind)
+    names: list[Any] = [*(_field(meta, path) for path in vocabulary.name_meta), body.get("name")]
+    return str(next((name for name in names if name), ""))
+
+
+def _name_in_id(vocabulary: ToolVocabulary, body: Json) -> str:
+    mark = vocabulary.name_ends_id_at
+    return str(body.get("toolCallId") or "").partition(mark)[0] if mark else ""
+
+
+def _field(meta: Json, path: str) -> Any:
+    """Returns the field of `_meta` at `path.to.field`; None if there is none."""
+    *folders, name = path.split(".")
+    for folder in folders:
+        meta = _dict(meta.get(folder))
+    return meta.get(name)
 
 
 # MCP servers
 
 
-def _tells(agent: str, body: Json) -> bool:
-    """Whether one would know it if the tool were one of an MCP server: by the agent, or by the tool's own name."""
-    return agent in TELL_SERVERS or bool(body.get("name") or _dict(body.get("meta")).get("toolName"))
+def _mcp_tool(vocabulary: McpVocabulary, body: Json, name: str, title: str, servers: Sequence[str]) -> McpTool:
+    """Finds the MCP server of a tool.
 
-
-def _server(agent: str, body: Json, name: str, title: str, servers: Sequence[str]) -> tuple[str | None, str, bool]:
-    """The MCP server of a tool and the tool's name there; or whether it seems to be of one, and cannot be told which.
-
-    Bough's own server is known only by fields that the agent's program fills, never by what a title begins with: that
-    may as well be another server's name, or anything that a model made up.
+    Bough's own server is recognized only by fields that the agent's program fills, never by a title, which may hold
+    another server's name or anything that a model made up.
     """
-    meta, args = _dict(body.get("meta")), _dict(body.get("args"))
-    given = _dict(_dict(meta.get("claudeCode")).get("mcpServer")).get("name")
-    if isinstance(given, str) and given:
-        server = given
-        return server, name.removeprefix(f"mcp__{server}__"), False
-    if meta.get("is_mcp_tool_approval") or meta.get("is_mcp_tool_call"):
-        told: Any = args.get("server"), args.get("tool")
-        return (*told, False) if all(isinstance(one, str) for one in told) else (None, name, True)
-    if name.startswith("mcp__"):
-        server, tool = _parted(name, servers)
-        if server == OWN_SERVER and agent == "claude-code":
-            server = None
-        return server, tool, server is None
-    found = _titled(agent, body, title, servers)
-    if found is None:
-        return None, name, False
-    server, tool = found
-    return (None, tool, True) if server == OWN_SERVER else (server, tool, False)
+    meta, arguments = _dict(body.get("meta")), _dict(body.get("args"))
+    server: Any = _field(meta, vocabulary.server_meta) if vocabulary.server_meta else None
+    if isinstance(server, str) and server:
+        before, after = _around_tool(vocabulary.name, server)
+        return McpTool(server, name.removeprefix(before).removesuffix(after))
+    if any(_field(meta, mark) for mark in vocabulary.marks):
+        server, tool = arguments.get("server"), arguments.get("tool")
+        if isinstance(server, str) and isinstance(tool, str):
+            return McpTool(server, tool)
+        return McpTool(None, name, unclear=True)
+    prefix = vocabulary.name.partition("{")[0]
+    if not prefix:
+        by_name = _of_known_server(vocabulary.name, name, (*servers, OWN_SERVER))
+    elif name.startswith(prefix):
+        others = [server for server in servers if server != OWN_SERVER]
+        by_name = _split(vocabulary.name, name) or _of_known_server(vocabulary.name, name, others)
+        by_name = by_name or McpTool(None, name, unclear=True)
+    else:
+        by_name = None
+    if by_name is not None:
+        unproven = by_name.server == OWN_SERVER and bool(vocabulary.server_meta)
+        return McpTool(None, name, unclear=True) if unproven else by_name
+    by_title = _titled(vocabulary, body, title, servers)
+    if by_title is None:
+        return McpTool(None, name)
+    return McpTool(None, by_title.name, unclear=True) if by_title.server == OWN_SERVER else by_title
 
 
-def _parted(name: str, servers: Sequence[str]) -> tuple[str | None, str]:
-    """Server and tool of a name like `mcp__SERVER__TOOL`, if there is only one way to part it."""
-    parted = _PARTED.fullmatch(name)
-    if parted is not None:
-        return parted[1], parted[2]
-    known = [one for one in servers if name.startswith(f"mcp__{one}__") and one != OWN_SERVER]
-    return (known[0], name.removeprefix(f"mcp__{known[0]}__")) if len(known) == 1 else (None, name)
-
-
-def _titled(agent: str, body: Json, title: str, servers: Sequence[str]) -> tuple[str, str] | None:
-    """Server and tool from a title, where agents give nothing better, and only of servers that the session has."""
-    if body.get("kind") not in (None, "other"):
+def _titled(vocabulary: McpVocabulary, body: Json, title: str, servers: Sequence[str]) -> McpTool | None:
+    """Finds server and tool in a title, only for servers that the session has."""
+    if not vocabulary.title or body.get("kind") not in (None, "other"):
         return None
-    if agent == "gemini":
-        shown = _MCP_TITLE.fullmatch(title)
-        return (shown[2], shown[1]) if shown and shown[2] in (*servers, OWN_SERVER) else None
-    if agent == "opencode":
-        return _prefixed(title, "_", servers)
-    if agent == "copilot":
-        # It has more than the tool's name in the title only at first.
-        return _prefixed(str(body.get("firstTitle") or title), "-", servers)
-    return None
+    shown = str(body.get("firstTitle") or title) if vocabulary.first_title else title
+    return _of_known_server(vocabulary.title, shown, (*servers, OWN_SERVER))
 
 
-def _prefixed(title: str, mark: str, servers: Sequence[str]) -> tuple[str, str] | None:
-    known = [one for one in (*servers, OWN_SERVER) if title.startswith(one + mark)]
-    return (known[0], title.removeprefix(known[0] + mark)) if len(known) == 1 else None
+def _of_known_server(form: str, text: str, servers: Iterable[str]) -> McpTool | None:
+    """Reads a text of this form as a tool of one of the servers; None if it is none's or several servers'."""
+    tools: list[McpTool] = []
+    for server in servers:
+        before, after = _around_tool(form, server)
+        if text.startswith(before) and text.endswith(after) and len(text) > len(before) + len(after):
+            tools.append(McpTool(server, text[len(before) : len(text) - len(after)]))
+    return tools[0] if len(tools) == 1 else None
+
+
+def _around_tool(form: str, server: str) -> tuple[str, str]:
+    before, _, after = form.partition("{tool}")
+    return before.replace("{server}", server), after.replace("{server}", server)
+
+
+def _split(form: str, name: str) -> McpTool | None:
+    """Splits a name of this form into server and tool; None if that can be done in more than one way."""
+    prefix, _, rest = form.partition("{")
+    first_is_server, _, rest = rest.partition("}")
+    separator, _, rest = rest.partition("{")
+    suffix = rest.partition("}")[2]
+    first, _, second = name.removeprefix(prefix).removesuffix(suffix).partition(separator)
+    whole = separator not in second and all(part and part == part.strip(separator) for part in (first, second))
+    if not whole or not name.endswith(suffix):
+        return None
+    return McpTool(first, second) if first_is_server == "server" else McpTool(second, first)
 
 
 # Commands and paths
 
 
-def _command(agent: str, kind: str, title: str, args: Json) -> str | None:
-    for key in COMMAND_KEYS:
-        given: Any = args.get(key)
-        if isinstance(given, str) and given.strip():
-            return given
-        if isinstance(given, list) and given and _texts(given) == given:
-            return _joined(_texts(given))
-    # Gemini tells a command only by its title, which may have been cut.
-    if kind == "execute" and agent == "gemini" and title and not title.rstrip().endswith(("…", "...")):
-        return title
-    return None
+def _command(vocabulary: ToolVocabulary, kind: str, title: str, arguments: Json) -> str | None:
+    for name in (*COMMAND_ARGUMENTS, *vocabulary.command_arguments):
+        value: Any = arguments.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, list) and value and _texts(value) == value:
+            return _joined(_texts(value))
+    is_whole = bool(title) and not title.rstrip().endswith(("…", "..."))
+    return title if kind == "execute" and vocabulary.command_in_title and is_whole else None
 
 
 def _joined(words: list[str]) -> str:
-    """A command line from words; a script that is handed to a shell is the line."""
+    """Returns a command line from words; of a shell with `-c` it is the script."""
     if len(words) == 3 and os.path.basename(words[0]) in SHELLS and words[1] in ("-c", "-lc", "-ic", "-lic"):
         return words[2]
     return shlex.join(words)
 
 
-def _paths(agent: str, body: Json, args: Json) -> Iterable[str]:
-    """Every file that a call names anywhere."""
-    result = _dict(body.get("result"))
-    for place in _dicts(body.get("locations")):
-        yield from _texts(place.get("path"))
-    for block in _dicts(result.get("content")):
+def _paths(vocabulary: ToolVocabulary, body: Json, arguments: Json) -> Iterator[str]:
+    """Yields every file that a call names anywhere."""
+    path_arguments = PATH_ARGUMENTS.union(vocabulary.path_arguments)
+    for location in _dicts(body.get("locations")):
+        yield from _texts(location.get("path"))
+    for block in _dicts(_dict(body.get("result")).get("content")):
         if block.get("type") == "diff":
             yield from _texts(block.get("path"))
-    for key, value in args.items():
-        if key in PATH_KEYS:
+    for name, value in arguments.items():
+        if name in path_arguments:
             yield from _texts(value)
-    changes = args.get("changes")
+    changes = arguments.get("changes")
     yield from _dict(changes)
-    for one in _dicts(changes):
-        for key in PATH_KEYS:
-            yield from _texts(one.get(key))
-    for key in PATCH_KEYS:
-        for patch in _texts(args.get(key)):
-            yield from _patched(agent, patch)
+    for changed in _dicts(changes):
+        for name in path_arguments:
+            yield from _texts(changed.get(name))
+    for name in (*PATCH_ARGUMENTS, *vocabulary.patch_arguments):
+        for patch in _texts(arguments.get(name)):
+            yield from _patched(vocabulary, patch)
 
 
-def _patched(agent: str, patch: str) -> Iterable[str]:
-    """The files that a patch names."""
-    for found in _PATCHED.findall(patch):
-        path = str(found).strip().strip('"')
+def _patched(vocabulary: ToolVocabulary, patch: str) -> Iterator[str]:
+    """Yields the files that a patch names."""
+    for match in _PATCHED.findall(patch):
+        path = str(match).strip().strip('"')
         if path in ("/dev/null", "a/dev/null"):
             continue
         if path[:2] in ("a/", "b/"):
-            # Copilot puts git's letter before absolute paths.
-            path = path[1:] if agent == "copilot" else path[2:]
+            path = path[1:] if vocabulary.absolute_patch_paths else path[2:]
         yield path
 
 
@@ -255,11 +303,11 @@ def _list(value: Any) -> list[Any]:
 
 
 def _dicts(value: Any) -> list[Json]:
-    return [_dict(one) for one in _list(value)]
+    return [_dict(item) for item in _list(value)]
 
 
 def _texts(value: Any) -> list[str]:
-    return [one for one in _list(value) if isinstance(one, str) and one]
+    return [item for item in _list(value) if isinstance(item, str) and item]
 
 
 def _absolute(cwd: str, path: str) -> str:
@@ -284,13 +332,13 @@ def _is_folder(path: str) -> bool:
         return False
 
 
-def _key(kind: str, title: str, args: Json, body: Json, paths: tuple[str, ...]) -> str:
-    """By what a use is known again: for people its title or files, for us every character of it and of what it is
-    given. A title is cut and its white space is folded for people; a command may do its harm with just that part."""
+def _key(kind: str, title: str, arguments: Json, body: Json, paths: tuple[str, ...]) -> str:
+    """Returns the key by which "always" recognizes the same use: its title or files for people, and a digest of every
+    character of it and of its arguments. The title is cut and its white space folded, which may hide the harm."""
     if kind in BY_PATH and paths:
         title, exact = ", ".join(paths), [kind, sorted(paths)]
     else:
-        given: Any = {name: value for name, value in args.items() if name not in TALK}
-        exact = [kind, title, given or _dict(body.get("result")).get("content"), sorted(paths)]
+        inputs: Any = {name: value for name, value in arguments.items() if name not in DESCRIPTIONS}
+        exact = [kind, title, inputs or _dict(body.get("result")).get("content"), sorted(paths)]
     digest = hashlib.sha256(msgspec.json.encode(exact, order="sorted")).hexdigest()
     return f"{kind}: {describe(title)} ({digest[:16]})"

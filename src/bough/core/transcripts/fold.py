@@ -273,7 +273,7 @@ def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
 
 
 def _merge_names(body: dict[str, Any], update: dict[str, Any], meta: dict[str, Any]) -> None:
-    name = update.get("name") or _object(meta.get("claudeCode")).get("toolName")
+    name = update.get("name") or _adapter_name(meta)
     for field in ("title", "kind"):
         if isinstance(update.get(field), str):
             # What a call was called first, before the agent had better words for it, may say whose tool it is.
@@ -285,6 +285,11 @@ def _merge_names(body: dict[str, Any], update: dict[str, Any], meta: dict[str, A
         body["tool"] = body["name"] = name
     elif not body["tool"]:
         body["tool"] = body.get("kind") or body.get("title") or "tool"
+
+
+def _adapter_name(meta: dict[str, Any]) -> Any:
+    """Returns the `toolName` that an adapter puts below a key of its own in `_meta`."""
+    return next((name for value in meta.values() if (name := _object(value).get("toolName"))), None)
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class AgentPool:
         self._store = store
         self._hub = hub
         self._settings = settings
-        self._catalog = catalog
+        self.catalog = catalog
         self._launcher = launcher
         self._agents: dict[str, Agent] = {}
         self._suspensions: dict[Agent, asyncio.Task[None]] = {}
@@ -92,7 +92,7 @@ class AgentPool:
     async def wake(self, session: Session, handler: PermissionHandler) -> Agent:
         """The agent of a session, as the session wants it now; whoever was started otherwise is started anew."""
         agent = self._agents.get(session.id)
-        entry = self._catalog.get(session.agent)
+        entry = self.catalog.get(session.agent)
         private, mode, made_of = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
         if agent is not None and (agent.down or agent.ending or agent.made_of != made_of):
             await self.suspend(agent)
@@ -185,7 +185,7 @@ class AgentPool:
 
     async def attach(self, keeper: Keeper, session: Session, handler: PermissionHandler) -> Agent:
         """Takes over an agent that an earlier server has woken; what it said since then comes with `listen`."""
-        entry = self._catalog.get(session.agent)
+        entry = self.catalog.get(session.agent)
         link = await self._launcher.attach(keeper.id, keeper.stored)
         private, mode, _ = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
         recorder = Recorder(self._store, self._hub, session.id, keeper.id)

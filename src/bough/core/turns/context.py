@@ -166,8 +166,8 @@ def _asker(message: Message) -> str | None:
 
 
 def guarded(servers: Sequence[McpServer], secrets: Iterable[str]) -> list[McpServer]:
-    """The servers, without the agent's own keys for those that it starts: Claude Code would hand on all that it has.
-    Who gives a server such a variable means it to have it."""
+    """Returns the servers with the agent's own keys blanked for those that it starts, since some agents pass on their
+    whole environment. A variable that a server was given stays."""
     blank = [NameValue(name=name, value="") for name in secrets]
     return [
         msgspec.structs.replace(
@@ -180,7 +180,7 @@ def guarded(servers: Sequence[McpServer], secrets: Iterable[str]) -> list[McpSer
 
 
 def led(preface: list[Block], blocks: Sequence[Block]) -> list[Block]:
-    """A prompt with what goes before it. A link stands on a line of its own: Gemini sets all into one text."""
+    """Returns a prompt with what goes before it. A link gets a line of its own, since some agents join the blocks."""
     first = blocks[0] if blocks else None
     if preface and isinstance(preface[-1], ResourceLinkBlock) and isinstance(first, TextBlock):
         return [*preface, TextBlock(text=f"\n{first.text}"), *blocks[1:]]

@@ -37,7 +37,7 @@ class Upkeep:
         self._store = store
         self._settings = settings
         self._agents = agents
-        self._expiry = Expiry(store)
+        self._expiry = Expiry(store, agents.catalog)
 
     async def run(self) -> None:
         """Keeps up until cancelled."""

@@ -105,8 +105,8 @@ class Permissions:
             return session, await evaluate.servers_of(tx, session)
 
         session, servers = await _patiently(lambda: self._store.read(work))
-        quirks = agent.entry.quirks
-        use = await asyncio.to_thread(tool_use.read, session.agent, session.cwd, body, servers, quirks)
+        catalog = self._agents.catalog
+        use = await asyncio.to_thread(tool_use.read, catalog, session.agent, session.cwd, body, servers)
         return Asked(question, use, body)
 
     async def moved(self, agent: Agent, move: Move) -> None:

@@ -1,0 +1,106 @@
+"""Adding an agent is adding a file: the policy understands a tool vocabulary that only a TOML file describes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.agents.catalog import Catalog, load_catalog
+from bough.core.policy.decide import decide
+from bough.core.policy.tool_use import read
+from bough.core.transcripts.fold import Fold
+from bough.model.tool import ToolUse
+from tests.core.policy.policies import rule
+
+CWD = "/repo/x"
+FILE = """
+title = "Heron"
+command = ["heron", "--acp"]
+
+[repository]
+protect = [".heron", "heron/rules*"]
+
+[quirks]
+mode-tools = ["stop_planning"]
+
+[tools]
+name-meta = ["heron.tool"]
+kinds = { run_script = "execute", rewrite = "edit" }
+command-arguments = ["script"]
+path-arguments = ["document"]
+patch-arguments = ["rewriting"]
+
+[tools.mcp]
+recognized = true
+name = "ext::{tool}@{server}"
+title = "{server} > {tool}"
+"""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "heron.toml").write_text(FILE, "utf-8")
+    return load_catalog(tmp_path)
+
+
+def use_of(catalog: Catalog, update: dict[str, Any], tool: str = "", agent: str = "heron") -> ToolUse:
+    meta = {"_meta": {"heron": {"tool": tool}}} if tool else {}
+    body = Fold().tool({"toolCallId": "c", **update, **meta}).body
+    return read(catalog, agent, CWD, body, ["search", "far"])
+
+
+def test_commands(catalog: Catalog) -> None:
+    """A tool that the file calls a command is one: rules about commands match its script."""
+    use = use_of(catalog, {"rawInput": {"script": "rm -rf build"}}, "run_script")
+    assert (use.kind, use.name, use.command) == ("execute", "run_script", "rm -rf build")
+    assert decide("allow-all", use, [rule("deny", command="rm *")], []).effect == "deny"
+    assert decide("default", use, [rule("allow", command="rm *")], []).effect == "allow"
+    stranger = use_of(catalog, {"rawInput": {"script": "rm -rf build"}}, "run_script", agent="stranger")
+    assert (stranger.kind, stranger.command) == ("other", None)
+
+
+def test_edits(catalog: Catalog) -> None:
+    """Files are found in the arguments that the file names, and its settings folders are protected for every agent."""
+    inside = use_of(catalog, {"rawInput": {"document": "src/a.py"}}, "rewrite")
+    assert (inside.kind, inside.paths) == ("edit", (f"{CWD}/src/a.py",))
+    assert decide("acceptEdits", inside, [], []).effect == "allow"
+    patch = use_of(catalog, {"rawInput": {"rewriting": "--- a/src/a.py\n+++ b/src/b.py\n"}}, "rewrite")
+    assert patch.paths == (f"{CWD}/src/a.py", f"{CWD}/src/b.py")
+    for path in (".heron/settings", "sub/heron/rules.toml", "/etc/hosts", ".git/config"):
+        for update in ({"rawInput": {"document": path}}, {"kind": "edit", "locations": [{"path": path}]}):
+            assert decide("acceptEdits", use_of(catalog, update, "rewrite"), [], []).effect == "ask"
+        demo = use_of(catalog, {"kind": "edit", "locations": [{"path": path}]}, agent="demo")
+        assert decide("acceptEdits", demo, [], []).effect == "ask"
+
+
+def test_mcp_tools(catalog: Catalog) -> None:
+    """Tools of MCP servers are recognized by the forms that the file gives; what fits in two ways is nobody's."""
+    use = use_of(catalog, {}, "ext::find@search")
+    assert (use.kind, use.server, use.name) == ("mcp", "search", "find")
+    assert decide("default", use, [rule("allow", tool="search/find")], []).effect == "allow"
+    titled = use_of(catalog, {"title": "far > shout"})
+    assert (titled.kind, titled.server, titled.name) == ("mcp", "far", "shout")
+    own = use_of(catalog, {}, "ext::agor_sessions_list@bough")
+    assert decide("default", own, [], []).effect == "allow"
+    for update, tool in (({}, "ext::a@b@unknown"), ({"title": "bough > agor_sessions_list"}, "")):
+        unclear = use_of(catalog, update, tool)
+        assert (unclear.server, unclear.kind, unclear.unsure_server) == (None, "other", True)
+        assert decide("default", unclear, [], []).effect == "ask"
+
+
+def test_changes_of_mode(catalog: Catalog) -> None:
+    """A tool that the file lists changes the mode, whatever kind the agent says; mode plan asks a person about it."""
+    use = use_of(catalog, {"kind": "think"}, "stop_planning")
+    assert use.kind == "switch_mode"
+    assert decide("plan", use, [], []).effect == "ask"
+
+
+def test_a_form_without_server_and_tool_is_refused(tmp_path: Path) -> None:
+    """A form that cannot be read names no agent: the file is reported as broken."""
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "heron.toml").write_text(FILE.replace("{server} > {tool}", "{tool} only"), "utf-8")
+    (broken,) = load_catalog(tmp_path).broken
+    assert broken.name == "heron"

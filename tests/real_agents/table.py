@@ -19,7 +19,7 @@ from .real import FULL
 AGENT, MEASURED = "agent", "measured"
 """Properties of a report: the agent of a test, and what it has recorded, as a pair."""
 FAILED, NOTHING = "✗", "·"
-DOCUMENT = Path(__file__).parents[2] / "docs/reference/agents.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/reference/agent-measurements.md"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 
 Record = Callable[[str, str], None]

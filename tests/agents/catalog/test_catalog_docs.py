@@ -1,4 +1,4 @@
-"""docs/reference/agents.md says what the catalog can hold."""
+"""The documentation describes every field of an agent's file and every mode of every agent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ from bough.agents.catalog.entry import (
 )
 from bough.model.session import MODES
 
-TEXT = (Path(__file__).parents[3] / "docs/reference/agents.md").read_text("utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+FIELDS = (DOCS / "reference/agent-files.md").read_text("utf-8")
+AGENTS = (DOCS / "reference/agents.md").read_text("utf-8")
+MEASURED = (DOCS / "reference/agent-measurements.md").read_text("utf-8")
+GUIDE = (DOCS / "how-to/add-an-agent.md").read_text("utf-8")
 SECTIONS = {
     "The agent": CatalogEntry,
     "package": Package,
@@ -41,7 +45,7 @@ SECTIONS = {
 
 
 def section(title: str) -> str:
-    return TEXT.partition(f"\n### {title}\n")[2].partition("\n#")[0]
+    return FIELDS.partition(f"\n### {title}\n")[2].partition("\n#")[0]
 
 
 @pytest.mark.parametrize("title", SECTIONS)
@@ -53,7 +57,7 @@ def test_every_field_is_explained(title: str) -> None:
 
 def test_the_examples_can_be_loaded(tmp_path: Path) -> None:
     """P1: the files in the page are ones that the catalog takes."""
-    examples = re.findall(r"```toml\n# [^\n]*/agents/([a-z-]+)\.toml\n(.*?)```", TEXT, re.DOTALL)
+    examples = re.findall(r"```toml\n# [^\n]*/agents/([a-z-]+)\.toml\n(.*?)```", GUIDE, re.DOTALL)
     assert [name for name, _ in examples] == ["mine", "claude-code"]
     (tmp_path / "agents").mkdir()
     for name, text in examples:
@@ -69,7 +73,7 @@ def test_the_examples_can_be_loaded(tmp_path: Path) -> None:
 
 def test_every_mode_of_every_agent_is_in_the_table() -> None:
     """P1: the mapping is published whole: a row for each mode, in which each agent's own stands."""
-    table = TEXT.partition("<!-- modes -->")[2].partition("<!-- end of modes -->")[0]
+    table = AGENTS.partition("<!-- modes -->")[2].partition("<!-- end of modes -->")[0]
     known = [entry for entry in load_catalog(Path("/nowhere")).entries() if entry.package is not None]
     for mode in MODES:
         (row,) = [line for line in table.splitlines() if line.startswith(f"| **`{mode}`** |")]
@@ -83,4 +87,4 @@ def test_every_mode_of_every_agent_is_in_the_table() -> None:
 
 def test_there_is_a_place_for_what_was_measured() -> None:
     """P1: the suite with real agents writes its table there."""
-    assert TEXT.count("<!-- measured -->\n") == TEXT.count("<!-- /measured -->\n") == 1
+    assert MEASURED.count("<!-- measured -->\n") == MEASURED.count("<!-- /measured -->\n") == 1

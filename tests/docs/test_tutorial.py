@@ -1,0 +1,81 @@
+"""The tutorial works: every command on the page runs, in order, and prints what the page shows."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.docs.console import Example, Ids, Shell, examples
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/tutorial.md"
+# These show a state that a turn may still be about to reach; a reader takes longer to type them than the turn takes.
+LOOKS = ("bough approval list", "bough tree", "bough race show", "bough session list", "bough session callbacks")
+# A server is up in seconds; these are for machines that run other suites at the same time.
+READY_WITHIN = 150.0
+PATIENCE = 60.0
+GIT_CONFIG = "[user]\n\tname = Ada\n\temail = ada@example.com\n"
+
+
+@asynccontextmanager
+async def make_serve(env: Mapping[str, str]) -> AsyncGenerator[str]:
+    """Runs `make serve` until the block ends, and gives what it has printed when it is ready."""
+    process = await asyncio.create_subprocess_exec(
+        *("make", "--no-print-directory", "serve"),
+        cwd=ROOT,
+        # The page is not under test here, so npm need not fetch or build anything.
+        env=dict(env) | {"BOUGH_PORT": "0", "BOUGH_STOP_AGENTS": "true", "MAKEFLAGS": "-- NPM=false"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(READY_WITHIN):
+            while not (line := (await process.stdout.readline()).decode()).startswith("http"):
+                assert line, "`make serve` ended before it printed its link"
+        yield line
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        await process.wait()
+
+
+async def run(shell: Shell, ids: Ids, example: Example) -> None:
+    command, output = ids.fill(example.command), ""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                code, output = await shell.run(command)
+                assert code == 0, f"{command}\n{output}"
+                if ids.match(example.output, output):
+                    return
+                assert example.command.startswith(LOOKS), f"{command}\n{output}"
+                await asyncio.sleep(0.2)
+    except TimeoutError:
+        pytest.fail(f"{command}\nnever printed what the page shows, but:\n{output}")
+
+
+@pytest.mark.timeout(400)
+async def test_every_command_of_the_tutorial(tmp_path: Path) -> None:
+    """A new user can follow the tutorial: each command succeeds and prints what the page shows."""
+    (tmp_path / ".gitconfig").write_text(GIT_CONFIG, "utf-8")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("BOUGH_", "GIT_", "XDG_"))}
+    inherited.pop("COLUMNS", None)
+    env = inherited | {"HOME": str(tmp_path), "NO_COLOR": "1"}
+    serve, *commands = examples(PAGE.read_text("utf-8"))
+    assert serve.command == "make serve" and len(commands) > 20
+    async with make_serve(env) as link:
+        assert link.startswith("http://127.0.0.1:") and "/?token=" in link
+        shell = await Shell.start(ROOT, env)
+        try:
+            ids = Ids()
+            for example in commands:
+                await run(shell, ids, example)
+        finally:
+            await shell.end()

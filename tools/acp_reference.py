@@ -1,0 +1,15 @@
+"""Generates the table of slash commands for docs/reference/acp.md."""
+
+from __future__ import annotations
+
+from bough.api.acp.sessions.slash_commands import COMMANDS
+
+
+def commands_table() -> str:
+    """Lists the slash commands that Bough offers to editors."""
+    rows = ["| command | effect |", "|---|---|"]
+    rows += [f"| `/{name}{' TEXT' if hint else ''}` | {about} |" for name, (about, hint, _) in COMMANDS.items()]
+    return "\n".join(rows)
+
+
+SECTIONS = {"commands": commands_table}

@@ -120,7 +120,7 @@ def transcript(page: Page) -> Locator:
 
 
 def entries(page: Page, name: str) -> Locator:
-    """Returns messages of a transcript by their name: `Prompt`, `Answer of demo`, `Thought`, `Plan`, …"""
+    """Returns messages of a transcript by their name: `Prompt`, `Answer from demo`, `Thought`, `Plan`, …"""
     return transcript(page).get_by_role("article", name=name)
 
 
@@ -137,7 +137,7 @@ async def send(page: Page, text: str) -> None:
 
 async def choose(page: Page, label: str) -> None:
     """Chooses an entry of the session menu."""
-    await page.get_by_role("button", name="More about this session").click()
+    await page.get_by_role("button", name="More actions").click()
     await page.get_by_role("menuitem", name=label).click()
 
 

@@ -99,7 +99,7 @@ async def open_delete(page: Page) -> None:
 
 async def choose(page: Page, name: str) -> None:
     """By the menu, which has it at every width."""
-    await page.get_by_role("button", name="More about this session").click()
+    await page.get_by_role("button", name="More actions").click()
     await page.get_by_role("menuitem", name=name).click()
 
 

@@ -25,7 +25,7 @@ async def asking(site: Site, page: Page, prompt: str) -> str:
 
 
 def question(page: Page, about: str) -> Locator:
-    return page.get_by_role("region", name="Questions to you").get_by_role("group", name=about)
+    return page.get_by_role("region", name="Pending approvals").get_by_role("group", name=about)
 
 
 async def answers(site: Site, session_id: str) -> list[Json]:
@@ -53,7 +53,7 @@ async def test_a_command_is_allowed(site: Site, page: Page) -> None:
 async def test_a_change_is_shown_as_a_difference(site: Site, page: Page) -> None:
     """P4: what would be changed in a file is there before it is allowed, and not in the file."""
     await asking(site, page, "[[write README.md # Another title]]")
-    card = question(page, "The agent wants to change a file")
+    card = question(page, "The agent wants to edit a file")
     await expect(card.get_by_role("cell", name="removed: # A repository")).to_be_visible()
     await expect(card.get_by_role("cell", name="added: # Another title")).to_be_visible()
     assert await axe(page) == []
@@ -86,15 +86,15 @@ async def test_a_denial_tells_the_agent_why(site: Site, page: Page) -> None:
     session_id = await asking(site, page, "[[run rm -r build]][[say Then not.]]")
     card = question(page, "The agent wants to run a command")
     await card.get_by_role("button", name="More ways to say deny").click()
-    await page.get_by_role("menuitem", name="Deny and say why").click()
-    await page.get_by_label("Why not?").fill("Others still need that folder.")
+    await page.get_by_role("menuitem", name="Deny with a reason").click()
+    await page.get_by_label("Reason", exact=True).fill("Others still need that folder.")
     assert await axe(page) == []
     await card.get_by_role("button", name="Deny", exact=True).click()
     await expect(transcript(page).get_by_text("Then not.", exact=True)).to_be_visible()
     [approval] = await answers(site, session_id)
     assert approval["decidedBy"]["because"] == "Others still need that folder."
     await site.client.prompt(session_id, "[[recall]]")
-    await expect(entries(page, "Answer of demo").last).to_contain_text("Others still need that folder.")
+    await expect(entries(page, "Answer from demo").last).to_contain_text("Others still need that folder.")
 
 
 async def test_questions_are_answered_by_keys(site: Site, page: Page) -> None:
@@ -120,12 +120,12 @@ async def test_a_budget_that_is_used_up_asks(site: Site, page: Page) -> None:
     await site.client.ask(session["id"], "first")
     await page.goto(f"/session/{session['id']}")
     await site.client.prompt(session["id"], "second")
-    card = question(page, "This tree has used what it may")
-    await expect(card.get_by_role("button", name="Drop it")).to_be_visible()
+    card = question(page, "This tree has used up its budget")
+    await expect(card.get_by_role("button", name="Discard prompt")).to_be_visible()
     await expect(card.get_by_role("button", name="Always")).to_be_hidden()
     assert await axe(page) == []
-    await card.get_by_role("button", name="Go on").click()
-    await expect(entries(page, "Answer of demo").last).to_contain_text("This is user turn 2.")
+    await card.get_by_role("button", name="Continue").click()
+    await expect(entries(page, "Answer from demo").last).to_contain_text("This is user turn 2.")
 
 
 async def test_a_turn_that_was_cut_off_goes_on_when_a_person_says_so(
@@ -141,22 +141,22 @@ async def test_a_turn_that_was_cut_off_goes_on_when_a_person_says_so(
                 page = await context.new_page()
                 await asking(site, page, "[[say Half of it.]][[crash]]")
                 card = question(page, "The turn was interrupted")
-                await expect(card.get_by_role("button", name="Drop it")).to_be_visible()
+                await expect(card.get_by_role("button", name="Discard")).to_be_visible()
                 await expect(card.get_by_role("button", name="Always")).to_be_hidden()
                 assert await axe(page) == []
-                await card.get_by_role("button", name="Go on").click()
+                await card.get_by_role("button", name="Continue").click()
                 await expect(transcript(page).get_by_text("Attempt 2")).to_be_visible()
 
 
 async def test_a_session_that_an_agent_proposes_is_approved(site: Site, page: Page) -> None:
     """5d, P4: what an agent wants to open is shown in words; approved, it is opened as proposed."""
     session_id = await asking(site, page, SPAWN)
-    card = question(page, "The agent asks to use one of Bough’s tools")
+    card = question(page, "The agent wants to start a child session")
     await expect(card.get_by_text("As proposed").first).to_be_visible()
     await expect(card.get_by_text("[[say I am the child.]]")).to_be_visible()
     assert await axe(page) == []
     await card.get_by_role("button", name="Approve").click()
-    await expect(entries(page, "Report of a child").get_by_text("Report of As proposed")).to_be_visible()
+    await expect(entries(page, "Report from a child").get_by_text("Report from As proposed")).to_be_visible()
     tree = await site.client.get(f"/api/sessions/{session_id}/tree")
     assert [one["title"] for one in tree["sessions"]] == ["Asks", "As proposed"]
 
@@ -172,7 +172,7 @@ async def test_a_proposed_session_is_changed_first(site: Site, page: Page) -> No
     assert await axe(page) == []
     await page.get_by_role("button", name="Approve with changes").click()
     await expect(page).to_have_url(re.compile(f"/session/{session_id}"))
-    await expect(entries(page, "Report of a child").get_by_text("Report of As a person wants it")).to_be_visible()
+    await expect(entries(page, "Report from a child").get_by_text("Report from As a person wants it")).to_be_visible()
     tree = await site.client.get(f"/api/sessions/{session_id}/tree")
     assert [one["title"] for one in tree["sessions"]] == ["Asks", "As a person wants it"]
 
@@ -182,8 +182,8 @@ async def test_a_proposed_session_is_denied(site: Site, page: Page) -> None:
     session_id = await asking(site, page, SPAWN)
     card = question(page, "The agent asks")
     await card.get_by_role("button", name="More ways to say deny").click()
-    await page.get_by_role("menuitem", name="Deny and say why").click()
-    await page.get_by_label("Why not?").fill("Do it yourself.")
+    await page.get_by_role("menuitem", name="Deny with a reason").click()
+    await page.get_by_label("Reason", exact=True).fill("Do it yourself.")
     await card.get_by_role("button", name="Deny", exact=True).click()
-    await expect(entries(page, "Answer of demo")).to_contain_text("Do it yourself.")
+    await expect(entries(page, "Answer from demo")).to_contain_text("Do it yourself.")
     assert len((await site.client.get(f"/api/sessions/{session_id}/tree"))["sessions"]) == 1

@@ -35,7 +35,7 @@ async def test_a_prompt_is_sent_and_answered(site: Site, page: Page) -> None:
     assert await axe(page) == []
     await prompt_box(page).press("Enter")
     await expect(entries(page, "Prompt")).to_contain_text("two\nlines")
-    await expect(entries(page, "Answer of demo")).to_contain_text("This is user turn 1.")
+    await expect(entries(page, "Answer from demo")).to_contain_text("This is user turn 1.")
     await expect(prompt_box(page)).to_have_value("")
     [task] = (await site.client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"]
     assert task["prompt"] == "two\nlines"
@@ -55,7 +55,7 @@ async def test_a_prompt_to_a_busy_session_waits_its_turn(site: Site, page: Page)
     await page.get_by_role("button", name="Queue (2nd in line)").click()
     await expect(strip.get_by_role("listitem")).to_have_count(2)
     await page.get_by_role("button", name="Stop").click()
-    await expect(strip.get_by_text("2 prompts wait, paused")).to_be_visible()
+    await expect(strip.get_by_text("2 prompts queued, paused")).to_be_visible()
     await page.get_by_role("button", name="Resume", exact=True).click()
     await expect(transcript(page).get_by_text('You said "and another".', exact=False)).to_be_visible()
     await expect(strip).to_be_hidden()
@@ -91,9 +91,9 @@ async def test_a_draft_survives_a_reload(site: Site, page: Page) -> None:
     await page.go_back()
     await expect(prompt_box(page)).to_have_value("not yet sent")
     await prompt_box(page).press("Enter")
-    await expect(entries(page, "Answer of demo")).to_contain_text('You said "not yet sent".')
+    await expect(entries(page, "Answer from demo")).to_contain_text('You said "not yet sent".')
     await page.reload()
-    await expect(entries(page, "Answer of demo")).to_contain_text('You said "not yet sent".')
+    await expect(entries(page, "Answer from demo")).to_contain_text('You said "not yet sent".')
     await expect(prompt_box(page)).to_have_value("")
 
 
@@ -103,11 +103,11 @@ async def test_files_go_along(site: Site, page: Page) -> None:
     session = await site.session(title="Files")
     await page.goto(f"/session/{session['id']}")
     async with page.expect_file_chooser() as chosen:
-        await page.get_by_role("button", name="Add files").click()
+        await page.get_by_role("button", name="Attach files").click()
     chooser = await chosen.value
     picture = FilePayload(name="shot.png", mimeType="image/png", buffer=PIXEL)
     await chooser.set_files([picture, FilePayload(name="wrong.txt", mimeType="text/plain", buffer=b"wrong")])
-    files = page.get_by_role("list", name="Files of this prompt")
+    files = page.get_by_role("list", name="Attached files")
     await expect(files.get_by_role("listitem")).to_have_count(2)
     await files.get_by_role("button", name="Remove wrong.txt").click()
     # Anywhere in the session will do.
@@ -115,7 +115,7 @@ async def test_files_go_along(site: Site, page: Page) -> None:
     await expect(files.get_by_role("listitem").filter(has_text="notes.txt")).to_be_visible()
     assert await axe(page) == []
     await send(page, "Look at these")
-    answer = entries(page, "Answer of demo")
+    answer = entries(page, "Answer from demo")
     await expect(answer).to_contain_text(f"shot.png (image/png, {len(PIXEL)} bytes)")
     await expect(answer).to_contain_text("notes.txt (text/plain, 12 bytes)")
     await expect(answer).not_to_contain_text("wrong.txt")
@@ -132,7 +132,7 @@ async def test_a_command_of_the_agent_is_chosen_by_keys(site: Site, page: Page) 
     await site.client.ask(session["id"], "hello")
     await page.goto(f"/session/{session['id']}")
     await prompt_box(page).press_sequentially("/")
-    commands = page.get_by_role("listbox", name="Commands of the agent")
+    commands = page.get_by_role("listbox", name="Agent commands")
     await expect(commands.get_by_role("option")).to_have_count(3)
     assert await axe(page) == []
     await prompt_box(page).press("Escape")
@@ -147,7 +147,7 @@ async def test_a_command_of_the_agent_is_chosen_by_keys(site: Site, page: Page) 
     await expect(prompt_box(page)).to_have_value("/status ")
     await expect(commands).to_be_hidden()
     await prompt_box(page).press("Enter")
-    await expect(entries(page, "Answer of demo").last).to_contain_text(re.compile("mode", re.IGNORECASE))
+    await expect(entries(page, "Answer from demo").last).to_contain_text(re.compile("mode", re.IGNORECASE))
 
 
 async def test_what_was_refused_is_still_in_the_box(site: Site, page: Page, complaints: Complaints) -> None:
@@ -173,9 +173,9 @@ async def test_a_prompt_resumes_a_completed_session(site: Site, page: Page) -> N
     await site.client.ask(session["id"], "first")
     await site.client.post(f"/api/sessions/{session['id']}/complete")
     await page.goto(f"/session/{session['id']}")
-    await expect(page.get_by_text("This session is completed. A prompt resumes it.")).to_be_visible()
+    await expect(page.get_by_text("This session is completed. Sending a prompt resumes it.")).to_be_visible()
     await prompt_box(page).fill("once more")
     await page.get_by_role("button", name="Resume and send").click()
-    await expect(entries(page, "Answer of demo").last).to_contain_text("This is user turn 2.")
+    await expect(entries(page, "Answer from demo").last).to_contain_text("This is user turn 2.")
     await expect(page.get_by_text("This session is completed.")).to_be_hidden()
     assert (await site.client.get(f"/api/sessions/{session['id']}"))["status"] == "active"

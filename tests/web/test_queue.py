@@ -25,7 +25,7 @@ async def queued(site: Site, session_id: str) -> list[str]:
 async def open_queue(page: Page, session_id: str) -> Locator:
     await page.goto(f"/session/{session_id}")
     await page.get_by_role("tab", name="Queue").click()
-    return page.get_by_role("list", name="Waiting prompts").get_by_role("listitem")
+    return page.get_by_role("list", name="Queued prompts").get_by_role("listitem")
 
 
 async def test_a_waiting_prompt_is_changed(site: Site, page: Page) -> None:
@@ -70,13 +70,13 @@ async def test_a_waiting_prompt_is_taken_out(site: Site, page: Page) -> None:
     """Q5: what was taken out of the queue does not run."""
     session_id = await busy(site, "wanted", "unwanted")
     items = await open_queue(page, session_id)
-    await items.filter(has_text="unwanted").get_by_role("button", name="Take out of the queue").click()
+    await items.filter(has_text="unwanted").get_by_role("button", name="Remove from queue").click()
     await expect(items).to_have_count(1)
     assert await queued(site, session_id) == ["wanted"]
     await page.get_by_role("button", name="Stop").click()
     await page.get_by_role("button", name="Resume queue").click()
     await expect(transcript(page).get_by_text('You said "wanted".', exact=False)).to_be_visible()
-    await expect(page.get_by_text("Nothing waits")).to_be_visible()
+    await expect(page.get_by_text("Queue is empty")).to_be_visible()
     assert not [one for one in await site.client.texts(session_id) if '"unwanted"' in one]
 
 
@@ -88,7 +88,7 @@ async def test_a_paused_queue_waits_for_its_person(site: Site, page: Page) -> No
         await site.client.prompt(session["id"], text)
     await open_queue(page, session["id"])
     await page.get_by_role("button", name="Pause queue").click()
-    await expect(page.get_by_text("Paused with 2 prompts waiting.")).to_be_visible()
+    await expect(page.get_by_text("2 prompts queued, paused")).to_be_visible()
     (site.repo / "go").touch()
     await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
     await expect(page.get_by_text("Paused", exact=True).first).to_be_visible()
@@ -96,4 +96,4 @@ async def test_a_paused_queue_waits_for_its_person(site: Site, page: Page) -> No
     assert await axe(page) == []
     await page.get_by_role("button", name="Resume queue").click()
     await expect(transcript(page).get_by_text('You said "two".', exact=False)).to_be_visible()
-    await expect(page.get_by_text("Nothing waits")).to_be_visible()
+    await expect(page.get_by_text("Queue is empty")).to_be_visible()

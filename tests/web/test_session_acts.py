@@ -50,9 +50,9 @@ async def test_a_fork_knows_what_was_said(site: Site, page: Page) -> None:
     assert await axe(page) == []
     await dialog.get_by_role("button", name="Fork", exact=True).click()
     await expect(page.get_by_role("heading", name="Other way", level=1)).to_be_visible()
-    await expect(entries(page, "Answer of demo").last).to_contain_text("The colour is green.")
-    await expect(transcript(page).get_by_text("Forked here from")).to_be_visible()
-    await page.get_by_role("navigation", name="Kin").get_by_role("link", name="Acts").click()
+    await expect(entries(page, "Answer from demo").last).to_contain_text("The colour is green.")
+    await expect(transcript(page).get_by_text("Forked from")).to_be_visible()
+    await page.get_by_role("navigation", name="Related sessions").get_by_role("link", name="Acts").click()
     await expect(page).to_have_url(re.compile(session_id))
     await expect(transcript(page).get_by_text("[[recall]]")).to_have_count(0)
 
@@ -67,7 +67,7 @@ async def test_a_fork_begins_at_an_earlier_task(site: Site, page: Page) -> None:
     await dialog.get_by_label("Title").fill("From early on")
     await dialog.get_by_role("button", name="Fork", exact=True).click()
     await expect(page.get_by_role("heading", name="From early on", level=1)).to_be_visible()
-    answer = entries(page, "Answer of demo").last
+    answer = entries(page, "Answer from demo").last
     await expect(answer).to_contain_text("Early words.")
     await expect(answer).not_to_contain_text("Late words.")
 
@@ -87,9 +87,9 @@ async def test_a_child_is_spawned_and_reports(site: Site, page: Page) -> None:
     await dialog.get_by_label("What to add to the report").fill("Check its work.")
     assert await axe(page) == []
     await dialog.get_by_role("button", name="Spawn", exact=True).click()
-    report = entries(page, "Report of a child")
-    await expect(report.get_by_text("Report of Little one")).to_be_visible()
-    await report.get_by_role("button", name="The report as the agent reads it").click()
+    report = entries(page, "Report from a child")
+    await expect(report.get_by_text("Report from Little one")).to_be_visible()
+    await report.get_by_role("button", name="Full report").click()
     await expect(report).to_contain_text("Check its work.")
     await expect(report).to_contain_text("[[recall]]")
     await expect(page.get_by_role("navigation", name="Sessions of this tree").get_by_text("Little one")).to_be_visible()
@@ -102,7 +102,7 @@ async def test_an_aside_is_answered_while_the_session_works(site: Site, page: Pa
     session_id = await ready(site, page, "The colour is green.")
     await send(page, "[[hang]]")
     await page.get_by_role("button", name="Stop").wait_for()
-    await page.get_by_role("button", name="Ask aside").click()
+    await page.get_by_role("button", name="Side question").click()
     dialog = page.get_by_role("dialog", name="Ask aside")
     await dialog.get_by_label("Question").fill("[[recall]]")
     await dialog.get_by_role("button", name="Ask", exact=True).click()
@@ -110,7 +110,7 @@ async def test_an_aside_is_answered_while_the_session_works(site: Site, page: Pa
     await expect(answered.get_by_text("The colour is green.", exact=False)).to_be_visible()
     assert await axe(page) == []
     await answered.get_by_role("button", name="Close").last.click()
-    await expect(entries(page, "Aside").get_by_text("The colour is green.", exact=False)).to_be_visible()
+    await expect(entries(page, "Side question").get_by_text("The colour is green.", exact=False)).to_be_visible()
     await expect(page.get_by_role("button", name="Stop")).to_be_visible()
     assert (await site.client.get(f"/api/sessions/{session_id}"))["activity"] == "running"
 
@@ -125,7 +125,7 @@ async def test_a_turn_is_stopped_and_the_session_goes_on(site: Site, page: Page)
     await expect(transcript(page).get_by_text("Cancelled", exact=True)).to_be_visible()
     await expect(page.get_by_text("Paused", exact=True).first).to_be_visible()
     await page.get_by_role("button", name="Resume", exact=True).click()
-    await expect(entries(page, "Answer of demo")).to_contain_text('You said "what waited".')
+    await expect(entries(page, "Answer from demo")).to_contain_text('You said "what waited".')
 
 
 async def test_a_session_is_completed_and_archived_and_comes_back(
@@ -145,7 +145,7 @@ async def test_a_session_is_completed_and_archived_and_comes_back(
     await expect(page.get_by_text("This session is archived.", exact=False)).to_be_visible()
     assert (await site.client.get(f"/api/sessions/{session_id}"))["archived"]
     assert await axe(page) == []
-    await page.get_by_role("button", name="Take out of the archive").click()
+    await page.get_by_role("button", name="Unarchive").click()
     await expect(page.get_by_text("This session is archived.", exact=False)).to_be_hidden()
     assert not (await site.client.get(f"/api/sessions/{session_id}"))["archived"]
 
@@ -154,21 +154,21 @@ async def test_settings_reach_the_agent(site: Site, page: Page) -> None:
     """O4, P2: mode, model, effort and variables are changed at any time and hold from the next prompt on; values of
     variables are never shown again."""
     session_id = await ready(site, page, "hello", mode="acceptEdits")
-    await page.get_by_role("tab", name="Details").click()
-    form = page.get_by_role("form", name="Settings of this session")
+    await page.get_by_role("tab", name="Settings").click()
+    form = page.get_by_role("form", name="Session settings")
     await form.get_by_role("radio", name=re.compile("^Bypass permissions")).check()
     await form.get_by_label("Model").fill("demo-large")
     await form.get_by_label("Effort").fill("high")
-    await form.get_by_role("button", name="Add a variable").click()
-    await form.get_by_label("Name of the variable").fill("SECRET")
+    await form.get_by_role("button", name="Add variable").click()
+    await form.get_by_label("Variable name").fill("SECRET")
     await form.get_by_label("Value of SECRET").fill("very-secret")
     assert await axe(page) == []
     await form.get_by_role("button", name="Save").click()
     await expect(form.get_by_text("Saved.", exact=False)).to_be_visible()
     await expect(form.get_by_label("Value of SECRET")).to_have_value("")
-    await expect(form.get_by_label("Value of SECRET")).to_have_attribute("placeholder", "kept")
+    await expect(form.get_by_label("Value of SECRET")).to_have_attribute("placeholder", "unchanged")
     await send(page, "[[status]][[run test $SECRET = very-secret && echo it knows]]")
-    answer = entries(page, "Answer of demo").last
+    answer = entries(page, "Answer from demo").last
     for word in ("bypassPermissions", "demo-large", "high"):
         await expect(answer).to_contain_text(word)
     command = entries(page, "Tool: test")
@@ -189,13 +189,13 @@ async def test_a_child_stops_reporting(site: Site, page: Page) -> None:
     made = await site.client.post(f"/api/sessions/{parent['id']}/spawn", {"prompt": "hello", "title": "Child"})
     await site.client.wait_task(made["taskId"])
     await page.goto(f"/session/{made['sessionId']}")
-    await page.get_by_role("tab", name="Details").click()
-    form = page.get_by_role("form", name="Settings of this session")
-    await form.get_by_role("switch", name="Report to the parent").click()
+    await page.get_by_role("tab", name="Settings").click()
+    form = page.get_by_role("form", name="Session settings")
+    await form.get_by_role("switch", name="Report back").click()
     await form.get_by_role("button", name="Save").click()
     await expect(form.get_by_text("Saved.", exact=False)).to_be_visible()
     await send(page, "not to be told")
-    await expect(entries(page, "Answer of demo").last).to_contain_text('You said "not to be told".')
+    await expect(entries(page, "Answer from demo").last).to_contain_text('You said "not to be told".')
     callbacks = (await site.client.get(f"/api/sessions/{parent['id']}/callbacks"))["callbacks"]
     assert len(callbacks) == 1, "only the first turn was reported"
 
@@ -219,7 +219,7 @@ async def test_changes_of_a_task_are_shown_and_taken_back(site: Site, page: Page
     await transcript(page).get_by_role("button", name="Restore files").first.click()
     dialog = page.get_by_role("dialog", name="Restore files")
     await expect(dialog.get_by_role("listitem").filter(has_text="one.txt")).to_be_visible()
-    await dialog.get_by_role("radio", name="All of the folder").check()
+    await dialog.get_by_role("radio", name="All files in the folder").check()
     assert await axe(page) == []
     await dialog.get_by_role("button", name="Restore", exact=True).click()
     done = page.get_by_role("dialog", name="Files restored")

@@ -90,7 +90,7 @@ async def test_every_kind_of_message_is_shown(site: Site, page: Page) -> None:
         f"[[think Look around.\n\nThen decide.]][[plan Read; Change; Test]][[say {MARKDOWN}]]"
         "[[write notes.txt first line]][[run printf 'printed here'; exit 3]][[fail The model is not there]]",
     )
-    answer = entries(page, "Answer of demo").first
+    answer = entries(page, "Answer from demo").first
     await expect(answer.get_by_role("heading", name="What I found")).to_be_visible()
     await expect(answer.get_by_role("cell", name="app.py")).to_be_visible()
     await expect(answer.get_by_role("listitem").filter(has_text="second point")).to_be_visible()
@@ -130,22 +130,22 @@ async def test_reports_asides_and_prompts_of_agents_stand_in_place(site: Site, p
     await site.client.ask(
         session["id"], '[[mcp agor_sessions_spawn {"prompt": "[[say The **child** is done.]]", "title": "Helper"}]]'
     )
-    report = entries(page, "Report of a child")
-    await expect(report.get_by_text("Report of Helper")).to_be_visible()
+    report = entries(page, "Report from a child")
+    await expect(report.get_by_text("Report from Helper")).to_be_visible()
     await expect(report.get_by_text("Completed")).to_be_visible()
-    await report.get_by_role("button", name="Its last message").click()
+    await report.get_by_role("button", name="Last message").click()
     await expect(report.locator("strong")).to_have_text("child")
 
     await site.client.post(f"/api/sessions/{session['id']}/btw", {"prompt": "[[say Beside the work.]]"})
-    aside = entries(page, "Aside")
+    aside = entries(page, "Side question")
     await expect(aside.get_by_text("[[say Beside the work.]]")).to_be_visible()
     await expect(aside.get_by_text("Beside the work.", exact=True)).to_be_visible()
-    await expect(aside.get_by_role("link", name="Aside")).to_have_attribute("href", re.compile("/session/"))
+    await expect(aside.get_by_role("link", name="Side question")).to_have_attribute("href", re.compile("/session/"))
     assert await axe(page) == []
 
     await report.get_by_role("link", name="Helper").click()
     await expect(page.get_by_role("heading", name="Helper", level=1)).to_be_visible()
-    mark = entries(page, "Prompt").get_by_role("link", name="Prompted by an agent")
+    mark = entries(page, "Prompt").get_by_role("link", name="From an agent")
     await expect(mark).to_have_attribute("href", f"/session/{session['id']}")
 
 
@@ -154,7 +154,7 @@ async def test_text_grows_in_place(site: Site, page: Page) -> None:
     session = await site.session(title="Growing")
     await page.goto(f"/session/{session['id']}")
     await site.client.prompt(session["id"], "[[slow 60 6]]")
-    answer = entries(page, "Answer of demo")
+    answer = entries(page, "Answer from demo")
     await expect(answer).to_contain_text("tick 3")
     await expect(answer).not_to_contain_text("tick 60", timeout=1)
     await answer.evaluate("one => { one.mine = true }")
@@ -172,7 +172,7 @@ async def test_a_reader_is_left_alone_while_text_streams(site: Site, page: Page)
     await site.client.prompt(session["id"], "[[slow 60 6]][[think Then.]][[say That was all.]]")
     await expect(transcript(page).get_by_text("tick 3", exact=False).last).to_be_in_viewport()
     await wheel(page, -900)
-    more = page.get_by_role("button", name="New messages").or_(page.get_by_role("button", name="To the end"))
+    more = page.get_by_role("button", name="New messages").or_(page.get_by_role("button", name="Jump to end"))
     await expect(more).to_be_visible()
     before = await place(page)
     await expect(page.get_by_role("button", name="New messages")).to_be_visible()

@@ -38,14 +38,12 @@ export class Transcript {
   #paging: Promise<void> | null = null;
   #loads = 0;
   #openedAt: string | undefined;
-  #growingText: GrowingText;
+  #growingText = new GrowingText((id) => this.#refetch(id));
 
   constructor(
     readonly sessionId: string,
     private readonly source: MessageSource = restSource,
-  ) {
-    this.#growingText = new GrowingText((id) => this.#refetch(id));
-  }
+  ) {}
 
   outline = (): TranscriptOutline => this.#outline;
   entry = (id: string): TranscriptEntry | undefined => this.#entries.get(id);
@@ -154,19 +152,19 @@ export class Transcript {
 
   #page(direction: "older" | "newer"): Promise<void> {
     if (this.#paging) return this.#paging;
-    const edge = direction === "older" ? this.#outline.ids[0] : this.#outline.ids.at(-1);
-    const hasMore = direction === "older" ? this.#outline.hasOlder : this.#outline.hasNewer;
-    if (!hasMore || this.#heldEvents) return Promise.resolve();
-    this.#paging = (direction === "older" ? this.#pageOlder(edge) : this.#pageNewer(edge)).finally(() => {
+    const { ids, hasOlder, hasNewer } = this.#outline;
+    if (!(direction === "older" ? hasOlder : hasNewer) || this.#heldEvents) return Promise.resolve();
+    const page = direction === "older" ? this.#pageOlder(ids[0]) : this.#pageNewer(ids.at(-1));
+    this.#paging = page.finally(() => {
       this.#paging = null;
     });
     return this.#paging;
   }
 
-  async #pageOlder(edge?: string): Promise<void> {
+  async #pageOlder(before?: string): Promise<void> {
     const load = this.#loads;
     const inherited = this.#isFork || undefined;
-    const messages = await this.source.page(this.sessionId, { before: edge, limit: OLDER_PAGE, inherited });
+    const messages = await this.source.page(this.sessionId, { before, limit: OLDER_PAGE, inherited });
     // Draws pending changes first, so that the list can tell prepended messages from appended ones.
     if (this.#outlineChanged) {
       this.#flush();
@@ -183,11 +181,11 @@ export class Transcript {
     this.#flush();
   }
 
-  async #pageNewer(edge?: string): Promise<void> {
+  async #pageNewer(after?: string): Promise<void> {
     const load = this.#loads;
     this.#heldEvents = [];
     try {
-      const messages = await this.source.page(this.sessionId, { after: edge, limit: PAGE });
+      const messages = await this.source.page(this.sessionId, { after, limit: PAGE });
       if (load !== this.#loads) return;
       for (const message of messages) this.#put(message);
       this.#outline = { ...this.#outline, hasNewer: messages.length >= PAGE && !isQueued(messages.at(-1)!) };

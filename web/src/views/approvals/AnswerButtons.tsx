@@ -1,4 +1,4 @@
-/** The buttons below a question, and the small forms that some of them open. */
+/** The buttons that answer an approval, and the forms that some of them open. */
 import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import type { Answer, Approval } from "@/api/types";
@@ -7,9 +7,9 @@ import { Button, ButtonLink, IconButton } from "@/ui/controls/Button";
 import { Field, Input } from "@/ui/controls/Field";
 import { Menu, MenuItem } from "@/ui/controls/Menu";
 import css from "./ApprovalCard.module.css";
-import { isCall, type Answers as Takes } from "./approvalDetails";
-import { CallForm } from "./EditCallForm";
-import { fieldsOf, makesSession, proposalOf } from "./proposedCall";
+import { type AnswerOptions, type ApprovalLabels, isCall } from "./approvalDetails";
+import { EditCallForm } from "./EditCallForm";
+import { createsSession, editableArguments, proposalOf } from "./proposedCall";
 
 const SCOPES = {
   session: "In this session",
@@ -17,64 +17,69 @@ const SCOPES = {
   everywhere: "Everywhere",
 } as const;
 
+/** A form that replaces the buttons: a reason to deny, or the arguments to edit. */
+export type AnswerForm = "reason" | "arguments";
+
 interface Props {
   approval: Approval;
-  takes: Takes;
-  words: { yes: string; no: string };
-  /** Which answer is on its way. */
+  options: AnswerOptions;
+  labels: ApprovalLabels;
+  /** The answer that is being sent. */
   busy: string | null;
-  open: "because" | "arguments" | null;
-  setOpen: (open: "because" | "arguments" | null) => void;
+  openForm: AnswerForm | null;
+  setOpenForm: (form: AnswerForm | null) => void;
   answer: (which: string, body: Answer) => Promise<void>;
 }
 
-export function Answers({ approval, takes, words, busy, open, setOpen, answer }: Props) {
-  if (open === "because") return <Because busy={busy} close={() => setOpen(null)} answer={answer} />;
-  if (open === "arguments")
+export function AnswerButtons({ approval, options, labels, busy, openForm, setOpenForm, answer }: Props) {
+  if (openForm === "reason") return <DenyForm busy={busy} close={() => setOpenForm(null)} answer={answer} />;
+  if (openForm === "arguments")
     return (
-      <CallForm
+      <EditCallForm
         proposal={proposalOf(approval)}
         busy={busy !== null}
-        close={() => setOpen(null)}
-        approve={(given) => answer("allow", { decision: "allow", arguments: given })}
+        close={() => setOpenForm(null)}
+        approve={(args) => answer("allow", { decision: "allow", arguments: args })}
       />
     );
-  const off = busy !== null;
+  const disabled = busy !== null;
   return (
     <div className={css.answers}>
-      {takes.ways.map((way) => (
+      {options.alternatives.map(({ optionId, name }) => (
         <Button
-          key={way.optionId}
+          key={optionId}
           look="primary"
-          busy={busy === way.optionId}
-          disabled={off}
-          onClick={() => answer(way.optionId, { optionId: way.optionId })}
+          busy={busy === optionId}
+          disabled={disabled}
+          onClick={() => answer(optionId, { optionId })}
         >
-          {way.name}
+          {name}
         </Button>
       ))}
-      {takes.ways.length === 0 && (
+      {options.alternatives.length === 0 && (
         <Button
           look="primary"
           busy={busy === "allow"}
-          disabled={off}
+          disabled={disabled}
           aria-keyshortcuts="a"
           onClick={() => answer("allow", { decision: "allow" })}
         >
-          {words.yes}
+          {labels.allow}
         </Button>
       )}
-      {isCall(approval) && <Change approval={approval} off={off} open={() => setOpen("arguments")} />}
-      {takes.always && (
+      {isCall(approval) && (
+        <EditButton approval={approval} disabled={disabled} open={() => setOpenForm("arguments")} />
+      )}
+      {options.canAllowAlways && (
         <Menu
           align="start"
           trigger={
-            <Button busy={busy === "always"} disabled={off} aria-keyshortcuts="Shift+A">
+            <Button busy={busy === "always"} disabled={disabled} aria-keyshortcuts="Shift+A">
               Always <ChevronDown aria-hidden />
             </Button>
           }
         >
-          {takes.scopes.map((scope) => (
+          {options.scopes.map((scope) => (
             <MenuItem key={scope} onSelect={() => void answer("always", { decision: "allow_always", scope })}>
               {SCOPES[scope]}
             </MenuItem>
@@ -85,21 +90,21 @@ export function Answers({ approval, takes, words, busy, open, setOpen, answer }:
         <Button
           look="danger"
           busy={busy === "deny"}
-          disabled={off}
+          disabled={disabled}
           aria-keyshortcuts="d"
           onClick={() => answer("deny", { decision: "deny" })}
         >
-          {words.no}
+          {labels.deny}
         </Button>
-        {takes.because && (
+        {options.canGiveReason && (
           <Menu
             trigger={
-              <IconButton label={`More ways to say ${words.no.toLowerCase()}`} look="danger" disabled={off}>
+              <IconButton label="More ways to deny" look="danger" disabled={disabled}>
                 <ChevronDown />
               </IconButton>
             }
           >
-            <MenuItem onSelect={() => setOpen("because")}>Deny and say why…</MenuItem>
+            <MenuItem onSelect={() => setOpenForm("reason")}>Deny with a reason…</MenuItem>
           </Menu>
         )}
       </span>
@@ -107,36 +112,44 @@ export function Answers({ approval, takes, words, busy, open, setOpen, answer }:
   );
 }
 
-function Change({ approval, off, open }: { approval: Approval; off: boolean; open: () => void }) {
+function EditButton({
+  approval,
+  disabled,
+  open,
+}: {
+  approval: Approval;
+  disabled: boolean;
+  open: () => void;
+}) {
   const proposal = proposalOf(approval);
-  if (makesSession(proposal.tool))
-    return <ButtonLink href={routes.proposal(approval.id)}>Change…</ButtonLink>;
-  return fieldsOf(proposal).length ? (
-    <Button disabled={off} onClick={open}>
-      Change…
+  if (createsSession(proposal.tool))
+    return <ButtonLink href={routes.proposal(approval.id)}>Edit…</ButtonLink>;
+  return editableArguments(proposal).length ? (
+    <Button disabled={disabled} onClick={open}>
+      Edit…
     </Button>
   ) : null;
 }
 
-function Because({ busy, close, answer }: Pick<Props, "busy" | "answer"> & { close: () => void }) {
-  const [text, setText] = useState("");
+function DenyForm({ busy, close, answer }: Pick<Props, "busy" | "answer"> & { close: () => void }) {
+  const [reason, setReason] = useState("");
   return (
     <form
       className={css.form}
       onSubmit={(event) => {
         event.preventDefault();
-        void answer("deny", { decision: "deny", because: text.trim() || null });
+        void answer("deny", { decision: "deny", because: reason.trim() || null });
       }}
     >
-      <Field label="Why not?" hint="The agent is told, and can try another way.">
-        <Input value={text} onChange={(event) => setText(event.target.value)} autoFocus maxLength={500} />
+      <Field label="Reason" hint="The agent sees it and can try another way.">
+        <Input value={reason} onChange={(event) => setReason(event.target.value)} autoFocus maxLength={500} />
       </Field>
       <div className={css.answers}>
         <Button type="submit" look="danger" busy={busy === "deny"}>
           Deny
         </Button>
         <Button look="quiet" onClick={close}>
-          Back
+          Cancel
         </Button>
       </div>
     </form>

@@ -32,7 +32,7 @@ const approval = (over: Partial<Approval> = {}): Approval => ({
   ...over,
 });
 
-describe("a question", () => {
+describe("an approval", () => {
   const sent: Request[] = [];
   let next: () => Response;
   beforeEach(() => {
@@ -48,10 +48,10 @@ describe("a question", () => {
     answeredHere.clear();
     vi.unstubAllGlobals();
   });
-  const show = (one: Approval) =>
+  const show = (shown: Approval) =>
     render(
       <Tooltip.Provider>
-        <ApprovalCard approval={one} />
+        <ApprovalCard approval={shown} />
       </Tooltip.Provider>,
     );
   const card = () => screen.getByRole("group");
@@ -61,7 +61,7 @@ describe("a question", () => {
     ["a with Caps Lock", { key: "A" }, { decision: "allow" }],
     ["Shift+A", { key: "A", shiftKey: true }, { decision: "allow_always", scope: "session" }],
     ["d", { key: "d" }, { decision: "deny" }],
-  ])("is answered by the key %s", async (_, pressed, body) => {
+  ])("is answered with the key %s", async (_, pressed, body) => {
     show(approval());
     fireEvent.keyDown(card(), { ...pressed, repeat: true });
     expect(sent).toHaveLength(0);
@@ -70,7 +70,7 @@ describe("a question", () => {
     expect(await sent[0]!.json()).toEqual(body);
   });
 
-  it("takes no key that is meant for a button in it, and no second answer", async () => {
+  it("ignores keys pressed on its buttons, and takes no second answer", async () => {
     show(approval());
     fireEvent.keyDown(screen.getByRole("button", { name: "Allow" }), { key: "d" });
     fireEvent.keyDown(card(), { key: "a", ctrlKey: true });
@@ -81,18 +81,18 @@ describe("a question", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("says what was refused and can be answered again", async () => {
+  it("shows the error and can be answered again", async () => {
     next = () =>
-      new Response(JSON.stringify({ error: { code: "x", message: "It was answered before." } }), {
+      new Response(JSON.stringify({ error: { code: "x", message: "It was already decided." } }), {
         status: 409,
       });
     show(approval());
     fireEvent.click(screen.getByRole("button", { name: "Allow" }));
-    expect((await screen.findByRole("alert")).textContent).toBe("It was answered before.");
+    expect((await screen.findByRole("alert")).textContent).toBe("It was already decided.");
     expect(screen.getByRole<HTMLButtonElement>("button", { name: "Allow" }).disabled).toBe(false);
   });
 
-  it("with several ways to allow has one button for each, and none by key", async () => {
+  it("has one button for each of several ways to allow, and no key", async () => {
     const options = [
       { optionId: "one", name: "This way", kind: "allow_once" },
       { optionId: "two", name: "That way", kind: "allow_once" },
@@ -105,7 +105,7 @@ describe("a question", () => {
     expect(await sent[0]!.json()).toEqual({ optionId: "two" });
   });
 
-  it("that somebody else has answered is one line", () => {
+  it("is one line when somebody else has decided it", () => {
     show(approval({ status: "denied", decidedBy: { kind: "person", id: null } }));
     expect(screen.getByTestId("approval-decided").textContent).toContain("Denied by a person");
     expect(screen.queryByRole("button")).toBeNull();

@@ -1,4 +1,4 @@
-/** One question to the person, with what it is about and the answers. A question that was answered meanwhile says by whom. */
+/** Shows a pending approval with its details and answers, or a decided one with its decision. */
 import { Hand } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import { Link } from "wouter";
@@ -7,32 +7,32 @@ import type { Answer, Approval } from "@/api/types";
 import { routes } from "@/app/routes";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Time } from "@/ui/labels/Time";
-import { Answers } from "./AnswerButtons";
+import { AnswerButtons, type AnswerForm } from "./AnswerButtons";
 import css from "./ApprovalCard.module.css";
 import { ApprovalSubject } from "./ApprovalSubject";
-import { answersOf, inWords, wordsOf } from "./approvalDetails";
+import { answersOf, labelsOf, reasonText } from "./approvalDetails";
 import { Countdown } from "./Countdown";
-import { answeredHere, Decided } from "./DecidedApproval";
+import { answeredHere, DecidedApproval } from "./DecidedApproval";
 
-/** The lists of the start page name the session as well. */
-type Asked = Approval & { sessionTitle?: string; agent?: string; cwd?: string };
+/** Lists across sessions also name the session. */
+type ListedApproval = Approval & { sessionTitle?: string; agent?: string; cwd?: string };
 
 interface Props {
-  approval: Asked;
+  approval: ListedApproval;
   showSession?: boolean;
-  /** The session's folder: paths in it are shown as seen from there. */
+  /** The session's folder; paths inside it are shortened. */
   cwd?: string;
 }
 
 export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd }: Props) {
   const [error, setError] = useState<string | null>(null);
   const [busy, setBusy] = useState<string | null>(null);
-  const [open, setOpen] = useState<"because" | "arguments" | null>(null);
+  const [openForm, setOpenForm] = useState<AnswerForm | null>(null);
   const card = useRef<HTMLDivElement>(null);
-  if (approval.status !== "pending") return <Decided approval={approval} />;
+  if (approval.status !== "pending") return <DecidedApproval approval={approval} />;
 
-  const words = wordsOf(approval);
-  const takes = answersOf(approval);
+  const labels = labelsOf(approval);
+  const options = answersOf(approval);
   const answer = async (which: string, body: Answer) => {
     if (busy) return;
     setBusy(which);
@@ -41,25 +41,27 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
     const focused = card.current?.contains(document.activeElement);
     try {
       await answerApproval(approval.id, body);
-      // The card goes; whoever answers by keys goes on with the next question.
+      // The card disappears; keyboard users continue with the next approval.
       const next = document.querySelector<HTMLElement>(
         `[data-approval]:not([data-approval="${approval.id}"])`,
       );
       if (focused) (next ?? document.getElementById("main"))?.focus();
-    } catch (refused) {
+    } catch (caught) {
       answeredHere.delete(approval.id);
-      setError(refused instanceof Error ? refused.message : String(refused));
+      setError(caught instanceof Error ? caught.message : String(caught));
       setBusy(null);
     }
   };
   const onKey = (event: KeyboardEvent) => {
-    // A key that is held down answers one question, not the next ones as well.
+    // A key that is held down must not answer the next approvals as well.
     if (event.target !== card.current || event.repeat) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    // By the Shift key and not by the letter: with Caps Lock, every letter is a capital.
+    // Checks the Shift key, not the letter's case: with Caps Lock, every letter is a capital.
     const run = {
-      a: takes.ways.length ? null : () => answer("allow", { decision: "allow" }),
-      "shift+a": takes.always ? () => answer("always", { decision: "allow_always", scope: "session" }) : null,
+      a: options.alternatives.length ? null : () => answer("allow", { decision: "allow" }),
+      "shift+a": options.canAllowAlways
+        ? () => answer("always", { decision: "allow_always", scope: "session" })
+        : null,
       d: () => answer("deny", { decision: "deny" }),
     }[`${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`];
     if (!run) return;
@@ -67,11 +69,11 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
     void run();
   };
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for inputs; this is a question with its answers
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for inputs; this groups a question and its answers
     <div
       ref={card}
       role="group"
-      aria-label={`${words.about}: ${approval.title}`}
+      aria-label={`${labels.title}: ${approval.title}`}
       className={css.card}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: with focus on the card, single keys answer it
       tabIndex={0}
@@ -81,7 +83,7 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
     >
       <header className={css.head}>
         <Hand aria-hidden className={css.hand} />
-        <h3 className={css.about}>{words.about}</h3>
+        <h3 className={css.about}>{labels.title}</h3>
         <span className={css.when}>
           <Time at={approval.createdAt} />
         </span>
@@ -92,21 +94,21 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
           <Link href={routes.session(approval.sessionId)}>{approval.sessionTitle || "Untitled session"}</Link>
         </p>
       )}
-      <ApprovalSubject approval={approval} cwd={cwd} brief={open === "arguments"} />
-      {approval.reason && <p className={css.reason}>{inWords(approval.reason)}</p>}
-      {approval.expiresAt && <Countdown at={approval.expiresAt} then={approval.onExpiry} />}
+      <ApprovalSubject approval={approval} cwd={cwd} brief={openForm === "arguments"} />
+      {approval.reason && <p className={css.reason}>{reasonText(approval.reason)}</p>}
+      {approval.expiresAt && <Countdown until={approval.expiresAt} then={approval.onExpiry} />}
       {error && (
         <p className={css.error} role="alert">
           {error}
         </p>
       )}
-      <Answers
+      <AnswerButtons
         approval={approval}
-        takes={takes}
-        words={words}
+        options={options}
+        labels={labels}
         busy={busy}
-        open={open}
-        setOpen={setOpen}
+        openForm={openForm}
+        setOpenForm={setOpenForm}
         answer={answer}
       />
     </div>

@@ -1,66 +1,66 @@
-/** What a question is about: a command as a terminal shows it, a difference of files, paths, arguments, a proposal. */
-
+/** Shows what an approval is about: a command, a diff, paths, arguments, or a proposed call. */
 import { Link } from "wouter";
 import type { Approval } from "@/api/types";
 import { routes } from "@/app/routes";
 import { shortId } from "@/lib/format";
+import { relativeTo } from "@/lib/paths";
 import { TextDiff } from "@/ui/diff/DiffView";
 import css from "./ApprovalCard.module.css";
-import { inFolder, isCall, type Part, partsOf } from "./approvalDetails";
+import { type Detail, detailsOf, isCall } from "./approvalDetails";
 import { factsOf, proposalOf } from "./proposedCall";
 
 interface Props {
   approval: Approval;
   cwd?: string;
-  /** Without the arguments, which are in a form just now. */
+  /** Leaves out the arguments while they are being edited. */
   brief?: boolean;
 }
 
 export function ApprovalSubject({ approval, cwd, brief }: Props) {
-  if (isCall(approval)) return <Proposed approval={approval} brief={brief} />;
-  const parts = partsOf(approval);
-  // A command, or a difference with the name of its file, says what the title says.
-  const said = parts.some(
-    (part) => part.type === "diff" || (part.type === "command" && part.text === approval.title),
+  if (isCall(approval)) return <ProposedCall approval={approval} brief={brief} />;
+  const details = detailsOf(approval);
+  // A diff shows its file's name, and a command is often the title itself.
+  const showsTitle = details.some(
+    (detail) => detail.type === "diff" || (detail.type === "command" && detail.text === approval.title),
   );
   return (
     <>
-      {!said && <p className={css.title}>{inFolder(approval.title, cwd)}</p>}
-      {parts.map((part, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a question never changes what it is about
-        <Subject key={at} part={part} cwd={cwd} />
+      {!showsTitle && <p className={css.title}>{relativeTo(approval.title, cwd)}</p>}
+      {details.map((detail, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the details of an approval never change
+        <DetailView key={index} detail={detail} cwd={cwd} />
       ))}
     </>
   );
 }
 
-function Subject({ part, cwd }: { part: Part; cwd?: string }) {
-  switch (part.type) {
+function DetailView({ detail, cwd }: { detail: Detail; cwd?: string }) {
+  switch (detail.type) {
     case "command":
       return (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls is scrolled by keys
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scroll areas must be reachable by keyboard
         <pre className={css.command} tabIndex={0}>
-          {part.cwd && part.cwd !== cwd && <span className={css.cwd}>{part.cwd}</span>}
+          {detail.cwd && detail.cwd !== cwd && <span className={css.cwd}>{detail.cwd}</span>}
           <span className={css.dollar} aria-hidden>
             ${" "}
           </span>
-          {part.text}
+          {detail.text}
         </pre>
       );
     case "diff":
       return (
         <div className={css.diff}>
-          <TextDiff path={inFolder(part.path, cwd)} oldText={part.oldText} newText={part.newText} />
+          <TextDiff path={relativeTo(detail.path, cwd)} oldText={detail.oldText} newText={detail.newText} />
         </div>
       );
     case "text":
-      return <p className={css.text}>{part.text}</p>;
+      return <p className={css.text}>{detail.text}</p>;
     case "paths":
       return (
         <ul className={css.paths}>
-          {part.paths.map((path) => (
+          {detail.paths.map((path) => (
             <li key={path}>
-              <code>{inFolder(path, cwd)}</code>
+              <code>{relativeTo(path, cwd)}</code>
             </li>
           ))}
         </ul>
@@ -68,7 +68,7 @@ function Subject({ part, cwd }: { part: Part; cwd?: string }) {
     case "facts":
       return (
         <dl className={css.facts}>
-          {part.facts.map(({ name, value }) => (
+          {detail.facts.map(({ name, value }) => (
             <div key={name}>
               <dt>{name}</dt>
               <dd>
@@ -81,7 +81,7 @@ function Subject({ part, cwd }: { part: Part; cwd?: string }) {
   }
 }
 
-function Proposed({ approval, brief }: Props) {
+function ProposedCall({ approval, brief }: Props) {
   if (brief) return <p className={css.title}>{approval.title}</p>;
   return (
     <>

@@ -1,25 +1,28 @@
-/** A question that has its answer: one line that says which, and whose it was. */
+/** Shows an approval that was decided: one line with the decision and who made it. */
 import { CircleCheck, CircleSlash, CircleX } from "lucide-react";
 import type { Approval } from "@/api/types";
 import css from "./ApprovalCard.module.css";
 
-/** What this page answered itself. */
+/** Ids of the approvals that were decided on this page. */
 export const answeredHere = new Set<string>();
 
-const WHO: Record<string, string> = {
+const DECIDERS: Record<string, string> = {
   person: "by a person",
   session: "by an agent",
   system: "by Bough",
   policy: "by policy",
 };
 
-export function decidedWords(approval: Pick<Approval, "id" | "status" | "decidedBy">): string {
-  if (approval.status === "cancelled") return "Withdrawn";
-  const done = { allowed: "allowed", denied: "denied", expired: "expired" }[approval.status as "allowed"];
-  if (approval.status === "expired") return "Nobody answered in time";
-  if (answeredHere.has(approval.id)) return `You ${done} this`;
-  const who = approval.decidedBy ? (WHO[approval.decidedBy.kind] ?? "") : "";
-  return `${done?.replace(/^./, (letter) => letter.toUpperCase())} ${who}`.trim();
+export function decisionText({
+  id,
+  status,
+  decidedBy,
+}: Pick<Approval, "id" | "status" | "decidedBy">): string {
+  if (status === "cancelled") return "Withdrawn";
+  if (status === "expired") return "No answer in time";
+  if (answeredHere.has(id)) return `You ${status} this`;
+  const decision = status === "allowed" ? "Allowed" : "Denied";
+  return `${decision} ${decidedBy ? (DECIDERS[decidedBy.kind] ?? "") : ""}`.trim();
 }
 
 const ICONS = {
@@ -30,10 +33,10 @@ const ICONS = {
   pending: null,
 };
 
-export const Decided = ({ approval }: { approval: Approval }) => (
+export const DecidedApproval = ({ approval }: { approval: Approval }) => (
   <p className={`${css.decided} ${css[approval.status] ?? ""}`} data-testid="approval-decided">
     {ICONS[approval.status]}
-    <span className={css.decidedWords}>{decidedWords(approval)}</span>
+    <span className={css.decidedWords}>{decisionText(approval)}</span>
     <span className={css.decidedTitle}>{approval.title}</span>
   </p>
 );

@@ -1,22 +1,22 @@
-/** Changes what an agent proposes before it is approved: a few fields in place of its arguments. */
+/** Edits the arguments of a proposed call before it is approved. */
 import { useState } from "react";
 import { useAgents } from "@/api/queries";
 import { MODES } from "@/lib/words";
 import { Button } from "@/ui/controls/Button";
 import { Field, Input, Select, TextArea } from "@/ui/controls/Field";
 import css from "./ApprovalCard.module.css";
-import { type CallField, changedArguments, fieldsOf, type Proposal } from "./proposedCall";
+import { type EditableArgument, editableArguments, type Proposal, withEdits } from "./proposedCall";
 
 interface Props {
   proposal: Proposal;
   busy: boolean;
   close: () => void;
-  approve: (given: Record<string, unknown>) => void;
+  approve: (args: Record<string, unknown>) => void;
 }
 
-export function CallForm({ proposal, busy, close, approve }: Props) {
-  const fields = fieldsOf(proposal);
-  const [typed, setTyped] = useState<Record<string, string>>(() =>
+export function EditCallForm({ proposal, busy, close, approve }: Props) {
+  const fields = editableArguments(proposal);
+  const [edits, setEdits] = useState<Record<string, string>>(() =>
     Object.fromEntries(fields.map(({ name }) => [name, String(proposal.arguments[name] ?? "")])),
   );
   return (
@@ -24,15 +24,15 @@ export function CallForm({ proposal, busy, close, approve }: Props) {
       className={css.form}
       onSubmit={(event) => {
         event.preventDefault();
-        approve(changedArguments(proposal, typed));
+        approve(withEdits(proposal, edits));
       }}
     >
       {fields.map((field) => (
-        <OneField
+        <ArgumentField
           key={field.name}
           field={field}
-          value={typed[field.name] ?? ""}
-          onChange={(value) => setTyped({ ...typed, [field.name]: value })}
+          value={edits[field.name] ?? ""}
+          onChange={(value) => setEdits({ ...edits, [field.name]: value })}
         />
       ))}
       <div className={css.answers}>
@@ -40,19 +40,19 @@ export function CallForm({ proposal, busy, close, approve }: Props) {
           Approve with changes
         </Button>
         <Button look="quiet" onClick={close}>
-          Back
+          Cancel
         </Button>
       </div>
     </form>
   );
 }
 
-function OneField({
+function ArgumentField({
   field: { label, kind },
   value,
   onChange,
 }: {
-  field: CallField;
+  field: EditableArgument;
   value: string;
   onChange: (value: string) => void;
 }) {
@@ -73,7 +73,7 @@ function OneField({
   return (
     <Field label={label}>
       <Select value={value} onChange={change}>
-        <option value="">As it is there</option>
+        <option value="">Same as the session</option>
         {kind === "agent"
           ? agents.map((agent) => (
               <option key={agent.name} value={agent.name}>

@@ -1,8 +1,9 @@
-/** Reads a question: what it is about, which answers it takes and in which words. */
+/** Reads an approval: its title and labels, the answers it takes, and the details to show. */
 import type { Approval, Mode } from "@/api/types";
 import { modeName } from "@/lib/words";
+import { proposalOf, proposalTitle } from "./proposedCall";
 
-export type Part =
+export type Detail =
   | { type: "command"; text: string; cwd: string | null }
   | { type: "diff"; path: string; oldText: string | null; newText: string }
   | { type: "text"; text: string }
@@ -12,119 +13,132 @@ export type Part =
 type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const shown = (value: unknown): string =>
+const toText = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
-/** What Bough itself asks, and a change of mode, have words of their own. */
-const OWN: Record<string, { about: string; yes: string; no: string }> = {
-  interrupted: { about: "The turn was interrupted", yes: "Go on", no: "Drop it" },
-  trust: { about: "This repository brings code for the agent", yes: "Run it", no: "Drop the prompt" },
-  limit: { about: "This tree has used what it may", yes: "Go on", no: "Drop it" },
-  switch_mode: { about: "The agent wants to leave its mode", yes: "Allow", no: "Deny" },
-  call: { about: "The agent asks to use one of Bough’s tools", yes: "Approve", no: "Deny" },
+export interface ApprovalLabels {
+  title: string;
+  allow: string;
+  deny: string;
+}
+
+/** Labels of approvals that Bough itself requests, and of mode changes. */
+const OWN_LABELS: Record<string, ApprovalLabels> = {
+  interrupted: { title: "The turn was interrupted", allow: "Continue", deny: "Discard" },
+  trust: {
+    title: "This repository contains code for the agent to run",
+    allow: "Trust and run",
+    deny: "Discard prompt",
+  },
+  limit: { title: "This tree has used up its budget", allow: "Continue", deny: "Discard prompt" },
+  switch_mode: { title: "The agent wants to change its mode", allow: "Allow", deny: "Deny" },
 };
-const KIND: Record<string, string> = {
-  edit: "The agent wants to change a file",
+const KIND_TITLES: Record<string, string> = {
+  edit: "The agent wants to edit a file",
   execute: "The agent wants to run a command",
-  read: "The agent wants to read",
-  delete: "The agent wants to delete",
-  move: "The agent wants to move files",
+  read: "The agent wants to read a file",
+  delete: "The agent wants to delete a file",
+  move: "The agent wants to move a file",
   search: "The agent wants to search",
   fetch: "The agent wants to use the network",
 };
 
-export const wordsOf = (approval: Pick<Approval, "toolKind">) =>
-  OWN[approval.toolKind] ?? {
-    about: KIND[approval.toolKind] ?? "The agent asks for permission",
-    yes: "Allow",
-    no: "Deny",
-  };
-
+/** Whether the agent wants to call one of Bough's own tools. */
 export const isCall = (approval: Pick<Approval, "toolKind">) => approval.toolKind === "call";
 
-export interface Answers {
-  /** Several ways to allow are answers to a question of another sort: each has its own button. */
-  ways: { optionId: string; name: string }[];
-  always: boolean;
-  /** How far an "always" may reach. */
-  scopes: ("session" | "worktree" | "everywhere")[];
-  /** Whether a denial can say why. */
-  because: boolean;
+export function labelsOf(approval: Pick<Approval, "toolKind" | "toolCall">): ApprovalLabels {
+  if (isCall(approval)) return { title: proposalTitle(proposalOf(approval)), allow: "Approve", deny: "Deny" };
+  return (
+    OWN_LABELS[approval.toolKind] ?? {
+      title: KIND_TITLES[approval.toolKind] ?? "The agent requests permission",
+      allow: "Allow",
+      deny: "Deny",
+    }
+  );
 }
 
-export function answersOf(approval: Approval): Answers {
-  const ways = approval.options.filter((one) => one.kind === "allow_once");
-  const own = approval.toolKind in OWN;
-  const always = ways.length === 1 && approval.key !== null && (isCall(approval) || !own);
+export interface AnswerOptions {
+  /** Several ways to allow, each with its own button; empty if there is only one. */
+  alternatives: { optionId: string; name: string }[];
+  canAllowAlways: boolean;
+  /** How far an "always" may reach. */
+  scopes: ("session" | "worktree" | "everywhere")[];
+  canGiveReason: boolean;
+}
+
+export function answersOf(approval: Approval): AnswerOptions {
+  const alternatives = approval.options.filter((option) => option.kind === "allow_once");
+  const isOwn = approval.toolKind in OWN_LABELS;
+  const canAllowAlways = alternatives.length === 1 && approval.key !== null && !isOwn;
   return {
-    ways: ways.length > 1 ? ways.map(({ optionId, name }) => ({ optionId, name })) : [],
-    always,
-    scopes: always ? ["session", "worktree", "everywhere"] : [],
-    because: !own || isCall(approval),
+    alternatives:
+      alternatives.length > 1 ? alternatives.map(({ optionId, name }) => ({ optionId, name })) : [],
+    canAllowAlways,
+    scopes: canAllowAlways ? ["session", "worktree", "everywhere"] : [],
+    canGiveReason: !isOwn,
   };
 }
 
-const PATHS = new Set(["path", "file_path", "filePath"]);
-const TEXTS = new Set(["text", "content", "new_string", "old_string"]);
+const PATH_ARGUMENTS = new Set(["path", "file_path", "filePath"]);
+const TEXT_ARGUMENTS = new Set(["text", "content", "new_string", "old_string"]);
 
-/** Whether another part says this argument already. Only then is it left out: nobody should allow what was not shown. */
-function isTold(name: string, value: unknown, input: Json, parts: readonly Part[]): boolean {
-  return parts.some((part) => {
-    if (part.type === "command")
-      return value === (input.command ?? input.cmd) || (name === "cwd" && value === part.cwd);
-    if (part.type === "paths") return PATHS.has(name) && part.paths.includes(String(value));
-    if (part.type !== "diff") return false;
-    if (PATHS.has(name)) return part.path === value;
-    const texts = [part.oldText ?? "", part.newText];
-    return TEXTS.has(name) && typeof value === "string" && texts.some((one) => one.includes(value));
+/** Whether another detail already shows this argument. Only then may it be left out: nobody should allow what they cannot
+ * see. */
+function isShownElsewhere(name: string, value: unknown, input: Json, details: readonly Detail[]): boolean {
+  return details.some((detail) => {
+    if (detail.type === "command")
+      return value === (input.command ?? input.cmd) || (name === "cwd" && value === detail.cwd);
+    if (detail.type === "paths") return PATH_ARGUMENTS.has(name) && detail.paths.includes(String(value));
+    if (detail.type !== "diff") return false;
+    if (PATH_ARGUMENTS.has(name)) return detail.path === value;
+    const texts = [detail.oldText ?? "", detail.newText];
+    return (
+      TEXT_ARGUMENTS.has(name) && typeof value === "string" && texts.some((text) => text.includes(value))
+    );
   });
 }
 
-export function partsOf(approval: Pick<Approval, "toolKind" | "toolCall" | "title">): Part[] {
-  const { toolCall } = approval;
+export function detailsOf({ toolCall }: Pick<Approval, "toolCall">): Detail[] {
   const input = isObject(toolCall.rawInput) ? toolCall.rawInput : {};
-  const parts: Part[] = [];
+  const details: Detail[] = [];
   const command = input.command ?? input.cmd;
   if (typeof command === "string" || Array.isArray(command))
-    parts.push({
+    details.push({
       type: "command",
       text: typeof command === "string" ? command : command.map(String).join(" "),
       cwd: typeof input.cwd === "string" ? input.cwd : null,
     });
   const content = Array.isArray(toolCall.content) ? toolCall.content.filter(isObject) : [];
-  for (const one of content) {
-    if (one.type === "diff")
-      parts.push({
+  for (const block of content) {
+    if (block.type === "diff")
+      details.push({
         type: "diff",
-        path: String(one.path ?? ""),
-        oldText: typeof one.oldText === "string" ? one.oldText : null,
-        newText: String(one.newText ?? ""),
+        path: String(block.path ?? ""),
+        oldText: typeof block.oldText === "string" ? block.oldText : null,
+        newText: String(block.newText ?? ""),
       });
-    else if (one.type === "content" && isObject(one.content) && typeof one.content.text === "string")
-      parts.push({ type: "text", text: one.content.text });
+    else if (block.type === "content" && isObject(block.content) && typeof block.content.text === "string")
+      details.push({ type: "text", text: block.content.text });
   }
-  const diffs = new Set(parts.flatMap((part) => (part.type === "diff" ? [part.path] : [])));
-  const places = Array.isArray(toolCall.locations) ? toolCall.locations.filter(isObject) : [];
+  const diffPaths = new Set(details.flatMap((detail) => (detail.type === "diff" ? [detail.path] : [])));
+  const locations = Array.isArray(toolCall.locations) ? toolCall.locations.filter(isObject) : [];
   const paths = [
-    ...new Set(places.map((one) => String(one.path ?? "")).filter((path) => path && !diffs.has(path))),
+    ...new Set(
+      locations.map((location) => String(location.path ?? "")).filter((path) => path && !diffPaths.has(path)),
+    ),
   ];
-  if (paths.length) parts.push({ type: "paths", paths });
+  if (paths.length) details.push({ type: "paths", paths });
   const facts = Object.entries(input)
-    .filter(([name, value]) => value !== null && value !== "" && !isTold(name, value, input, parts))
-    .map(([name, value]) => ({ name, value: shown(value) }));
-  if (facts.length) parts.push({ type: "facts", facts });
-  return parts;
+    .filter(
+      ([name, value]) => value !== null && value !== "" && !isShownElsewhere(name, value, input, details),
+    )
+    .map(([name, value]) => ({ name, value: toText(value) }));
+  if (facts.length) details.push({ type: "facts", facts });
+  return details;
 }
 
-/** Paths inside the folder without it: they are what tells one from another. */
-export function inFolder(text: string, cwd?: string): string {
-  if (!cwd) return text;
-  // Not in the middle of another path: `/tmp/w/a` is none of the folder `/w`.
-  return text
-    .split(`${cwd}/`)
-    .reduce((before, after) => (/[\w./~-]$/.test(before) ? `${before}${cwd}/${after}` : before + after));
-}
-
-/** Why it is asked, with modes called as everywhere on the page. */
-export const inWords = (reason: string): string =>
-  reason.replace(/^Mode (\S+) asks/, (_, mode: string) => `The mode “${modeName(mode as Mode)}” asks`);
+/** Replaces the mode's id in the server's reason by its name on the page. */
+export const reasonText = (reason: string): string =>
+  reason
+    .replace(/^Mode ["“]?([\w-]+)["”]?/, (_, mode: string) => `“${modeName(mode as Mode)}”`)
+    .replace(/^(“[^”]*”) asks before\b/, "$1 requires approval before");

@@ -1,4 +1,4 @@
-/** What an agent proposes through Bough's own tools: its arguments in words, and which of them a person may change. */
+/** Describes a call of one of Bough's own tools that an agent proposes, and which of its arguments a person may edit. */
 import type { Approval, Mode } from "@/api/types";
 import { modeName } from "@/lib/words";
 
@@ -8,79 +8,101 @@ export interface Proposal {
 }
 
 export function proposalOf(approval: Pick<Approval, "toolCall">): Proposal {
-  const { tool, arguments: given } = approval.toolCall;
+  const { tool, arguments: args } = approval.toolCall;
   return {
     tool: typeof tool === "string" ? tool : "",
-    arguments: given && typeof given === "object" && !Array.isArray(given) ? { ...given } : {},
+    arguments: args && typeof args === "object" && !Array.isArray(args) ? { ...args } : {},
   };
 }
 
-/** Tools that make a session from nothing or beside this one: changed in the form of a new session. */
-export const makesSession = (tool: string) =>
+const TITLES: Record<string, string> = {
+  agor_sessions_create: "The agent wants to start a session",
+  agor_sessions_spawn: "The agent wants to start a child session",
+  agor_sessions_update: "The agent wants to change a session",
+  agor_sessions_stop: "The agent wants to stop a session",
+  agor_worktrees_create: "The agent wants to create a worktree",
+  agor_worktrees_update: "The agent wants to change a worktree",
+};
+const PROMPT_TITLES: Record<string, string> = {
+  continue: "The agent wants to prompt a session",
+  fork: "The agent wants to fork a session",
+  subsession: "The agent wants to start a child session",
+  btw: "The agent wants to ask a side question",
+};
+
+/** Names the act that the agent proposes. */
+export function proposalTitle({ tool, arguments: args }: Proposal): string {
+  const title = tool === "agor_sessions_prompt" ? PROMPT_TITLES[String(args.mode)] : TITLES[tool];
+  return title ?? "The agent wants to use a Bough tool";
+}
+
+/** Whether the tool creates a session: its arguments are edited in the form of a new session. */
+export const createsSession = (tool: string) =>
   tool === "agor_sessions_create" || tool === "agor_sessions_spawn";
 
-const NAMES: Record<string, string> = {
+const LABELS: Record<string, string> = {
   prompt: "Prompt",
   initialPrompt: "Prompt",
   title: "Title",
   description: "Description",
   agenticTool: "Agent",
   permissionMode: "Mode",
-  mode: "How",
+  mode: "Action",
   sessionId: "Session",
   worktreeId: "Worktree",
   repoId: "Repository",
   branch: "Branch",
   name: "Name",
-  ref: "From",
+  ref: "Base",
   notes: "Notes",
   status: "Status",
   extraInstructions: "Extra instructions",
 };
-const HOW: Record<string, string> = {
-  continue: "Prompt it",
-  fork: "Fork it",
-  subsession: "Spawn a child of it",
-  btw: "Ask it aside",
+const PROMPT_ACTIONS: Record<string, string> = {
+  continue: "Send a prompt",
+  fork: "Fork",
+  subsession: "Spawn a child",
+  btw: "Side question",
 };
 
-export interface Fact {
+export interface ArgumentFact {
   name: string;
   label: string;
   value: string;
   long: boolean;
 }
 
-const inWords = (name: string, value: unknown): string => {
+const valueText = (name: string, value: unknown): string => {
   if (name === "permissionMode") return modeName(value as Mode);
-  if (name === "mode") return HOW[String(value)] ?? String(value);
+  if (name === "mode") return PROMPT_ACTIONS[String(value)] ?? String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "string" ? value : JSON.stringify(value);
 };
 
-const label = (name: string) =>
-  NAMES[name] ??
+const labelOf = (name: string) =>
+  LABELS[name] ??
   name
     .replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
     .replace(/^./, (letter) => letter.toUpperCase());
 
-export const factsOf = ({ arguments: given }: Proposal): Fact[] =>
-  Object.entries(given)
+/** Returns the arguments that are set, with labels and readable values. */
+export const factsOf = (proposal: Proposal): ArgumentFact[] =>
+  Object.entries(proposal.arguments)
     .filter(([, value]) => value !== null && value !== undefined && value !== "")
     .map(([name, value]) => ({
       name,
-      label: label(name),
-      value: inWords(name, value),
+      label: labelOf(name),
+      value: valueText(name, value),
       long: name === "prompt" || name === "initialPrompt" || String(value).length > 80,
     }));
 
-export interface CallField {
+export interface EditableArgument {
   name: string;
   label: string;
   kind: "line" | "text" | "agent" | "mode";
 }
 
-const KINDS: Record<string, CallField["kind"]> = {
+const KINDS: Record<string, EditableArgument["kind"]> = {
   prompt: "text",
   initialPrompt: "text",
   description: "text",
@@ -93,24 +115,25 @@ const KINDS: Record<string, CallField["kind"]> = {
   permissionMode: "mode",
 };
 
-/** What of a call can be changed in place: its texts, its agent, its mode. A branch may get an agent and a mode as well. */
-export function fieldsOf({ tool, arguments: given }: Proposal): CallField[] {
-  const branches = tool === "agor_sessions_prompt" && given.mode !== "continue";
+/** Returns the arguments that can be edited in place: texts, agent and mode. A fork or child also gets the fields that the
+ * agent left out. */
+export function editableArguments({ tool, arguments: args }: Proposal): EditableArgument[] {
+  const branches = tool === "agor_sessions_prompt" && args.mode !== "continue";
   const names = new Set([
-    ...Object.keys(given).filter(
-      (name) => name in KINDS && (given[name] === null || typeof given[name] === "string"),
+    ...Object.keys(args).filter(
+      (name) => name in KINDS && (args[name] === null || typeof args[name] === "string"),
     ),
-    ...(branches ? ["title", ...(given.mode === "btw" ? [] : ["agenticTool", "permissionMode"])] : []),
+    ...(branches ? ["title", ...(args.mode === "btw" ? [] : ["agenticTool", "permissionMode"])] : []),
   ]);
-  return [...names].map((name) => ({ name, label: label(name), kind: KINDS[name]! }));
+  return [...names].map((name) => ({ name, label: labelOf(name), kind: KINDS[name]! }));
 }
 
-/** The arguments with what was typed; an emptied field that was not asked for is left out. */
-export function changedArguments(proposal: Proposal, typed: Record<string, string>): Record<string, unknown> {
-  const after: Record<string, unknown> = { ...proposal.arguments };
-  for (const [name, value] of Object.entries(typed)) {
-    if (value.trim()) after[name] = value;
-    else delete after[name];
+/** Returns the arguments with the edited values; emptied fields are left out. */
+export function withEdits(proposal: Proposal, edits: Record<string, string>): Record<string, unknown> {
+  const edited: Record<string, unknown> = { ...proposal.arguments };
+  for (const [name, value] of Object.entries(edits)) {
+    if (value.trim()) edited[name] = value;
+    else delete edited[name];
   }
-  return after;
+  return edited;
 }

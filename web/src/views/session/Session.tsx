@@ -1,10 +1,10 @@
-/** One session: its header, its transcript with the questions it asks, the box for prompts, and a panel at the side. */
+/** The view of one session: header, transcript with pending approvals, composer, and side panel. */
 import { useQuery } from "@tanstack/react-query";
 import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 import { ApiError } from "@/api/client";
 import { approvalsQuery, useSession, useTasks, useTree } from "@/api/queries";
-import type { Approval, Session as Record, Task } from "@/api/types";
+import type { Approval, Session as SessionRecord, Task } from "@/api/types";
 import { useActions } from "@/app/keyboard/shortcuts";
 import { useTitle } from "@/app/title";
 import { useMedia } from "@/lib/media";
@@ -14,27 +14,28 @@ import { useTranscript } from "@/live/hooks";
 import { Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import { Composer, type ComposerHandle } from "./composer/Composer";
 import { Header } from "./header/Header";
-import { sessionActs } from "./header/sessionActions";
-import { Questions } from "./PendingApprovals";
+import { sessionActions } from "./header/sessionActions";
+import { PendingApprovals } from "./PendingApprovals";
 import { QueueStrip } from "./queue/QueueStrip";
 import css from "./Session.module.css";
-import { Banners } from "./SessionBanner";
-import { type Opened, SessionDialogs } from "./SessionDialogs";
-import { standing } from "./sessionState";
+import { SessionBanner } from "./SessionBanner";
+import { type SessionDialog, SessionDialogs } from "./SessionDialogs";
+import { sessionState } from "./sessionState";
 import { type PanelTab, SidePanel } from "./sidePanel/SidePanel";
 import { TranscriptView } from "./transcript/TranscriptView";
-import { useSeen } from "./useMarkSeen";
+import { useMarkSeen } from "./useMarkSeen";
 
 const NO_TASKS: Task[] = [];
 const WIDE = "(min-width: 68rem)";
+const ACTION_GROUP = "This session";
 
 export default function Session({ sessionId }: { sessionId: string }) {
   const query = useSession(sessionId);
   const [deleting, setDeleting] = useState(false);
-  // What was removed while it was looked at is gone, whatever is still known of it. Who removed it here is first told
-  // what became of its work.
-  const gone = query.error instanceof ApiError && query.error.status === 404 && !deleting;
-  if (query.data && !gone) return <Shown session={query.data} onDeleting={setDeleting} />;
+  // A session that was deleted elsewhere is no longer shown, even if its record is still cached. While the delete dialog
+  // is open here, it still has to report what became of the session's work.
+  const isGone = query.error instanceof ApiError && query.error.status === 404 && !deleting;
+  if (query.data && !isGone) return <LoadedSession session={query.data} onDeleting={setDeleting} />;
   if (query.error)
     return (
       <div className={css.lone}>
@@ -50,12 +51,12 @@ export default function Session({ sessionId }: { sessionId: string }) {
   );
 }
 
-function Shown({
+function LoadedSession({
   session,
   onDeleting,
 }: {
-  session: Record;
-  /** Whether the dialog of deleting is open. */
+  session: SessionRecord;
+  /** Called with whether the delete dialog is open. */
   onDeleting: (open: boolean) => void;
 }) {
   const { id } = session;
@@ -64,86 +65,86 @@ function Shown({
   const focusMessage = search.get("message");
   const transcript = useTranscript(id, focusMessage ?? undefined);
   const tasks = useTasks(id).data ?? NO_TASKS;
-  const asked = useQuery({
+  const pending = useQuery({
     ...approvalsQuery,
-    select: (all: Approval[]) => all.filter((one) => one.sessionId === id),
+    select: (all: Approval[]) => all.filter((approval) => approval.sessionId === id),
   }).data;
-  const approvals = useMemo(() => asked ?? [], [asked]);
-  const kin = useTree(id).data?.sessions ?? [];
-  const now = useMemo(() => standing(session, tasks, approvals), [session, tasks, approvals]);
-  useSeen(session, tasks);
+  const approvals = useMemo(() => pending ?? [], [pending]);
+  const treeSessions = useTree(id).data?.sessions ?? [];
+  const state = useMemo(() => sessionState(session, tasks, approvals), [session, tasks, approvals]);
+  useMarkSeen(session, tasks);
 
-  const wide = useMedia(WIDE);
-  const [docked, setDocked] = usePref("session.panel", true);
-  const [sheet, setSheet] = useState(false);
+  const isWide = useMedia(WIDE);
+  const [isDocked, setDocked] = usePref("session.panel", true);
+  const [isSheetOpen, setSheetOpen] = useState(false);
   const [tab, setTab] = usePref<PanelTab>("session.tab", "tree");
-  const panelOpen = wide ? docked : sheet;
-  const turnPanel = (open: boolean) => (wide ? setDocked(open) : setSheet(open));
-  const show = (which: PanelTab) => {
-    setTab(which);
-    turnPanel(true);
+  const isPanelOpen = isWide ? isDocked : isSheetOpen;
+  const setPanelOpen = (open: boolean) => (isWide ? setDocked(open) : setSheetOpen(open));
+  const showTab = (shown: PanelTab) => {
+    setTab(shown);
+    setPanelOpen(true);
   };
 
-  const [opened, setOpened] = useState<{ which: Opened; taskId?: string } | null>(null);
-  const acts = sessionActs(session, now, (which) => {
-    setOpened({ which });
-    onDeleting(which === "delete");
+  const [openDialog, setOpenDialog] = useState<{ dialog: SessionDialog; taskId?: string } | null>(null);
+  const actions = sessionActions(session, state, (dialog) => {
+    setOpenDialog({ dialog });
+    onDeleting(dialog === "delete");
   });
-  // The same function each time: all messages in sight would be drawn again with it.
-  const forkFrom = useCallback((taskId: string) => setOpened({ which: "fork", taskId }), []);
+  // A stable function: a new one would redraw every message in sight.
+  const forkFrom = useCallback((taskId: string) => setOpenDialog({ dialog: "fork", taskId }), []);
   const composer = useRef<ComposerHandle>(null);
   useActions([
-    ...acts.map(({ label, keys, run }) => ({ label, keys, run: () => void run(), group: "This session" })),
-    { label: "Write a prompt", keys: "r", group: "This session", run: () => composer.current?.focus() },
+    ...actions.map(({ label, keys, run }) => ({ label, keys, run: () => void run(), group: ACTION_GROUP })),
+    { label: "Write a prompt", keys: "r", group: ACTION_GROUP, run: () => composer.current?.focus() },
     {
-      label: "Go to the question",
+      label: "Go to pending approval",
       keys: "w",
-      group: "This session",
-      words: "approval permission",
+      group: ACTION_GROUP,
+      words: "question permission",
       run: () => document.querySelector<HTMLElement>("[data-approval]")?.focus(),
     },
-    { label: "Settings of this session", keys: "e", group: "This session", run: () => show("details") },
-    { label: "Show its tree", keys: "t", group: "This session", run: () => show("tree") },
-    { label: "Show its queue", keys: "q", group: "This session", run: () => show("queue") },
+    { label: "Session settings", keys: "e", group: ACTION_GROUP, run: () => showTab("details") },
+    { label: "Show tree", keys: "t", group: ACTION_GROUP, run: () => showTab("tree") },
+    { label: "Show queue", keys: "q", group: ACTION_GROUP, run: () => showTab("queue") },
     {
-      label: "Show its changes",
+      label: "Show changes",
       keys: "d",
-      group: "This session",
+      group: ACTION_GROUP,
       words: "diff",
-      run: () => show("changes"),
+      run: () => showTab("changes"),
     },
-    { label: "Side panel", keys: "p", group: "This session", run: () => turnPanel(!panelOpen) },
+    { label: "Toggle side panel", keys: "p", group: ACTION_GROUP, run: () => setPanelOpen(!isPanelOpen) },
   ]);
 
-  const [dropping, setDropping] = useState(false);
-  const withFiles = (event: DragEvent) => event.dataTransfer.types.includes("Files");
+  const [isDropTarget, setDropTarget] = useState(false);
+  const hasFiles = (event: DragEvent) => event.dataTransfer.types.includes("Files");
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: files may be dropped anywhere; the button is the other way
+    // biome-ignore lint/a11y/noStaticElementInteractions: files may be dropped anywhere; the button does the same
     <div
-      className={`${css.session} ${dropping ? css.dropping : ""}`}
+      className={`${css.session} ${isDropTarget ? css.dropping : ""}`}
       onDragOver={(event) => {
-        if (!withFiles(event)) return;
+        if (!hasFiles(event)) return;
         event.preventDefault();
-        setDropping(true);
+        setDropTarget(true);
       }}
       onDragLeave={(event) => {
-        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setDropping(false);
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setDropTarget(false);
       }}
       onDrop={(event) => {
-        if (!withFiles(event)) return;
+        if (!hasFiles(event)) return;
         event.preventDefault();
-        setDropping(false);
+        setDropTarget(false);
         composer.current?.attach([...event.dataTransfer.files]);
       }}
     >
       <Header
         session={session}
-        kin={kin}
+        treeSessions={treeSessions}
         approvals={approvals}
-        now={now}
-        acts={acts}
-        panelOpen={panelOpen}
-        onPanel={() => turnPanel(!panelOpen)}
+        state={state}
+        actions={actions}
+        isPanelOpen={isPanelOpen}
+        onPanel={() => setPanelOpen(!isPanelOpen)}
       />
       <div className={css.body}>
         <div className={css.talk}>
@@ -154,31 +155,33 @@ function Shown({
               transcript={transcript}
               focusMessage={focusMessage}
               onFork={forkFrom}
-              footer={<Questions session={session} approvals={approvals} />}
+              footer={<PendingApprovals session={session} approvals={approvals} />}
             />
           </div>
           <div className={css.below}>
-            <Banners session={session} now={now} onFork={() => setOpened({ which: "fork" })} />
-            {!(wide && docked && tab === "queue") && <QueueStrip now={now} onOpen={() => show("queue")} />}
-            <Composer ref={composer} session={session} tasks={tasks} now={now} />
+            <SessionBanner session={session} state={state} onFork={() => setOpenDialog({ dialog: "fork" })} />
+            {!(isWide && isDocked && tab === "queue") && (
+              <QueueStrip state={state} onOpen={() => showTab("queue")} />
+            )}
+            <Composer ref={composer} session={session} tasks={tasks} state={state} />
           </div>
         </div>
         <SidePanel
           session={session}
           tasks={tasks}
-          now={now}
-          wide={wide}
-          open={panelOpen}
+          state={state}
+          wide={isWide}
+          open={isPanelOpen}
           tab={tab}
           onTab={setTab}
-          onClose={() => turnPanel(false)}
+          onClose={() => setPanelOpen(false)}
         />
       </div>
       <SessionDialogs
         session={session}
-        opened={opened}
+        openDialog={openDialog}
         onClose={() => {
-          setOpened(null);
+          setOpenDialog(null);
           onDeleting(false);
         }}
       />

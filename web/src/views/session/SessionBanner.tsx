@@ -1,39 +1,39 @@
-/** What is unusual about a session, said above the box: ended, failed for good, put away, held. */
+/** Explains, above the composer, why a session is not active: archived, ended, failed or interrupted. */
 import { Archive, CircleCheck, CircleSlash, CircleX, PlugZap } from "lucide-react";
 import type { ReactNode } from "react";
 import { act, archiveSession, resumeSession } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import css from "./Session.module.css";
-import type { Standing } from "./sessionState";
+import type { SessionState } from "./sessionState";
 
-interface Said {
+interface Banner {
   tone?: "failed" | "waiting";
   icon: ReactNode;
   text: string;
   action?: { label: string; run: () => void };
 }
 
-const REASONS: Record<string, string> = {
-  idle_timeout: "It was idle for long.",
+const END_REASONS: Record<string, string> = {
+  idle_timeout: "It was idle for too long.",
   archived: "It was archived.",
 };
 
-export function banner(session: Session, now: Standing, onFork: () => void): Said | null {
-  const reason = REASONS[String(session.metadata.reason ?? "")];
-  if (now.broken)
+export function bannerOf(session: Session, state: SessionState, onFork: () => void): Banner | null {
+  const reason = END_REASONS[String(session.metadata.reason ?? "")];
+  if (state.broken)
     return {
       tone: "failed",
       icon: <CircleX aria-hidden />,
-      text: "This session failed and cannot go on. A fork goes on from where it stood.",
+      text: "This session failed and can’t continue. Fork it to go on from here.",
       action: { label: "Fork", run: onFork },
     };
   if (session.archived)
     return {
       icon: <Archive aria-hidden />,
-      text: "This session is archived. A prompt takes it out and resumes it.",
+      text: "This session is archived. Sending a prompt restores it.",
       action: {
-        label: "Take out of the archive",
+        label: "Unarchive",
         run: () => void act(() => archiveSession(session.id, { archived: false })),
       },
     };
@@ -41,35 +41,46 @@ export function banner(session: Session, now: Standing, onFork: () => void): Sai
     return {
       tone: "failed",
       icon: <CircleX aria-hidden />,
-      text: "This session was marked as failed. A prompt resumes it.",
+      text: "This session was marked as failed. Sending a prompt resumes it.",
     };
   if (session.status === "completed")
     return {
       icon: <CircleCheck aria-hidden />,
-      text: ["This session is completed.", reason, "A prompt resumes it."].filter(Boolean).join(" "),
+      text: ["This session is completed.", reason, "Sending a prompt resumes it."].filter(Boolean).join(" "),
     };
   if (session.status === "cancelled")
-    return { icon: <CircleSlash aria-hidden />, text: "This session was cancelled. A prompt resumes it." };
-  if (now.held)
+    return {
+      icon: <CircleSlash aria-hidden />,
+      text: "This session was cancelled. Sending a prompt resumes it.",
+    };
+  if (state.held)
     return {
       tone: "waiting",
       icon: <PlugZap aria-hidden />,
-      text: "The agent ended in the middle of this turn. Resume to start it again and have it go on.",
+      text: "The agent died during this turn. Resume to restart it and continue.",
       action: { label: "Resume", run: () => void act(() => resumeSession(session.id)) },
     };
   return null;
 }
 
-export function Banners({ session, now, onFork }: { session: Session; now: Standing; onFork: () => void }) {
-  const said = banner(session, now, onFork);
-  if (!said) return null;
+export function SessionBanner({
+  session,
+  state,
+  onFork,
+}: {
+  session: Session;
+  state: SessionState;
+  onFork: () => void;
+}) {
+  const banner = bannerOf(session, state, onFork);
+  if (!banner) return null;
   return (
-    <div className={`${css.banner} ${said.tone ? css[said.tone] : ""}`} role="status">
-      {said.icon}
-      <p>{said.text}</p>
-      {said.action && (
-        <Button size="small" onClick={said.action.run}>
-          {said.action.label}
+    <div className={`${css.banner} ${banner.tone ? css[banner.tone] : ""}`} role="status">
+      {banner.icon}
+      <p>{banner.text}</p>
+      {banner.action && (
+        <Button size="small" onClick={banner.action.run}>
+          {banner.action.label}
         </Button>
       )}
     </div>

@@ -1,4 +1,4 @@
-/** The dialogs that a session opens; at most one at a time. */
+/** Renders a session's dialogs, of which at most one is open. */
 import type { Session } from "@/api/types";
 import { DeleteDialog } from "@/views/forms/dialogs/DeleteDialog";
 import { ForkDialog } from "@/views/forms/dialogs/ForkDialog";
@@ -6,25 +6,25 @@ import { RaceDialog } from "@/views/forms/dialogs/RaceDialog";
 import { AsideDialog } from "@/views/forms/dialogs/SideQuestionDialog";
 import { SpawnDialog } from "@/views/forms/dialogs/SpawnDialog";
 
-export type Opened = "fork" | "spawn" | "aside" | "race" | "delete";
+export type SessionDialog = "fork" | "spawn" | "sideQuestion" | "race" | "delete";
 
 export function SessionDialogs({
   session,
-  opened,
+  openDialog,
   onClose,
 }: {
   session: Session;
-  opened: { which: Opened; taskId?: string } | null;
+  openDialog: { dialog: SessionDialog; taskId?: string } | null;
   onClose: () => void;
 }) {
-  const is = (which: Opened) => ({ session, open: opened?.which === which, onClose });
+  const props = (dialog: SessionDialog) => ({ session, open: openDialog?.dialog === dialog, onClose });
   return (
     <>
-      <ForkDialog {...is("fork")} taskId={opened?.taskId} />
-      <SpawnDialog {...is("spawn")} />
-      <AsideDialog {...is("aside")} />
-      <RaceDialog {...is("race")} />
-      <DeleteDialog {...is("delete")} />
+      <ForkDialog {...props("fork")} taskId={openDialog?.taskId} />
+      <SpawnDialog {...props("spawn")} />
+      <AsideDialog {...props("sideQuestion")} />
+      <RaceDialog {...props("race")} />
+      <DeleteDialog {...props("delete")} />
     </>
   );
 }

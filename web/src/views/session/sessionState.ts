@@ -1,62 +1,64 @@
-/** How a session stands for its person, read from its record and its tasks: what runs, what waits, what is held, and what
- * sending a prompt would do now. */
+/** Derives a session's state for the page from its record, tasks and approvals: what runs, what is queued, and what sending
+ * a prompt would do now. */
 import type { Approval, Session, Task } from "@/api/types";
 import { isOver } from "@/lib/words";
 
-export interface Standing {
-  /** The turn under way, also one that is held. */
-  open: Task | null;
-  waiting: Task[];
-  /** A turn that was cut off and goes on only when a person says so. */
+export interface SessionState {
+  /** The task whose turn is under way or held. */
+  currentTask: Task | null;
+  queue: Task[];
+  /** The turn was interrupted and continues only when a person resumes it. */
   held: boolean;
   paused: boolean;
   ended: boolean;
-  /** It cannot go on, not even with a prompt. */
+  /** The session failed and cannot be resumed, not even with a prompt. */
   broken: boolean;
   busy: boolean;
 }
 
-export const isBroken = (session: Pick<Session, "status" | "metadata">) =>
+const isBroken = (session: Pick<Session, "status" | "metadata">) =>
   session.status === "error" && session.metadata.reason !== "marked_failed";
 
-export function standing(session: Session, tasks: readonly Task[], approvals: readonly Approval[]): Standing {
-  const open = tasks.find((task) => !isOver(task.status) && task.status !== "queued") ?? null;
-  const waiting = tasks.filter((task) => task.status === "queued").sort((a, b) => a.position - b.position);
-  const asked = approvals.some((one) => one.taskId === open?.id);
+export function sessionState(
+  session: Session,
+  tasks: readonly Task[],
+  approvals: readonly Approval[],
+): SessionState {
+  const currentTask = tasks.find((task) => !isOver(task.status) && task.status !== "queued") ?? null;
+  const queue = tasks.filter((task) => task.status === "queued").sort((a, b) => a.position - b.position);
+  const hasApproval = approvals.some((approval) => approval.taskId === currentTask?.id);
+  const isHeld = isHeldTask(currentTask);
   return {
-    open,
-    waiting,
-    held: open?.status === "interrupted" && open.held && !asked,
+    currentTask,
+    queue,
+    held: isHeld && !hasApproval,
     paused: session.queuePaused && session.status === "active",
     ended: session.status !== "active",
     broken: isBroken(session),
-    busy: open !== null && !(open.status === "interrupted" && open.held),
+    busy: currentTask !== null && !isHeld,
   };
 }
 
+const isHeldTask = (task: Task | null): boolean => task?.status === "interrupted" && task.held;
+
 export function ordinal(count: number): string {
   const tens = count % 100;
-  const ending = tens > 10 && tens < 14 ? "th" : (["th", "st", "nd", "rd"][count % 10] ?? "th");
-  return `${count}${ending}`;
+  const suffix = tens > 10 && tens < 14 ? "th" : (["th", "st", "nd", "rd"][count % 10] ?? "th");
+  return `${count}${suffix}`;
 }
 
-/** What the button of the box says. */
-export function sending(now: Standing): { label: string; words: string } {
-  if (now.ended) return { label: "Resume and send", words: "The session has ended. A prompt resumes it." };
-  // Also when a person is asked about it: turning to the session is an answer.
-  const held = now.open?.status === "interrupted" && now.open.held;
-  if (now.paused || held)
+/** Returns the send button's label, and a hint that explains it. */
+export function sendButton(state: SessionState): { label: string; hint: string } {
+  if (state.ended) return { label: "Resume and send", hint: "Session ended. Sending a prompt resumes it." };
+  // Even if an approval asks about the held turn: a prompt answers it.
+  if (isHeldTask(state.currentTask))
+    return { label: "Resume and send", hint: "The interrupted turn continues first." };
+  if (state.paused) return { label: "Resume and send", hint: "Queue paused. Sending a prompt resumes it." };
+  const position = state.queue.length + 1;
+  if (state.currentTask || state.queue.length)
     return {
-      label: "Resume and send",
-      words: held
-        ? "The turn that was interrupted goes on first."
-        : "The queue is paused. A prompt lets it go on.",
+      label: position === 1 ? "Queue (next)" : `Queue (${ordinal(position)} in line)`,
+      hint: "Sends when the current turn finishes.",
     };
-  const place = now.waiting.length + 1;
-  if (now.open || now.waiting.length)
-    return {
-      label: place === 1 ? "Queue (next)" : `Queue (${ordinal(place)} in line)`,
-      words: "It is sent when what comes before it is done.",
-    };
-  return { label: "Send", words: "" };
+  return { label: "Send", hint: "" };
 }

@@ -44,7 +44,7 @@ export function PromptPart({
     if (!files || !onFiles || !added.length) return;
     const taken = await attachFiles(files, added);
     onFiles(taken.files);
-    for (const why of taken.refused) toast(why, { tone: "failed" });
+    for (const why of taken.errors) toast(why, { tone: "failed" });
   };
   const onPaste = (event: ClipboardEvent) => {
     if (!event.clipboardData.files.length) return;

@@ -3,7 +3,7 @@ import { Tooltip } from "radix-ui";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Session } from "@/api/types";
 import { setPref } from "@/lib/prefs";
-import { standing } from "../sessionState";
+import { sessionState } from "../sessionState";
 import { Composer } from "./Composer";
 
 const session = {
@@ -18,7 +18,7 @@ const session = {
 const answer = (status: number, body: unknown) =>
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
 
-describe("the box", () => {
+describe("the composer", () => {
   const sent: Request[] = [];
   let next = () => answer(202, { taskId: "t1" });
   beforeEach(() => {
@@ -31,7 +31,7 @@ describe("the box", () => {
     });
     render(
       <Tooltip.Provider>
-        <Composer session={session} tasks={[]} now={standing(session, [], [])} />
+        <Composer session={session} tasks={[]} state={sessionState(session, [], [])} />
       </Tooltip.Provider>,
     );
   });
@@ -39,41 +39,41 @@ describe("the box", () => {
     cleanup();
     vi.unstubAllGlobals();
   });
-  const box = () => screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Prompt" });
-  const type = (value: string) => fireEvent.change(box(), { target: { value } });
+  const field = () => screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Prompt" });
+  const type = (value: string) => fireEvent.change(field(), { target: { value } });
 
-  it("sends by Enter, not by Shift+Enter, and is empty then", async () => {
+  it("sends on Enter, not on Shift+Enter, and is cleared", async () => {
     next = () => answer(202, { taskId: "t1" });
     type("hello");
-    fireEvent.keyDown(box(), { key: "Enter", shiftKey: true });
+    fireEvent.keyDown(field(), { key: "Enter", shiftKey: true });
     expect(sent).toHaveLength(0);
-    fireEvent.keyDown(box(), { key: "Enter" });
-    await waitFor(() => expect(box().value).toBe(""));
+    fireEvent.keyDown(field(), { key: "Enter" });
+    await waitFor(() => expect(field().value).toBe(""));
     expect(await sent[0]!.json()).toEqual({ resume: true, text: "hello" });
   });
 
-  it("keeps what was refused, says why, and sends it again as the same prompt", async () => {
+  it("keeps a refused prompt, shows the error, and retries it as the same prompt", async () => {
     next = () => answer(409, { error: { code: "x", message: "Not now." } });
     type("hello");
-    fireEvent.keyDown(box(), { key: "Enter" });
+    fireEvent.keyDown(field(), { key: "Enter" });
     await screen.findByText("Not now.");
-    expect(box().value).toBe("hello");
-    fireEvent.keyDown(box(), { key: "Enter" });
+    expect(field().value).toBe("hello");
+    fireEvent.keyDown(field(), { key: "Enter" });
     await waitFor(() => expect(sent).toHaveLength(2));
     const key = (at: number) => sent[at]!.headers.get("idempotency-key");
     expect(key(0)).toBe(key(1));
-    await waitFor(() => expect(box().readOnly).toBe(false));
+    await waitFor(() => expect(field().readOnly).toBe(false));
     type("another");
-    fireEvent.keyDown(box(), { key: "Enter" });
+    fireEvent.keyDown(field(), { key: "Enter" });
     await waitFor(() => expect(sent).toHaveLength(3));
     expect(key(2)).not.toBe(key(0));
   });
 
-  it("completes a command instead of sending half of it", () => {
-    fireEvent.change(box(), { target: { value: "/he", selectionStart: 3 } });
+  it("completes a command instead of sending a part of it", () => {
+    fireEvent.change(field(), { target: { value: "/he", selectionStart: 3 } });
     expect(screen.getAllByRole("option")).toHaveLength(1);
-    fireEvent.keyDown(box(), { key: "Enter" });
-    expect(box().value).toBe("/help ");
+    fireEvent.keyDown(field(), { key: "Enter" });
+    expect(field().value).toBe("/help ");
     expect(sent).toHaveLength(0);
   });
 });

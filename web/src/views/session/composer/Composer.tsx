@@ -1,4 +1,4 @@
-/** The box in which prompts are written: drafts, earlier prompts, the agent's commands, files, and what sending does. */
+/** The form in which prompts are written, with drafts, earlier prompts, slash commands and files. */
 import {
   type KeyboardEvent,
   type Ref,
@@ -9,17 +9,24 @@ import {
   useState,
 } from "react";
 import type { Session, Task } from "@/api/types";
+import { plural } from "@/lib/format";
 import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
-import type { Standing } from "../sessionState";
-import { type AttachedFile, attachFiles, MOST_FILES, toPromptFiles } from "./attachments";
+import type { SessionState } from "../sessionState";
+import { type AttachedFile, attachFiles, MAX_FILES, toPromptFiles } from "./attachments";
 import css from "./Composer.module.css";
-import { Bar } from "./ComposerBar";
+import { ComposerBar } from "./ComposerBar";
 import { CommandList, optionId } from "./commands/CommandList";
-import { type Command, commandsOf, completed, matching, slashWord } from "./commands/slashCommands";
-import { Examples } from "./DemoExamples";
+import {
+  type Command,
+  commandsOf,
+  completeCommand,
+  matchingCommands,
+  slashWord,
+} from "./commands/slashCommands";
+import { DemoExamples } from "./DemoExamples";
 import { FileChips } from "./FileChips";
-import { earlierPrompts, step, WRITING, wantsHistory } from "./promptHistory";
+import { AT_DRAFT, earlierPrompts, historyDirection, historyStep } from "./promptHistory";
 import { useDraft } from "./useDraft";
 import { useSend } from "./useSend";
 
@@ -31,83 +38,84 @@ export interface ComposerHandle {
 interface Props {
   session: Session;
   tasks: Task[];
-  now: Standing;
+  state: SessionState;
   ref?: Ref<ComposerHandle>;
 }
 
-const LIST = "commands-of-agent";
+const COMMAND_LIST_ID = "agent-commands";
 
-export function Composer({ session, tasks, now, ref }: Props) {
-  const [text, write] = useDraft(session.id);
+export function Composer({ session, tasks, state, ref }: Props) {
+  const [text, setText] = useDraft(session.id);
   const [files, setFiles] = useState<AttachedFile[]>([]);
-  const [browsing, setBrowsing] = useState(WRITING);
+  const [historyPosition, setHistoryPosition] = useState(AT_DRAFT);
   const [caret, setCaret] = useState(0);
-  const [chosen, setChosen] = useState(0);
-  const [dismissed, setDismissed] = useState("");
-  const touch = useMedia("(pointer: coarse)");
-  const [enterSends, setEnterSends] = usePref("enterSends", !touch);
+  const [selection, setSelection] = useState(0);
+  const [dismissedText, setDismissedText] = useState("");
+  const isTouch = useMedia("(pointer: coarse)");
+  const [enterSends, setEnterSends] = usePref("enterSends", !isTouch);
   const { busy, error, setError, send } = useSend(session.id);
-  const box = useRef<HTMLTextAreaElement>(null);
+  const textField = useRef<HTMLTextAreaElement>(null);
 
   const earlier = useMemo(() => earlierPrompts(tasks), [tasks]);
   const word = slashWord(text, caret);
-  const commands = word === null || dismissed === text ? [] : matching(commandsOf(session), word);
-  const at = Math.min(chosen, Math.max(0, commands.length - 1));
+  const commands = word === null || dismissedText === text ? [] : matchingCommands(commandsOf(session), word);
+  const selected = Math.min(selection, Math.max(0, commands.length - 1));
 
-  const take = async (added: File[]) => {
+  const addFiles = async (added: File[]) => {
     const outcome = await attachFiles(files, added);
-    // More may have been added, or all of it sent, while these were read.
+    // More files may have been added, or all of them sent, while these were read.
     const read = outcome.files.slice(files.length);
-    setFiles((now) => [...now, ...read].slice(0, MOST_FILES));
-    setError(outcome.refused.join(" ") || null);
+    setFiles((current) => [...current, ...read].slice(0, MAX_FILES));
+    setError(outcome.errors.join(" ") || null);
   };
   useImperativeHandle(ref, () => ({
-    focus: () => box.current?.focus(),
-    attach: (added) => void take(added),
+    focus: () => textField.current?.focus(),
+    attach: (added) => void addFiles(added),
   }));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height follows the text
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text
   useLayoutEffect(() => {
-    const area = box.current;
+    const area = textField.current;
     if (!area) return;
     area.style.height = "auto";
     area.style.height = `${area.scrollHeight + 2}px`;
   }, [text]);
 
-  const put = (next: string, place: "start" | "end" = "end") => {
-    write(next);
+  const replaceText = (next: string, caretAt: "start" | "end" = "end") => {
+    setText(next);
     requestAnimationFrame(() => {
-      const spot = place === "start" ? 0 : next.length;
-      box.current?.setSelectionRange(spot, spot);
-      setCaret(spot);
+      const offset = caretAt === "start" ? 0 : next.length;
+      textField.current?.setSelectionRange(offset, offset);
+      setCaret(offset);
     });
   };
   const complete = (command: Command) => {
-    put(completed(command, text, caret));
-    setChosen(0);
-    box.current?.focus();
+    replaceText(completeCommand(command, text, caret));
+    setSelection(0);
+    textField.current?.focus();
   };
   const submit = async () => {
-    if (busy || now.broken || !text.trim()) return;
+    if (busy || state.broken || !text.trim()) return;
     if (!(await send(text, toPromptFiles(files)))) return;
-    write("");
+    setText("");
     setFiles([]);
-    setBrowsing(WRITING);
+    setHistoryPosition(AT_DRAFT);
   };
 
-  const inCommands = (event: KeyboardEvent): boolean => {
+  /** Handles a key for the command list; returns whether it did. */
+  const handleCommandKey = (event: KeyboardEvent): boolean => {
     if (!commands.length) return false;
-    const picked = commands[at]!;
-    if (event.key === "ArrowDown") setChosen((at + 1) % commands.length);
-    else if (event.key === "ArrowUp") setChosen((at + commands.length - 1) % commands.length);
-    else if (event.key === "Escape") setDismissed(text);
-    else if (event.key === "Tab" && !event.shiftKey) complete(picked);
-    else if (event.key === "Enter" && !event.shiftKey && word !== picked.name) complete(picked);
+    const command = commands[selected]!;
+    if (event.key === "ArrowDown") setSelection((selected + 1) % commands.length);
+    else if (event.key === "ArrowUp") setSelection((selected + commands.length - 1) % commands.length);
+    else if (event.key === "Escape") setDismissedText(text);
+    else if (event.key === "Tab" && !event.shiftKey) complete(command);
+    else if (event.key === "Enter" && !event.shiftKey && word !== command.name) complete(command);
     else return false;
     return true;
   };
   const onKey = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) return;
-    if (inCommands(event)) {
+    if (handleCommandKey(event)) {
       event.preventDefault();
       return;
     }
@@ -115,18 +123,18 @@ export function Composer({ session, tasks, now, ref }: Props) {
     if (event.key === "Enter" && (mod || (enterSends && !event.shiftKey && !event.altKey))) {
       event.preventDefault();
       void submit();
-    } else if (event.key === "Escape") box.current?.blur();
+    } else if (event.key === "Escape") textField.current?.blur();
     else if (!mod && !event.shiftKey && !event.altKey) {
-      const wanted = wantsHistory(event.key, event.currentTarget, browsing);
-      const found = wanted && step(earlier, browsing, text, wanted);
-      if (!found) return;
+      const direction = historyDirection(event.key, event.currentTarget, historyPosition);
+      const recalled = direction && historyStep(earlier, historyPosition, text, direction);
+      if (!recalled) return;
       event.preventDefault();
-      setBrowsing(found.browsing);
-      put(found.text, wanted === "older" ? "start" : "end");
+      setHistoryPosition(recalled.position);
+      replaceText(recalled.text, direction === "older" ? "start" : "end");
     }
   };
 
-  const empty = !text && !files.length;
+  const isEmpty = !text && !files.length;
   return (
     <form
       className={css.composer}
@@ -136,11 +144,11 @@ export function Composer({ session, tasks, now, ref }: Props) {
         void submit();
       }}
     >
-      {session.agent === "demo" && empty && session.messageCount === 0 && !now.broken && (
-        <Examples
+      {session.agent === "demo" && isEmpty && session.messageCount === 0 && !state.broken && (
+        <DemoExamples
           onPick={(example) => {
-            put(example);
-            box.current?.focus();
+            replaceText(example);
+            textField.current?.focus();
           }}
         />
       )}
@@ -149,27 +157,29 @@ export function Composer({ session, tasks, now, ref }: Props) {
           {error}
         </p>
       )}
-      <div className={css.box}>
-        {commands.length > 0 && <CommandList id={LIST} commands={commands} chosen={at} onPick={complete} />}
-        <FileChips files={files} onRemove={(id) => setFiles(files.filter((one) => one.id !== id))} />
+      <div className={css.field}>
+        {commands.length > 0 && (
+          <CommandList id={COMMAND_LIST_ID} commands={commands} selected={selected} onPick={complete} />
+        )}
+        <FileChips files={files} onRemove={(id) => setFiles(files.filter((file) => file.id !== id))} />
         <textarea
-          ref={box}
+          ref={textField}
           id="prompt"
           className={css.text}
           rows={1}
           value={text}
           readOnly={busy}
-          disabled={now.broken}
+          disabled={state.broken}
           aria-label="Prompt"
-          placeholder={now.broken ? "This session cannot go on." : "What should the agent do?"}
+          placeholder={state.broken ? "This session can’t continue." : "What should the agent do?"}
           aria-autocomplete="list"
-          aria-controls={commands.length ? LIST : undefined}
-          aria-activedescendant={commands.length ? optionId(LIST, at) : undefined}
+          aria-controls={commands.length ? COMMAND_LIST_ID : undefined}
+          aria-activedescendant={commands.length ? optionId(COMMAND_LIST_ID, selected) : undefined}
           onChange={(event) => {
-            write(event.target.value);
-            setBrowsing(WRITING);
-            setChosen(0);
-            setDismissed("");
+            setText(event.target.value);
+            setHistoryPosition(AT_DRAFT);
+            setSelection(0);
+            setDismissedText("");
             setCaret(event.target.selectionStart);
           }}
           onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
@@ -178,19 +188,21 @@ export function Composer({ session, tasks, now, ref }: Props) {
             const pasted = [...event.clipboardData.files];
             if (!pasted.length) return;
             event.preventDefault();
-            void take(pasted);
+            void addFiles(pasted);
           }}
         />
-        <Bar
-          now={now}
+        <ComposerBar
+          state={state}
           busy={busy}
           empty={!text.trim()}
           enterSends={enterSends}
           onEnterSends={setEnterSends}
-          onFiles={(added) => void take(added)}
+          onFiles={(added) => void addFiles(added)}
         />
         <p className="visually-hidden" role="status">
-          {commands.length ? `${commands.length} commands. Arrow keys choose, Tab completes.` : ""}
+          {commands.length
+            ? `${plural(commands.length, "command")}. Use the arrow keys to choose, Tab to complete.`
+            : ""}
         </p>
       </div>
     </form>

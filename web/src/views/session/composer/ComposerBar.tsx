@@ -1,14 +1,14 @@
-/** Below the box: files, what Enter does, and the button that says what sending does. */
+/** The row below the prompt: attach files, what Enter does, and the send button. */
 import { ArrowUp, Paperclip } from "lucide-react";
 import { useRef } from "react";
 import { Button, IconButton } from "@/ui/controls/Button";
-import { type Standing, sending } from "../sessionState";
+import { type SessionState, sendButton } from "../sessionState";
 import css from "./Composer.module.css";
 
 const MOD = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl";
 
 interface Props {
-  now: Standing;
+  state: SessionState;
   busy: boolean;
   empty: boolean;
   enterSends: boolean;
@@ -16,16 +16,16 @@ interface Props {
   onFiles: (files: File[]) => void;
 }
 
-export function Bar({ now, busy, empty, enterSends, onEnterSends, onFiles }: Props) {
-  const chooser = useRef<HTMLInputElement>(null);
-  const { label, words } = sending(now);
+export function ComposerBar({ state, busy, empty, enterSends, onEnterSends, onFiles }: Props) {
+  const fileInput = useRef<HTMLInputElement>(null);
+  const { label, hint } = sendButton(state);
   return (
     <div className={css.bar}>
-      <IconButton label="Add files" disabled={now.broken} onClick={() => chooser.current?.click()}>
+      <IconButton label="Attach files" disabled={state.broken} onClick={() => fileInput.current?.click()}>
         <Paperclip />
       </IconButton>
       <input
-        ref={chooser}
+        ref={fileInput}
         type="file"
         multiple
         hidden
@@ -35,20 +35,20 @@ export function Bar({ now, busy, empty, enterSends, onEnterSends, onFiles }: Pro
           event.target.value = "";
         }}
       />
-      {words ? (
-        <span className={css.what} title={words}>
-          {words}
+      {hint ? (
+        <span className={css.sendHint} title={hint}>
+          {hint}
         </span>
       ) : (
         <button
           type="button"
-          className={css.hint}
+          className={css.enterHint}
           title="Change what Enter does"
           onClick={() => onEnterSends(!enterSends)}
         >
           {enterSends
-            ? "Enter sends, Shift+Enter for a new line"
-            : `${MOD}+Enter sends, Enter for a new line`}
+            ? "Enter to send, Shift+Enter for a new line"
+            : `${MOD}+Enter to send, Enter for a new line`}
         </button>
       )}
       <Button
@@ -56,9 +56,9 @@ export function Bar({ now, busy, empty, enterSends, onEnterSends, onFiles }: Pro
         look="primary"
         icon={<ArrowUp />}
         busy={busy}
-        disabled={now.broken || empty}
+        disabled={state.broken || empty}
         className={css.send}
-        title={words || undefined}
+        title={hint || undefined}
       >
         {label}
       </Button>

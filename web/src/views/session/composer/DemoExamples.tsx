@@ -1,4 +1,4 @@
-/** Directives to try with the demo agent, which has no model: one click puts one into the box. */
+/** Example prompts for the demo agent, which has no model but follows directives. A click fills the composer. */
 import css from "./Composer.module.css";
 
 const EXAMPLES = [
@@ -12,9 +12,9 @@ const EXAMPLES = [
   },
 ];
 
-export const Examples = ({ onPick }: { onPick: (text: string) => void }) => (
-  // biome-ignore lint/a11y/useSemanticElements: these are no inputs of the form, only ways to fill its box
-  <div className={css.examples} role="group" aria-label="Examples for the demo agent">
+export const DemoExamples = ({ onPick }: { onPick: (text: string) => void }) => (
+  // biome-ignore lint/a11y/useSemanticElements: the buttons are not inputs of the form, they only fill its text
+  <div className={css.examples} role="group" aria-label="Demo agent examples">
     <span className={css.try}>Try:</span>
     {EXAMPLES.map(({ name, text }) => (
       <button key={name} type="button" className={css.example} title={text} onClick={() => onPick(text)}>

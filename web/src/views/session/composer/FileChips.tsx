@@ -1,4 +1,4 @@
-/** The files that go with the prompt, each with a way to take it off again. */
+/** Shows the files attached to a prompt, each with a remove button. */
 import { FileText, Image, X } from "lucide-react";
 import { bytes } from "@/lib/format";
 import { IconButton } from "@/ui/controls/Button";
@@ -8,7 +8,7 @@ import css from "./Composer.module.css";
 export function FileChips({ files, onRemove }: { files: AttachedFile[]; onRemove: (id: string) => void }) {
   if (!files.length) return null;
   return (
-    <ul className={css.chips} aria-label="Files of this prompt">
+    <ul className={css.chips} aria-label="Attached files">
       {files.map((file) => (
         <li key={file.id} className={css.chip}>
           {file.data === undefined ? <FileText aria-hidden /> : <Image aria-hidden />}

@@ -1,52 +1,52 @@
-/** Earlier prompts in the box, as a shell has them: up for older ones, down for newer ones, and at the end what was being
- * written. */
+/** Recalls earlier prompts with the arrow keys, like a shell: up for older ones, down for newer ones, then the draft. */
 import type { Task } from "@/api/types";
 
-/** What people have said to this session, oldest first; the same twice in a row is one. */
+/** Returns the prompts that people sent to a session, oldest first, without repeats. */
 export function earlierPrompts(tasks: readonly Task[]): string[] {
-  const said = [...tasks]
+  const prompts = [...tasks]
     .filter((task) => task.source === "user" || task.source === "initial")
     .sort((a, b) => a.createdAt.localeCompare(b.createdAt))
     .map((task) => task.prompt);
-  return said.filter((prompt, at) => prompt.trim() && prompt !== said[at - 1]);
+  return prompts.filter((prompt, index) => prompt.trim() && prompt !== prompts[index - 1]);
 }
 
-export interface Browsing {
-  /** Which of the earlier prompts is shown; `null` is what the person writes. */
-  at: number | null;
+export interface HistoryPosition {
+  /** The index of the earlier prompt that is shown; null for the draft. */
+  index: number | null;
   draft: string;
 }
 
-export const WRITING: Browsing = { at: null, draft: "" };
+export const AT_DRAFT: HistoryPosition = { index: null, draft: "" };
 
-/** One step through `earlier`: the text to show and where one then is, or `null` if there is nothing further. */
-export function step(
+/** Takes one step through the earlier prompts. Returns the text to show and the new position, or null at the end. */
+export function historyStep(
   earlier: readonly string[],
-  now: Browsing,
+  position: HistoryPosition,
   text: string,
   direction: "older" | "newer",
-): { text: string; browsing: Browsing } | null {
+): { text: string; position: HistoryPosition } | null {
   if (direction === "older") {
-    const at = (now.at ?? earlier.length) - 1;
-    if (at < 0) return null;
-    return { text: earlier[at]!, browsing: { at, draft: now.at === null ? text : now.draft } };
+    const index = (position.index ?? earlier.length) - 1;
+    if (index < 0) return null;
+    const draft = position.index === null ? text : position.draft;
+    return { text: earlier[index]!, position: { index, draft } };
   }
-  if (now.at === null) return null;
-  const at = now.at + 1;
-  if (at >= earlier.length) return { text: now.draft, browsing: WRITING };
-  return { text: earlier[at]!, browsing: { at, draft: now.draft } };
+  if (position.index === null) return null;
+  const index = position.index + 1;
+  if (index >= earlier.length) return { text: position.draft, position: AT_DRAFT };
+  return { text: earlier[index]!, position: { index, draft: position.draft } };
 }
 
-/** Whether an arrow key is about the history rather than about the caret: only at the ends of the text. */
-export function wantsHistory(
+/** Returns the history step that an arrow key means; null if it only moves the caret, away from the ends of the text. */
+export function historyDirection(
   key: string,
   box: { selectionStart: number; selectionEnd: number; value: string },
-  browsing: Browsing,
+  position: HistoryPosition,
 ): "older" | "newer" | null {
   if (box.selectionStart !== box.selectionEnd) return null;
-  const first = box.selectionStart === 0;
-  const last = box.selectionEnd === box.value.length;
-  if (key === "ArrowUp" && (first || (last && browsing.at !== null))) return "older";
-  if (key === "ArrowDown" && browsing.at !== null && (first || last)) return "newer";
+  const atStart = box.selectionStart === 0;
+  const atEnd = box.selectionEnd === box.value.length;
+  if (key === "ArrowUp" && (atStart || (atEnd && position.index !== null))) return "older";
+  if (key === "ArrowDown" && position.index !== null && (atStart || atEnd)) return "newer";
   return null;
 }

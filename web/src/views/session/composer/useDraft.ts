@@ -1,17 +1,18 @@
-/** What is being written survives a reload: kept in this browser, a moment after the last key. */
+/** Keeps a prompt's draft in local storage, so that it survives a reload. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { getPref, setPref } from "@/lib/prefs";
 
-const SETTLE = 300;
-export const draftName = (sessionId: string) => `draft.${sessionId}`;
+/** How long after the last key the draft is saved, in milliseconds. */
+const SAVE_DELAY = 300;
+export const draftKey = (sessionId: string) => `draft.${sessionId}`;
 
 export function useDraft(sessionId: string): [string, (text: string) => void] {
-  const [text, setText] = useState(() => getPref(draftName(sessionId), ""));
+  const [text, setText] = useState(() => getPref(draftKey(sessionId), ""));
   const unsaved = useRef<string | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const save = useCallback(() => {
     clearTimeout(timer.current);
-    if (unsaved.current !== null) setPref(draftName(sessionId), unsaved.current || undefined);
+    if (unsaved.current !== null) setPref(draftKey(sessionId), unsaved.current || undefined);
     unsaved.current = null;
   }, [sessionId]);
   useEffect(() => {
@@ -26,8 +27,8 @@ export function useDraft(sessionId: string): [string, (text: string) => void] {
       setText(next);
       unsaved.current = next;
       clearTimeout(timer.current);
-      // An emptied box is remembered at once: what was sent must not come back.
-      if (next) timer.current = setTimeout(save, SETTLE);
+      // An empty draft is saved at once, so that a sent prompt does not come back.
+      if (next) timer.current = setTimeout(save, SAVE_DELAY);
       else save();
     },
     [save],

@@ -1,9 +1,9 @@
-/** Sending what is in the box: once, however often it has to be tried, and cleared only when the server has it. */
+/** Sends prompts. A retry of the same prompt reuses its idempotency key, so that the server accepts it only once. */
 import { useState } from "react";
 import { type PromptFile, sendPrompt } from "@/api/actions";
 
-/** What was sent and has no answer yet, by session. The key belongs to one content: the same prompt tried again, also by
- * who went away and came back meanwhile, is the same; another one is not. */
+/** Prompts without a response yet, by session. The key belongs to the content, so that a retry after leaving and returning
+ * to the page is still the same prompt. */
 const unanswered = new Map<string, { key: string; content: string }>();
 
 export function useSend(sessionId: string) {
@@ -12,17 +12,17 @@ export function useSend(sessionId: string) {
   const send = async (text: string, files: PromptFile[]): Promise<boolean> => {
     const body = { text, ...(files.length ? { files } : {}) };
     const content = JSON.stringify(body);
-    const before = unanswered.get(sessionId);
-    const now = before?.content === content ? before : { key: crypto.randomUUID(), content };
-    unanswered.set(sessionId, now);
+    const previous = unanswered.get(sessionId);
+    const attempt = previous?.content === content ? previous : { key: crypto.randomUUID(), content };
+    unanswered.set(sessionId, attempt);
     setBusy(true);
     setError(null);
     try {
-      await sendPrompt(sessionId, body, now.key);
+      await sendPrompt(sessionId, body, attempt.key);
       unanswered.delete(sessionId);
       return true;
-    } catch (refused) {
-      setError(refused instanceof Error ? refused.message : String(refused));
+    } catch (caught) {
+      setError(caught instanceof Error ? caught.message : String(caught));
       return false;
     } finally {
       setBusy(false);

@@ -1,4 +1,4 @@
-/** The top of a session: what it is called, how it stands, where it comes from, what it has used, and what can be done. */
+/** A session's header: title, state, origin, usage and actions. */
 import { Bot, FolderGit2, GitBranch, GitFork, Network, PanelRight, TriangleAlert } from "lucide-react";
 import { Link } from "wouter";
 import type { Approval, Node, Session } from "@/api/types";
@@ -8,46 +8,46 @@ import { isUnasked, KINDS, MODES, modeName, nameOf } from "@/lib/words";
 import { IconButton } from "@/ui/controls/Button";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge, StateMark } from "@/ui/labels/Badge";
-import type { Standing } from "../sessionState";
-import { Gauge } from "./ContextGauge";
+import type { SessionState } from "../sessionState";
+import { ContextGauge } from "./ContextGauge";
 import css from "./Header.module.css";
-import { MainActs } from "./HeaderActions";
+import { HeaderActions } from "./HeaderActions";
 import { SessionMenu } from "./SessionMenu";
-import type { Act } from "./sessionActions";
+import type { SessionAction } from "./sessionActions";
 import { Title } from "./Title";
 
 interface Props {
   session: Session;
-  /** All of its tree, for the names of its kin. */
-  kin: Node[];
+  /** All sessions of its tree, for the names of related ones. */
+  treeSessions: Node[];
   approvals: Approval[];
-  now: Standing;
-  acts: Act[];
-  panelOpen: boolean;
+  state: SessionState;
+  actions: SessionAction[];
+  isPanelOpen: boolean;
   onPanel: () => void;
 }
 
-export function Header({ session, kin, approvals, now, acts, panelOpen, onPanel }: Props) {
-  const node = kin.find((one) => one.id === session.id);
-  const stand = {
+export function Header({ session, treeSessions, approvals, state, actions, isPanelOpen, onPanel }: Props) {
+  const node = treeSessions.find(({ id }) => id === session.id);
+  const markState = {
     status: session.status,
     activity: session.activity,
     queuePaused: session.queuePaused,
-    queued: now.waiting.length,
+    queued: state.queue.length,
     asking: approvals.length,
   };
   return (
     <header className={css.header}>
-      <Kin session={session} kin={kin} />
+      <RelatedSessions session={session} treeSessions={treeSessions} />
       <div className={css.top}>
         <Title session={session} name={nameOf({ ...session, firstPrompt: node?.firstPrompt })} />
-        <div className={css.acts}>
-          <MainActs acts={acts} />
-          <SessionMenu acts={acts} />
+        <div className={css.actions}>
+          <HeaderActions actions={actions} />
+          <SessionMenu actions={actions} />
           <IconButton
-            label={panelOpen ? "Hide side panel" : "Show side panel"}
+            label={isPanelOpen ? "Hide side panel" : "Show side panel"}
             shortcut="p"
-            aria-expanded={panelOpen}
+            aria-expanded={isPanelOpen}
             onClick={onPanel}
           >
             <PanelRight />
@@ -55,7 +55,7 @@ export function Header({ session, kin, approvals, now, acts, panelOpen, onPanel 
         </div>
       </div>
       <div className={css.meta}>
-        <StateMark state={stand} showLabel />
+        <StateMark state={markState} showLabel />
         <AgentMark agent={session.agent} showName />
         <ModeBadge session={session} />
         {session.gitState?.branch && (
@@ -66,13 +66,13 @@ export function Header({ session, kin, approvals, now, acts, panelOpen, onPanel 
           </span>
         )}
         {node?.promptedByAgent && (
-          <Badge icon={<Bot />} title="Its newest turn was caused by another session">
+          <Badge icon={<Bot />} title="Another session sent the latest prompt">
             Prompted by an agent
           </Badge>
         )}
         {session.archived && <Badge>Archived</Badge>}
         <span className={css.numbers}>
-          <Gauge session={session} />
+          <ContextGauge session={session} />
           {session.tokens > 0 && (
             <span title={`${session.tokens.toLocaleString()} tokens in ${session.turns} turns`}>
               {tokens(session.tokens)} tokens
@@ -90,37 +90,39 @@ export function Header({ session, kin, approvals, now, acts, panelOpen, onPanel 
 }
 
 function ModeBadge({ session: { permissionMode } }: { session: Session }) {
-  const words = MODES.find((one) => one.mode === permissionMode)?.words;
+  const description = MODES.find(({ mode }) => mode === permissionMode)?.words;
   return isUnasked(permissionMode) ? (
-    <Badge tone="waiting" icon={<TriangleAlert />} title={words}>
+    <Badge tone="waiting" icon={<TriangleAlert />} title={description}>
       {modeName(permissionMode)}
     </Badge>
   ) : (
-    <Badge title={words}>{modeName(permissionMode)}</Badge>
+    <Badge title={description}>{modeName(permissionMode)}</Badge>
   );
 }
 
-/** Where the session stands in its tree. A root that is alone says nothing. */
-function Kin({ session, kin }: { session: Session; kin: Node[] }) {
+/** Shows where the session stands in its tree; nothing for a root without children. */
+function RelatedSessions({ session, treeSessions }: { session: Session; treeSessions: Node[] }) {
   const link = (id: string) => (
-    <Link href={routes.session(id)}>{nameOf(kin.find((one) => one.id === id) ?? { id, title: "" })}</Link>
+    <Link href={routes.session(id)}>
+      {nameOf(treeSessions.find((node) => node.id === id) ?? { id, title: "" })}
+    </Link>
   );
   const { kind, parentSessionId: parent, forkedFromSessionId: origin, rootSessionId: root } = session;
-  if (kind === "root" && kin.length < 2) return null;
-  // A fork of a child has the parent of its origin.
+  if (kind === "root" && treeSessions.length < 2) return null;
+  // A fork of a child has the same parent as its origin.
   const nearest = kind === "fork" ? (origin ?? parent) : parent;
-  const further = kind === "fork" && parent !== nearest ? parent : null;
+  const otherParent = kind === "fork" && parent !== nearest ? parent : null;
   return (
-    <nav className={css.kin} aria-label="Kin">
+    <nav className={css.related} aria-label="Related sessions">
       <Link href={routes.tree(session.id)} className={css.tree}>
-        <Network aria-hidden /> Tree
+        <Network aria-hidden /> View tree
       </Link>
       <Badge tone={kind === "btw" ? "btw" : "plain"} icon={kind === "fork" ? <GitFork /> : undefined}>
         {KINDS[kind]}
       </Badge>
       {nearest && <span className={css.relation}>of {link(nearest)}</span>}
-      {further && <span className={css.relation}>child of {link(further)}</span>}
-      {kind !== "root" && root !== nearest && root !== further && (
+      {otherParent && <span className={css.relation}>child of {link(otherParent)}</span>}
+      {kind !== "root" && root !== nearest && root !== otherParent && (
         <span className={css.relation}>in {link(root)}</span>
       )}
     </nav>

@@ -1,29 +1,29 @@
-/** The acts that stand beside the title: stopping and resuming always, branching where there is room. */
+/** The buttons beside the title: stop or resume always, branching where there is room. */
 import { useState } from "react";
 import { Button } from "@/ui/controls/Button";
 import css from "./Header.module.css";
-import type { Act } from "./sessionActions";
+import type { SessionAction } from "./sessionActions";
 
-export function MainActs({ acts }: { acts: Act[] }) {
-  const [busy, setBusy] = useState<string | null>(null);
-  const run = async (one: Act) => {
-    setBusy(one.id);
-    await one.run();
-    setBusy(null);
+export function HeaderActions({ actions }: { actions: SessionAction[] }) {
+  const [busyId, setBusyId] = useState<string | null>(null);
+  const run = async (action: SessionAction) => {
+    setBusyId(action.id);
+    await action.run();
+    setBusyId(null);
   };
-  return acts
-    .filter((one) => one.main)
-    .map((one) => (
+  return actions
+    .filter((action) => action.button)
+    .map((action) => (
       <Button
-        key={one.id}
-        icon={one.icon}
-        look={one.danger ? "danger" : one.main === "urgent" ? "primary" : "plain"}
-        busy={busy === one.id}
-        className={one.main === "often" ? css.often : ""}
-        aria-keyshortcuts={one.keys}
-        onClick={() => void run(one)}
+        key={action.id}
+        icon={action.icon}
+        look={action.danger ? "danger" : action.button === "urgent" ? "primary" : "plain"}
+        busy={busyId === action.id}
+        className={action.button === "often" ? css.often : ""}
+        aria-keyshortcuts={action.keys}
+        onClick={() => void run(action)}
       >
-        {one.label}
+        {action.label}
       </Button>
     ));
 }

@@ -1,40 +1,40 @@
-/** Everything that can be done with the session, in one menu. */
+/** The menu with all actions of a session. */
 import { Ellipsis } from "lucide-react";
 import { Fragment } from "react";
 import { IconButton } from "@/ui/controls/Button";
 import { Menu, MenuItem, MenuSeparator } from "@/ui/controls/Menu";
-import type { Act } from "./sessionActions";
+import type { SessionAction } from "./sessionActions";
 
-const GROUPS = ["branch", "end", "take", "danger"] as const;
+const GROUPS = ["branch", "end", "export", "danger"] as const;
 
-export function SessionMenu({ acts }: { acts: Act[] }) {
-  const groups = GROUPS.map((group) => acts.filter((one) => one.group === group && one.main !== "urgent"));
+export function SessionMenu({ actions }: { actions: SessionAction[] }) {
+  const groups = GROUPS.map((group) =>
+    actions.filter((action) => action.group === group && action.button !== "urgent"),
+  ).filter((group) => group.length);
   return (
     <Menu
       trigger={
-        <IconButton label="More about this session">
+        <IconButton label="More actions">
           <Ellipsis />
         </IconButton>
       }
     >
-      {groups
-        .filter((group) => group.length)
-        .map((group, at) => (
-          <Fragment key={group[0]!.group}>
-            {at > 0 && <MenuSeparator />}
-            {group.map((one) => (
-              <MenuItem
-                key={one.id}
-                icon={one.icon}
-                danger={one.danger}
-                shortcut={one.keys}
-                onSelect={() => void one.run()}
-              >
-                {one.label}
-              </MenuItem>
-            ))}
-          </Fragment>
-        ))}
+      {groups.map((group, index) => (
+        <Fragment key={group[0]!.group}>
+          {index > 0 && <MenuSeparator />}
+          {group.map((action) => (
+            <MenuItem
+              key={action.id}
+              icon={action.icon}
+              danger={action.danger}
+              shortcut={action.keys}
+              onSelect={() => void action.run()}
+            >
+              {action.label}
+            </MenuItem>
+          ))}
+        </Fragment>
+      ))}
     </Menu>
   );
 }

@@ -1,4 +1,4 @@
-/** The title of a session, changed in place. */
+/** A session's title, edited in place. */
 import { Pencil } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { act, patchSession } from "@/api/actions";
@@ -9,12 +9,12 @@ import css from "./Header.module.css";
 
 export function Title({ session, name }: { session: Session; name: string }) {
   const [text, setText] = useState<string | null>(null);
-  const [byKey, setByKey] = useState(false);
+  const [endedByKey, setEndedByKey] = useState(false);
   const pencil = useRef<HTMLButtonElement>(null);
-  // Who ends it by a key goes on from where it began.
+  // After Enter or Escape, the focus returns to the button that started the edit.
   useEffect(() => {
-    if (byKey && text === null) pencil.current?.focus();
-  }, [byKey, text]);
+    if (endedByKey && text === null) pencil.current?.focus();
+  }, [endedByKey, text]);
   const save = async () => {
     const title = text?.trim();
     setText(null);
@@ -26,7 +26,7 @@ export function Title({ session, name }: { session: Session; name: string }) {
         className={css.rename}
         onSubmit={(event) => {
           event.preventDefault();
-          setByKey(true);
+          setEndedByKey(true);
           void save();
         }}
       >
@@ -41,7 +41,7 @@ export function Title({ session, name }: { session: Session; name: string }) {
           onBlur={() => void save()}
           onKeyDown={(event) => {
             if (event.key !== "Escape") return;
-            setByKey(true);
+            setEndedByKey(true);
             setText(null);
           }}
         />
@@ -58,7 +58,7 @@ export function Title({ session, name }: { session: Session; name: string }) {
         size="small"
         className={css.pencil}
         onClick={() => {
-          setByKey(false);
+          setEndedByKey(false);
           setText(session.title);
         }}
       >

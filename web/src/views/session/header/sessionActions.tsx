@@ -1,4 +1,4 @@
-/** What can be done with a session as it stands: one list, from which buttons, menu, palette and keys are made. */
+/** Lists the actions that a session's state allows. Buttons, menu, palette and shortcuts are built from this list. */
 import {
   Archive,
   ArchiveRestore,
@@ -28,27 +28,27 @@ import { ApiError } from "@/api/client";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { toast, toastError } from "@/ui/feedback/toast";
-import type { Opened } from "../SessionDialogs";
-import type { Standing } from "../sessionState";
+import type { SessionDialog } from "../SessionDialogs";
+import type { SessionState } from "../sessionState";
 
-export interface Act {
+export interface SessionAction {
   id: string;
   label: string;
   icon: ReactNode;
   keys?: string;
-  /** Buttons in the header; all else is in the menu. */
-  main?: "urgent" | "often";
-  group: "branch" | "end" | "take" | "danger";
+  /** Shown as a button in the header: always, or where there is room. All others are only in the menu. */
+  button?: "urgent" | "often";
+  group: "branch" | "end" | "export" | "danger";
   danger?: boolean;
   run: () => unknown;
 }
 
-async function copy(text: string, what: string): Promise<void> {
+async function copy(text: string, label: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    toast(`${what} copied.`);
+    toast(`${label} copied.`);
   } catch {
-    toast("The browser does not let the page copy.", { tone: "failed" });
+    toast("Couldn’t copy: the browser denied access to the clipboard.", { tone: "failed" });
   }
 }
 
@@ -59,11 +59,11 @@ function download(session: Session, format: "markdown" | "json"): void {
   link.click();
 }
 
-/** A session with work to do is ended only when the person says so twice. */
+/** Completes a session. If it still has work to do, asks for confirmation first. */
 async function complete(sessionId: string, force = false): Promise<void> {
   try {
     await completeSession(sessionId, { force });
-    toast("The session is completed.", {
+    toast("Session completed.", {
       action: { label: "Resume", run: () => void act(() => resumeSession(sessionId)) },
     });
   } catch (error) {
@@ -76,39 +76,43 @@ async function complete(sessionId: string, force = false): Promise<void> {
   }
 }
 
-async function cancel(sessionId: string): Promise<void> {
+async function endSession(sessionId: string): Promise<void> {
   if (await act(() => deleteSession(sessionId)))
-    toast("The session is cancelled.", {
+    toast("Session ended.", {
       action: { label: "Resume", run: () => void act(() => resumeSession(sessionId)) },
     });
 }
 
-export function sessionActs(session: Session, now: Standing, open: (which: Opened) => void): Act[] {
+export function sessionActions(
+  session: Session,
+  state: SessionState,
+  open: (dialog: SessionDialog) => void,
+): SessionAction[] {
   const { id } = session;
-  const active = session.status === "active";
-  const resumable = now.held || (now.paused && !now.busy) || (now.ended && !now.broken);
+  const isActive = session.status === "active";
+  const canResume = state.held || (state.paused && !state.busy) || (state.ended && !state.broken);
   return [
-    ...(now.busy
+    ...(state.busy
       ? [
           {
             id: "stop",
             label: "Stop",
             icon: <Square />,
             keys: ".",
-            main: "urgent" as const,
+            button: "urgent" as const,
             group: "end" as const,
             danger: true,
             run: () => act(() => stopSession(id)),
           },
         ]
       : []),
-    ...(resumable
+    ...(canResume
       ? [
           {
             id: "resume",
             label: "Resume",
             icon: <Play />,
-            main: "urgent" as const,
+            button: "urgent" as const,
             group: "end" as const,
             run: () => act(() => resumeSession(id)),
           },
@@ -119,7 +123,7 @@ export function sessionActs(session: Session, now: Standing, open: (which: Opene
       label: "Fork",
       icon: <GitFork />,
       keys: "f",
-      main: "often",
+      button: "often",
       group: "branch",
       run: () => open("fork"),
     },
@@ -128,21 +132,21 @@ export function sessionActs(session: Session, now: Standing, open: (which: Opene
       label: "Spawn",
       icon: <Users />,
       keys: "s",
-      main: "often",
+      button: "often",
       group: "branch",
       run: () => open("spawn"),
     },
     {
-      id: "aside",
-      label: "Ask aside",
+      id: "side-question",
+      label: "Side question",
       icon: <MessageCircleQuestion />,
       keys: "b",
-      main: "often",
+      button: "often",
       group: "branch",
-      run: () => open("aside"),
+      run: () => open("sideQuestion"),
     },
     { id: "race", label: "Race…", icon: <Flag />, group: "branch", run: () => open("race") },
-    ...(active
+    ...(isActive
       ? [
           {
             id: "complete",
@@ -153,16 +157,16 @@ export function sessionActs(session: Session, now: Standing, open: (which: Opene
           },
           {
             id: "cancel",
-            label: "Cancel session",
+            label: "End session",
             icon: <CircleSlash />,
             group: "end" as const,
-            run: () => cancel(id),
+            run: () => endSession(id),
           },
         ]
       : []),
     {
       id: "archive",
-      label: session.archived ? "Take out of the archive" : "Archive",
+      label: session.archived ? "Unarchive" : "Archive",
       icon: session.archived ? <ArchiveRestore /> : <Archive />,
       group: "end",
       run: () => act(() => archiveSession(id, { archived: !session.archived })),
@@ -171,24 +175,24 @@ export function sessionActs(session: Session, now: Standing, open: (which: Opene
       id: "markdown",
       label: "Export as Markdown",
       icon: <FileDown />,
-      group: "take",
+      group: "export",
       run: () => download(session, "markdown"),
     },
     {
       id: "json",
       label: "Export as JSON",
       icon: <FileDown />,
-      group: "take",
+      group: "export",
       run: () => download(session, "json"),
     },
     {
       id: "link",
       label: "Copy link",
       icon: <Link2 />,
-      group: "take",
+      group: "export",
       run: () => copy(location.origin + routes.session(id), "Link"),
     },
-    { id: "id", label: "Copy id", icon: <Copy />, group: "take", run: () => copy(id, "Id") },
+    { id: "id", label: "Copy ID", icon: <Copy />, group: "export", run: () => copy(id, "ID") },
     {
       id: "delete",
       label: "Delete…",

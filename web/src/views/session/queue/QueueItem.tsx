@@ -1,5 +1,5 @@
-/** One prompt that waits: who it is from, its text to be changed in place, and its place in the line. */
-import { ArrowDown, ArrowUp, Bot, CornerDownLeft, GripVertical, Pencil, User, X } from "lucide-react";
+/** Shows a queued prompt: its position, sender and text, which can be edited in place. */
+import { ArrowDown, ArrowUp, Bot, Clock, CornerDownLeft, GripVertical, Pencil, User, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { act, cancelTask, patchTask } from "@/api/actions";
@@ -9,29 +9,29 @@ import { Button, IconButton } from "@/ui/controls/Button";
 import { TextArea } from "@/ui/controls/Field";
 import css from "./Queue.module.css";
 
-const SOURCES: Record<Task["source"], { words: string; icon: ReactNode }> = {
-  user: { words: "From a person", icon: <User aria-hidden /> },
-  initial: { words: "From a person", icon: <User aria-hidden /> },
-  schedule: { words: "From the clock", icon: <User aria-hidden /> },
-  session: { words: "From an agent", icon: <Bot aria-hidden /> },
-  btw: { words: "Asked aside", icon: <Bot aria-hidden /> },
-  callback: { words: "Report of a child", icon: <CornerDownLeft aria-hidden /> },
+const SOURCES: Record<Task["source"], { label: string; icon: ReactNode }> = {
+  user: { label: "You", icon: <User aria-hidden /> },
+  initial: { label: "You", icon: <User aria-hidden /> },
+  schedule: { label: "Scheduled", icon: <Clock aria-hidden /> },
+  session: { label: "From an agent", icon: <Bot aria-hidden /> },
+  btw: { label: "Side question", icon: <Bot aria-hidden /> },
+  callback: { label: "Report from a child", icon: <CornerDownLeft aria-hidden /> },
 };
 
 interface Props {
   task: Task;
-  place: number;
-  last: boolean;
-  dragged: boolean;
+  position: number;
+  isLast: boolean;
+  isDragged: boolean;
   onMove: (by: -1 | 1) => void;
   onDrag: (taskId: string | null) => void;
   onDrop: () => void;
 }
 
-export function QueueItem({ task, place, last, dragged, onMove, onDrag, onDrop }: Props) {
+export function QueueItem({ task, position, isLast, isDragged, onMove, onDrag, onDrop }: Props) {
   const [text, setText] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
-  const [over, setOver] = useState(false);
+  const [isDropTarget, setDropTarget] = useState(false);
   const source = SOURCES[task.source];
   const save = async () => {
     if (!text?.trim()) return;
@@ -41,7 +41,7 @@ export function QueueItem({ task, place, last, dragged, onMove, onDrag, onDrop }
   };
   return (
     <li
-      className={`${css.item} ${dragged ? css.dragged : ""} ${over ? css.over : ""}`}
+      className={`${css.item} ${isDragged ? css.dragged : ""} ${isDropTarget ? css.over : ""}`}
       draggable={text === null}
       onDragStart={(event) => {
         event.dataTransfer.setData("text/plain", task.prompt);
@@ -52,32 +52,32 @@ export function QueueItem({ task, place, last, dragged, onMove, onDrag, onDrop }
       onDragOver={(event) => {
         if (event.dataTransfer.types.includes("Files")) return;
         event.preventDefault();
-        setOver(true);
+        setDropTarget(true);
       }}
-      onDragLeave={() => setOver(false)}
+      onDragLeave={() => setDropTarget(false)}
       onDrop={(event) => {
         if (event.dataTransfer.types.includes("Files")) return;
         event.preventDefault();
-        setOver(false);
+        setDropTarget(false);
         onDrop();
       }}
     >
       <div className={css.head}>
         <GripVertical aria-hidden className={css.grip} />
-        <span className={css.place}>{place}</span>
+        <span className={css.place}>{position}</span>
         <span className={css.source}>
           {source.icon}
           {task.sourceSessionId ? (
-            <Link href={routes.session(task.sourceSessionId)}>{source.words}</Link>
+            <Link href={routes.session(task.sourceSessionId)}>{source.label}</Link>
           ) : (
-            source.words
+            source.label
           )}
         </span>
         <span className={css.tools}>
-          <IconButton label="Move up" size="small" disabled={place === 1} onClick={() => onMove(-1)}>
+          <IconButton label="Move up" size="small" disabled={position === 1} onClick={() => onMove(-1)}>
             <ArrowUp />
           </IconButton>
-          <IconButton label="Move down" size="small" disabled={last} onClick={() => onMove(1)}>
+          <IconButton label="Move down" size="small" disabled={isLast} onClick={() => onMove(1)}>
             <ArrowDown />
           </IconButton>
           {task.source !== "callback" && (
@@ -86,7 +86,7 @@ export function QueueItem({ task, place, last, dragged, onMove, onDrag, onDrop }
             </IconButton>
           )}
           <IconButton
-            label="Take out of the queue"
+            label="Remove from queue"
             size="small"
             onClick={() => void act(() => cancelTask(task.id))}
           >
@@ -105,7 +105,7 @@ export function QueueItem({ task, place, last, dragged, onMove, onDrag, onDrop }
           }}
         >
           <TextArea
-            aria-label={`Prompt ${place}`}
+            aria-label={`Prompt ${position}`}
             value={text}
             autoFocus
             rows={4}
@@ -120,7 +120,7 @@ export function QueueItem({ task, place, last, dragged, onMove, onDrag, onDrop }
               Save
             </Button>
             <Button look="quiet" size="small" onClick={() => setText(null)}>
-              Keep as it was
+              Cancel
             </Button>
           </div>
         </form>

@@ -1,4 +1,4 @@
-/** The queue of a session: what waits, in order, with everything that can be done about it. */
+/** Shows a session's queue in order, and lets people pause, reorder, edit and remove prompts. */
 import { ListOrdered, Pause, Play } from "lucide-react";
 import { useState } from "react";
 import { act, patchSession, patchTask, resumeSession } from "@/api/actions";
@@ -6,83 +6,86 @@ import type { Session } from "@/api/types";
 import { plural } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Empty } from "@/ui/feedback/Placeholders";
-import type { Standing } from "../sessionState";
+import type { SessionState } from "../sessionState";
 import css from "./Queue.module.css";
 import { QueueItem } from "./QueueItem";
-import { dropTarget, moved, stepTarget } from "./reorder";
+import { beforeAfterDrop, beforeAfterStep, reordered } from "./reorder";
 
-export function QueuePanel({ session, now }: { session: Session; now: Standing }) {
-  const [asMoved, setAsMoved] = useState<{ task: string; before: string; from: string } | null>(null);
-  const [dragged, setDragged] = useState<string | null>(null);
-  const [said, setSaid] = useState("");
-  const order = now.waiting.map((task) => task.id).join();
-  // Shown as moved until the server's order arrives.
-  const pending = asMoved?.from === order ? asMoved : null;
-  const waiting = pending ? moved(now.waiting, pending.task, pending.before) : now.waiting;
+export function QueuePanel({ session, state }: { session: Session; state: SessionState }) {
+  const [move, setMove] = useState<{ taskId: string; before: string; fromOrder: string } | null>(null);
+  const [draggedId, setDraggedId] = useState<string | null>(null);
+  const [announcement, setAnnouncement] = useState("");
+  const order = state.queue.map((task) => task.id).join();
+  // Shows the new order until the server's order arrives.
+  const pendingMove = move?.fromOrder === order ? move : null;
+  const queue = pendingMove ? reordered(state.queue, pendingMove.taskId, pendingMove.before) : state.queue;
 
-  const move = async (taskId: string, before: string | null) => {
+  const moveTask = async (taskId: string, before: string | null) => {
     if (before === null) return;
-    setAsMoved({ task: taskId, before, from: order });
-    const place = moved(now.waiting, taskId, before).findIndex((task) => task.id === taskId) + 1;
-    if (await act(() => patchTask(taskId, { before }))) setSaid(`Moved to place ${place}.`);
-    else setAsMoved(null);
+    setMove({ taskId, before, fromOrder: order });
+    const position = reordered(state.queue, taskId, before).findIndex((task) => task.id === taskId) + 1;
+    if (await act(() => patchTask(taskId, { before }))) setAnnouncement(`Moved to position ${position}.`);
+    else setMove(null);
   };
   return (
     <div className={css.panel}>
-      <PauseBar session={session} now={now} />
-      {waiting.length === 0 ? (
-        <Empty icon={<ListOrdered />} title="Nothing waits">
-          Prompts that are sent while a turn is under way line up here.
+      <PauseBar session={session} state={state} />
+      {queue.length === 0 ? (
+        <Empty icon={<ListOrdered />} title="Queue is empty">
+          Prompts that you send during a turn wait here.
         </Empty>
       ) : (
-        <ol className={css.list} aria-label="Waiting prompts">
-          {waiting.map((task, at) => (
+        <ol className={css.list} aria-label="Queued prompts">
+          {queue.map((task, index) => (
             <QueueItem
               key={task.id}
               task={task}
-              place={at + 1}
-              last={at === waiting.length - 1}
-              dragged={dragged === task.id}
-              onMove={(by) => void move(task.id, stepTarget(waiting, task.id, by))}
-              onDrag={setDragged}
+              position={index + 1}
+              isLast={index === queue.length - 1}
+              isDragged={draggedId === task.id}
+              onMove={(by) => void moveTask(task.id, beforeAfterStep(queue, task.id, by))}
+              onDrag={setDraggedId}
               onDrop={() => {
-                if (dragged) void move(dragged, dropTarget(waiting, dragged, task.id));
-                setDragged(null);
+                if (draggedId) void moveTask(draggedId, beforeAfterDrop(queue, draggedId, task.id));
+                setDraggedId(null);
               }}
             />
           ))}
         </ol>
       )}
       <p className="visually-hidden" role="status">
-        {said}
+        {announcement}
       </p>
     </div>
   );
 }
 
-/** Whether the queue moves, and the other way round. */
-export function PauseBar({ session, now }: { session: Session; now: Standing }) {
+/** Shows whether the queue is paused, with a button that pauses or resumes it. */
+export function PauseBar({ session, state }: { session: Session; state: SessionState }) {
   const [busy, setBusy] = useState(false);
-  if (now.ended) return null;
-  const turn = async () => {
+  if (state.ended) return null;
+  const toggle = async () => {
     setBusy(true);
     await act(() =>
-      now.paused ? resumeSession(session.id) : patchSession(session.id, { queuePaused: true }),
+      state.paused ? resumeSession(session.id) : patchSession(session.id, { queuePaused: true }),
     );
     setBusy(false);
   };
-  const count = plural(now.waiting.length, "prompt");
+  const count = `${plural(state.queue.length, "prompt")} queued`;
   return (
     <div className={css.pauseBar}>
       <span>
-        {now.paused
-          ? `Paused with ${count} waiting.`
-          : now.waiting.length
-            ? `${count} waiting.`
-            : "The queue is open."}
+        {state.queue.length === 0
+          ? `Queue ${state.paused ? "paused" : "active"}`
+          : `${count}${state.paused ? ", paused" : ""}`}
       </span>
-      <Button size="small" busy={busy} icon={now.paused ? <Play /> : <Pause />} onClick={() => void turn()}>
-        {now.paused ? "Resume queue" : "Pause queue"}
+      <Button
+        size="small"
+        busy={busy}
+        icon={state.paused ? <Play /> : <Pause />}
+        onClick={() => void toggle()}
+      >
+        {state.paused ? "Resume queue" : "Pause queue"}
       </Button>
     </div>
   );

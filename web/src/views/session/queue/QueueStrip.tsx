@@ -1,35 +1,34 @@
-/** The queue in a few lines above the box: what comes next, and the way to all of it. */
+/** Shows the next queued prompts above the composer, with a link to the whole queue. */
 import { ListOrdered, X } from "lucide-react";
 import { act, cancelTask } from "@/api/actions";
 import { firstLine, plural } from "@/lib/format";
 import { Button, IconButton } from "@/ui/controls/Button";
-import type { Standing } from "../sessionState";
+import type { SessionState } from "../sessionState";
 import css from "./Queue.module.css";
 
-const SHOWN = 2;
+const MAX_SHOWN = 2;
 
-export function QueueStrip({ now, onOpen }: { now: Standing; onOpen: () => void }) {
-  if (!now.waiting.length) return null;
-  const more = now.waiting.length - SHOWN;
+export function QueueStrip({ state, onOpen }: { state: SessionState; onOpen: () => void }) {
+  if (!state.queue.length) return null;
+  const more = state.queue.length - MAX_SHOWN;
   return (
     <section className={css.strip} aria-label="Queue">
       <div className={css.stripHead}>
         <ListOrdered aria-hidden />
         <span className={css.stripWords}>
-          {plural(now.waiting.length, "prompt")} {now.waiting.length === 1 ? "waits" : "wait"}
-          {now.paused ? ", paused" : ""}
+          {plural(state.queue.length, "prompt")} queued{state.paused ? ", paused" : ""}
         </span>
         <Button look="quiet" size="small" onClick={onOpen}>
           {more > 0 ? `Show all (${more} more)` : "Show queue"}
         </Button>
       </div>
       <ol>
-        {now.waiting.slice(0, SHOWN).map((task, at) => (
+        {state.queue.slice(0, MAX_SHOWN).map((task, index) => (
           <li key={task.id} className={css.stripItem}>
-            <span className={css.place}>{at + 1}</span>
+            <span className={css.place}>{index + 1}</span>
             <span className={css.stripText}>{firstLine(task.prompt)}</span>
             <IconButton
-              label={`Take out of the queue: ${firstLine(task.prompt, 40)}`}
+              label={`Remove from queue: ${firstLine(task.prompt, 40)}`}
               size="small"
               onClick={() => void act(() => cancelTask(task.id))}
             >

@@ -1,26 +1,27 @@
-/** Moving in the queue: what the server is told (before which other task), and how the list looks until it answers. */
+/** Reorders the queue: computes the `before` that the server is sent, and the order to show until it answers. */
 import type { Task } from "@/api/types";
 
-/** `before` for one step up or down: a task's id, "" for the end, `null` when it already stands there. */
-export function stepTarget(waiting: readonly Task[], taskId: string, by: -1 | 1): string | null {
-  const at = waiting.findIndex((task) => task.id === taskId);
+/** Returns `before` for one step up or down: a task's id, "" for the end, or null at the end of the list. */
+export function beforeAfterStep(queue: readonly Task[], taskId: string, by: -1 | 1): string | null {
+  const at = queue.findIndex((task) => task.id === taskId);
   const to = at + by;
-  if (at < 0 || to < 0 || to >= waiting.length) return null;
-  return by < 0 ? waiting[to]!.id : (waiting[to + 1]?.id ?? "");
+  if (at < 0 || to < 0 || to >= queue.length) return null;
+  return by < 0 ? queue[to]!.id : (queue[to + 1]?.id ?? "");
 }
 
-/** `before` when one is dropped onto the place of another; `null` if nothing would change. */
-export function dropTarget(waiting: readonly Task[], taskId: string, ontoId: string): string | null {
-  const from = waiting.findIndex((task) => task.id === taskId);
-  const to = waiting.findIndex((task) => task.id === ontoId);
+/** Returns `before` for a task dropped onto another one, or null if nothing changes. */
+export function beforeAfterDrop(queue: readonly Task[], taskId: string, ontoId: string): string | null {
+  const from = queue.findIndex((task) => task.id === taskId);
+  const to = queue.findIndex((task) => task.id === ontoId);
   if (from < 0 || to < 0 || from === to) return null;
-  return from > to ? ontoId : (waiting[to + 1]?.id ?? "");
+  return from > to ? ontoId : (queue[to + 1]?.id ?? "");
 }
 
-export function moved(waiting: readonly Task[], taskId: string, before: string): Task[] {
-  const task = waiting.find((one) => one.id === taskId);
-  if (!task) return [...waiting];
-  const others = waiting.filter((one) => one.id !== taskId);
-  const at = before ? others.findIndex((one) => one.id === before) : others.length;
-  return at < 0 ? [...waiting] : others.toSpliced(at, 0, task);
+/** Returns the queue with a task moved before another one; unchanged if one of them is gone. */
+export function reordered(queue: readonly Task[], taskId: string, before: string): Task[] {
+  const task = queue.find(({ id }) => id === taskId);
+  if (!task) return [...queue];
+  const others = queue.filter(({ id }) => id !== taskId);
+  const at = before ? others.findIndex(({ id }) => id === before) : others.length;
+  return at < 0 ? [...queue] : others.toSpliced(at, 0, task);
 }

@@ -1,43 +1,43 @@
-/** Model or effort: free text, as the agent names it, with what the agent says it offers. */
+/** Edits the model or the effort: free text with suggestions from the agent. */
 import { useId } from "react";
 import type { Session } from "@/api/types";
 import { Field, Input } from "@/ui/controls/Field";
-import { offers } from "./settingsDraft";
+import { agentOptions } from "./settingsDraft";
 
-const WORDS = {
-  model: { label: "Model", hint: "As the agent names it. Empty is the agent's own choice." },
-  effort: { label: "Effort", hint: "How hard it thinks. Empty is the agent's own choice." },
+const LABELS = {
+  model: { label: "Model", hint: "Model ID; blank uses the agent’s default." },
+  effort: { label: "Effort", hint: "Reasoning effort; blank uses the agent’s default." },
 };
 
-export function OfferField({
+export function AgentOptionField({
   session,
-  which,
+  option,
   value,
   onChange,
 }: {
   session: Session;
-  which: "model" | "effort";
+  option: "model" | "effort";
   value: string;
   onChange: (value: string) => void;
 }) {
-  const list = useId();
-  const offered = offers(session, which);
+  const listId = useId();
+  const suggestions = agentOptions(session, option);
   return (
     <>
-      <Field label={WORDS[which].label} hint={WORDS[which].hint}>
+      <Field label={LABELS[option].label} hint={LABELS[option].hint}>
         <Input
           value={value}
-          list={list}
+          list={listId}
           placeholder="Default"
           spellCheck={false}
           autoComplete="off"
           onChange={(event) => onChange(event.target.value)}
         />
       </Field>
-      <datalist id={list}>
-        {offered.map((one) => (
-          <option key={one.value} value={one.value}>
-            {one.name}
+      <datalist id={listId}>
+        {suggestions.map(({ value: suggestion, name }) => (
+          <option key={suggestion} value={suggestion}>
+            {name}
           </option>
         ))}
       </datalist>

@@ -1,22 +1,22 @@
-/** What the whole tree of a root may use before a person is asked, and how much of it is gone. */
+/** Sets the budget of a root session's tree, and shows how much of it is used. */
 import { useState } from "react";
 import { setBudget } from "@/api/actions";
 import { budgetQuery, client, useBudget } from "@/api/queries";
-import { duration, money, tokens } from "@/lib/format";
+import { money, tokens } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Field, Input } from "@/ui/controls/Field";
 import { QueryResult } from "@/ui/feedback/Placeholders";
-import { bodyOf, type Limits, limitsOf, usedSince } from "./budget";
+import { type Limits, limitsOf, parseLimits, usedMinutes, usedSince } from "./budget";
 import css from "./Settings.module.css";
 
-type Data = NonNullable<ReturnType<typeof useBudget>["data"]>;
+type BudgetData = NonNullable<ReturnType<typeof useBudget>["data"]>;
 
 export function BudgetForm({ sessionId }: { sessionId: string }) {
   return (
     <section className={css.part}>
-      <h2 className={css.head}>Budget of the tree</h2>
+      <h2 className={css.head}>Tree budget</h2>
       <p className={css.hint}>
-        When one of these is used up, the next turn waits for your word. Empty is without limit.
+        When a limit is reached, the next turn needs your approval. Blank = no limit.
       </p>
       <QueryResult query={useBudget(sessionId)}>
         {(data) => <Form sessionId={sessionId} data={data} />}
@@ -25,22 +25,22 @@ export function BudgetForm({ sessionId }: { sessionId: string }) {
   );
 }
 
-function Form({ sessionId, data }: { sessionId: string; data: Data }) {
-  const [typed, setTyped] = useState<Partial<Limits>>({});
+function Form({ sessionId, data }: { sessionId: string; data: BudgetData }) {
+  const [edits, setEdits] = useState<Partial<Limits>>({});
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
-  const limits = { ...limitsOf(data.budget), ...typed };
-  const read = bodyOf(limits);
+  const limits = { ...limitsOf(data.budget), ...edits };
+  const parsed = parseLimits(limits);
   const used = usedSince(data.used, data.budget);
   const save = async () => {
-    if ("wrong" in read) return;
+    if ("invalid" in parsed) return;
     setBusy(true);
     setError(null);
     try {
-      client.setQueryData(budgetQuery(sessionId).queryKey, await setBudget(sessionId, read.body));
-      setTyped({});
-    } catch (refused) {
-      setError(refused instanceof Error ? refused.message : String(refused));
+      client.setQueryData(budgetQuery(sessionId).queryKey, await setBudget(sessionId, parsed.body));
+      setEdits({});
+    } catch (caught) {
+      setError(caught instanceof Error ? caught.message : String(caught));
     } finally {
       setBusy(false);
     }
@@ -48,8 +48,8 @@ function Form({ sessionId, data }: { sessionId: string; data: Data }) {
   const fields: { name: keyof Limits; label: string; hint: string }[] = [
     { name: "maxTurns", label: "Turns", hint: `${used.maxTurns} used` },
     { name: "maxTokens", label: "Tokens", hint: `${tokens(used.maxTokens)} used` },
-    { name: "maxCost", label: "Cost in USD", hint: `${money(used.maxCost)} used` },
-    { name: "maxMinutes", label: "Minutes of work", hint: `${duration(used.maxMinutes * 60)} used` },
+    { name: "maxCost", label: "Cost (USD)", hint: `${money(used.maxCost)} used` },
+    { name: "maxMinutes", label: "Agent minutes", hint: `${usedMinutes(used.maxMinutes)} used` },
   ];
   return (
     <form
@@ -64,13 +64,13 @@ function Form({ sessionId, data }: { sessionId: string; data: Data }) {
             key={name}
             label={label}
             hint={hint}
-            error={"wrong" in read && read.wrong === name ? "Not a number above 0." : null}
+            error={"invalid" in parsed && parsed.invalid === name ? "Enter a number greater than 0." : null}
           >
             <Input
               inputMode="decimal"
               placeholder="No limit"
               value={limits[name]}
-              onChange={(event) => setTyped({ ...typed, [name]: event.target.value })}
+              onChange={(event) => setEdits({ ...edits, [name]: event.target.value })}
             />
           </Field>
         ))}
@@ -80,12 +80,12 @@ function Form({ sessionId, data }: { sessionId: string; data: Data }) {
           {error}
         </p>
       )}
-      {Object.keys(typed).length > 0 && (
+      {Object.keys(edits).length > 0 && (
         <div className={css.row}>
-          <Button type="submit" look="primary" busy={busy} disabled={"wrong" in read}>
+          <Button type="submit" look="primary" busy={busy} disabled={"invalid" in parsed}>
             Set budget
           </Button>
-          <Button look="quiet" onClick={() => setTyped({})}>
+          <Button look="quiet" onClick={() => setEdits({})}>
             Discard
           </Button>
         </div>

@@ -1,4 +1,4 @@
-/** Environment variables of the agent: names are shown, values are kept by the server and replaced by stars. */
+/** Edits the agent's environment variables. The server never sends stored values, so they can only be replaced. */
 import { Plus, X } from "lucide-react";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { Input } from "@/ui/controls/Field";
@@ -7,36 +7,37 @@ import { MASK, type Variable } from "./settingsDraft";
 
 export function EnvFields({ env, onChange }: { env: Variable[]; onChange: (env: Variable[]) => void }) {
   const set = (id: string, change: Partial<Variable>) =>
-    onChange(env.map((one) => (one.id === id ? { ...one, ...change } : one)));
+    onChange(env.map((variable) => (variable.id === id ? { ...variable, ...change } : variable)));
   return (
     <fieldset className={css.part}>
       <legend className={css.head}>Environment</legend>
-      <p className={css.hint}>Values are secret: they are stored and never shown again.</p>
-      {env.map((one) => {
-        const kept = one.value === MASK;
+      <p className={css.hint}>Values are secret and never shown again.</p>
+      {env.map((variable) => {
+        const isStored = variable.value === MASK;
+        const name = variable.name || "the new variable";
         return (
-          <div key={one.id} className={css.variable}>
+          <div key={variable.id} className={css.variable}>
             <Input
-              aria-label="Name of the variable"
+              aria-label="Variable name"
               placeholder="NAME"
               spellCheck={false}
-              value={one.name}
-              readOnly={kept}
-              onChange={(event) => set(one.id, { name: event.target.value })}
+              value={variable.name}
+              readOnly={isStored}
+              onChange={(event) => set(variable.id, { name: event.target.value })}
             />
             <Input
-              aria-label={`Value of ${one.name || "the new variable"}`}
+              aria-label={`Value of ${name}`}
               type="password"
               autoComplete="off"
-              placeholder={kept ? "kept" : "value"}
-              value={kept ? "" : one.value}
+              placeholder={isStored ? "unchanged" : "value"}
+              value={isStored ? "" : variable.value}
               onChange={(event) =>
-                set(one.id, { value: event.target.value || (one.id === one.name ? MASK : "") })
+                set(variable.id, { value: event.target.value || (variable.id === variable.name ? MASK : "") })
               }
             />
             <IconButton
-              label={`Remove ${one.name || "the new variable"}`}
-              onClick={() => onChange(env.filter((other) => other.id !== one.id))}
+              label={`Remove ${name}`}
+              onClick={() => onChange(env.filter((other) => other.id !== variable.id))}
             >
               <X />
             </IconButton>
@@ -49,7 +50,7 @@ export function EnvFields({ env, onChange }: { env: Variable[]; onChange: (env: 
           icon={<Plus />}
           onClick={() => onChange([...env, { id: crypto.randomUUID(), name: "", value: "" }])}
         >
-          Add a variable
+          Add variable
         </Button>
       </div>
     </fieldset>

@@ -1,4 +1,4 @@
-/** Which of the registered MCP servers the agent of this session is given. */
+/** Chooses which of the registered MCP servers the session's agent gets. */
 import { Link } from "wouter";
 import { useMcpServers } from "@/api/queries";
 import { routes } from "@/app/routes";
@@ -14,7 +14,7 @@ export function McpFields({ chosen, onChange }: { chosen: string[]; onChange: (i
         {(servers) =>
           servers.length === 0 ? (
             <p className={css.hint}>
-              None are registered. <Link href={routes.settingsOf("mcp")}>Add one in the settings.</Link>
+              None yet. <Link href={routes.settingsOf("mcp")}>Add one in Settings.</Link>
             </p>
           ) : (
             servers.map((server) => (
@@ -32,7 +32,7 @@ export function McpFields({ chosen, onChange }: { chosen: string[]; onChange: (i
                   <span className={css.choiceName}>{server.name}</span>
                   <span className={css.hint}>
                     {server.transport === "stdio" ? server.command : server.url}
-                    {server.enabled ? "" : " (switched off)"}
+                    {server.enabled ? "" : " (disabled)"}
                   </span>
                 </span>
               </label>

@@ -1,36 +1,36 @@
-/** Everything about a session that can be changed at any time: a form whose changes are saved together. */
+/** The form with a session's settings. Changes are saved together and take effect with the next prompt. */
 import { useState } from "react";
 import { patchSession } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { Field, Input, Select, TextArea } from "@/ui/controls/Field";
-import { OfferField } from "./AgentOptionField";
+import { CallbackPart } from "@/views/forms/fields/CallbackFields";
+import { ModePicker } from "@/views/forms/fields/ModePicker";
+import { AgentOptionField } from "./AgentOptionField";
 import { BudgetForm } from "./BudgetForm";
-import { CallbackFields } from "./CallbackFields";
 import { EnvFields } from "./EnvFields";
 import { McpFields } from "./McpFields";
-import { ModeField } from "./ModeField";
 import css from "./Settings.module.css";
-import { changes, type Draft, draftOf } from "./settingsDraft";
+import { draftOf, patchOf, type SettingsDraft } from "./settingsDraft";
 
 export function SettingsPanel({
   session,
-  typed,
-  setTyped,
+  edits,
+  setEdits,
 }: {
   session: Session;
-  /** Only what was touched: all else follows the session, also when another tab changes it. */
-  typed: Partial<Draft>;
-  setTyped: (typed: Partial<Draft>) => void;
+  /** Only the edited fields; the others follow the session, even when another tab changes it. */
+  edits: Partial<SettingsDraft>;
+  setEdits: (edits: Partial<SettingsDraft>) => void;
 }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [saved, setSaved] = useState(false);
-  const draft: Draft = { ...draftOf(session), ...typed };
-  const patch = changes(session, draft);
-  const dirty = Object.keys(patch).length > 0;
-  const set = (change: Partial<Draft>) => {
-    setTyped({ ...typed, ...change });
+  const draft: SettingsDraft = { ...draftOf(session), ...edits };
+  const patch = patchOf(session, draft);
+  const isDirty = Object.keys(patch).length > 0;
+  const set = (change: Partial<SettingsDraft>) => {
+    setEdits({ ...edits, ...change });
     setSaved(false);
   };
   const save = async () => {
@@ -38,10 +38,10 @@ export function SettingsPanel({
     setError(null);
     try {
       await patchSession(session.id, patch);
-      setTyped({});
+      setEdits({});
       setSaved(true);
-    } catch (refused) {
-      setError(refused instanceof Error ? refused.message : String(refused));
+    } catch (caught) {
+      setError(caught instanceof Error ? caught.message : String(caught));
     } finally {
       setBusy(false);
     }
@@ -50,7 +50,7 @@ export function SettingsPanel({
     <div className={css.panel}>
       <form
         className={css.form}
-        aria-label="Settings of this session"
+        aria-label="Session settings"
         onSubmit={(event) => {
           event.preventDefault();
           void save();
@@ -72,36 +72,43 @@ export function SettingsPanel({
             />
           </Field>
         </section>
-        <ModeField mode={draft.permissionMode} onChange={(permissionMode) => set({ permissionMode })} />
+        <fieldset className={css.part}>
+          <legend className={css.head}>Mode</legend>
+          <ModePicker
+            value={draft.permissionMode}
+            agent={session.agent}
+            onChange={(permissionMode) => set({ permissionMode })}
+          />
+        </fieldset>
         <section className={css.part}>
-          <OfferField
+          <AgentOptionField
             session={session}
-            which="model"
+            option="model"
             value={draft.model}
             onChange={(model) => set({ model })}
           />
-          <OfferField
+          <AgentOptionField
             session={session}
-            which="effort"
+            option="effort"
             value={draft.effort}
             onChange={(effort) => set({ effort })}
           />
-          <Field label="When nobody is there" hint="What becomes of a question that nobody answers in time.">
+          <Field label="If nobody answers" hint="Applies to approvals that get no answer in time.">
             <Select
               value={draft.headless}
-              onChange={(event) => set({ headless: event.target.value as Draft["headless"] })}
+              onChange={(event) => set({ headless: event.target.value as SettingsDraft["headless"] })}
             >
-              <option value="">As the server is set</option>
-              <option value="wait">Wait for an answer</option>
-              <option value="deny">Deny after a while</option>
-              <option value="allow">Allow after a while</option>
+              <option value="">Server default</option>
+              <option value="wait">Keep waiting</option>
+              <option value="deny">Deny after a timeout</option>
+              <option value="allow">Allow after a timeout</option>
             </Select>
           </Field>
         </section>
         <McpFields chosen={draft.mcpServerIds} onChange={(mcpServerIds) => set({ mcpServerIds })} />
         <EnvFields env={draft.env} onChange={(env) => set({ env })} />
         <section className={css.part}>
-          <Field label="Context files" hint="One path a line. They go along with the next prompt, once.">
+          <Field label="Context files" hint="One path per line, attached to the next prompt only.">
             <TextArea
               value={draft.contextFiles}
               rows={2}
@@ -111,21 +118,28 @@ export function SettingsPanel({
           </Field>
         </section>
         {session.parentSessionId && (
-          <CallbackFields callback={draft.callback} onChange={(callback) => set({ callback })} />
+          <section className={css.part}>
+            <h2 className={css.head}>Callback</h2>
+            <CallbackPart
+              value={draft.callback}
+              parent="the parent"
+              onChange={(callback) => set({ callback })}
+            />
+          </section>
         )}
         <div className={css.save} role="status">
           {error && <p className={css.error}>{error}</p>}
-          {(dirty || busy) && (
+          {(isDirty || busy) && (
             <div className={css.row}>
               <Button type="submit" look="primary" busy={busy}>
                 Save
               </Button>
-              <Button look="quiet" disabled={busy} onClick={() => setTyped({})}>
+              <Button look="quiet" disabled={busy} onClick={() => setEdits({})}>
                 Discard
               </Button>
             </div>
           )}
-          {saved && !dirty && <p className={css.saved}>Saved. It takes effect at the next prompt.</p>}
+          {saved && !isDirty && <p className={css.saved}>Saved. Takes effect with the next prompt.</p>}
         </div>
       </form>
       {session.kind === "root" && <BudgetForm sessionId={session.id} />}
@@ -142,11 +156,11 @@ const Facts = ({ session }: { session: Session }) => (
       <dd>
         <code>{session.cwd}</code>
       </dd>
-      <dt>Id</dt>
+      <dt>ID</dt>
       <dd>
         <code>{session.id}</code>
       </dd>
-      <dt>Opened</dt>
+      <dt>Created</dt>
       <dd>{new Date(session.createdAt).toLocaleString()}</dd>
     </dl>
   </section>

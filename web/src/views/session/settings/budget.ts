@@ -1,4 +1,4 @@
-/** The budget of a tree in a form: four numbers, each of which may be left open. */
+/** Converts a tree's budget to and from the texts of its form. A blank field means no limit. */
 import type { components } from "@/api/schema";
 
 type Budget = components["schemas"]["Budget"];
@@ -14,24 +14,28 @@ export const limitsOf = (budget: Budget | null): Limits => ({
   maxMinutes: budget?.maxMinutes?.toString() ?? "",
 });
 
-/** What is sent, or which of them is no number. */
-export function bodyOf(limits: Limits): { body: Body } | { wrong: keyof Limits } {
+/** Returns the request's body, or the name of the first invalid field. */
+export function parseLimits(limits: Limits): { body: Body } | { invalid: keyof Limits } {
   const body: Body = {};
   for (const name of Object.keys(limits) as (keyof Limits)[]) {
     const text = limits[name].trim().replace(",", ".");
     const value = text === "" ? null : Number(text);
-    if (value !== null && (!Number.isFinite(value) || value <= 0)) return { wrong: name };
+    if (value !== null && (!Number.isFinite(value) || value <= 0)) return { invalid: name };
     if (value !== null && (name === "maxTurns" || name === "maxTokens") && !Number.isInteger(value))
-      return { wrong: name };
+      return { invalid: name };
     body[name] = value;
   }
   return { body };
 }
 
-/** What has been used since the budget began. */
+/** Returns what has been used since the budget was set. */
 export const usedSince = (used: Used, budget: Budget | null) => ({
   maxTurns: used.turns - (budget?.baseTurns ?? 0),
   maxTokens: used.tokens - (budget?.baseTokens ?? 0),
   maxCost: used.cost - (budget?.baseCost ?? 0),
   maxMinutes: (used.seconds - (budget?.baseSeconds ?? 0)) / 60,
 });
+
+/** Formats used minutes: whole ones, or "<1" for less than one. */
+export const usedMinutes = (minutes: number): string =>
+  minutes > 0 && minutes < 1 ? "<1" : Math.floor(minutes).toLocaleString();

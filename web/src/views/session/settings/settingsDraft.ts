@@ -1,14 +1,14 @@
-/** The settings of a session as a form holds them, and what of them is new: only that is sent. */
+/** Converts a session's settings to a form's draft, and the draft to a patch with only the changes. */
 import type { Mode, Session, SessionPatch } from "@/api/types";
 
 export interface Variable {
   id: string;
   name: string;
-  /** `***` is the value that the server keeps and does not show. */
+  /** `***` stands for a stored value, which the server does not send. */
   value: string;
 }
 
-export interface Draft {
+export interface SettingsDraft {
   title: string;
   description: string;
   model: string;
@@ -28,7 +28,7 @@ export interface Draft {
 
 export const MASK = "***";
 
-export const draftOf = (session: Session): Draft => ({
+export const draftOf = (session: Session): SettingsDraft => ({
   title: session.title,
   description: session.description,
   model: session.model ?? "",
@@ -52,7 +52,7 @@ const lines = (text: string) =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-const values = (draft: Draft): Required<Omit<SessionPatch, "queuePaused">> => ({
+const values = (draft: SettingsDraft): Required<Omit<SessionPatch, "queuePaused">> => ({
   title: draft.title.trim(),
   description: draft.description.trim(),
   model: draft.model.trim() || null,
@@ -60,47 +60,49 @@ const values = (draft: Draft): Required<Omit<SessionPatch, "queuePaused">> => ({
   permissionMode: draft.permissionMode,
   mcpServerIds: [...draft.mcpServerIds].sort(),
   env: Object.fromEntries(
-    draft.env.filter((one) => one.name.trim()).map((one) => [one.name.trim(), one.value]),
+    draft.env.filter(({ name }) => name.trim()).map(({ name, value }) => [name.trim(), value]),
   ),
   contextFiles: lines(draft.contextFiles),
   callback: { ...draft.callback, extraInstructions: draft.callback.extraInstructions.trim() || null },
   headless: draft.headless || null,
 });
 
-/** What the form says otherwise than the session; an empty object when nothing is to be saved. */
-export function changes(session: Session, draft: Draft): SessionPatch {
+/** Returns the fields in which the draft differs from the session; an empty object if there is nothing to save. */
+export function patchOf(session: Session, draft: SettingsDraft): SessionPatch {
   const before = values(draftOf(session));
   const after = values(draft);
   const changed = (Object.keys(after) as (keyof typeof after)[]).filter(
-    (name) => JSON.stringify(sorted(before[name])) !== JSON.stringify(sorted(after[name])),
+    (name) => JSON.stringify(sortKeys(before[name])) !== JSON.stringify(sortKeys(after[name])),
   );
   return Object.fromEntries(changed.map((name) => [name, after[name]]));
 }
 
-/** Names of objects in one order; lists keep theirs, for it can matter. */
-function sorted(value: unknown): unknown {
+/** Sorts an object's keys for comparison; arrays keep their order, because it can matter. */
+function sortKeys(value: unknown): unknown {
   if (!value || typeof value !== "object" || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a.localeCompare(b)));
 }
 
-export interface Offer {
+export interface AgentOption {
   value: string;
   name: string;
   description?: string;
 }
 
-/** What the agent offers for an option, by its category or its id. */
-export function offers(session: Pick<Session, "metadata">, which: "model" | "effort"): Offer[] {
+/** Returns the values that the agent offers for an option, found by its category or its id. */
+export function agentOptions(session: Pick<Session, "metadata">, name: "model" | "effort"): AgentOption[] {
   const options = session.metadata.configOptions;
   if (!Array.isArray(options)) return [];
-  const category = which === "model" ? "model" : "thought_level";
-  const found = options.find((one) => one?.category === category) ?? options.find((one) => one?.id === which);
-  const listed: unknown[] = Array.isArray(found?.options) ? found.options : [];
-  // Options may stand in groups.
-  return listed
-    .flatMap((one) => {
-      const group = (one as { options?: unknown }).options;
-      return Array.isArray(group) ? group : [one];
+  const category = name === "model" ? "model" : "thought_level";
+  const option =
+    options.find((candidate) => candidate?.category === category) ??
+    options.find((candidate) => candidate?.id === name);
+  const values: unknown[] = Array.isArray(option?.options) ? option.options : [];
+  // Values may be grouped.
+  return values
+    .flatMap((value) => {
+      const group = (value as { options?: unknown }).options;
+      return Array.isArray(group) ? group : [value];
     })
-    .filter((one): one is Offer => typeof (one as Offer)?.value === "string");
+    .filter((item): item is AgentOption => typeof (item as AgentOption)?.value === "string");
 }

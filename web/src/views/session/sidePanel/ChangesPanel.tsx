@@ -1,4 +1,4 @@
-/** What the session has changed in its folder since it began. */
+/** Shows the changes in a session's folder since the session started. */
 import { FileCheck, RotateCw } from "lucide-react";
 import { useSessionDiff } from "@/api/queries";
 import type { Session, Task } from "@/api/types";
@@ -6,15 +6,15 @@ import { plural } from "@/lib/format";
 import { IconButton } from "@/ui/controls/Button";
 import { DiffView } from "@/ui/diff/DiffView";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
-import { lastEnd } from "../useMarkSeen";
+import { lastTurnEnd } from "../useMarkSeen";
 import css from "./SidePanel.module.css";
 
 export function ChangesPanel({ session, tasks }: { session: Session; tasks: Task[] }) {
-  const query = useSessionDiff(session.id, lastEnd(tasks) || null);
-  if (session.turns === 0 && !lastEnd(tasks))
+  const query = useSessionDiff(session.id, lastTurnEnd(tasks) || null);
+  if (session.turns === 0 && !lastTurnEnd(tasks))
     return (
-      <Empty icon={<FileCheck />} title="No turn is over yet">
-        What the agent changes is shown here after its first turn.
+      <Empty icon={<FileCheck />} title="No changes yet">
+        The agent’s changes appear here after its first turn.
       </Empty>
     );
   return (
@@ -25,21 +25,21 @@ export function ChangesPanel({ session, tasks }: { session: Session; tasks: Task
             <span>{plural(diff.files.length, "file")}</span>
             <span className={css.added}>+{diff.additions}</span>
             <span className={css.removed}>−{diff.deletions}</span>
-            <IconButton label="Look again" size="small" onClick={() => void query.refetch()}>
+            <IconButton label="Refresh" size="small" onClick={() => void query.refetch()}>
               <RotateCw />
             </IconButton>
           </div>
           {diff.note && <p className={css.note}>{diff.note}</p>}
           {diff.overlaps.length > 0 && (
             <p className={css.note}>
-              Other sessions worked in the same folder meanwhile. These files may hold their changes too:{" "}
+              Other sessions worked in the same folder. These files may include their changes:{" "}
               {diff.overlaps.join(", ")}
             </p>
           )}
-          {diff.truncated && <p className={css.note}>This is very long; its end is left out.</p>}
+          {diff.truncated && <p className={css.note}>The diff is too long to show in full.</p>}
           {diff.files.length === 0 ? (
-            <Empty icon={<FileCheck />} title="Nothing was changed">
-              The files are as they were when the session began.
+            <Empty icon={<FileCheck />} title="No changes">
+              Files are unchanged since the session started.
             </Empty>
           ) : (
             <DiffView patch={diff.text} />

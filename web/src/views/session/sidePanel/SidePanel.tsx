@@ -1,13 +1,13 @@
-/** What stands beside the transcript: tree, queue, changes, details. On a narrow window it is a sheet. */
+/** The panel beside the transcript with tree, queue, changes and settings; on a narrow screen, a sheet. */
 import { Tabs } from "radix-ui";
 import { useState } from "react";
 import type { Session, Task } from "@/api/types";
 import { Dialog } from "@/ui/controls/Dialog";
 import { TreeList } from "@/views/tree/TreeList";
 import { QueuePanel } from "../queue/QueuePanel";
-import type { Standing } from "../sessionState";
+import type { SessionState } from "../sessionState";
 import { SettingsPanel } from "../settings/SettingsPanel";
-import type { Draft } from "../settings/settingsDraft";
+import type { SettingsDraft } from "../settings/settingsDraft";
 import { ChangesPanel } from "./ChangesPanel";
 import css from "./SidePanel.module.css";
 
@@ -17,13 +17,13 @@ const TABS: { id: PanelTab; label: string }[] = [
   { id: "tree", label: "Tree" },
   { id: "queue", label: "Queue" },
   { id: "changes", label: "Changes" },
-  { id: "details", label: "Details" },
+  { id: "details", label: "Settings" },
 ];
 
 interface Props {
   session: Session;
   tasks: Task[];
-  now: Standing;
+  state: SessionState;
   wide: boolean;
   open: boolean;
   tab: PanelTab;
@@ -31,24 +31,24 @@ interface Props {
   onClose: () => void;
 }
 
-/** Settings that were changed and not saved yet. */
-interface Typed {
-  typed: Partial<Draft>;
-  setTyped: (typed: Partial<Draft>) => void;
+/** Settings that were edited but not saved. */
+interface UnsavedSettings {
+  edits: Partial<SettingsDraft>;
+  setEdits: (edits: Partial<SettingsDraft>) => void;
 }
 
 export function SidePanel({ wide, open, onClose, ...rest }: Props) {
-  // Held here, so that a look at another tab, or a panel that was closed, loses none of them.
-  const [typed, setTyped] = useState<Partial<Draft>>({});
-  const panels = <Panels {...rest} typed={typed} setTyped={setTyped} />;
+  // Kept here, so that switching tabs or closing the panel loses no edits.
+  const [edits, setEdits] = useState<Partial<SettingsDraft>>({});
+  const panels = <Panels {...rest} edits={edits} setEdits={setEdits} />;
   if (!wide)
     return (
-      <Dialog open={open} onClose={onClose} title="About this session">
+      <Dialog open={open} onClose={onClose} title="Session details">
         {panels}
       </Dialog>
     );
   return open ? (
-    <aside className={css.panel} aria-label="About this session">
+    <aside className={css.panel} aria-label="Session details">
       {panels}
     </aside>
   ) : null;
@@ -57,20 +57,20 @@ export function SidePanel({ wide, open, onClose, ...rest }: Props) {
 function Panels({
   session,
   tasks,
-  now,
+  state,
   tab,
   onTab,
   ...settings
-}: Omit<Props, "wide" | "open" | "onClose"> & Typed) {
+}: Omit<Props, "wide" | "open" | "onClose"> & UnsavedSettings) {
   return (
     <Tabs.Root className={css.tabs} value={tab} onValueChange={(value) => onTab(value as PanelTab)}>
       <div className={css.head}>
-        <Tabs.List className={css.list} aria-label="About this session">
+        <Tabs.List className={css.list} aria-label="Session details">
           {TABS.map(({ id, label }) => (
             <Tabs.Trigger key={id} value={id} className={css.tab}>
               {label}
-              {id === "queue" && now.waiting.length > 0 && (
-                <span className={css.count}>{now.waiting.length}</span>
+              {id === "queue" && state.queue.length > 0 && (
+                <span className={css.count}>{state.queue.length}</span>
               )}
             </Tabs.Trigger>
           ))}
@@ -80,7 +80,7 @@ function Panels({
         <TreeList sessionId={session.id} />
       </Tabs.Content>
       <Tabs.Content value="queue" className={css.content}>
-        <QueuePanel session={session} now={now} />
+        <QueuePanel session={session} state={state} />
       </Tabs.Content>
       <Tabs.Content value="changes" className={css.content}>
         <ChangesPanel session={session} tasks={tasks} />

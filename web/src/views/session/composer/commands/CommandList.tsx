@@ -1,36 +1,36 @@
-/** The agent's commands above the box, while one is being typed. The box keeps the focus and moves the choice. */
+/** Lists the agent's slash commands while one is typed. The text field keeps the focus and moves the selection. */
 import { useEffect, useRef } from "react";
 import css from "./CommandList.module.css";
 import type { Command } from "./slashCommands";
 
-export const optionId = (list: string, at: number) => `${list}-${at}`;
+export const optionId = (listId: string, index: number) => `${listId}-${index}`;
 
 export function CommandList({
   id,
   commands,
-  chosen,
+  selected,
   onPick,
 }: {
   id: string;
   commands: Command[];
-  chosen: number;
+  selected: number;
   onPick: (command: Command) => void;
 }) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    list.current?.children[chosen]?.scrollIntoView({ block: "nearest" });
-  }, [chosen]);
+    list.current?.children[selected]?.scrollIntoView({ block: "nearest" });
+  }, [selected]);
   return (
-    <div ref={list} id={id} className={css.list} role="listbox" aria-label="Commands of the agent">
-      {commands.map((command, at) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: the keys are those of the box
+    <div ref={list} id={id} className={css.list} role="listbox" aria-label="Agent commands">
+      {commands.map((command, index) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: the text field handles the keys
         <div
           key={command.name}
-          id={optionId(id, at)}
+          id={optionId(id, index)}
           role="option"
-          aria-selected={at === chosen}
+          aria-selected={index === selected}
           className={css.option}
-          // The box must not lose the focus to what is pointed at.
+          // The text field must keep the focus.
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onPick(command)}
         >

@@ -16,7 +16,7 @@ const asText = (value: unknown): string | null => (typeof value === "string" ? v
 const asObjects = (value: unknown): Json[] =>
   Array.isArray(value) ? value.map(asObject).filter((item): item is Json => item !== null) : [];
 
-/** `taskEnded` tells that a call without a result will never get item. */
+/** `taskEnded` tells that a call without a result will never get one. */
 export function toolState(content: Content, taskEnded: boolean): ToolState {
   const status = asText(content.result?.status);
   if (asObject(content.permission)?.decision === "denied" || isDenied(content)) return "denied";

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import type { Approval, Session, Task } from "@/api/types";
+import { bannerOf } from "./SessionBanner";
+import { ordinal, sendButton, sessionState } from "./sessionState";
+
+const session = (change: Partial<Session> = {}): Session =>
+  ({
+    id: "s1",
+    status: "active",
+    activity: "idle",
+    queuePaused: false,
+    archived: false,
+    metadata: {},
+    ...change,
+  }) as Session;
+
+const task = (id: string, change: Partial<Task> = {}): Task =>
+  ({ id, sessionId: "s1", position: Number(id.slice(1)), status: "queued", held: false, ...change }) as Task;
+
+describe("a session's state", () => {
+  it("decides what the send button does", () => {
+    const label = (record: Session, ...tasks: Task[]) => sendButton(sessionState(record, tasks, [])).label;
+    expect(label(session())).toBe("Send");
+    expect(label(session(), task("t1", { status: "running" }))).toBe("Queue (next)");
+    expect(label(session(), task("t1", { status: "running" }), task("t2"), task("t3"))).toBe(
+      "Queue (3rd in line)",
+    );
+    expect(label(session({ queuePaused: true }), task("t2"))).toBe("Resume and send");
+    expect(label(session({ status: "completed" }))).toBe("Resume and send");
+    expect(label(session(), task("t1", { status: "interrupted", held: true }))).toBe("Resume and send");
+  });
+
+  it("is held only if no approval asks about the interrupted turn", () => {
+    const held = task("t1", { status: "interrupted", held: true });
+    expect(sessionState(session(), [held], []).held).toBe(true);
+    expect(sessionState(session(), [held], [{ taskId: "t1" } as Approval]).held).toBe(false);
+    expect(sessionState(session(), [held], []).busy).toBe(false);
+    expect(sessionState(session(), [{ ...held, held: false }], []).busy).toBe(true);
+  });
+
+  it("tells errors that can be resumed from those that cannot", () => {
+    expect(sessionState(session({ status: "error" }), [], []).broken).toBe(true);
+    const marked = session({ status: "error", metadata: { reason: "marked_failed" } });
+    const state = sessionState(marked, [], []);
+    expect(state.broken).toBe(false);
+    expect(bannerOf(marked, state, () => undefined)?.text).toContain("Sending a prompt resumes it");
+    expect(bannerOf(session(), sessionState(session(), [], []), () => undefined)).toBeNull();
+  });
+
+  it("counts with English ordinals", () => {
+    expect([1, 2, 3, 4, 11, 12, 13, 21, 22, 103, 111].map(ordinal).join()).toBe(
+      "1st,2nd,3rd,4th,11th,12th,13th,21st,22nd,103rd,111th",
+    );
+  });
+});

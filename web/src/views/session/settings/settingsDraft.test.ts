@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import type { Session } from "@/api/types";
+import { agentOptions, draftOf, MASK, patchOf } from "./settingsDraft";
+
+const session = (change: Partial<Session> = {}): Session =>
+  ({
+    id: "s1",
+    status: "active",
+    activity: "idle",
+    title: "One",
+    description: "",
+    model: null,
+    effort: null,
+    permissionMode: "default",
+    mcpServerIds: ["b", "a"],
+    env: { KEY: MASK },
+    contextFiles: ["README.md"],
+    callback: { enabled: true },
+    headless: null,
+    queuePaused: false,
+    archived: false,
+    metadata: {},
+    ...change,
+  }) as Session;
+
+describe("settings", () => {
+  it("saves nothing if nothing changed", () => {
+    expect(patchOf(session(), draftOf(session()))).toEqual({});
+  });
+
+  it("saves only the changes", () => {
+    const draft = { ...draftOf(session()), title: " Two ", model: "opus[1m]", headless: "deny" as const };
+    expect(patchOf(session(), draft)).toEqual({ title: "Two", model: "opus[1m]", headless: "deny" });
+  });
+
+  it("keeps masked values, and sends the whole environment when a variable is added or removed", () => {
+    const draft = draftOf(session());
+    const more = { ...draft, env: [...draft.env, { id: "x", name: "NEW", value: "v" }] };
+    expect(patchOf(session(), more)).toEqual({ env: { KEY: MASK, NEW: "v" } });
+    expect(patchOf(session(), { ...draft, env: [] })).toEqual({ env: {} });
+    expect(patchOf(session(), { ...draft, env: [...draft.env, { id: "x", name: " ", value: "" }] })).toEqual(
+      {},
+    );
+  });
+
+  it("ignores the order of servers, but not of context files", () => {
+    const draft = draftOf(session({ contextFiles: ["a", "b"] }));
+    expect(patchOf(session({ contextFiles: ["a", "b"] }), { ...draft, mcpServerIds: ["a", "b"] })).toEqual(
+      {},
+    );
+    expect(patchOf(session({ contextFiles: ["a", "b"] }), { ...draft, contextFiles: "b\na\n" })).toEqual({
+      contextFiles: ["b", "a"],
+    });
+  });
+
+  it("finds the agent's options, even in groups", () => {
+    const metadata = {
+      configOptions: [
+        { id: "x", category: "model", options: [{ name: "G", options: [{ value: "m1", name: "M1" }] }] },
+        { id: "effort", options: [{ value: "low", name: "Low" }, { nothing: 1 }] },
+      ],
+    };
+    expect(agentOptions({ metadata }, "model").map(({ value }) => value)).toEqual(["m1"]);
+    expect(agentOptions({ metadata }, "effort").map(({ value }) => value)).toEqual(["low"]);
+    expect(agentOptions({ metadata: {} }, "model")).toEqual([]);
+  });
+});

@@ -3,7 +3,6 @@ must be left of them when is the suites' part."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -12,11 +11,8 @@ from pathlib import Path
 
 from bough.agents.keeper import files, orphans, process_tree
 from bough.agents.keeper.process_tree import Process
-from tests.support.client import PATIENCE
+from tests.support.eventually import eventually
 from tests.support.server import ServerProcess
-
-# Nobody reports the end of a process that is not a child.
-LOOK_EVERY = 0.02
 
 
 def kin(data: Path) -> list[Process]:
@@ -40,10 +36,7 @@ def _command(pid: int) -> list[str]:
 
 async def gone(processes: list[Process]) -> None:
     """Waits until none of these runs any more."""
-    async with asyncio.timeout(PATIENCE):
-        for process in processes:
-            while process_tree.alive(process):  # noqa: ASYNC110
-                await asyncio.sleep(LOOK_EVERY)
+    await eventually(lambda: not any(process_tree.alive(process) for process in processes), "all processes have ended")
 
 
 @contextlib.asynccontextmanager

@@ -13,7 +13,8 @@ from typing import Any
 import psutil
 
 from bough.agents.keeper.keeper_launcher import KeeperLauncher
-from tests.support.client import PATIENCE, Client
+from tests.support.client import Client
+from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 from tests.support.server import Running, ServerProcess
 
@@ -64,9 +65,7 @@ def _environment(process: psutil.Process) -> dict[str, str]:
 async def nobody_left(data: Path, mark: Path) -> None:
     """Waits until no keeper of a data folder and no agent with this mark is left."""
     keepers = KeeperLauncher(data / "keepers")
-    async with asyncio.timeout(PATIENCE):
-        while keepers.names() or agents_with(mark):  # noqa: ASYNC110 - nobody tells of processes that are not ours
-            await asyncio.sleep(0.02)
+    await eventually(lambda: not keepers.names() and not agents_with(mark), "no keeper and no agent is left")
 
 
 @contextlib.asynccontextmanager

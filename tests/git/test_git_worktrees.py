@@ -17,6 +17,7 @@ from bough.git import repo_lock, worktree_recovery, worktrees
 from bough.git.repo_lock import alone
 from bough.git.run import GRACE, GitFailed, git, git_head
 from bough.git.status import files, own_commits
+from tests.support.eventually import eventually
 from tests.support.repos import git as run
 from tests.support.repos import make_repo
 
@@ -126,9 +127,7 @@ def gone(pid: int) -> bool:
 
 async def written(file: Path) -> int:
     """The number that another process writes."""
-    async with asyncio.timeout(30):
-        while not file.exists() or not file.read_text().endswith("\n"):  # noqa: ASYNC110, ASYNC240
-            await asyncio.sleep(0.01)
+    await eventually(lambda: file.exists() and file.read_text().endswith("\n"), f"{file.name} is written")
     return int(file.read_text())  # noqa: ASYNC240
 
 
@@ -143,9 +142,7 @@ async def test_what_git_starts_ends_with_it(tmp_path: Path, cancelled: bool) -> 
     with pytest.raises(asyncio.CancelledError if cancelled else GitFailed):
         async with asyncio.timeout(30):
             await adding
-    async with asyncio.timeout(30):
-        while not gone(pid):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    await eventually(lambda: gone(pid), f"process {pid} has ended")
 
 
 async def test_what_escapes_holds_up_nobody(tmp_path: Path) -> None:

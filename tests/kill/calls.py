@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.client import Client
+from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 
 Json = dict[str, Any]
@@ -54,9 +55,11 @@ class Caller:
 
     async def settled(self) -> None:
         """Waits until nothing of what was called is to be decided, done or told."""
-        async with asyncio.timeout(SETTLE):
-            while any(_open(one) for one in await self._calls()):  # noqa: ASYNC110
-                await asyncio.sleep(0.09)
+
+        async def look() -> bool:
+            return not any(_open(call) for call in await self._calls())
+
+        await eventually(look, "all calls are settled", within=SETTLE, pause=0.09)
 
     async def _calls(self) -> list[Json]:
         return (await self._call("GET", f"/api/sessions/{self.session_id}/calls?limit=200"))["calls"]

@@ -16,6 +16,7 @@ import httpx
 
 from bough.model.task import MOVES, TERMINAL
 from tests.support.crashing_server import CRASH
+from tests.support.eventually import eventually
 from tests.support.server import ServerProcess
 
 from .calls import MODES as CALLER_MODES
@@ -141,15 +142,14 @@ class Storm:
     async def _drain(self) -> None:
         """Waits until no task is open; the report of one that ends is there with its end."""
         path = f"/api/tasks?limit=100&status={','.join(sorted(set(MOVES) - TERMINAL))}"
-        found = await self._call("GET", path)
-        try:
-            async with asyncio.timeout(DRAIN):
-                while found["total"]:
-                    await asyncio.sleep(0.09)
-                    found = await self._call("GET", path)
-        except TimeoutError:
-            stuck = [f"{task['id']} {task['status']} of {task['sessionId']}" for task in found["tasks"]]
-            raise AssertionError(f"never ended: {stuck}") from None
+        open_tasks: list[str] = []
+
+        async def look() -> bool:
+            tasks = (await self._call("GET", path))["tasks"]
+            open_tasks[:] = [f"{task['id']} {task['status']} of {task['sessionId']}" for task in tasks]
+            return not open_tasks
+
+        await eventually(look, lambda: f"no task is open; these are: {open_tasks}", within=DRAIN, pause=0.09)
 
 
 def processes(data: Path) -> dict[str, list[int]]:

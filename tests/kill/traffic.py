@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bough.model.session import MODES
+from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 
 Json = dict[str, Any]
@@ -23,6 +24,8 @@ AGENTS = {"demo": "", "told": "fork", "forgetful": "fork,load,resume"}
 # What befalls each tree after it has grown.
 TROUBLES = 3
 APART: Json = {"worktree": "new"}
+# Seconds in which a tree comes to rest, though its server is killed again and again.
+REST = 600.0
 
 
 @dataclass
@@ -226,11 +229,12 @@ class Script:
 
     async def _rest(self, root: str) -> None:
         """Waits until a tree has nothing more to do."""
-        at_work = True
-        while at_work:
-            await asyncio.sleep(0.09)
+
+        async def look() -> bool:
             tree = await self._call("GET", f"/api/sessions/{root}/tree")
-            at_work = tree["running"] or tree["queued"] or tree["asking"]
+            return not (tree["running"] or tree["queued"] or tree["asking"])
+
+        await eventually(look, f"the tree of {root} is at rest", within=REST, pause=0.09)
 
     async def _pause(self, longest: float) -> None:
         await asyncio.sleep(self._random.uniform(0, longest))

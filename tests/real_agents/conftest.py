@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import acp_driver, client
+from tests.support import acp_driver, client, eventually
 from tests.support.real_agents.homes import Home, foreign_variables, make_home
 from tests.support.real_agents.mcp_probe import http_probe
 from tests.support.real_agents.packages import CACHE, PACKAGES, chosen, installed
 from tests.support.repos import git, make_repo
-from tests.support.scripted_model import running
 from tests.support.scripted_model.running import ScriptedModel, scripted_model_process
 from tests.support.server import ServerProcess
 
@@ -121,7 +120,7 @@ def bare_environment() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in foreign_variables(os.environ):
             patch.delenv(name)
-        for waiting in (acp_driver, client, running):
+        for waiting in (acp_driver, client, eventually):
             patch.setattr(waiting, "PATIENCE", PATIENCE)
         yield
 

@@ -3,26 +3,22 @@ other ways. What Bough makes of that is left to the tests."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 
 import psutil
 
 from bough.agents.keeper import orphans
 from bough.agents.keeper.keeper_launcher import KeeperLauncher
-from tests.support import client
 from tests.support.client import Events
+from tests.support.eventually import eventually
 from tests.support.real_agents.homes import Home
 from tests.support.scripted_model.records import Entry
 from tests.support.scripted_model.running import ScriptedModel
 from tests.support.server import ServerProcess
 
 from .real import Json, Real
-
-LOOK = 0.03
-"""Seconds between looks at processes and files, which tell nobody of themselves."""
 
 
 @contextlib.asynccontextmanager
@@ -47,16 +43,6 @@ async def behind_server(
 async def asked(real: Real, words: str) -> list[Entry]:
     """What the model was asked with these words in the last prompt; agents also ask it for titles, on their own."""
     return [entry for entry in await real.model.log() if entry.tools and words in entry.last_user]
-
-
-async def until(holds: Callable[[], bool], what: str) -> None:
-    """Waits for something that nobody tells of."""
-    try:
-        async with asyncio.timeout(client.PATIENCE):
-            while not holds():  # noqa: ASYNC110 - there is nothing to wait on
-                await asyncio.sleep(LOOK)
-    except TimeoutError:
-        raise AssertionError(f"This did not come: {what}.") from None
 
 
 def keepers(real: Real) -> list[str]:
@@ -94,7 +80,7 @@ async def killed(real: Real) -> None:
 
 async def ended(real: Real, name: str) -> None:
     """Waits until a keeper has said that its agent is gone."""
-    await until(lambda: orphans.read_ended(real.server.data / "keepers" / name) is not None, "the end of the agent")
+    await eventually(lambda: orphans.read_ended(real.server.data / "keepers" / name) is not None, "the agent has ended")
 
 
 def running_with(mark: str) -> list[int]:
@@ -116,7 +102,7 @@ async def start_slow_command(real: Real, session: str, name: str) -> tuple[str, 
         await events.until(
             lambda event: event["type"] == "message.created" and "toolCallId" in event["data"]["content"]
         )
-    await until(mark.exists, f"the command that writes {name}")
+    await eventually(mark.exists, f"the command writes {name}")
     assert running_with(str(mark))
     return task, str(mark)
 

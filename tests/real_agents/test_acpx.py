@@ -18,12 +18,13 @@ import psutil
 import pytest
 
 from tests.support.client import Client
+from tests.support.eventually import eventually
 from tests.support.real_agents.homes import Home
 from tests.support.real_agents.packages import PEERS, bin_folder, installed, node_program
 from tests.support.scripted_model.running import ScriptedModel
 from tests.support.server import ServerProcess
 
-from .mishaps import behind_server, is_spoken, until
+from .mishaps import behind_server, is_spoken
 from .orchestra import leads
 from .real import FULL, Json
 
@@ -96,7 +97,7 @@ async def driving(server: ServerProcess, person: Client, place: Path, repo: Path
         for one in found.processes():
             with suppress(psutil.NoSuchProcess):
                 one.kill()
-        await until(lambda: not found.processes(), "the end of what acpx left")
+        await eventually(lambda: not found.processes(), "the processes that acpx left have ended")
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncGenerator
 
-from tests.support.acp_driver import Driver, Json, eventually
+from tests.support.acp_driver import Driver, Json
 from tests.support.acp_summary import spoken, story
+from tests.support.eventually import eventually
 
 from .orchestra import leads
 from .real import Real

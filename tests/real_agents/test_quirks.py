@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from bough.agents.keeper.files import MARK
+from tests.support.eventually import eventually
 from tests.support.real_agents.homes import Home, make_home
 from tests.support.repos import make_repo
 from tests.support.scripted_model.running import ScriptedModel
 
-from .mishaps import agent_tree, asked, behind_server, keepers, killed, until
+from .mishaps import agent_tree, asked, behind_server, keepers, killed
 from .real import Json, Real
 from .table import Record
 
@@ -188,7 +189,7 @@ async def _title(real: Real, session: str) -> str:
 
 
 async def _gone(real: Real) -> None:
-    await until(lambda: not keepers(real), "the sleep of the agent")
+    await eventually(lambda: not keepers(real), "the agent is suspended")
 
 
 def _diff(tool: Json) -> tuple[str, str]:

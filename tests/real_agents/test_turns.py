@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.eventually import eventually
 from tests.support.real_agents.homes import GEMINI_MODEL, Home
 from tests.support.scripted_model.running import ScriptedModel
 
@@ -22,7 +23,6 @@ from .mishaps import (
     running_with,
     start_slow_command,
     start_streaming,
-    until,
 )
 from .real import FULL, Real
 from .table import Record
@@ -112,7 +112,7 @@ async def test_a_killed_agent(real: Real, record: Record) -> None:
     kill(agent_tree(real))
     ended = await real.client.wait_task(task)
     assert (ended["status"], ended["attempt"]) == ("completed", 2)
-    await until(lambda: running_with(mark) == [], "the end of the command")
+    await eventually(lambda: running_with(mark) == [], "the command has ended")
     [tool] = await real.tools(session)
     assert tool["result"]["status"] == "failed"
     assert "not known" in tool["result"]["note"]

@@ -6,13 +6,13 @@ import asyncio
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bough.errors import Busy
 from bough.storage.backend import Backend
 from bough.storage.open import open_backend
+from tests.support.eventually import eventually
 
 HOLDER = Path(__file__).with_name("holder.py")
 
@@ -48,7 +48,7 @@ async def test_an_owner_that_fails_frees_the_name(empty: Backend) -> None:
     assert await is_free(empty, "server")
 
 
-async def test_a_killed_process_frees_its_name(empty: Backend, database_url: str, eventually: Any) -> None:
+async def test_a_killed_process_frees_its_name(empty: Backend, database_url: str) -> None:
     """Q4: kill -9 needs no clean-up by anyone."""
     holder = await asyncio.create_subprocess_exec(
         sys.executable, HOLDER, database_url, "server", stdout=asyncio.subprocess.PIPE

@@ -11,6 +11,7 @@ import pytest
 from bough.errors import Internal
 from bough.storage import queries
 from bough.storage.backend import Backend, Tx
+from tests.support.eventually import eventually
 
 Q = queries.load("boxes", Path(__file__).with_name("sql"))
 
@@ -25,7 +26,7 @@ async def say(backend: Backend, payload: str, *, channel: str = "news", fail: bo
     await backend.transaction(work)
 
 
-async def test_heard_after_commit_and_never_after_rollback(backend: Backend, eventually: Any) -> None:
+async def test_heard_after_commit_and_never_after_rollback(backend: Backend) -> None:
     """A3: an event is published only when what it tells of is stored."""
     seen: list[tuple[str, object]] = []
     loop = asyncio.get_running_loop()
@@ -45,7 +46,7 @@ async def test_heard_after_commit_and_never_after_rollback(backend: Backend, eve
     assert seen == [("done", 1)]
 
 
-async def test_heard_in_the_order_of_commits(backend: Backend, eventually: Any) -> None:
+async def test_heard_in_the_order_of_commits(backend: Backend) -> None:
     """A3: the order of events is the order of commits."""
     heard: list[str] = []
     backend.listen("news", heard.append)
@@ -64,7 +65,7 @@ async def test_heard_in_the_order_of_commits(backend: Backend, eventually: Any) 
     assert heard == [entry.partition(" ")[2] for entry in sorted(committed)]
 
 
-async def test_several_in_one_work_keep_their_order_and_equal_ones_are_one(backend: Backend, eventually: Any) -> None:
+async def test_several_in_one_work_keep_their_order_and_equal_ones_are_one(backend: Backend) -> None:
     """A3: one commit may carry many events."""
     heard: list[str] = []
     backend.listen("news", heard.append)
@@ -78,7 +79,7 @@ async def test_several_in_one_work_keep_their_order_and_equal_ones_are_one(backe
     assert heard == ["one", "two", "three\nlines 'and' \"quotes\" é"]
 
 
-async def test_channels_and_unsubscribing(backend: Backend, eventually: Any) -> None:
+async def test_channels_and_unsubscribing(backend: Backend) -> None:
     """A3: each hears its own channel, from listen to unsubscribe."""
     news: list[str] = []
     other: list[str] = []
@@ -96,7 +97,7 @@ async def test_channels_and_unsubscribing(backend: Backend, eventually: Any) -> 
     assert (news, again) == (["one"], ["one", "two"])
 
 
-async def test_a_listener_that_raises_is_reported_and_does_not_stop_others(backend: Backend, eventually: Any) -> None:
+async def test_a_listener_that_raises_is_reported_and_does_not_stop_others(backend: Backend) -> None:
     """A3: one broken client is not everyone's silence."""
     heard: list[str] = []
     reported: list[dict[str, Any]] = []

@@ -17,6 +17,7 @@ from bough.storage import migrate, postgres_locks, queries
 from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend
 from bough.storage.queries import Query
+from tests.support.eventually import eventually
 from tests.support.postgres import Postgres
 
 pytestmark = pytest.mark.postgres
@@ -55,7 +56,7 @@ async def add(backend: Backend, id: str) -> None:
     await backend.transaction(work)
 
 
-async def test_processes_hear_each_other(boxes: Backend, postgres_url: str, eventually: Any) -> None:
+async def test_processes_hear_each_other(boxes: Backend, postgres_url: str) -> None:
     """O3: an event reaches every server."""
     other = await open_backend(postgres_url)
     heard: list[str] = []
@@ -65,9 +66,7 @@ async def test_processes_hear_each_other(boxes: Backend, postgres_url: str, even
     await other.close()
 
 
-async def test_after_a_lost_connection_everyone_is_told_to_scan_again(
-    boxes: Backend, admin: Any, eventually: Any
-) -> None:
+async def test_after_a_lost_connection_everyone_is_told_to_scan_again(boxes: Backend, admin: Any) -> None:
     """A3: what was missed while PostgreSQL was away is found by scanning; then all goes on."""
     heard: list[str] = []
     others: list[str] = []
@@ -99,9 +98,7 @@ async def test_a_work_whose_connection_is_lost_runs_again(boxes: Backend, admin:
     assert await boxes.read(lambda tx: tx.value(Q.hits, id="b1")) == 1
 
 
-async def test_a_name_is_taken_back_after_a_lost_connection(
-    boxes: Backend, postgres_url: str, admin: Any, eventually: Any
-) -> None:
+async def test_a_name_is_taken_back_after_a_lost_connection(boxes: Backend, postgres_url: str, admin: Any) -> None:
     """O3: the owner that lives stays the owner when only its connection died."""
     holder = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
     async with boxes.own("host-h7"):
@@ -119,7 +116,7 @@ async def test_a_name_is_taken_back_after_a_lost_connection(
 
 
 async def test_an_owner_that_lost_its_name_to_another_is_stopped(
-    boxes: Backend, postgres_url: str, admin: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+    boxes: Backend, postgres_url: str, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """O3: two hosts never believe both that they are h7."""
     monkeypatch.setattr(postgres_locks, "RECLAIM_SECONDS", 0.05)
@@ -148,7 +145,7 @@ async def test_an_owner_that_lost_its_name_to_another_is_stopped(
 
 
 async def test_slots_are_counted_over_processes_and_freed_by_death(
-    boxes: Backend, postgres_url: str, admin: Any, eventually: Any
+    boxes: Backend, postgres_url: str, admin: Any
 ) -> None:
     """O3: a pool's limit holds for all servers, and a dead one's places return."""
     other = await open_backend(postgres_url)
@@ -203,7 +200,7 @@ async def test_a_database_that_is_not_there_is_told(postgres_server: Postgres) -
     assert caught.value.code == "database_url"
 
 
-async def test_the_test_server_ends_with_the_process_that_started_it(eventually: Any) -> None:
+async def test_the_test_server_ends_with_the_process_that_started_it() -> None:
     """L1b: a killed test run leaves no PostgreSQL and no files behind."""
     program = "from tests.support.postgres import Postgres; print(Postgres.start().url(), flush=True); input()"
     starter = await asyncio.create_subprocess_exec(

@@ -20,6 +20,7 @@ from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend
 from bough.storage.queries import Query
 from bough.storage.sqlite_writer import FOLD_AFTER
+from tests.support.eventually import eventually
 
 FOLDER = Path(__file__).with_name("migrations")
 Q = queries.load("boxes", Path(__file__).with_name("sql"))
@@ -233,7 +234,7 @@ async def test_what_cannot_be_opened_is_named(tmp_path: Path, url: str, code: st
     assert caught.value.code == code
 
 
-async def test_the_log_is_folded_when_it_is_quiet(boxes: Backend, tmp_path: Path, eventually: Any) -> None:
+async def test_the_log_is_folded_when_it_is_quiet(boxes: Backend, tmp_path: Path) -> None:
     """R6: after many changes the file itself holds them, without a commit that had to wait for that."""
 
     async def fill(tx: Tx) -> None:

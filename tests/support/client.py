@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 from websockets.asyncio.client import ClientConnection, connect
 
+from tests.support.eventually import eventually
+
 Json = dict[str, Any]
+T = TypeVar("T")
 
 # Long enough for a busy machine; a test that waits this long has failed.
-PATIENCE = 20.0
+PATIENCE = 40.0
 
 
 class Events:
@@ -71,6 +74,11 @@ class Client:
     async def prompt(self, session_id: str, text: str, **fields: Any) -> str:
         answer = await self.post(f"/api/sessions/{session_id}/prompt", {"text": text, **fields})
         return answer["taskId"]
+
+    async def eventually(self, look: Callable[[], Awaitable[T | None]], what: str = "") -> T:
+        """Waits as `eventually` does, but looks again after each event instead of each pause."""
+        async with self.events() as events:
+            return await eventually(look, what, changed=events.next)
 
     @contextlib.asynccontextmanager
     async def events(self, session_id: str | None = None, cursor: int | None = None) -> AsyncGenerator[Events]:

@@ -14,6 +14,7 @@ from bough.agents.link import LinkClosed
 from bough.agents.process_link import ProcessLink, start_process
 from bough.errors import AgentFailed
 from tests.agents.acp.acp_peers import command, peer
+from tests.support.eventually import eventually
 
 
 def gone(pid: int) -> bool:
@@ -139,8 +140,7 @@ for number in range(2000):
 async def test_reading_stops_while_nobody_takes_the_lines() -> None:
     """C1: an agent that floods waits on its pipe, so memory does not grow; nothing is lost."""
     async with await start(sys.executable, "-c", STALLING) as link:
-        while not link.stderr_tail().endswith("\n"):  # noqa: ASYNC110 - the link reports no stderr
-            await asyncio.sleep(0.02)
+        await eventually(lambda: link.stderr_tail().endswith("\n"))
         stuck_at = int(link.stderr_tail().split()[0])
         lines = await lines_until_closed(link)
     assert process_pipes.UNDELIVERED_LIMIT < stuck_at < process_pipes.UNDELIVERED_LIMIT + 1024 * 1024
@@ -154,8 +154,7 @@ async def test_a_dead_agent_loses_no_lines_though_nobody_was_reading(monkeypatch
     count = process_pipes.UNDELIVERED_LIMIT // 100 + 640
     flood = f"import sys\nfor i in range({count}): sys.stdout.write(f'{{i:099d}}\\n')"
     async with await start(sys.executable, "-c", flood) as link:
-        while not gone(link.pid):  # noqa: ASYNC110 - nobody reports it while nobody reads
-            await asyncio.sleep(0.01)
+        await eventually(lambda: gone(link.pid))
         await asyncio.sleep(0.05)
         lines = await lines_until_closed(link)
     assert lines == [b"%099d" % number for number in range(count)]

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Self
 
 from tests.support import acp_driver
-from tests.support.acp_driver import Json, Refused, eventually
+from tests.support.acp_driver import Json, Refused
 
-__all__ = ["Driver", "Json", "Refused", "eventually"]
+__all__ = ["Driver", "Json", "Refused"]
 
 
 class Driver(acp_driver.Driver):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.demo.driver import Driver, Json, Refused, eventually
+from tests.agents.demo.driver import Driver, Json, Refused
+from tests.support.eventually import eventually
 
 # What each mode does with a write inside the working directory, one outside of it, and a command.
 TABLE = {

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from bough.agents.demo.capabilities import GATES, SWITCHES
-from tests.agents.demo.driver import Driver, Json, Refused, eventually
+from tests.agents.demo.driver import Driver, Json, Refused
+from tests.support.eventually import eventually
 
 ECHO = b'{"jsonrpc":"2.0","id":"echo","method":"session/list","params":{}}\n'
 

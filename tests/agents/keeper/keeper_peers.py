@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from bough.agents.keeper.keeper_link import KeeperLink
 from bough.agents.keeper.start_keeper import attach_keeper, start_keeper
 from bough.agents.link import Exit, Link, LinkClosed
 
-PATIENCE = 30
+PATIENCE = 40
 """Seconds for anything that is waited for; all of it takes far less, on the slowest machine too."""
 FAMILY = """
 import os, signal, subprocess, sys
@@ -130,13 +130,6 @@ def gone(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Waits for what nobody reports, but not for ever."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
 
 
 async def read(link: Link, count: int) -> list[bytes]:

@@ -13,7 +13,8 @@ from bough.agents.keeper import orphans, process_tree, start_keeper
 from bough.agents.keeper.files import KEEPER, MARK
 from bough.agents.keeper.keeper_launcher import DeadAgentLink, KeeperLauncher
 from bough.agents.link import LinkClosed
-from tests.agents.keeper.keeper_peers import FAMILY, Keepers, gone, keeper_pid, read, read_to_end, until
+from tests.agents.keeper.keeper_peers import FAMILY, Keepers, gone, keeper_pid, read, read_to_end
+from tests.support.eventually import eventually
 
 COUNT = """
 import itertools, sys
@@ -53,7 +54,7 @@ async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: Keepe
             await link.send(second, "prompt:2:1")
     else:
         assert await link.send(second, "prompt:2:1")
-    await until(lambda: gone(keeper_pid(link)))
+    await eventually(lambda: gone(keeper_pid(link)))
     assert journal.stat().st_size == whole + 40, "the last record is torn"
     assert await read_to_end(link) == ([], orphans.Exit(code=None, signal=None, stderr=""))
     found = await launcher.attach(link.folder.name, 0)
@@ -102,7 +103,7 @@ async def test_orphans_are_found_by_their_mark(keepers: Keepers, launcher: Keepe
 async def test_an_agent_that_had_ended_before(keepers: Keepers, launcher: KeeperLauncher) -> None:
     """O2: the turn of an agent whose keeper is dead may have ended: its last lines and its exit are there."""
     link = await keepers.start("sh", "-c", "echo one; echo two; echo why >&2; exit 3")
-    await until(lambda: gone(keeper_pid(link)))
+    await eventually(lambda: gone(keeper_pid(link)))
     found = await launcher.attach(link.folder.name, 1)
     lines, exit = await read_to_end(found)
     assert (lines, exit.code, exit.stderr) == ([b"two"], 3, "why\n")
@@ -168,7 +169,7 @@ async def test_dropping_is_polite(keepers: Keepers, launcher: KeeperLauncher, tm
     link = await keepers.start(sys.executable, "-c", script, str(bye))
     await read(link, 1)
     link.confirm(1)
-    await until(lambda: (link.folder / "journal").stat().st_size < 1000)
+    await eventually(lambda: (link.folder / "journal").stat().st_size < 1000)
     await link.leave()
     await launcher.drop(link.folder.name)
     assert bye.exists()

@@ -9,7 +9,8 @@ from bough.agents.keeper import frames
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper.journal import read_journal
 from bough.agents.link import LinkClosed
-from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read, until
+from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read
+from tests.support.eventually import eventually
 
 STEERED = """
 import sys
@@ -119,7 +120,7 @@ async def test_lines_that_are_not_there(keepers: Keepers) -> None:
         await link.send(b"x" * 300_000, str(number))
     await read(link, 5)
     link.confirm(4)
-    await until(lambda: (link.folder / "journal").stat().st_size < 1_000_000)
+    await eventually(lambda: (link.folder / "journal").stat().st_size < 1_000_000)
     await link.leave()
     for last, held in ((9, "lines 5 to 5"), (3, "lines 5 to 5")):
         with RawClient(link.folder) as client:
@@ -229,7 +230,7 @@ async def _settled(keepers: Keepers, name: str) -> bool:
     """Waits until the line of a server that has hung up is in the journal."""
     journal = keepers.root / name / "journal"
     async with asyncio.timeout(10):
-        await until(lambda: b"prompt:1:1" in journal.read_bytes())
+        await eventually(lambda: b"prompt:1:1" in journal.read_bytes())
     return True
 
 

@@ -15,7 +15,8 @@ import pytest
 from bough.agents.keeper import orphans, process_tree
 from bough.agents.keeper.files import MARK
 from bough.agents.keeper.keeper_link import KeeperLink
-from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read, until
+from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read
+from tests.support.eventually import eventually
 
 QUICK = "from bough.agents.keeper import files; files.DISK_RETRY = 0.02"
 """A keeper that looks for room more often than a disk would like."""
@@ -60,7 +61,7 @@ async def test_the_agent_waits_and_nothing_is_lost(keepers: Keepers, tmp_path: P
         WRITER,
         str(done),
     )
-    await until(lambda: link.trouble != "")
+    await eventually(lambda: link.trouble != "")
     assert link.trouble == "The journal cannot be written (File too large): the agent waits until it can."
     send = asyncio.create_task(link.send(b"hello", "prompt:1:1"))
     await link.leave()
@@ -89,7 +90,7 @@ async def test_waiting_for_room_costs_nothing(keepers: Keepers) -> None:
     fill(link, 0)
     with RawTalk(link) as talk:
         send = asyncio.create_task(link.send(b"two", "2"))
-        await until(lambda: link.trouble != "")
+        await eventually(lambda: link.trouble != "")
         talk.say(b"by itself\n")
         keeper = psutil.Process(keeper_pid(link))
         before = sum(keeper.cpu_times()[:2])
@@ -125,7 +126,7 @@ async def test_room_is_made_by_confirming(keepers: Keepers) -> None:
     await read(link, 3)
     fill(link, 0)
     send = asyncio.create_task(link.send(b"x" * 400_000, "3"))
-    await until(lambda: link.trouble != "")
+    await eventually(lambda: link.trouble != "")
     link.confirm(3)
     assert await send
     assert await read(link, 1) == [b"x" * 400_000]
@@ -138,7 +139,7 @@ async def test_an_end_without_room(keepers: Keepers) -> None:
     link = await keepers.attach_altered(QUICK + change, "/bin/sh", "-c", "read go; echo last words; cat")
     fill(link, 40)  # enough for what is sent, not for what is answered
     assert await link.send(b"go", "1")
-    await until(lambda: link.trouble != "")
+    await eventually(lambda: link.trouble != "")
     exit = await link.end()
     assert exit.code == 0
     assert gone(link.pid)
@@ -151,7 +152,7 @@ async def test_an_agent_that_ends_by_itself_without_room(keepers: Keepers) -> No
     link = await keepers.attach_altered(QUICK, "/bin/sh", "-c", "read go; echo last words; exit 4")
     fill(link, 40)  # enough for what is sent, not for what is answered
     assert await link.send(b"go", "1")
-    await until(lambda: link.trouble != "" and gone(link.pid))
+    await eventually(lambda: link.trouble != "" and gone(link.pid))
     assert orphans.is_alive(link.folder)
     free(link)
     assert await read(link, 1) == [b"last words"]

@@ -12,7 +12,8 @@ import pytest
 from bough.agents.keeper import frames, orphans, process_tree
 from bough.agents.keeper.files import EXIT, MARK
 from bough.agents.keeper.start_keeper import attach_keeper
-from tests.agents.keeper.keeper_peers import FAMILY, Keepers, RawClient, gone, keeper_pid, read, read_to_end, until
+from tests.agents.keeper.keeper_peers import FAMILY, Keepers, RawClient, gone, keeper_pid, read, read_to_end
+from tests.support.eventually import eventually
 
 HASTY = """
 from bough.agents.keeper import end_agent
@@ -84,7 +85,7 @@ async def test_a_keeper_ends_with_its_agent(keepers: Keepers) -> None:
     await link.send(b"go", "1")
     lines, exit = await read_to_end(link)
     assert (lines, exit.code) == ([b"one", b"two"], 3)
-    await until(lambda: gone(keeper_pid(link)))
+    await eventually(lambda: gone(keeper_pid(link)))
     assert orphans.read_dead(link.folder, 1) == ([b"two"], exit)
 
 
@@ -92,7 +93,7 @@ async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -
     """O2: nobody need come for the end of an agent: after a while it is in the folder alone."""
     change = "from bough.agents.keeper import main_loop; main_loop.LINGER = 0.05"
     folder, news = keepers.altered(change, "/bin/sh", "-c", "echo one; exit 3")
-    await until(lambda: gone(news["pid"]))
+    await eventually(lambda: gone(news["pid"]))
     lines, exit = orphans.read_dead(folder, 0)
     assert exit is not None
     assert (lines, exit.code) == ([b"one"], 3)
@@ -103,7 +104,7 @@ async def test_a_slow_server_is_not_cut_short(keepers: Keepers) -> None:
     change = "from bough.agents.keeper import main_loop; main_loop.FAREWELL = 0.05"
     program = "for number in range(200_000): print(f'{number:099d}')"
     link = await keepers.attach_altered(change, sys.executable, "-c", program)
-    await until(lambda: gone(keeper_pid(link)))
+    await eventually(lambda: gone(keeper_pid(link)))
     lines, exit = await read_to_end(link)
     assert lines == [b"%099d" % number for number in range(200_000)]
     assert exit.code == 0
@@ -114,10 +115,10 @@ async def test_a_day_alone(keepers: Keepers) -> None:
     change = "from bough.agents.keeper import main_loop; main_loop.ALONE = 0.3; main_loop.FOLDER_CHECK = 0.05"
     link = await keepers.attach_altered(change, "/bin/cat")
     started = time.monotonic()
-    await until(lambda: time.monotonic() - started > 0.5)
+    await eventually(lambda: time.monotonic() - started > 0.5)
     assert await link.send(b"still here", "1")
     await link.leave()
-    await until(lambda: gone(keeper_pid(link)))
+    await eventually(lambda: gone(keeper_pid(link)))
     assert gone(link.pid)
     lines, exit = orphans.read_dead(link.folder, 0)
     assert lines == [b"still here"]
@@ -132,7 +133,7 @@ async def test_a_folder_that_is_gone(keepers: Keepers) -> None:
     pid = keeper_pid(link)
     await link.leave()
     shutil.rmtree(keepers.root)
-    await until(lambda: gone(pid))
+    await eventually(lambda: gone(pid))
     assert all(gone(pid) for pid in (*commands, link.pid))
     assert not keepers.root.exists()
 
@@ -159,4 +160,4 @@ async def test_sigterm(keepers: Keepers) -> None:
     _, exit = await read_to_end(link)
     assert exit.code == 0
     assert all(gone(pid) for pid in (*commands, link.pid))
-    await until(lambda: gone(keeper_pid(link)))
+    await eventually(lambda: gone(keeper_pid(link)))

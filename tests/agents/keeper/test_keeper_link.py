@@ -14,7 +14,8 @@ from bough.agents.keeper import orphans
 from bough.agents.keeper.agent_process import IGNORED
 from bough.agents.link import LinkClosed
 from bough.errors import AgentFailed
-from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read, read_to_end, until
+from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read, read_to_end
+from tests.support.eventually import eventually
 
 COUNT = """
 import sys
@@ -112,11 +113,11 @@ def _mask(numbers: Iterable[int]) -> int:
 async def test_stderr_is_read_and_bounded(keepers: Keepers) -> None:
     """C1: a megabyte of stderr blocks nobody, only its tail is kept, and a later server is given it too."""
     link = await keepers.start(sys.executable, "-m", "tests.support.misbehaving_agents.stderr_flood")
-    await until(lambda: link.stderr_tail().endswith("16383\n"))
+    await eventually(lambda: link.stderr_tail().endswith("16383\n"))
     assert len(link.stderr_tail()) == 64 * 1024
     await link.leave()
     link = await keepers.attach(link, 0)
-    await until(lambda: link.stderr_tail().endswith("16383\n"))
+    await eventually(lambda: link.stderr_tail().endswith("16383\n"))
     assert len(link.stderr_tail()) == 64 * 1024
 
 

@@ -15,7 +15,8 @@ import pytest
 import bough
 from bough.agents.keeper import files, frames
 from bough.agents.keeper.start_keeper import attach_keeper, start_keeper
-from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read, until
+from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read
+from tests.support.eventually import eventually
 
 MAX_RESIDENT = 16 * 1024
 """KiB that a keeper may take."""
@@ -47,7 +48,7 @@ async def test_it_is_small(keepers: Keepers) -> None:
     assert resident(keeper_pid(link)) < MAX_RESIDENT
     assert (link.folder / "journal").stat().st_size > 2_000_000
     link.confirm(10_000)
-    await until(lambda: (link.folder / "journal").stat().st_size < 1000)
+    await eventually(lambda: (link.folder / "journal").stat().st_size < 1000)
     assert resident(keeper_pid(link)) < MAX_RESIDENT
 
 
@@ -146,7 +147,7 @@ def test_a_start_that_nobody_waits_for(keepers: Keepers) -> None:
 async def test_an_agent_that_exits_at_once(keepers: Keepers) -> None:
     """O2: though it is gone before anyone could attach, whoever started it is told how it ended."""
     folder, news = keepers.altered("", "/bin/sh", "-c", "echo sorry >&2; exit 7")
-    await until(lambda: (folder / files.EXIT).exists())
+    await eventually(lambda: (folder / files.EXIT).exists())
     assert not gone(news["pid"])
     link = await attach_keeper(folder, 0)
     exit = await link.end()

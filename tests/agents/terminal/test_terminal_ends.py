@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.agents.terminal.terminals import Terminal, living, written_pid
-from tests.support.acp_driver import Refused, eventually
+from tests.support.acp_driver import Refused
+from tests.support.eventually import eventually
 
 # A child that leaves the session of its parent, and one that also loses its parent.
 HIDING = "setsid sh -c 'echo $$ > child; exec sleep 60' & (setsid sh -c 'echo $$ > orphan; exec sleep 60' &) ; "

@@ -16,7 +16,8 @@ from bough.api.acp.protocol import editor as editor_module
 from bough.api.acp.protocol.door import CLOSE_TOO_SLOW
 from bough.core.events import hub
 from tests.api.acp.editor_kit import Editor, editing
-from tests.support.acp_driver import PATIENCE, Json, Refused, eventually
+from tests.support.acp_driver import PATIENCE, Json, Refused
+from tests.support.eventually import eventually
 from tests.support.server import Running
 
 # Lines that are no message, with the code of what is said about them.

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from tests.api.acp.editor_kit import Editor, editing
-from tests.support.acp_driver import Json, Refused, eventually
+from tests.support.acp_driver import Json, Refused
 from tests.support.acp_summary import spoken
+from tests.support.eventually import eventually
 from tests.support.server import Running
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from bough.app import running
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 
 
 @dataclass

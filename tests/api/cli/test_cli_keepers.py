@@ -15,10 +15,9 @@ import pytest
 
 from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from bough.agents.keeper.process_tree import find
-from tests.api.cli.cli_program import PATIENCE, Result, run_here
+from tests.api.cli.cli_program import Result, run_here
+from tests.support.eventually import eventually
 from tests.support.server import Running, serving
-
-LOOK_EVERY = 0.02
 
 
 @dataclass
@@ -63,9 +62,7 @@ async def left(tmp_path: Path) -> AsyncGenerator[Left]:
 
 async def _gone(pid: int) -> None:
     """Waits for the end of a process that is not our child."""
-    async with asyncio.timeout(PATIENCE):
-        while find(pid):  # noqa: ASYNC110
-            await asyncio.sleep(LOOK_EVERY)
+    await eventually(lambda: not find(pid), f"process {pid} has ended")
 
 
 async def test_what_is_left_is_listed(left: Left) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from bough import settings
 from bough.api.cli.main import build
-from tests.api.cli.cli_program import PATIENCE, bough, run_here, start
+from tests.api.cli.cli_program import bough, run_here, start
+from tests.support.eventually import eventually
 from tests.support.server import Running
 
 
@@ -40,9 +41,7 @@ async def test_an_address_for_others_is_warned_of(tmp_path: Path) -> None:
 async def test_a_signal_during_start_ends_it_well(tmp_path: Path) -> None:
     """L1: SIGTERM that comes before the server is ready is obeyed all the same, without a traceback."""
     program = await start("serve", "--port", "0", "--data", str(tmp_path / "data"), "--log-level", "info")
-    async with asyncio.timeout(PATIENCE):
-        while not (tmp_path / "data" / "bough.db").exists():  # noqa: ASYNC110 (a file of another process)
-            await asyncio.sleep(0.01)
+    await eventually((tmp_path / "data" / "bough.db").exists, "the server creates its database")
     program.process.send_signal(signal.SIGTERM)
     ended = await program.end()
     assert ended.code == 0 and "Traceback" not in ended.err

@@ -3,7 +3,6 @@ be done with one is `test_tool_rights`."""
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from bough.core.tool_calls import service
 from bough.core.turns import tokens
 from bough.model.ids import new_id
+from tests.support.eventually import eventually
 from tests.support.tool_caller import HEADERS, Agent, acting, calling, take
 from tests.support.tool_callers import PATIENCE, Hall, hall
 
@@ -126,9 +126,7 @@ async def test_an_agent_that_sleeps_has_no_token(tmp_path: Path) -> None:
         await place.client.ask(session, "hello")
         async with calling(place.client.url, place.server.data, session) as agent:
             services = place.server.services
-            async with asyncio.timeout(20):
-                while services.runner.agents.get(session) is not None:  # noqa: ASYNC110 - nobody reports a sleep
-                    await asyncio.sleep(0.02)
+            await eventually(lambda: services.runner.agents.get(session) is None, "the agent is suspended")
             await unknown(agent)
             assert (await place.client.ask(session, "[[mcp get_current_session_id {}]]"))["status"] == "completed"
             assert session in (await place.client.texts(session))[-1]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.api.shapes import Json
+from tests.support.eventually import eventually
 from tests.support.server import Running, serving
 
 FIELDS = {
@@ -71,9 +71,11 @@ async def test_words_are_found_before_the_turn_ends(tmp_path: Path, database_url
     async with serving(tmp_path, database=database_url) as server:
         session = await opened(server)
         task = await server.client.prompt(session["id"], "[[slow 600 30]]")
-        async with asyncio.timeout(10):
-            while not (found := (await search(server, '"tick 9"', role="agent"))["results"]):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
+
+        async def results() -> list[Json]:
+            return (await search(server, '"tick 9"', role="agent"))["results"]
+
+        found = await eventually(results)
         message = await server.client.get(f"/api/sessions/{session['id']}/messages", params={"limit": 1})
         assert [one["id"] for one in message] == [hit["messageId"] for hit in found]
         assert message[0]["content"]["partial"] is True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from tests.api.shapes import NOBODY, Json, refused
 from tests.support.client import Client
+from tests.support.eventually import eventually
 from tests.support.server import Running, serving
 
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
@@ -325,7 +325,6 @@ async def test_a_prompt_right_after_the_idle_clock(tmp_path: Path) -> None:
         session = await opened(server, initialPrompt="[[say red]]")
         await server.client.wait_task(session["taskId"])
         for _ in range(3):
-            while session["id"] in server.services.runner.agents:  # noqa: ASYNC110
-                await asyncio.sleep(0.001)
+            await eventually(lambda: session["id"] not in server.services.runner.agents, pause=0.001)
             task = await server.client.wait_task(await server.client.prompt(session["id"], "[[recall]]", resume=True))
             assert (task["status"], task["error"]) == ("completed", None)

@@ -17,6 +17,7 @@ from bough.errors import Conflict
 from bough.model.session import Caller
 from tests.api.shapes import NOBODY, Json, refused
 from tests.support.client import Client
+from tests.support.eventually import eventually
 from tests.support.server import Running, serving
 
 HANG = "[[hang]]"
@@ -205,9 +206,7 @@ def waiting_here() -> list[asyncio.Task[Any]]:
 
 
 async def until_waiting(count: int) -> None:
-    async with asyncio.timeout(10):
-        while len(waiting_here()) != count:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    await eventually(lambda: len(waiting_here()) == count, f"{count} requests wait")
 
 
 async def test_who_leaves_ends_the_wait(server: Running) -> None:

@@ -16,7 +16,7 @@ from bough.errors import Denied
 from bough.model.session import Caller
 from tests.api.shapes import Json, refused
 from tests.api.worktree_kit import at, branches, commit, head, hook, known_to_git, made, registered
-from tests.support.client import PATIENCE
+from tests.support.eventually import eventually
 from tests.support.repos import git, make_repo
 from tests.support.server import Running, ServerProcess, serving
 
@@ -26,13 +26,6 @@ async def configured(server: Running, **fields: object) -> Json:
     repo = await registered(server)
     commit(at(repo["path"]), ".gitignore", ".env\ncache/\nlink\n")
     return await server.client.call("PATCH", f"/api/repos/{repo['id']}", json=fields)
-
-
-async def appeared(path: Path) -> None:
-    """Waits for a file that another process makes."""
-    async with asyncio.timeout(PATIENCE):
-        while not path.exists():  # noqa: ASYNC110, ASYNC240
-            await asyncio.sleep(0.01)
 
 
 def ended(pid: int) -> bool:
@@ -218,7 +211,7 @@ async def test_a_kill_while_git_works(tmp_path: Path) -> None:
             repo = await client.repo(top)
             body = {"repoId": repo["id"], "branch": "deep/x", "idempotencyKey": "k"}
             asking = asyncio.create_task(client.http.post("/api/worktrees", json=body))
-            await appeared(tmp_path / "hooked")
+            await eventually((tmp_path / "hooked").exists, "git runs the hook")
             await server.stop(signal.SIGKILL)
             await asyncio.wait([asking])
         assert known_to_git(top) == [str(top / ".worktrees" / "deep" / "x")]
@@ -243,7 +236,7 @@ async def test_a_kill_while_it_is_set_up(tmp_path: Path) -> None:
             await client.call("PATCH", f"/api/repos/{repo['id']}", json={"setup": ["sh", "-c", script]})
             tree = await made(client, repo, wait=False)
             pid = at(tree["path"], "pid")
-            await appeared(pid)
+            await eventually(pid.exists, "the setup starts")
             await server.stop(signal.SIGKILL)
             os.kill(int(pid.read_text()), signal.SIGKILL)
         await server.start()

@@ -17,6 +17,7 @@ from bough.model.message import user_text
 from bough.model.session import Session
 from tests.core.helpers import open_session
 from tests.support.client import PATIENCE
+from tests.support.eventually import eventually
 from tests.support.server import Running, serving
 
 WRITES = 40
@@ -34,9 +35,8 @@ async def test_events_of_all_writers_in_one_order(tmp_path: Path, database_url: 
         seen = [one["cursor"] for one in rows_seen]
         assert last.title == "last"
         assert seen == list(range(seen[0], done["cursor"] + 1))
-        async with asyncio.timeout(PATIENCE):
-            while server.services.store.unheard:  # noqa: ASYNC110 - PostgreSQL's word may come after the row was read
-                await asyncio.sleep(0.005)
+        # PostgreSQL's notification may come after the row was read.
+        await eventually(lambda: not server.services.store.unheard)
 
 
 async def write_in_many_ways(server: Running, session: str) -> None:

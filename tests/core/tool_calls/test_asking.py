@@ -13,6 +13,7 @@ import pytest
 
 from bough.core.tool_calls import service
 from tests.support.client import Json
+from tests.support.eventually import eventually
 from tests.support.tool_caller import Agent
 from tests.support.tool_callers import PATIENCE, Hall, hall
 
@@ -148,9 +149,7 @@ async def test_told_while_asleep_and_after_the_end(tmp_path: Path) -> None:
         task = await place.client.ask(session, prompt)
         assert task["status"] == "completed" and "pending" in (await place.client.texts(session))[-1]
         agents = place.server.services.runner.agents
-        async with asyncio.timeout(20):
-            while agents.get(session) is not None:  # noqa: ASYNC110 - nobody reports a sleep
-                await asyncio.sleep(0.02)
+        await eventually(lambda: agents.get(session) is None, "the agent is suspended")
         [approval] = await place.pending()
         await place.decide(approval["id"])
         shown = await told(place, session)

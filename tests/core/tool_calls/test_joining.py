@@ -17,6 +17,7 @@ from bough.core.tool_calls.execute import Deed
 from bough.model.times import before
 from bough.storage.queries import Query
 from tests.support.client import Json
+from tests.support.eventually import eventually
 from tests.support.tool_caller import HEADERS, Agent
 from tests.support.tool_callers import PATIENCE, Hall, hall
 
@@ -37,14 +38,6 @@ async def children(place: Hall, parent: str) -> list[str]:
 
 async def rows(place: Hall, session: str) -> list[Any]:
     return (await place.server.services.calls.list(session, 50, 0)).rows
-
-
-async def until(look: Any) -> Any:
-    """What a look finds at last, when nobody tells."""
-    async with asyncio.timeout(20):
-        while not (found := await look()):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-    return found
 
 
 class Line:
@@ -130,11 +123,9 @@ async def test_a_line_that_breaks_while_the_call_acts(place: Hall) -> None:
     async def left() -> bool:
         return first.id not in attendance
 
-    await until(left)
+    await eventually(left)
     again = asyncio.create_task(agent.does(SPAWN, **QUIET))
-    async with asyncio.timeout(20):
-        while first.id not in attendance:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    await eventually(lambda: first.id in attendance)
     go_on.set()
     said = await again
     assert await children(place, agent.id) == [said["sessionId"]]
@@ -156,13 +147,13 @@ async def test_a_line_that_breaks_after_the_act(place: Hall) -> None:
     async def left() -> bool:
         return first.id not in attendance
 
-    await until(left)
+    await eventually(left)
     go_on.set()
 
     async def done() -> bool:
         return (await rows(place, agent.id))[0].state == "done"
 
-    await until(done)
+    await eventually(done)
     [child] = await children(place, agent.id)
     assert (await agent.does(SPAWN, **QUIET))["sessionId"] == child
     assert (await agent.does(SPAWN, **QUIET))["sessionId"] != child
@@ -179,13 +170,13 @@ async def test_a_line_that_breaks_while_a_person_thinks(place: Hall) -> None:
     async def goes_on() -> bool:
         return (await place.get(agent.id))["activity"] == "running"
 
-    await until(goes_on)
+    await eventually(goes_on)
     again = asyncio.create_task(agent.does(SPAWN, **QUIET))
 
     async def waits() -> bool:
         return (await place.get(agent.id))["activity"] == "waiting_permission"
 
-    await until(waits)
+    await eventually(waits)
     assert [one["id"] for one in await place.pending()] == [approval["id"]]
     await place.decide(approval["id"])
     said = await again
@@ -204,13 +195,13 @@ async def test_a_line_that_breaks_and_nobody_comes_again(place: Hall) -> None:
     async def goes_on() -> bool:
         return (await place.get(agent.id))["activity"] == "running"
 
-    await until(goes_on)
+    await eventually(goes_on)
     await place.decide(approval["id"])
 
     async def told() -> bool:
         return bool((await rows(place, agent.id))[0].told_task_id)
 
-    await until(told)
+    await eventually(told)
     assert len(await children(place, agent.id)) == 1
 
 
@@ -231,7 +222,7 @@ async def test_another_turn_is_another_call(place: Hall) -> None:
     await begun.wait()
     await line.cut()
     go_on.set()
-    await until(lambda: children(place, agent.id))
+    await eventually(lambda: children(place, agent.id))
     await place.client.post(f"/api/sessions/{agent.id}/stop")
     await (await place.agent(agent.id)).does(SPAWN, **QUIET)
     assert len(await children(place, agent.id)) == 2

@@ -61,12 +61,6 @@ class Stage:
         with pytest.raises(httpx.HTTPError):
             await self.agent.call(tool, **arguments)
 
-    async def eventually(self, look: Any) -> Any:
-        async with asyncio.timeout(30), self.client.events() as events:
-            while not (found := await look()):
-                await events.next()
-        return found
-
     async def outcomes(self) -> list[Json]:
         found = await self.client.get(f"/api/sessions/{self.session}/messages")
         return [one for one in found if one["content"]["type"] == "outcome"]
@@ -133,9 +127,9 @@ async def test_killed_while_a_person_thinks(tmp_path: Path) -> None:
         async def goes_on() -> bool:
             return (await here.client.get(f"/api/sessions/{here.session}"))["activity"] == "running"
 
-        await here.eventually(goes_on)
+        await here.client.eventually(goes_on)
         await here.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
-        [shown] = await here.eventually(here.outcomes)
+        [shown] = await here.client.eventually(here.outcomes)
         [child] = await here.children()
         assert child in shown["content"]["text"]
         await here.restart(signal.SIGKILL)
@@ -152,8 +146,8 @@ async def test_killed_between_the_word_of_a_person_and_the_act(tmp_path: Path) -
             await here.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
         await call
         await here.restart(None)
-        await here.eventually(here.children)
-        [shown] = await here.eventually(here.outcomes)
+        await here.client.eventually(here.children)
+        [shown] = await here.client.eventually(here.outcomes)
         assert (await here.children())[0] in shown["content"]["text"]
         assert len(await here.children()) == 1
 
@@ -169,5 +163,5 @@ async def test_a_server_that_ends_in_order(tmp_path: Path) -> None:
         assert (said["status"], said["approvalId"]) == ("pending", approval["id"])
         await here.restart(None)
         await here.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
-        await here.eventually(here.outcomes)
+        await here.client.eventually(here.outcomes)
         assert len(await here.children()) == 1

@@ -3,17 +3,16 @@ come of it is said in the tests."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bough.model.session import MODES, Caller
 from bough.model.tree import Callback
-from tests.support.client import PATIENCE, Client, Json
+from tests.support.client import Client, Json
 from tests.support.repos import make_repo
 from tests.support.server import Running, serving
 
@@ -131,19 +130,9 @@ async def contents(client: Client, session: str, kind: str) -> list[Json]:
     return [one["content"] for one in found if one["content"]["type"] == kind]
 
 
-async def eventually(client: Client, look: Callable[[], Awaitable[T | None]]) -> T:
-    """What a look at the server finds, looked for anew after each event."""
-    async with asyncio.timeout(2 * PATIENCE), client.events() as events:
-        while True:
-            found = await look()
-            if found:
-                return found
-            await events.next()
-
-
 async def rested(client: Client, session: str, count: int) -> list[Json]:
     async def look() -> list[Json] | None:
         tasks = (await client.get(f"/api/sessions/{session}/tasks?limit=200"))["tasks"]
         return tasks if len(tasks) >= count and all(one["endedAt"] for one in tasks) else None
 
-    return await eventually(client, look)
+    return await client.eventually(look)

@@ -3,7 +3,6 @@ once."""
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,10 @@ from bough.core.trees.branch import Branch
 from bough.errors import Conflict
 from bough.model.tool import ToolUse
 from bough.model.tree import Aside
-from tests.support.client import PATIENCE, Json
+from tests.support.client import Json
+from tests.support.eventually import eventually
 
-from .kit import KINDS, Grove, add_demo, answer, eventually, grove, session_caller
+from .kit import KINDS, Grove, add_demo, answer, grove, session_caller
 
 # A twentieth of a second, in minutes.
 SOON = 0.05 / 60
@@ -26,9 +26,7 @@ SOON = 0.05 / 60
 async def at_rest(trees: Grove, session: str) -> None:
     """Waits until a session has no agent any more."""
     agents = trees.server.services.runner.agents
-    async with asyncio.timeout(PATIENCE):
-        while session in agents:  # noqa: ASYNC110 - nobody tells of that
-            await asyncio.sleep(0.01)
+    await eventually(lambda: session not in agents, "the session has no agent")
 
 
 async def told(trees: Grove, session: str) -> list[Json]:
@@ -221,7 +219,7 @@ async def test_the_idle_clock_is_not_confused(tmp_path: Path) -> None:
         async def ended() -> bool:
             return (await trees.get(parent))["status"] == "completed"
 
-        await eventually(trees.client, ended)
+        await trees.client.eventually(ended)
         assert (await trees.get(parent))["metadata"]["reason"] == "idle_timeout"
         assert (await trees.get(aside))["metadata"]["reason"] == "answered"
         messages = await trees.client.get(f"/api/sessions/{parent}/messages")

@@ -16,7 +16,7 @@ from bough.model.session import Caller
 from tests.support.client import Json
 from tests.support.repos import git
 
-from .kit import Grove, eventually, grove
+from .kit import Grove, grove
 
 NEW: Json = {"worktree": "new"}
 
@@ -248,6 +248,6 @@ async def test_a_caller_who_goes_away_leaves_no_half(tmp_path: Path) -> None:
             on.touch()
             return (await trees.client.get(f"/api/sessions/{root}/tree"))["sessions"][1:]
 
-        [fork] = await eventually(trees.client, forked)
+        [fork] = await trees.client.eventually(forked)
         [made] = await worktrees(trees)
         assert (await trees.get(fork["id"]))["worktreeId"] == made["id"]

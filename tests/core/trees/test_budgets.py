@@ -19,7 +19,7 @@ from bough.model.times import before
 from bough.storage.queries import Query
 from tests.support.client import Json
 
-from .kit import Grove, eventually, grove, session_caller
+from .kit import Grove, grove, session_caller
 
 # A turn of a twentieth of a second is longer than this, in minutes.
 MOMENT = 0.0001 / 60
@@ -139,7 +139,7 @@ async def test_a_budget_is_of_one_tree(tmp_path: Path) -> None:
             pending = (await trees.client.get("/api/approvals?status=pending"))["approvals"]
             return any(known["id"] != question["id"] for known in pending)
 
-        await eventually(trees.client, asked_again)
+        await trees.client.eventually(asked_again)
         with pytest.raises(Denied, match="for people"):
             await service.set(session_caller(one), one, BudgetBody())
         await service.set(Caller(), one, BudgetBody())

@@ -15,7 +15,7 @@ from bough.model.message import raw
 from tests.support.client import Json
 from tests.support.repos import make_repo
 
-from .kit import Grove, answer, eventually, grove
+from .kit import Grove, answer, grove
 
 # A twentieth of a second, in minutes.
 SOON = 0.05 / 60
@@ -191,7 +191,7 @@ async def test_a_report_resumes_what_only_time_has_ended(tmp_path: Path) -> None
         async def asleep() -> bool:
             return all([(await trees.get(one))["status"] == "completed" for one in (parent, child)])
 
-        await eventually(trees.client, asleep)
+        await trees.client.eventually(asleep)
         assert (await trees.get(parent))["metadata"]["reason"] == "idle_timeout"
         await trees.client.call("PATCH", f"/api/sessions/{child}", json={"callback": {"enabled": True}})
         other = await trees.root()
@@ -292,7 +292,7 @@ async def test_a_parent_whose_worktree_is_gone_is_not_resumed(tmp_path: Path) ->
         async def asleep() -> bool:
             return all([(await trees.get(one))["status"] == "completed" for one in (parent, child)])
 
-        await eventually(trees.client, asleep)
+        await trees.client.eventually(asleep)
 
         async def remove(change: Change) -> None:
             await quietly(change, made["id"], removed_at=change.now)

@@ -10,7 +10,7 @@ from bough.core.store.sql import SESSIONS
 from bough.model.session import Session
 from bough.model.times import after
 
-from .kit import Grove, answer, eventually, grove
+from .kit import Grove, answer, grove
 
 # A twentieth of a second, in minutes.
 SOON = 0.05 / 60
@@ -55,7 +55,7 @@ async def test_a_tree_times_out_from_below(tmp_path: Path) -> None:
         async def quiet() -> bool:
             return all([(await trees.get(one))["status"] == "completed" for one in (root, child)])
 
-        await eventually(trees.client, quiet)
+        await trees.client.eventually(quiet)
         assert {(await trees.get(one))["metadata"]["reason"] for one in (root, child)} == {"idle_timeout"}
 
 

@@ -3,13 +3,12 @@ that leave their mode and can be brought back are `test_straying`."""
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from tests.core.helpers import add_agent, messages, open_session
-from tests.support.client import PATIENCE
+from tests.support.eventually import eventually
 from tests.support.server import serving
 
 PROGRAM = Path(__file__).with_name("obstinate.py")
@@ -55,9 +54,7 @@ async def test_a_mode_that_is_lowered_while_the_agent_starts(tmp_path: Path) -> 
         client = server.client
         session = await open_session(server, agent="slow", permissionMode="bypassPermissions")
         task = await client.prompt(session, "go")
-        async with asyncio.timeout(PATIENCE):
-            while not heard.exists():  # noqa: ASYNC110 - the agent tells nobody else
-                await asyncio.sleep(0.02)
+        await eventually(heard.exists, "the agent starts")
         await client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": "plan"})
         heard.with_suffix(".go").touch()
         assert (await client.wait_task(task))["status"] == "completed"
@@ -71,9 +68,7 @@ async def test_what_an_agent_starts_with_changes_while_it_starts(tmp_path: Path)
         client = server.client
         session = await open_session(server, agent="slow", permissionMode="plan")
         task = await client.prompt(session, "go")
-        async with asyncio.timeout(PATIENCE):
-            while not heard.exists():  # noqa: ASYNC110 - the agent tells nobody else
-                await asyncio.sleep(0.02)
+        await eventually(heard.exists, "the agent starts")
         await client.call("PATCH", f"/api/sessions/{session}", json={"env": {"HERON": "grey"}})
         heard.with_suffix(".go").touch()
         assert (await client.wait_task(task))["status"] == "completed"

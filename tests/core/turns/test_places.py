@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from tests.core.helpers import add_agent, open_session
+from tests.support.eventually import eventually
 from tests.support.server import Running, serving
 
 
@@ -120,6 +121,4 @@ async def test_the_idle_clock_stands_still_while_something_waits(tmp_path: Path)
 
 async def gone(server: Running, session: str) -> None:
     """Waits until a session has no process."""
-    async with asyncio.timeout(10):
-        while session in server.services.runner.agents:  # noqa: ASYNC110 - a process has no event to wait on
-            await asyncio.sleep(0.01)
+    await eventually(lambda: session not in server.services.runner.agents, "the session has no process")

@@ -15,11 +15,10 @@ import httpx
 import msgspec
 import uvicorn
 
+from tests.support.eventually import eventually
 from tests.support.scripted_model.records import Book, Entry, Last
 from tests.support.scripted_model.server import DELAY, ScriptedServer
 
-PATIENCE = 20.0
-"""Seconds to wait for a request; a test that waits this long has failed."""
 POLL = 0.02
 """Seconds between looks into the book of a model."""
 LINGER = 3
@@ -49,13 +48,12 @@ class ScriptedModel:
         await self._ask("POST", f"open/{gate}")
 
     async def wait_for(self, matches: Callable[[Entry], bool]) -> Entry:
-        """The first request that matches, as soon as there is one."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                for entry in await self.log():
-                    if matches(entry):
-                        return entry
-                await asyncio.sleep(POLL)
+        """Returns the first request that matches, as soon as there is one."""
+
+        async def look() -> Entry | None:
+            return next((entry for entry in await self.log() if matches(entry)), None)
+
+        return await eventually(look, "the agent asks the model", pause=POLL)
 
     async def _ask(self, method: str, name: str) -> bytes:
         # A client for each question: a model may live longer than the event loop of a test.

@@ -86,9 +86,11 @@ async def run() -> Result:
 
 
 _ABOUT = f"""\
-In a repository of {FILES:,} files. Floor: `git status` as a task without checkpoints asks it, to record where the
-working copy stood; a checkpoint takes its place. Ours: a checkpoint. Where nothing has changed since the last one it is
-that look and a comparison; otherwise what changed is hashed and stored by git, in an index of its own."""
+- **Setup:** a repository of {FILES:,} files.
+- **Floor:** the `git status` with which a task without checkpoints records the state of the working copy. A
+  checkpoint replaces it.
+- **Ours:** a checkpoint. If nothing has changed since the last one, it is that command and a comparison; otherwise
+  git hashes and stores the changes, in an index of its own."""
 
 
 def _file(repo: Path, number: int) -> Path:

@@ -44,12 +44,13 @@ async def run() -> Result:
 
 
 _ABOUT = f"""\
-{CROWD} agents are in the middle of a turn and say a word ten times a second. Their server is killed (SIGKILL) and
-started again, {KILLS} times. Found again: how much longer the start takes, from the process to its link on stdout, than
-the start of a server on the same folder without agents (floor); nobody is served before all are attached. Heard again:
-from the link on stdout until a WebSocket client has been sent new words of every session. Memory: {CROWD} agents play a
-recording of {UPDATES:,} updates at the same moment, {STREAMS} times; the most that the server had resident, looked at
-every {LOOK * 1e3:.0f} ms, in the last of these against the first."""
+- **Setup:** {CROWD} agents are in the middle of a turn and say a word ten times a second. Their server is killed
+  (SIGKILL) and restarted, {KILLS} times.
+- **Found again:** how much longer the start takes, from the process to its link on stdout, than the start of a
+  server on the same folder without agents (floor). Nobody is served before all are attached.
+- **Heard again:** from the link on stdout until a WebSocket client has received new words of every session.
+- **Memory:** {CROWD} agents play a recording of {UPDATES:,} updates at the same time, {STREAMS} times. The peak of
+  the server's resident memory, sampled every {LOOK * 1e3:.0f} ms, in the last of these against the first."""
 
 
 # Found again

@@ -56,9 +56,10 @@ async def run() -> Result:
 
 
 _ABOUT = f"""\
-A trivial turn of the demo agent, {TURNS} times. Floor: its stdin and stdout held directly, from the prompt's line to
-the line of the first chunk. Ours: from sending `POST …/prompt` to the first words at a WebSocket client, with the
-prompt, the state of the working copy and the turn stored on the way."""
+- **Setup:** a trivial turn of the demo agent, {TURNS} times.
+- **Floor:** from the prompt's line on the agent's stdin to the line of the first chunk on its stdout.
+- **Ours:** from sending `POST …/prompt` to the first words at a WebSocket client. The prompt, the state of the
+  working copy and the turn are stored on the way."""
 
 
 class Bare:

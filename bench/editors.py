@@ -58,12 +58,15 @@ async def run() -> Result:
 
 
 _ABOUT = f"""\
-Clients of the Agent Client Protocol at `/acp`. Load: `session/load` of a session of {SIZE.messages:,} messages, from
-the request to its answer, with every message compared. Floor: the same rows read by one statement on a bare sqlite3
-connection and encoded as the same updates in one loop, sent to nobody. Delay: a trivial turn of the demo agent,
-{TURNS} times, from the prompt to the first chunk. Floor: that agent's stdin and stdout held directly. Crowd: a turn of
-{UPDATES:,} updates, played as fast as can be, from the prompt until the last of {CROWD} editors that watch the session
-has the whole text, byte for byte. Floor: the same with one editor. All editors are threads of one process."""
+Clients of the Agent Client Protocol at `/acp`. All editors are threads of one process.
+
+- **Load:** `session/load` of a session of {SIZE.messages:,} messages, from the request to its answer, with every
+  message compared. Floor: one statement on a bare sqlite3 connection reads the same rows, and one loop encodes them
+  as the same updates, sent to nobody.
+- **Delay:** a trivial turn of the demo agent, {TURNS} times, from the prompt to the first chunk. Floor: the same on
+  that agent's stdin and stdout.
+- **Crowd:** a turn of {UPDATES:,} updates, played as fast as possible, from the prompt until the last of {CROWD}
+  editors that watch the session has the whole text, byte for byte. Floor: the same with one editor."""
 
 
 # Load

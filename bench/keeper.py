@@ -37,9 +37,10 @@ async def run() -> Result:
 
 
 _ABOUT = """\
-The turn of `stream` through two servers of which one starts agents itself, without keepers (floor); the text must be
-whole in both. The size is that of the keeper's process when it has passed on all those turns; what it has in memory of
-Python itself it shares with no one. Start: from asking for the agent to its answer to `initialize`."""
+- **Setup:** the turn of `stream` through two servers. The text must be complete in both.
+- **Floor:** a server that starts agents itself, without keepers.
+- **Size:** the keeper's process after it has passed on all those turns, including Python itself.
+- **Start:** from the request for an agent to its answer to `initialize`."""
 
 
 async def _streams(folder: Path) -> list[Row]:

@@ -53,12 +53,14 @@ async def run() -> Result:
 
 
 _ABOUT = f"""\
-A session in headless Chromium, drawn by the processor; agent, server and browser share the machine. Streaming: the demo
-agent says 200 pieces a second, each a line, and the text grows on the page. Floor: the same page before the agent says
-anything. Frames: the time from one to the next over {SECONDS:g} s, {ROUNDS} times. Key: from a letter that is typed
-into the prompt to the frame that shows it, {PRESSES} of them, {ROUNDS} times. JavaScript is counted as it comes over
-the wire, with nothing in the cache; the session has code in it. The long transcript is gone through from its end to its
-beginning, as fast as its pages come in."""
+A session in headless Chromium with software rendering; agent, server and browser share the machine.
+
+- **Streaming:** the demo agent says 200 chunks a second, each a line, and the text grows on the page. Floor: the
+  same page before the agent says anything.
+- **Frames:** the time from one to the next over {SECONDS:g} s, {ROUNDS} times.
+- **Key:** from a letter typed into the prompt to the frame that shows it, {PRESSES} of them, {ROUNDS} times.
+- **JavaScript** is counted as transferred, with an empty cache. The session contains code.
+- **The long transcript** is scrolled from its end to its beginning, as fast as its pages load."""
 
 
 async def _streaming(browser: Browser, site: Site) -> list[Row]:

@@ -20,14 +20,20 @@ HEADS = ("name", "floor", "ours", "ratio", "target", "ok")
 INTRODUCTION = """\
 # Benchmarks
 
-Written by `make bench ARGS=--write`; do not edit. Each row compares Bough with a floor that was measured in the same
-run, round by round in turn, so the ratios hold on other machines while the numbers do not. Numbers are medians; `±` is
-half the distance between the quartiles. A row without a target is there to be looked at; a target that was not met is
-marked **MISSED**.
+Look up how fast Bough is, as ratios that hold on other machines. `make bench ARGS=--write` writes this page;
+do not edit it.
 
-- `make bench` prints all tables, `make bench ARGS="stream rows"` some of them, `ARGS=--json` numbers for programs.
-- The exit code is 1 if a target was missed.
-- Databases of a million messages are made once and kept under `.cache/bench`.
+```sh
+make bench                        # prints all tables
+make bench ARGS="stream rows"     # prints some of them
+make bench ARGS=--json            # prints numbers for programs
+```
+
+- Each row compares Bough with a floor that was measured in the same run, in alternating rounds. The ratios hold on
+  other machines; the numbers do not.
+- Numbers are medians; `±` is half the distance between the quartiles.
+- A row without a target is informative. A target that was not met is marked **MISSED**, and makes the exit code 1.
+- Databases of a million messages are created once and kept under `.cache/bench`.
 """
 
 

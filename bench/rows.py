@@ -56,13 +56,15 @@ async def run() -> Result:
 
 
 _ABOUT = """\
-At the service: one call in process, against the same statements on a bare sqlite3 connection with the same settings.
-Over HTTP: a kept-alive raw connection to `bough serve`, against the same framework, server and gate that answer with
-as many constant bytes. Targets hold for the second size; the others show what growth costs. How many sessions there are
-in all is counted again only when something has happened, which the bare statements do each time. An answer is given
-again while nothing at all has been written. After a write, rows are used again as they were encoded while they are
-unchanged, so the page needs little more than a look at its index; for one that is read for the first time (100 messages
-are about 50 kB) the bare statements alone take longer than the whole constant answer."""
+- **Service:** one call in process. Floor: the same statements on a bare sqlite3 connection with the same settings.
+- **HTTP:** a kept-alive raw connection to `bough serve`. Floor: the same framework, server and authentication that
+  answer with as many constant bytes.
+- Targets apply to the second size; the others show what growth costs.
+- The total number of sessions is counted again only after a change; the bare statements count it each time.
+- While nothing is written, answers are reused. After a write, unchanged rows are reused as they were encoded, so a
+  page needs little more than a look at its index.
+- For a page that is read for the first time (100 messages are about 50 kB), the bare statements alone take longer
+  than the whole constant answer."""
 
 
 async def _at_service(data: Path, size: Size, held: bool) -> list[Row]:

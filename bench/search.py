@@ -62,13 +62,16 @@ async def run() -> Result:
 
 
 _ABOUT = f"""\
-{SIZE.total:,} messages of some words to some paragraphs, made of few different words. Floor: the full-text index alone,
-asked on a bare sqlite3 connection for the numbers of the best {PAGE} in its own rank. Ours, at the service: what has
-changed is looked for first, then the newest 10,000 that match are ranked and counted, and the page has its messages,
-sessions and snippets with the words marked. A rare word stands in one message of {EVERY:,}; what is added for it is
-nearly all that a search costs besides the index. In one session: the same common word in the {SIZE.messages} messages
-of one. The first row puts everything into the index at once, as a server does at half that pace after an upgrade;
-floor: the words alone, put into an empty index of the same kind in one transaction."""
+- **Setup:** {SIZE.total:,} messages, from a few words to a few paragraphs long, made of few different words.
+- **Floor:** the full-text index alone, asked on a bare sqlite3 connection for the numbers of the best {PAGE} by its
+  own rank.
+- **Ours**, at the service: changes are indexed first, then the newest 10,000 matches are ranked and counted, and
+  the page gets its messages, sessions and snippets with marked words.
+- A rare word occurs in one message of {EVERY:,}. What Bough adds for it is nearly the whole cost of a search
+  besides the index.
+- **In one session:** the same common word in the {SIZE.messages} messages of one session.
+- The first row indexes everything at once, as a server does at half that pace after an upgrade. Floor: the words
+  alone, put into an empty index of the same kind in one transaction."""
 
 
 def _planted(path: Path) -> int:

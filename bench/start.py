@@ -70,8 +70,8 @@ async def run() -> Result:
 
 
 _ABOUT = """\
-From starting the process to its link on stdout, and its resident size then. Floor: a server of the same framework with
-one route that answers a constant."""
+- **Ours:** from starting the process to its link on stdout, and its resident memory then.
+- **Floor:** a server of the same framework with one route that answers a constant."""
 
 
 def _time(name: str, floor: Sample, ours: Sample) -> Row:

@@ -58,8 +58,8 @@ async def run() -> Result:
 
 
 _ABOUT = """\
-A transaction that inserts one event. Floor: BEGIN IMMEDIATE, INSERT, COMMIT on a connection with the same settings,
-each handed to one thread. At once, Bough puts waiting transactions under one commit."""
+- **Ours:** a transaction that inserts one event. Simultaneous transactions share one commit.
+- **Floor:** BEGIN IMMEDIATE, INSERT, COMMIT on a connection with the same settings, each handed to one thread."""
 
 
 async def _made(path: Path) -> Backend:

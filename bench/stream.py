@@ -111,12 +111,13 @@ async def _compare(server: ServerProcess, bare: _Bare, turn: Turn, spoken: Recor
 
 
 _ABOUT = """\
-A recorded turn of 20,000 updates (96 % message chunks of 5 to 60 characters, thoughts, tool calls; made from a fixed
-seed) is played by a small program as fast as it can. Floor: that program's stdout read, each line decoded by msgspec
-into just what is needed to join the text, and the text joined. Ours: from the accepted prompt until a WebSocket client
-in a process of its own has the whole text, checked byte for byte there and afterwards in the database; agent, keeper,
-server and client share the machine. Deltas may be put together on the way. The second row has a floor that looks at
-`id` and `method` alone and joins nothing."""
+- **Setup:** a small program plays a recorded turn of 20,000 updates as fast as it can (96 % message chunks of 5 to
+  60 characters, thoughts, tool calls; made from a fixed seed). Agent, keeper, server and client share the machine.
+- **Floor:** the program's stdout is read, msgspec decodes just enough of each line to join the text, and the text
+  is joined.
+- **Ours:** from the accepted prompt until a WebSocket client in another process has the whole text, checked byte
+  for byte there and later in the database. Deltas may be merged on the way.
+- The floor of the second row reads only `id` and `method`, and joins nothing."""
 
 
 class _Bare:

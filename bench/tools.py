@@ -48,11 +48,11 @@ async def run() -> Result:
 
 
 _ABOUT = f"""\
-Calls per second of tools that read, one caller over one connection, among {SIZE}; the caller's tree has
-{CHILDREN} branches. Floor: a server of the same protocol package behind the same gate and HTTP server, in a process of
-its own, whose tool gives back the same answer as a constant: it looks at no token and reads nothing. As nothing is
-written meanwhile, answers are given again as they were made; made anew each time the ratios were 0.59 to 0.74. By
-clients of {TODAY} (Claude Code) and of {BEFORE} (OpenCode; Codex is alike)."""
+- **Setup:** calls per second of reading tools, one caller over one connection, among {SIZE}. The caller's tree has
+  {CHILDREN} branches. The clients use {TODAY} (like Claude Code) and {BEFORE} (like OpenCode and Codex).
+- **Floor:** a server of the same protocol package behind the same authentication and HTTP server, in another
+  process, whose tool returns the same answer as a constant. It checks no token and reads nothing.
+- Nothing is written meanwhile, so answers are reused. Built again each time, the ratios were 0.59 to 0.74."""
 
 
 async def _tree(client: Client, server: ServerProcess, folder: Path) -> tuple[dict[str, dict[str, Any]], str]:

@@ -47,11 +47,12 @@ async def run() -> Result:
 
 
 _ABOUT = f"""\
-One of {TREES_THERE} trees of {LARGE:,} sessions each, of which some have prompts that wait, open questions and reports.
-Floor: the statements that read it (the session, the nodes with their counts, the budget) on a bare sqlite3 connection
-with the same settings, all rows fetched and thrown away. Ours at the service: the same as structs, with totals. Over
-HTTP: the whole answer as JSON at a client, when something was written since the last one (the write is not timed), and
-when nothing was."""
+- **Setup:** one of {TREES_THERE} trees of {LARGE:,} sessions each, some of which have queued prompts, open
+  approvals and reports.
+- **Floor:** the statements that read it (the session, the nodes with their counts, the budget) on a bare sqlite3
+  connection with the same settings. All rows are fetched and discarded.
+- **Service:** the same as structs, with totals.
+- **HTTP:** the whole answer as JSON at a client, after a write (which is not timed) and without one."""
 
 PLANT = """
 UPDATE sessions SET kind = 'subsession', root_session_id = ?, parent_session_id = ?, depth = ?, turns = 3,

@@ -171,7 +171,7 @@ def _session(chance: random.Random, number: int, repo_id: str) -> dict[str, Any]
         "message_count": 100,
         "queue_paused": False,
         "archived": False,
-        "metadata": '{"reason":"idle_timeout"}',
+        "end_reason": "idle_timeout",
         "created_at": moment,
         "updated_at": moment,
         "active_at": moment,

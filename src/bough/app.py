@@ -42,9 +42,9 @@ from bough.core.transcripts.files import Files
 from bough.core.transcripts.read import Transcript
 from bough.core.trees.branch import Branching
 from bough.core.trees.prune import Pruning
-from bough.core.trees.race.keep import Keeping
+from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
-from bough.core.trees.race.status import Standings
+from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
 from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.maintenance import Upkeep
@@ -154,8 +154,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         control=control,
         branching=branching,
         races=Races(store, settings, branching, places),
-        standings=Standings(store, runner.checkpoints),
-        keeping=Keeping(store, runner.checkpoints, worktrees, cascades),
+        race_statuses=RaceStatuses(store, runner.checkpoints),
+        race_results=RaceResults(store, runner.checkpoints, worktrees, cascades),
         budgets=Budgets(store),
         callbacks=Callbacks(store),
         calls=calls,
@@ -205,6 +205,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
             job.cancel()
         await asyncio.wait(jobs)
         await services.calls.close()
+        await services.race_results.close()
         await services.worktrees.close()
         await services.branching.close()
         await services.runner.agents.close()

@@ -20,13 +20,22 @@ REPO = Query(
     "INSERT INTO repos (id, name, path, kind, created_at, updated_at) VALUES ('r', 'r', '/r', 'plain', :now, :now)",
     "A repository.",
 )
-SESSION = Query(
+OLD_SESSION = Query(
     "session",
     "INSERT INTO sessions (id, repo_id, cwd, agent, title, description, status, activity, permission_mode,"
     " allowed_tools, mcp_server_ids, env, context_files, callback, kind, root_session_id, created_by, git_state,"
     " message_count, queue_paused, archived, metadata, created_at, updated_at, active_at)"
     " VALUES ('s', 'r', '/', 'demo', '', '', 'active', 'idle', 'default', '[]', '[]', '{}', '[]',"
     " '{}', 'root', 's', '{}', '{}', 0, FALSE, FALSE, '{}', :now, :now, :now)",
+    "A session of the schema before races.",
+)
+SESSION = Query(
+    "session",
+    "INSERT INTO sessions (id, repo_id, cwd, agent, title, description, status, activity, permission_mode,"
+    " allowed_tools, mcp_server_ids, env, context_files, callback, kind, root_session_id, created_by, git_state,"
+    " message_count, queue_paused, archived, created_at, updated_at, active_at)"
+    " VALUES ('s', 'r', '/', 'demo', '', '', 'active', 'idle', 'default', '[]', '[]', '{}', '[]',"
+    " '{}', 'root', 's', '{}', '{}', 0, FALSE, FALSE, :now, :now, :now)",
     "A session.",
 )
 KEEPER = Query(
@@ -43,7 +52,7 @@ async def test_files_come_and_go_with_their_task(empty: Backend) -> None:
     """R6: what was there before an upgrade stays; files come back in order and to the byte, go when their task goes,
     and with the table when the upgrade is undone."""
     await migrate.upgrade(empty, to=BEFORE_FILES)
-    await empty.transaction(_before)
+    await empty.transaction(lambda tx: _before(tx, OLD_SESSION))
     for _ in range(2):
         await migrate.upgrade(empty)
         assert await empty.read(lambda tx: tx.all(TAKES, tuple[bool, bool])) == [(False, False)]
@@ -68,7 +77,7 @@ async def test_texts_are_read_as_far_as_they_are_told(empty: Backend) -> None:
     given = {"long": ("text/plain", long), "short": ("text/x-python", "x"), "none": ("text/plain", "")}
 
     async def add(tx: Tx) -> None:
-        await _before(tx)
+        await _before(tx, SESSION)
         await _add(tx, "one")
         for place, (name, (kind, text)) in enumerate((given | {"picture": ("image/png", long)}).items(), 2):
             data = base64.b64encode(text.encode()).decode()
@@ -89,8 +98,8 @@ async def _infos(backend: Backend, task_id: str) -> list[FileInfo]:
     return await backend.read(lambda tx: tx.all(FILES.infos, FileInfo, task_id=task_id))
 
 
-async def _before(tx: Tx) -> None:
-    for query in (REPO, SESSION, KEEPER):
+async def _before(tx: Tx, session: Query) -> None:
+    for query in (REPO, session, KEEPER):
         await tx.run(query, now=NOW)
 
 

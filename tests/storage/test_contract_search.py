@@ -33,13 +33,22 @@ REPO = Query(
     "INSERT INTO repos (id, name, path, kind, created_at, updated_at) VALUES (:id, 'r', :id, 'plain', '', '')",
     "A repository.",
 )
-SESSION = Query(
+OLD_SESSION = Query(
     "session",
     "INSERT INTO sessions (id, repo_id, cwd, agent, title, description, status, activity, permission_mode,"
     " allowed_tools, mcp_server_ids, env, context_files, callback, kind, root_session_id, created_by, git_state,"
     " message_count, queue_paused, archived, metadata, created_at, updated_at, active_at)"
     " VALUES (:id, :repo_id, '/', :agent, :title, :description, :status, 'idle', 'default', '[]', '[]', '{}', '[]',"
     " '{}', 'root', :root, '{}', '{}', 0, FALSE, :archived, '{}', :now, :now, :now)",
+    "A session of the schema before races.",
+)
+SESSION = Query(
+    "session",
+    "INSERT INTO sessions (id, repo_id, cwd, agent, title, description, status, activity, permission_mode,"
+    " allowed_tools, mcp_server_ids, env, context_files, callback, kind, root_session_id, created_by, git_state,"
+    " message_count, queue_paused, archived, created_at, updated_at, active_at)"
+    " VALUES (:id, :repo_id, '/', :agent, :title, :description, :status, 'idle', 'default', '[]', '[]', '{}', '[]',"
+    " '{}', 'root', :root, '{}', '{}', 0, FALSE, :archived, :now, :now, :now)",
     "A session.",
 )
 RETITLE = Query("retitle", "UPDATE sessions SET title = :title WHERE id = :id", "Another title.")
@@ -115,14 +124,14 @@ async def store(empty: Backend) -> Store:
     return Store(empty)
 
 
-async def add_session(store: Store, **given: Any) -> str:
+async def add_session(store: Store, query: Query = SESSION, **given: Any) -> str:
     one = new_id()
     fields = {"agent": "demo", "title": "", "description": "", "status": "active", "archived": False}
     fields |= {"root": one, "now": MOMENT.format(day=1), "repo_id": new_id()} | given
 
     async def work(change: Change) -> None:
         await change.tx.run(REPO, id=fields["repo_id"])
-        await change.tx.run(SESSION, id=one, **fields)
+        await change.tx.run(query, id=one, **fields)
 
     await store.write(work)
     return one
@@ -366,7 +375,7 @@ async def test_an_old_database_is_indexed(empty: Backend, monkeypatch: pytest.Mo
     monkeypatch.setattr(index, "BATCH", 4)
     await migrate.upgrade(empty, to=BEFORE_SEARCH)
     store = Store(empty)
-    session = await add_session(store, title="ancient title")
+    session = await add_session(store, OLD_SESSION, title="ancient title")
     for number in range(10):
         await say(store, session, f"ancient {number}")
     for _ in range(2):

@@ -34,9 +34,9 @@ from bough.core.transcripts.files import Files
 from bough.core.transcripts.read import Transcript
 from bough.core.trees.branch import Branching
 from bough.core.trees.prune import Pruning
-from bough.core.trees.race.keep import Keeping
+from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
-from bough.core.trees.race.status import Standings
+from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
 from bough.core.turns.maintenance import Upkeep
 from bough.core.turns.recovery import Recovery
@@ -78,8 +78,8 @@ class Services:
     control: Control
     branching: Branching
     races: Races
-    standings: Standings
-    keeping: Keeping
+    race_statuses: RaceStatuses
+    race_results: RaceResults
     budgets: Budgets
     callbacks: Callbacks
     calls: Calls

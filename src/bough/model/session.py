@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -18,6 +18,8 @@ PermissionMode = Literal[
 Who = Literal["person", "session", "system"]
 # What becomes of a question that nobody answers (P4).
 Headless = Literal["wait", "deny", "allow"]
+# How the agent of a fork came to know the conversation: it copied its own, or was told the transcript.
+ForkHistory = Literal["native", "replay"]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
@@ -63,6 +65,52 @@ class CallbackConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True)
     extra_instructions: str | None = None
 
 
+class RacePlace(msgspec.Struct, frozen=True):
+    """The race that a session runs in, and its number there."""
+
+    race_id: str = msgspec.field(name="id")
+    race_number: int = msgspec.field(name="number")
+
+
+class SessionMetadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
+    """Columns of `sessions` that are published together, as the object `metadata`; empty ones are left out."""
+
+    # Why the session ended.
+    end_reason: str | None = msgspec.field(default=None, name="reason")
+    # The status that the session gets when its work is over.
+    ending: Literal["completed", "failed"] | None = None
+    # How a fork's agent learned the conversation: by a copy of its own, or from the transcript.
+    fork_history: ForkHistory | None = msgspec.field(default=None, name="fork")
+    # Context files that the agent has been given links to, and notices that people have been shown once.
+    linked_files: msgspec.Raw | None = msgspec.field(default=None, name="linked")
+    told_notices: msgspec.Raw | None = msgspec.field(default=None, name="told")
+    # `agent` if the agent chose the title, which it may then change.
+    title_from: Literal["agent"] | None = None
+    # What the agent reports about itself: its mode, the options that can be set, its slash commands.
+    agent_mode: str | None = None
+    config_options: msgspec.Raw | None = None
+    commands: msgspec.Raw | None = None
+    race: RacePlace | None = None
+
+    @property
+    def offered_options(self) -> Any:
+        """The decoded options that the agent reported."""
+        return msgspec.json.decode(self.config_options) if self.config_options is not None else None
+
+    @property
+    def offered_commands(self) -> Any:
+        """The decoded slash commands that the agent reported."""
+        return msgspec.json.decode(self.commands) if self.commands is not None else None
+
+    @property
+    def linked_paths(self) -> list[str]:
+        return msgspec.json.decode(self.linked_files, type=list[str]) if self.linked_files is not None else []
+
+    @property
+    def told_texts(self) -> list[str]:
+        return msgspec.json.decode(self.told_notices, type=list[str]) if self.told_notices is not None else []
+
+
 class Session(msgspec.Struct, rename="camel"):
     """A row of `sessions` as everyone sees it; secrets live in a table of their own."""
 
@@ -93,7 +141,7 @@ class Session(msgspec.Struct, rename="camel"):
     message_count: int
     queue_paused: bool
     archived: bool
-    metadata: msgspec.Raw
+    metadata: SessionMetadata
     context: msgspec.Raw | None
     cost: msgspec.Raw | None
     created_at: str

@@ -11,7 +11,7 @@ from bough.core.store import records
 from bough.core.store.sql import SESSIONS
 from bough.core.store.transactions import Change
 from bough.core.transcripts import inherited, lineage
-from bough.core.turns.context import SessionPast
+from bough.core.turns.context import SessionContext
 from bough.errors import NotFound
 from bough.model.ids import new_id
 from bough.model.session import Session
@@ -51,7 +51,7 @@ async def test_forks_of_forks_without_end(tmp_path: Path, database_url: str) -> 
         await trees.say(root, "[[say red]]")
         fork, _ = await trees.fork(root)
         last = await forked_often(trees, fork)
-        assert "red" in (await SessionPast(store, last).history()).text
+        assert "red" in (await SessionContext(store, last).history()).text
         assert [one.session_id for one in await inherited.page(store, last.id, limit=1)] == [root]
 
 

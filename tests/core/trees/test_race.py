@@ -353,7 +353,7 @@ def starts(where: Path) -> list[str]:
 
 async def test_what_a_race_began_with_is_held_as_long_as_it_is_needed(tmp_path: Path) -> None:
     """B6, W4: however old, until the race is decided; then as long as any checkpoint, or until all who ran are gone."""
-    old = Query("old", "UPDATE messages SET created_at = '2000' WHERE id = :id", "Makes a race old.")
+    old = Query("old", "UPDATE races SET created_at = '2000' WHERE id = :id", "Makes a race old.")
     async with grove(tmp_path) as trees:
         pruning, store, top = trees.server.services.pruning, trees.server.services.store, repo(trees)
         root = await trees.root(permissionMode=MODE)
@@ -407,12 +407,12 @@ async def test_keeping_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch:
         with monkeypatch.context() as patch:
             patch.setattr(services.cascades, "run", broken)
             with pytest.raises(RuntimeError):
-                await services.keeping.keep(Caller(), race_id, KeepBody(first))
+                await services.race_results.keep(Caller(), race_id, KeepBody(first))
         top = repo(trees)
         merged = commits(top)
         assert len(merged) == 2 and not (await trees.get(second))["archived"]
         with pytest.raises(Conflict, match="was kept"):
-            await services.keeping.keep(Caller(), race_id, KeepBody(second))
+            await services.race_results.keep(Caller(), race_id, KeepBody(second))
         kept = await keep(trees, race_id, first)
         assert kept["merged"] == "fast_forward" and commits(top) == merged
         assert (await trees.get(second))["archived"] and not (await folder(trees, second)).exists()

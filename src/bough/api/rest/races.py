@@ -9,7 +9,8 @@ from litestar import Router, get, post
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
-from bough.core.trees.race.keep import KeepBody, Kept
+from bough.core.trees.race.keep import KeepBody
+from bough.core.trees.race.rules import Kept
 from bough.core.trees.race.start import NewRace, RaceBegun
 from bough.core.trees.race.status import Race, RaceBrief
 from bough.git.working_copy_diff import Diff
@@ -39,18 +40,18 @@ async def start_race(services: Services, caller: Caller, session_id: Id, data: J
 
 @get("/sessions/{session_id:str}/races", responses=errors(404, 409), summary="List the races of a tree, newest first")
 async def list_races(services: Services, session_id: Id, limit: Limit = LIMIT, offset: Offset = 0) -> RaceList:
-    page = await services.standings.list(session_id, limit, offset)
+    page = await services.race_statuses.list(session_id, limit, offset)
     return RaceList(page.rows, page.total, page.limit, page.offset)
 
 
 @get("/races/{race_id:str}", responses=errors(404, 409), summary="Get a race, and how its contenders stand")
 async def get_race(services: Services, race_id: Id, full: Full = False) -> Race:
-    return await services.standings.get(race_id, full=full)
+    return await services.race_statuses.get(race_id, full=full)
 
 
 @get("/races/{race_id:str}/diff", responses=errors(404, 409), summary="What a contender has changed in the files")
 async def diff_race(services: Services, race_id: Id, session: Of, only: Only = None) -> Diff:
-    return await services.standings.diff(race_id, session, only)
+    return await services.race_statuses.diff(race_id, session, only)
 
 
 @post(
@@ -60,7 +61,7 @@ async def diff_race(services: Services, race_id: Id, session: Of, only: Only = N
     summary="Keep one contender, and put the others away",
 )
 async def keep_one(services: Services, caller: Caller, race_id: Id, data: JSONBody[KeepBody]) -> Kept:
-    return await services.keeping.keep(with_key(caller, data.idempotency_key), race_id, data)
+    return await services.race_results.keep(with_key(caller, data.idempotency_key), race_id, data)
 
 
 router = Router("/api", route_handlers=[start_race, list_races, get_race, diff_race, keep_one], tags=["races"])

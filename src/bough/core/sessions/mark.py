@@ -7,12 +7,10 @@ from typing import Literal
 
 from bough.core.state import interruption
 from bough.core.state import session as lifecycle
-from bough.core.state.session import ENDING
 from bough.core.store import records
 from bough.core.store.sql import TASKS
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict
-from bough.model.message import raw
 from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.settings import Settings
@@ -44,8 +42,7 @@ class Marking:
                     status=session.status,
                 )
             if await change.tx.all(TASKS.open, Task, session_id=session.id):
-                marked = raw(records.with_metadata(session, **{ENDING: mark}))
-                return await records.update_session(change, session.id, metadata=marked)
+                return await records.update_session(change, session.id, ending=mark)
             return await lifecycle.end_as(change, session, mark)
 
         about = ("sessions", session_id)
@@ -54,9 +51,8 @@ class Marking:
     async def _idle(self, change: Change, caller: Caller, session: Session) -> Session:
         if session.status != "active":
             return await lifecycle.reopen(change, session, self._settings)
-        if ENDING in records.metadata(session):
-            marked = raw(records.with_metadata(session, **{ENDING: None}))
-            return await records.update_session(change, session.id, metadata=marked)
+        if session.metadata.ending is not None:
+            return await records.update_session(change, session.id, ending=None)
         if session.activity in ("running", "waiting_permission"):
             raise Conflict("session_busy", f"Session {session.id} is at work. Stop it, or wait until it has finished.")
         return await interruption.go_on(change, session, unasked=caller.kind == "session")

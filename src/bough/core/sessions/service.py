@@ -107,10 +107,10 @@ class Sessions:
                 # It may have been removed since.
                 await usable(change.tx, worktree.id)
             mcp_ids = [await find_id(change.tx, "mcp_servers", one) for one in new.mcp_server_ids]
-            session = await change.tx.one(
-                SESSIONS.add,
-                Session,
-                id=session_id,
+            session = await records.add_session(
+                change,
+                caller,
+                session_id=session_id,
                 repo_id=repo.id,
                 worktree_id=worktree.id if worktree else None,
                 cwd=str(cwd),
@@ -118,33 +118,20 @@ class Sessions:
                 title=new.title.strip(),
                 description=new.description,
                 permission_mode=new.permission_mode or self._catalog.get(agent).default_mode,
-                allowed_tools=raw([]),
                 model=new.model,
                 effort=new.effort,
                 mcp_server_ids=raw(mcp_ids),
-                env=raw(dict.fromkeys(new.env, "***")),
+                env=new.env,
                 context_files=raw(context_files),
                 callback=raw(new.callback),
-                kind="root",
-                parent_session_id=None,
-                forked_from_session_id=None,
-                root_session_id=session_id,
-                branch_task_id=None,
-                created_by=raw({"kind": caller.kind, "id": caller.id}),
                 git_state=raw(git or {}),
-                metadata=raw({}),
                 headless=new.headless,
-                depth=0,
-                now=change.now,
             )
-            assert session is not None
-            await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(new.env))
             if caller.kind == "session" and caller.id is not None:
                 maker = await records.session(change.tx, caller.id)
                 await change.tx.run(CALLS.made, root=session.id, maker=maker.id, maker_root=maker.root_session_id)
             if also is not None:
                 await also(change)
-            change.session("session.created", session)
             task_id = None
             if prompt is not None:
                 task = await enqueue(change, session, prompt, source="initial", from_session=caller.id, files=given)

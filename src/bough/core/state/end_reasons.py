@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bough.core.store import records
 from bough.core.store.transactions import Change
-from bough.model.message import raw
 from bough.model.session import Session
 
 # Set by hand through a tool or a person; such an error is not fatal and can be resumed (T2).
@@ -14,7 +13,7 @@ IDLE = "idle_timeout"
 
 
 def reason(session: Session) -> str | None:
-    return records.metadata(session).get("reason")
+    return session.metadata.end_reason
 
 
 async def reopen_unasked(change: Change, session: Session) -> Session:
@@ -26,5 +25,5 @@ async def reopen_unasked(change: Change, session: Session) -> Session:
         activity="idle",
         ended_at=None,
         active_at=change.now,
-        metadata=raw(records.with_metadata(session, reason=None)),
+        end_reason=None,
     )

@@ -22,9 +22,6 @@ from bough.settings import Settings
 
 log = structlog.get_logger("bough.sessions")
 
-# Under this a session keeps as what it is to end when its work is over.
-ENDING = "ending"
-
 
 async def admit(change: Change, settings: Settings) -> None:
     """Refuses one root session too many (T5); whoever asks next waits for this transaction."""
@@ -79,7 +76,7 @@ async def reopen(change: Change, session: Session, settings: Settings) -> Sessio
         archived=False,
         ended_at=None,
         active_at=change.now,
-        metadata=raw(records.with_metadata(session, reason=None)),
+        end_reason=None,
     )
 
 
@@ -98,7 +95,7 @@ async def end(change: Change, session: Session, status: Status, why: str, text: 
         status=status,
         activity="idle" if session.activity != "not_started" else "not_started",
         ended_at=change.now,
-        metadata=raw(records.with_metadata(session, reason=why)),
+        end_reason=why,
     )
     left = await change.tx.value(SESSIONS.active_total)
     log.info("session_ended", session=session.id, status=status, reason=why, active_sessions=left)
@@ -107,8 +104,7 @@ async def end(change: Change, session: Session, status: Status, why: str, text: 
 
 async def end_as(change: Change, session: Session, mark: Literal["completed", "failed"]) -> Session:
     """Ends a session by hand, as what its work has come to; one that is marked as failed can be resumed (T2)."""
-    cleared = raw(records.with_metadata(session, **{ENDING: None}))
-    session = await records.update_session(change, session.id, metadata=cleared)
+    session = await records.update_session(change, session.id, ending=None)
     if mark == "completed":
         return await end(change, session, "completed", "completed")
     return await end(change, session, "error", MARKED_FAILED)
@@ -116,7 +112,7 @@ async def end_as(change: Change, session: Session, mark: Literal["completed", "f
 
 async def turn_over(change: Change, session: Session) -> None:
     """A turn has ended: a session that was marked meanwhile ends too, once nothing waits in it."""
-    mark = records.metadata(session).get(ENDING)
+    mark = session.metadata.ending
     if mark is not None and not await change.tx.value(TASKS.waiting, session_id=session.id):
         await end_as(change, session, mark)
 

@@ -59,6 +59,5 @@ async def _tell(change: Change, about: Session, aside: Session, task: Task, said
 async def _put_away(change: Change, aside: Session, reason: str) -> None:
     columns: dict[str, Any] = {"archived": True, "activity": "idle"}
     if aside.status == "active":
-        metadata = raw(records.with_metadata(aside, reason=reason))
-        columns |= {"status": "completed", "ended_at": change.now, "metadata": metadata}
+        columns |= {"status": "completed", "ended_at": change.now, "end_reason": reason}
     await records.update_session(change, aside.id, **columns)

@@ -89,8 +89,8 @@ async def sent(store: Store, task: Task, taken: Taken, notices: list[str]) -> bo
         await callbacks.carried(change, task, "delivered")
         await change.tx.run(TREES.tell_asides, session_id=session.id, task_id=task.id)
         files = context_files(session)
-        if files != records.metadata(session).get("linked", []):
-            await records.update_session(change, session.id, metadata=raw(records.with_metadata(session, linked=files)))
+        if files != session.metadata.linked_paths:
+            await records.update_session(change, session.id, linked_files=raw(files))
         return True
 
     return await store.write(work)
@@ -103,20 +103,19 @@ async def tell(store: Store, task: Task, texts: list[str]) -> None:
 
     async def work(change: Change) -> None:
         session = await records.session(change.tx, task.session_id)
-        known: list[str] = records.metadata(session).get("told", [])
+        known = session.metadata.told_texts
         fresh = [text for text in texts if text not in known]
         for text in fresh:
             await records.add_message(change, task.session_id, task.id, "system", message.notice(text))
         if fresh:
-            metadata = records.with_metadata(session, told=[*known, *fresh])
-            await records.update_session(change, session.id, metadata=raw(metadata))
+            await records.update_session(change, session.id, told_notices=raw([*known, *fresh]))
 
     await store.write(work)
 
 
 def new_links(session: Session) -> list[Block]:
     """Context files that were named after the agent's conversation had begun."""
-    known = records.metadata(session).get("linked", [])
+    known = session.metadata.linked_paths
     return [link for link, file in zip(links(session), context_files(session), strict=True) if file not in known]
 
 
@@ -204,7 +203,7 @@ async def _of_turn(tx: Tx, task: Task, usage: dict[str, Any]) -> dict[str, Any]:
         return usage
     before: bytes | None = await tx.value(TASKS.last_usage, session_id=task.session_id, task_id=task.id)
     session = await records.session(tx, task.session_id)
-    if before is None and records.metadata(session).get("fork") == "native":
+    if before is None and session.metadata.fork_history == "native":
         # The copy of a conversation counts on where that stood.
         origin, point = session.forked_from_session_id, session.branch_task_id
         before = await tx.value(TREES.usage_before, session_id=origin, task_id=point)

@@ -14,7 +14,7 @@ from bough.core.store.transactions import Change
 from bough.model.approval import Approval, ApprovalStatus, Decision, Option
 from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
-from bough.model.session import Session
+from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePlace, Session
 from bough.model.task import MOVES, Task, TaskStatus
 from bough.storage import queries
 from bough.storage.backend import Tx
@@ -41,13 +41,74 @@ async def update_session(change: Change, session_id: str, **columns: Any) -> Ses
     return fresh
 
 
-def metadata(known: Session) -> dict[str, Any]:
-    return msgspec.json.decode(known.metadata)
+async def add_session(
+    change: Change,
+    caller: Caller,
+    *,
+    session_id: str,
+    repo_id: str,
+    worktree_id: str | None,
+    cwd: str,
+    agent: str,
+    title: str,
+    description: str,
+    permission_mode: PermissionMode,
+    model: str | None,
+    effort: str | None,
+    mcp_server_ids: msgspec.Raw,
+    env: dict[str, str],
+    context_files: msgspec.Raw,
+    callback: msgspec.Raw,
+    git_state: msgspec.Raw,
+    headless: Headless | None,
+    kind: Kind = "root",
+    source: Session | None = None,
+    branch_task_id: str | None = None,
+    race: RacePlace | None = None,
+) -> Session:
+    """Inserts a session, with the values of its environment in a table that nobody is shown. A fork, child or side
+    question has the `source` that it hangs below."""
+    below = kind in ("subsession", "btw")
+    session = await change.tx.one(
+        SESSIONS.add,
+        Session,
+        id=session_id,
+        repo_id=repo_id,
+        worktree_id=worktree_id,
+        cwd=cwd,
+        agent=agent,
+        title=title,
+        description=description,
+        permission_mode=permission_mode,
+        allowed_tools=raw([]),
+        model=model,
+        effort=effort,
+        mcp_server_ids=mcp_server_ids,
+        env=raw(dict.fromkeys(env, "***")),
+        context_files=context_files,
+        callback=callback,
+        kind=kind,
+        parent_session_id=source.id if source is not None and below else None,
+        forked_from_session_id=source.id if source is not None and kind != "subsession" else None,
+        root_session_id=source.root_session_id if source is not None else session_id,
+        branch_task_id=branch_task_id,
+        created_by=raw({"kind": caller.kind, "id": caller.id}),
+        git_state=git_state,
+        headless=headless,
+        depth=depth_below(source, kind) if source is not None else 0,
+        race_id=race.race_id if race is not None else None,
+        race_number=race.race_number if race is not None else None,
+        now=change.now,
+    )
+    assert session is not None
+    await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(env))
+    change.session("session.created", session)
+    return session
 
 
-def with_metadata(known: Session, **entries: Any) -> dict[str, Any]:
-    """The metadata of a session with some entries changed; None takes one away."""
-    return {name: value for name, value in (metadata(known) | entries).items() if value is not None}
+def depth_below(source: Session, kind: Kind) -> int:
+    """Returns how deep a branch of a session stands in the tree: only children stand a level deeper."""
+    return source.depth + (1 if kind == "subsession" else 0)
 
 
 async def task(tx: Tx, task_id: str) -> Task:

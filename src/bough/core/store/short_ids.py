@@ -28,6 +28,7 @@ Table = Literal[
     "choices",
     "checkpoints",
     "files",
+    "races",
 ]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
@@ -42,6 +43,7 @@ NOUNS: dict[Table, str] = {
     "choices": "choice",
     "checkpoints": "checkpoint",
     "files": "file",
+    "races": "race",
 }
 
 

@@ -288,7 +288,6 @@ async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str
     """What the agent says about the conversation goes to the session; each number keeps its source."""
     session = await records.session(change.tx, session_id)
     columns: dict[str, Any] = {}
-    entries: dict[str, Any] = {}
     usage = state.get("usage_update")
     if usage is not None:
         columns["context"] = raw({"used": usage.get("used"), "size": usage.get("size"), "source": "usage_update"})
@@ -298,17 +297,18 @@ async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str
     info = state.get("session_info_update")
     if info is not None and isinstance(info.get("title"), str):
         title = " ".join(info["title"].replace("\0", "").split())[:200]
-        if title and (not session.title or records.metadata(session).get("titleFrom") == "agent"):
+        if title and (not session.title or session.metadata.title_from == "agent"):
             columns["title"] = title
-            entries["titleFrom"] = "agent"
-    for kind, name, key in (
-        ("current_mode_update", "agentMode", "currentModeId"),
-        ("config_option_update", "configOptions", "configOptions"),
+            columns["title_from"] = "agent"
+    if "current_mode_update" in state:
+        mode = state["current_mode_update"].get("currentModeId")
+        columns["agent_mode"] = mode.replace("\0", "") if isinstance(mode, str) else None
+    for kind, column, key in (
+        ("config_option_update", "config_options", "configOptions"),
         ("available_commands_update", "commands", "availableCommands"),
     ):
         if kind in state:
-            entries[name] = state[kind].get(key)
-    if entries:
-        columns["metadata"] = raw(records.with_metadata(session, **entries))
+            told = state[kind].get(key)
+            columns[column] = raw(told) if told is not None else None
     if columns:
         await records.update_session(change, session_id, **columns)

@@ -27,7 +27,7 @@ from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import notice, raw
 from bough.model.repo import GitState
-from bough.model.session import RANK, CallbackConfig, Caller, Headless, PermissionMode, Session
+from bough.model.session import RANK, CallbackConfig, Caller, Headless, PermissionMode, RacePlace, Session
 from bough.model.task import Source, Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -193,10 +193,10 @@ class Branching:
         place: Place,
         git: GitState,
         prompt: str | None,
-        metadata: dict[str, Any] | None = None,
+        race: RacePlace | None = None,
     ) -> Branched:
         """Makes the session of a branch, with its first prompt queued, in a transaction that may do more."""
-        session = await self._add(change, caller, source, wanted, kind, place, raw(git), raw(metadata or {}))
+        session = await self._add(change, caller, source, wanted, kind, place, raw(git), race)
         await filled(change, place)
         task = None
         if prompt is not None:
@@ -209,7 +209,7 @@ class Branching:
         self, change: Change, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind, count: int = 1
     ) -> None:
         source = await records.session(change.tx, session_id)
-        depth = source.depth + (1 if kind == "subsession" else 0)
+        depth = records.depth_below(source, kind)
         await refuse_from_aside(change.tx, caller, source, kind)
         await check_room(change.tx, self._settings, source, kind, depth, count)
         await self._check_rights(change.tx, caller, source, wanted.permission_mode or source.permission_mode, kind)
@@ -252,10 +252,10 @@ class Branching:
         kind: BranchKind,
         place: Place,
         git: msgspec.Raw,
-        metadata: msgspec.Raw,
+        race: RacePlace | None,
     ) -> Session:
         await change.tx.run(TREES.lock, root=source.root_session_id)
-        depth = source.depth + (1 if kind == "subsession" else 0)
+        depth = records.depth_below(source, kind)
         await refuse_from_aside(change.tx, caller, source, kind)
         await check_room(change.tx, self._settings, source, kind, depth)
         agent = wanted.agent or source.agent
@@ -270,10 +270,10 @@ class Branching:
         if wanted.mcp_server_ids is not None:
             servers = raw([await find_id(change.tx, "mcp_servers", one) for one in wanted.mcp_server_ids])
         branch_task = await self._branch_point(change.tx, source, wanted, kind)
-        session = await change.tx.one(
-            SESSIONS.add,
-            Session,
-            id=new_id(),
+        session = await records.add_session(
+            change,
+            caller,
+            session_id=new_id(),
             repo_id=source.repo_id,
             worktree_id=place.worktree_id,
             cwd=place.cwd,
@@ -281,28 +281,19 @@ class Branching:
             title=_title(source, wanted, kind),
             description=wanted.description or "",
             permission_mode=mode,
-            allowed_tools=raw([]),
             model=wanted.model or (source.model if same else None),
             effort=wanted.effort or (source.effort if same else None),
             mcp_server_ids=servers,
-            env=raw(dict.fromkeys(env, "***")),
+            env=env,
             context_files=source.context_files if place.cwd == source.cwd else raw([]),
             callback=raw(wanted.callback or CallbackConfig()) if kind == "subsession" else source.callback,
-            kind=kind,
-            parent_session_id=None if kind == "fork" else source.id,
-            forked_from_session_id=None if kind == "subsession" else source.id,
-            root_session_id=source.root_session_id,
-            branch_task_id=branch_task.id if branch_task else None,
-            created_by=raw({"kind": caller.kind, "id": caller.id}),
             git_state=git,
-            metadata=metadata,
             headless=wanted.headless or source.headless,
-            depth=depth,
-            now=change.now,
+            kind=kind,
+            source=source,
+            branch_task_id=branch_task.id if branch_task else None,
+            race=race,
         )
-        assert session is not None
-        await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(env))
-        change.session("session.created", session)
         if kind == "fork":
             at = f" after task {branch_task.id}" if branch_task else ", before its first task"
             told = f"Forked from session {source.id}{at}."

@@ -12,7 +12,7 @@ import structlog
 
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, Store
-from bough.core.trees.race import start
+from bough.core.trees.race.records import is_checkpoint_needed
 from bough.errors import BoughError
 from bough.git.checkpoint_refs import drop, sweep
 from bough.git.snapshot import place
@@ -144,4 +144,4 @@ class Pruning:
         """What races began with that nobody compares with any more: checkpoints have the ids of their races."""
         made = max(before(RACE_WITHIN), self._since)
         found = await tx.all(CHECKPOINTS.of_races, Outdated)
-        return [one for one in found if not await start.needed(tx, one, deadline, made)]
+        return [one for one in found if not await is_checkpoint_needed(tx, one, deadline, made)]

@@ -277,8 +277,6 @@ async def _ready(change: Change, agent: Agent, opened: Opened) -> None:
     await change.tx.run(SESSIONS.set_agent_session, id=agent.session_id, agent_session_id=opened.agent_session_id)
     if opened.offered:
         session = await records.session(change.tx, agent.session_id)
-        fresh = with_offered(records.metadata(session).get("configOptions"), opened.offered)
+        fresh = with_offered(session.metadata.offered_options, opened.offered)
         if fresh is not None:
-            await records.update_session(
-                change, session.id, metadata=raw(records.with_metadata(session, configOptions=fresh))
-            )
+            await records.update_session(change, session.id, config_options=raw(fresh))

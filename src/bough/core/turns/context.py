@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import structlog
@@ -22,16 +22,13 @@ from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files, lineage, replay
 from bough.core.transcripts.lineage import Span
 from bough.core.transcripts.replay import Replay
-from bough.model.message import Message, raw
-from bough.model.session import Session
+from bough.model.message import Message
+from bough.model.session import ForkHistory, Session
 from bough.model.task import Task
 from bough.model.tree import Aside
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.runner")
-
-# How a fork came to know the past: copied by its agent, or told.
-How = Literal["native", "replay"]
 
 
 class Preface(msgspec.Struct):
@@ -125,16 +122,16 @@ class SessionContext:
     async def begun(self) -> bool:
         """Whether the agent was ever sent anything in this session: until then it knows nothing that is to be kept. One
         that was told the past with its first prompt may have died before it took that in, unless it has said a word."""
-        told = records.metadata(self._session).get("fork") == "replay"
+        told = self._session.metadata.fork_history == "replay"
         query = TREES.heard if told else TREES.last_sent
         return await self._store.read(lambda tx: tx.value(query, session_id=self._session.id)) is not None
 
-    async def came(self, how: How, entry: CatalogEntry) -> None:
+    async def came(self, how: ForkHistory, entry: CatalogEntry) -> None:
         """Notes how a fork came to know the past, and where an agent that counts on in a copy begins to count."""
 
         async def work(change: Change) -> None:
             session = await records.session(change.tx, self._session.id)
-            columns: dict[str, Any] = {"metadata": raw(records.with_metadata(session, fork=how))}
+            columns: dict[str, Any] = {"fork_history": how}
             if how == "native" and entry.quirks.usage == "session" and session.forked_from_session_id is not None:
                 source = await records.session(change.tx, session.forked_from_session_id)
                 columns["cost"] = source.cost

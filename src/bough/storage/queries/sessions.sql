@@ -3,13 +3,13 @@
 INSERT INTO sessions (
     id, repo_id, worktree_id, cwd, agent, title, description, status, activity, permission_mode, allowed_tools,
     model, effort, mcp_server_ids, env, context_files, callback, kind, parent_session_id, forked_from_session_id,
-    root_session_id, branch_task_id, created_by, git_state, message_count, queue_paused, archived, metadata,
-    headless, depth, created_at, updated_at, active_at
+    root_session_id, branch_task_id, created_by, git_state, message_count, queue_paused, archived,
+    headless, depth, race_id, race_number, created_at, updated_at, active_at
 ) VALUES (
     :id, :repo_id, :worktree_id, :cwd, :agent, :title, :description, 'active', 'not_started', :permission_mode,
     :allowed_tools, :model, :effort, :mcp_server_ids, :env, :context_files, :callback, :kind, :parent_session_id,
-    :forked_from_session_id, :root_session_id, :branch_task_id, :created_by, :git_state, 0, FALSE, FALSE, :metadata,
-    :headless, :depth, :now, :now, :now
+    :forked_from_session_id, :root_session_id, :branch_task_id, :created_by, :git_state, 0, FALSE, FALSE,
+    :headless, :depth, :race_id, :race_number, :now, :now, :now
 ) RETURNING *
 
 -- name: add_private
@@ -51,10 +51,6 @@ ORDER BY id
 -- name: ids_of_tree
 -- All sessions of a tree, by their ids.
 SELECT id FROM sessions WHERE root_session_id = :root
-
--- name: racing
--- Those of a tree who run in races, as they were opened.
-SELECT * FROM sessions WHERE root_session_id = :root AND metadata->'race' IS NOT NULL ORDER BY created_at, id
 
 -- name: patch
 -- Changes columns of a session.

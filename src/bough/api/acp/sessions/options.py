@@ -7,7 +7,6 @@ from typing import Any
 
 from bough.agents.acp.answers import Choice, read_config_options
 from bough.agents.catalog import Catalog
-from bough.core.store import records
 from bough.model.session import MODES, PermissionMode, Session
 
 MODE_NAMES: dict[PermissionMode, tuple[str, str]] = {
@@ -43,7 +42,7 @@ def options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
     agents = catalog.names() if is_new else [session.agent]
     found = [_select("agent", "Agent", "other", session.agent, [Choice(one, one) for one in agents])]
     entry = catalog.get(session.agent)
-    told = {one.id: one.choices for one in read_config_options(records.metadata(session).get("configOptions"))}
+    told = {one.id: one.choices for one in read_config_options(session.metadata.offered_options)}
     for name, category, option in (
         ("model", "model", entry.model_option),
         ("effort", "thought_level", entry.effort_option),

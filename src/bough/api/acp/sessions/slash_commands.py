@@ -8,7 +8,6 @@ from typing import Any
 
 from bough.api.acp.view.shapes import agents_commands
 from bough.core.services import Services
-from bough.core.store import records
 from bough.core.trees.branch import Branch
 from bough.errors import Invalid
 from bough.model.session import Caller, Session
@@ -70,7 +69,7 @@ def available(session: Session) -> list[dict[str, Any]]:
         {"name": name, "description": about} | ({"input": {"hint": hint}} if hint else {})
         for name, (about, hint, _) in COMMANDS.items()
     ]
-    theirs = agents_commands(records.metadata(session).get("commands"))
+    theirs = agents_commands(session.metadata.offered_commands)
     return [*ours, *(one for one in theirs if one["name"] not in COMMANDS)]
 
 

@@ -10,7 +10,6 @@ import msgspec
 
 from bough.core.services import Services
 from bough.core.state import callbacks
-from bough.core.state.session import ENDING
 from bough.core.store.sql import SESSIONS
 from bough.model.message import Message
 from bough.model.repo import Repo, Worktree, WorktreeState
@@ -253,7 +252,7 @@ def _fields(found: _Row, children: list[str]) -> dict[str, Any]:
         "message_count": found.message_count,
         "created_at": found.created_at,
         "last_updated": found.updated_at,
-        "ending": found.metadata.get(ENDING),
+        "ending": found.metadata.get("ending"),
     }
 
 

@@ -1,11 +1,11 @@
-"""Keeping one contender of a race: its work is committed and brought to where the race began, the others are put away
-so that they can be had back (B6). Merging is `bough.git.merge`, removing worktrees `worktrees`."""
+"""Keeps one racer of a race: commits its work and brings it to where the race began, then archives the other racers so
+that they can be recovered (B6)."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
@@ -14,11 +14,19 @@ from bough.core.checkpoints.take import Checkpoints, Taken, busy, of_restore, re
 from bough.core.sessions.cascades import Cascades, below
 from bough.core.store import records
 from bough.core.store.short_ids import whole_id
-from bough.core.store.sql import TASKS, WORKTREES
+from bough.core.store.sql import RACES, TASKS, WORKTREES
 from bough.core.store.transactions import Change, Store
-from bough.core.trees.race import start as races
-from bough.core.trees.race.start import RaceRecord
-from bough.core.trees.race.status import stranger
+from bough.core.trees.race.records import find_race, racer_task, racers
+from bough.core.trees.race.rules import (
+    How,
+    Kept,
+    PutAway,
+    check_racer,
+    earlier_result,
+    kept_notice,
+    race_name,
+    result_of,
+)
 from bough.core.worktrees.records import usable
 from bough.core.worktrees.remove import how_to_recover
 from bough.core.worktrees.service import Worktrees
@@ -31,6 +39,7 @@ from bough.git.status import files
 from bough.git.worktrees import common_folder, resolve
 from bough.model.ids import new_id
 from bough.model.message import notice, raw
+from bough.model.race import RaceRow
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session
 from bough.model.task import Task
@@ -38,12 +47,11 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.races")
 
-How = Literal["merge", "checkout", "branch"]
-
 
 class KeepBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Which one, and how: merged into the branch where the race began, its files put there uncommitted, or its branch
-    left as it is. `force` goes on while a turn runs there, and puts files over uncommitted ones."""
+    """The racer to keep, and how: merge it into the branch where the race began, check its files out there without a
+    commit, or leave its branch as it is. `force` continues while a turn runs there, and overwrites uncommitted
+    files."""
 
     session_id: str
     how: How = "merge"
@@ -51,42 +59,10 @@ class KeepBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     idempotency_key: str | None = None
 
 
-class PutAway(msgspec.Struct, rename="camel"):
-    """What became of one that was not kept: `recover` says how to get its files back, `message` what could not be
-    done."""
+class _Decision(msgspec.Struct):
+    """The rows that a decision about a race needs."""
 
-    session_id: str
-    archived: bool
-    worktree_id: str | None
-    worktree_removed: bool
-    recovery_ref: str | None
-    recover: str | None
-    message: str | None
-
-
-class Kept(msgspec.Struct, rename="camel"):
-    """What was kept: the winner's branch and its last commit, and whether that was made now; for a merge how and into
-    which branch; how many files changed where the race began; the checkpoint that undoes a checkout. `others` is null
-    while they are being put away."""
-
-    race_id: str
-    session_id: str
-    how: How
-    branch: str | None
-    sha: str
-    committed: bool
-    merged: merge.Merged | None = None
-    into: str | None = None
-    files: int = 0
-    undo_checkpoint_id: str | None = None
-    others: list[PutAway] | None = None
-
-
-class _Case(msgspec.Struct):
-    """A race that is to be decided."""
-
-    race_id: str
-    record: RaceRecord
+    race: RaceRow
     source: Session
     winner: Session
     others: list[Session]
@@ -94,248 +70,225 @@ class _Case(msgspec.Struct):
     prompt: str
 
 
-class Keeping:
-    """Ends races."""
+class RaceResults:
+    """Decides races."""
 
     def __init__(self, store: Store, checkpoints: Checkpoints, worktrees: Worktrees, cascades: Cascades) -> None:
         self._store = store
         self._checkpoints = checkpoints
         self._worktrees = worktrees
         self._cascades = cascades
-        self._locks: dict[str, asyncio.Lock] = {}
+        # A lock lives as long as somebody holds or awaits it.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._decisions: set[asyncio.Task[Kept]] = set()
 
     async def keep(self, caller: Caller, race_id: str, body: KeepBody) -> Kept:
-        """Keeps one; asked for the same again it says the same again, and goes on if it was cut off."""
-        message, _ = await self._store.read(lambda tx: races.found(tx, race_id))
-        return await asyncio.shield(asyncio.create_task(self._alone(caller, message.id, body)))
+        """Keeps one racer. An equal request returns the same result, and completes a decision that was cut off."""
+        race = await self._store.read(lambda tx: find_race(tx, race_id))
+        decision = asyncio.create_task(self._keep_alone(caller, race.id, body), name=f"keep {race.id}")
+        self._decisions.add(decision)
+        decision.add_done_callback(self._decisions.discard)
+        return await asyncio.shield(decision)
 
-    async def _alone(self, caller: Caller, race_id: str, body: KeepBody) -> Kept:
-        async with self._locks.setdefault(race_id, asyncio.Lock()):
-            known = await self._store.read(lambda tx: _known(tx, race_id, body))
-            if known is not None and known.others is not None:
-                return known
-            case = await self._store.read(lambda tx: _case(tx, race_id, body))
-            kept = known or await self._bring(case, body)
-            # What somebody has taken back since, after another way of keeping, stays.
-            earlier = await self._store.read(lambda tx: _earlier(tx, case.winner.id))
-            if known is None:
-                await self._note(case, kept, tell=True)
-            one = msgspec.structs.replace(caller, idempotency_key=None)
-            put_away = earlier or await asyncio.gather(*(self._put_away(one, other) for other in case.others))
-            kept.others = list(put_away)
-            await self._note(case, kept, tell=False)
+    async def close(self) -> None:
+        """Waits for decisions that nobody waits for any more."""
+        if self._decisions:
+            await asyncio.wait(self._decisions)
+
+    async def _keep_alone(self, caller: Caller, race_id: str, body: KeepBody) -> Kept:
+        lock = self._locks.setdefault(race_id, asyncio.Lock())
+        async with lock:
+            earlier, archived_before = await self._store.read(lambda tx: _earlier(tx, race_id, body))
+            if earlier is not None and earlier.others is not None:
+                return earlier
+            case = await self._store.read(lambda tx: _decision(tx, race_id, body))
+            kept = earlier or await self._bring(case, body)
+            if earlier is None:
+                await self._record(case, kept, tell=True)
+            without_key = msgspec.structs.replace(caller, idempotency_key=None)
+            # If the same racer was kept in another way before, the others were archived then. Somebody may have
+            # restored one since, so that they are left alone.
+            kept.others = archived_before or list(
+                await asyncio.gather(*(self._put_away(without_key, other) for other in case.others))
+            )
+            await self._record(case, kept, tell=False)
         log.info("race_decided", race=race_id, session=kept.session_id, how=kept.how)
         return kept
 
-    async def _bring(self, case: _Case, body: KeepBody) -> Kept:
-        """Commits the winner's files and brings them to where the race began, or refuses and leaves all as it was."""
-        there, here = case.record.cwd, case.winner.cwd
+    async def _bring(self, case: _Decision, body: KeepBody) -> Kept:
+        """Commits the winner's files and brings them to where the race began; a refusal changes nothing."""
+        target, winner = case.race.cwd, case.winner.cwd
+        folders = (target, winner) if body.how != "branch" else (winner,)
         async with contextlib.AsyncExitStack() as stack:
-            for folder in (there, here) if body.how != "branch" else (here,):
+            for folder in folders:
                 await stack.enter_async_context(self._checkpoints.gate(folder))
-            await self._store.read(lambda tx: _at_rest(tx, case, body))
-            for folder in (there, here) if body.how != "branch" else (here,):
+            await self._store.read(lambda tx: _refuse_while_busy(tx, case, body))
+            for folder in folders:
                 await stack.enter_async_context(self._checkpoints.alone(folder))
-            await stack.enter_async_context(alone(await common_folder(here)))
-            prepared = await merge.prepare(here, _message(case))
-            branch = (await files(here)).branch
-            kept = Kept(case.race_id, case.winner.id, body.how, branch, prepared.sha, prepared.new)
+            await stack.enter_async_context(alone(await common_folder(winner)))
+            prepared = await merge.prepare(winner, _commit_message(case))
+            branch = (await files(winner)).branch
+            kept = Kept(case.race.id, case.winner.id, body.how, branch, prepared.sha, prepared.new)
             if body.how == "merge":
                 await _merge(case, kept)
             elif body.how == "checkout":
                 await self._checkout(case, kept, body.force)
-            await merge.settle(here, prepared)
+            await merge.settle(winner, prepared)
         return kept
 
-    async def _checkout(self, case: _Case, kept: Kept, force: bool) -> None:
-        """Puts the winner's files where the race began; what is there is kept first."""
-        there = case.record.cwd
-        made = await plan(there, kept.sha)
-        kept.files = len(made.paths)
-        if not made.paths:
+    async def _checkout(self, case: _Decision, kept: Kept, force: bool) -> None:
+        """Puts the winner's files where the race began, after a checkpoint of the files that are there."""
+        changes = await plan(case.race.cwd, kept.sha)
+        kept.files = len(changes.paths)
+        if not changes.paths:
             return
         if not force:
-            await _unchanged(case)
-        kept.undo_checkpoint_id = await self._keep_now(case.source, made)
+            await _refuse_if_changed(case)
+        kept.undo_checkpoint_id = await self._take_undo_checkpoint(case.source, changes)
         try:
-            await apply(made)
+            await apply(changes)
         except BoughError as error:
             error.details["checkpointId"] = kept.undo_checkpoint_id
             raise
 
-    async def _keep_now(self, source: Session, made: Plan) -> str:
-        undo = of_restore(source, None, new_id(), made.now)
+    async def _take_undo_checkpoint(self, source: Session, changes: Plan) -> str:
+        undo = of_restore(source, None, new_id(), changes.now)
         assert undo.ref is not None and undo.sha is not None
         await refs.keep(undo.cwd, {undo.ref: undo.sha})
         await self._store.write(lambda change: record(change, Taken(None, undo)))
         return undo.id
 
-    async def _note(self, case: _Case, kept: Kept, *, tell: bool) -> None:
-        """Writes down what was kept, with the winner; and the first time in the transcript where the race began."""
+    async def _record(self, case: _Decision, kept: Kept, *, tell: bool) -> None:
+        """Stores the result with the race; with `tell`, adds a notice to the transcript where the race began."""
 
         async def work(change: Change) -> None:
-            winner = await records.session(change.tx, case.winner.id)
-            marks: dict[str, Any] = {**records.metadata(winner).get("race", {}), "kept": msgspec.to_builtins(kept)}
-            await records.update_session(change, winner.id, metadata=raw(records.with_metadata(winner, race=marks)))
+            await change.tx.run(RACES.keep, id=case.race.id, session_id=kept.session_id, kept=raw(kept), now=change.now)
             if tell:
-                await records.add_message(change, case.source.id, None, "system", notice(_told(kept)))
+                await records.add_message(change, case.source.id, None, "system", notice(kept_notice(kept)))
 
         await self._store.write(work)
 
     async def _put_away(self, caller: Caller, other: Session) -> PutAway:
-        """Stops and archives a contender with all below it, and removes its worktree after all in it is kept."""
-        said: list[str] = []
-        archived, row = False, None
+        """Stops and archives a racer with its descendants, and removes its worktree after keeping all of its files."""
+        messages: list[str] = []
+        archived, worktree = False, None
         try:
-            if await self._store.read(lambda tx: _at_work(tx, other.id)):
+            if await self._store.read(lambda tx: _has_open_tasks(tx, other.id)):
                 await self._cascades.run(caller, other.id, "cancel")
-            done = await self._cascades.run(caller, other.id, "archive")
-            archived = done.session.archived
-            said += [one.message for one in done.sessions if one.message]
+            cascade = await self._cascades.run(caller, other.id, "archive")
+            archived = cascade.session.archived
+            messages += [outcome.message for outcome in cascade.sessions if outcome.message]
         except BoughError as error:
-            said.append(error.message)
+            messages.append(error.message)
         if other.worktree_id is not None:
             worktree_id = other.worktree_id
             try:
-                row = await self._store.read(lambda tx: tx.one(WORKTREES.get, Worktree, id=worktree_id))
-                if row is not None and row.removed_at is None:
-                    fate = "delete" if row.branch_made else "keep"
-                    row = (await self._worktrees.remove(row.id, force=True, branch=fate)).worktree
+                worktree = await self._store.read(lambda tx: tx.one(WORKTREES.get, Worktree, id=worktree_id))
+                if worktree is not None and worktree.removed_at is None:
+                    branch = "delete" if worktree.branch_made else "keep"
+                    worktree = (await self._worktrees.remove(worktree.id, force=True, branch=branch)).worktree
             except BoughError as error:
-                said.append(error.message)
+                messages.append(error.message)
         return PutAway(
             session_id=other.id,
             archived=archived,
             worktree_id=other.worktree_id,
-            worktree_removed=row is not None and row.removed_at is not None,
-            recovery_ref=row.recovery_ref if row else None,
-            recover=how_to_recover(row) if row else None,
-            message=" ".join(said) or None,
+            worktree_removed=worktree is not None and worktree.removed_at is not None,
+            recovery_ref=worktree.recovery_ref if worktree else None,
+            recover=how_to_recover(worktree) if worktree else None,
+            message=" ".join(messages) or None,
         )
 
 
-async def _merge(case: _Case, kept: Kept) -> None:
-    there = case.record.cwd
-    wanted = await merge.check(there, kept.sha)
-    kept.merged, kept.into, kept.files = wanted.kind, wanted.branch, len(wanted.files)
-    if wanted.kind != "none":
-        await merge.merge(there, kept.sha, f"Merge race {case.race_id}: {races.named(case.prompt)}")
+async def _merge(case: _Decision, kept: Kept) -> None:
+    folder = case.race.cwd
+    planned = await merge.check(folder, kept.sha)
+    kept.merged, kept.into, kept.files = planned.kind, planned.branch, len(planned.files)
+    if planned.kind != "none":
+        await merge.merge(folder, kept.sha, f"Merge race {case.race.id}: {race_name(case.prompt)}")
 
 
-async def _unchanged(case: _Case) -> None:
-    """Refuses where somebody has worked since, or has work that is not committed."""
-    there = case.record.cwd
-    found = await files(there)
-    dirty = [name for name, _ in found.changed] + found.untracked
+async def _refuse_if_changed(case: _Decision) -> None:
+    """Raises `Conflict` if there are new commits or uncommitted files where the race began."""
+    folder = case.race.cwd
+    status = await files(folder)
+    dirty = [name for name, _ in status.changed] + status.untracked
     if dirty:
         named = dirty[: merge.MOST_NAMED]
         raise Conflict(
             "source_changed",
-            f"{len(dirty)} files are not committed at {there}: {', '.join(named)}. Commit them, or send force: true; "
+            f"{len(dirty)} files are not committed at {folder}: {', '.join(named)}. Commit them, or send force: true; "
             "they are kept in a checkpoint first.",
             files=named,
         )
-    if await resolve(there, "HEAD") != case.record.head:
+    if await resolve(folder, "HEAD") != case.race.head_sha:
         raise Conflict(
             "source_changed",
-            f"There are commits at {there} since the race began, which the winner's files would take back. Merge "
+            f"There are new commits at {folder} since the race began, which the winner's files would undo. Merge "
             "instead, or send force: true.",
         )
 
 
-def _message(case: _Case) -> str:
+def _commit_message(case: _Decision) -> str:
     return (
-        f"{races.named(case.prompt)}\n\n{case.prompt.strip()}\n\n"
-        f"Bough-Race: {case.race_id}\nBough-Session: {case.winner.id}\n"
+        f"{race_name(case.prompt)}\n\n{case.prompt.strip()}\n\n"
+        f"Bough-Race: {case.race.id}\nBough-Session: {case.winner.id}\n"
     )
 
 
-def _told(kept: Kept) -> str:
-    where = {
-        "merge": f"merged into {kept.into}" if kept.merged != "none" else f"in {kept.into} already",
-        "checkout": "put here as uncommitted changes",
-        "branch": f"left on branch {kept.branch}",
-    }[kept.how]
-    undo = f" Checkpoint {kept.undo_checkpoint_id} undoes this." if kept.undo_checkpoint_id else ""
-    return f"Race {kept.race_id}: the work of session {kept.session_id} was kept, {where}.{undo}"
+# Functions that read in a transaction
 
 
-# In a transaction
-
-
-async def _known(tx: Tx, race_id: str, body: KeepBody) -> Kept | None:
-    """What was kept already, if that is what is wanted; Conflict if it was another one."""
-    _, begun = await races.found(tx, race_id)
+async def _earlier(tx: Tx, race_id: str, body: KeepBody) -> tuple[Kept | None, list[PutAway] | None]:
+    """Returns the result of an equal request, and what became of the other racers in any earlier decision."""
+    race = await find_race(tx, race_id)
     chosen = await whole_id(tx, "sessions", body.session_id)
-    for one in await races.contenders(tx, begun):
-        kept = _marked(one)
-        if kept is not None and one.id != chosen:
-            raise Conflict(
-                "race_decided",
-                f"Session {one.id} was kept in this race ({kept.how}). Recover the worktree of another one to go on "
-                "with it.",
-                sessionId=one.id,
-            )
-        if kept is not None and kept.how == body.how:
-            return kept
-    return None
+    result = result_of(race)
+    return earlier_result(race, chosen, body.how), result.others if result is not None else None
 
 
-async def _earlier(tx: Tx, winner_id: str) -> list[PutAway] | None:
-    kept = _marked(await records.session(tx, winner_id))
-    return kept.others if kept is not None else None
-
-
-def _marked(session: Session) -> Kept | None:
-    kept = records.metadata(session).get("race", {}).get("kept")
-    return msgspec.convert(kept, Kept) if kept is not None else None
-
-
-async def _case(tx: Tx, race_id: str, body: KeepBody) -> _Case:
-    message, begun = await races.found(tx, race_id)
+async def _decision(tx: Tx, race_id: str, body: KeepBody) -> _Decision:
+    race = await find_race(tx, race_id)
     chosen = await whole_id(tx, "sessions", body.session_id)
-    sessions = await races.contenders(tx, begun)
-    winner = next((one for one in sessions if one.id == chosen), None)
-    if winner is None:
-        raise stranger(body.session_id, begun)
+    sessions = {session.id: session for session in await racers(tx, race.id)}
+    check_racer(body.session_id, chosen, list(sessions))
+    winner = sessions.pop(chosen)
     assert winner.worktree_id is not None
-    task_id = next(one.task_id for one in begun.sessions if one.session_id == chosen)
-    task = await tx.one(TASKS.get, Task, id=task_id)
-    return _Case(
-        race_id=message.id,
-        record=begun,
-        source=await records.session(tx, message.session_id),
+    task = await racer_task(tx, winner.id)
+    return _Decision(
+        race=race,
+        source=await records.session(tx, race.session_id),
         winner=winner,
-        others=[one for one in sessions if one.id != chosen],
+        others=list(sessions.values()),
         worktree=await usable(tx, winner.worktree_id),
         prompt=task.prompt if task is not None else winner.title,
     )
 
 
-async def _at_rest(tx: Tx, case: _Case, body: KeepBody) -> None:
-    """Refuses while the winner has something to do, or somebody is at work where its work is to go."""
-    waiting = await tx.all(TASKS.open, Task, session_id=case.winner.id)
+async def _refuse_while_busy(tx: Tx, case: _Decision, body: KeepBody) -> None:
+    """Raises `Conflict` while the winner has work to do, or a turn runs where its work is to go."""
+    unfinished = await tx.all(TASKS.open, Task, session_id=case.winner.id)
     running = await busy(tx, case.winner.cwd)
-    if waiting or running:
+    if unfinished or running:
         raise Conflict(
             "race_busy",
-            f"Session {case.winner.id} is still at work, or has prompts that wait. Let it finish, or stop it.",
-            tasks=[one.id for one in (*waiting, *running)],
+            f"Session {case.winner.id} is still running or has queued prompts. Let it finish, or stop it.",
+            tasks=[task.id for task in (*unfinished, *running)],
         )
-    at_work = await busy(tx, case.record.cwd) if body.how != "branch" and not body.force else []
-    if at_work:
-        named = ", ".join(f"task {one.id} of session {one.session_id}" for one in at_work)
+    in_target = await busy(tx, case.race.cwd) if body.how != "branch" and not body.force else []
+    if in_target:
+        named = ", ".join(f"task {task.id} of session {task.session_id}" for task in in_target)
         raise Conflict(
             "folder_busy",
-            f"A turn runs in {case.record.cwd}: {named}. Wait for it or stop it, or send force: true.",
-            tasks=[one.id for one in at_work],
-            sessions=sorted({one.session_id for one in at_work}),
+            f"A turn runs in {case.race.cwd}: {named}. Wait for it or stop it, or send force: true.",
+            tasks=[task.id for task in in_target],
+            sessions=sorted({task.session_id for task in in_target}),
         )
 
 
-async def _at_work(tx: Tx, session_id: str) -> bool:
-    """Whether anything is to be done in a session or below it."""
-    for one in await below(tx, session_id):
-        if await tx.all(TASKS.open, Task, session_id=one.id):
+async def _has_open_tasks(tx: Tx, session_id: str) -> bool:
+    """Tells whether a session or one of its descendants has work to do."""
+    for session in await below(tx, session_id):
+        if await tx.all(TASKS.open, Task, session_id=session.id):
             return True
     return False

@@ -1,5 +1,4 @@
-"""How a race stands: what each contender has done, used and changed since the moment at which all began (B6). Beginning
-a race is `race`, ending it `keeping`."""
+"""Reports the status of races: what each racer has done, used and changed since the common start (B6)."""
 
 from __future__ import annotations
 
@@ -12,18 +11,17 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import whole_id
-from bough.core.store.sql import REPOS, SESSIONS, TASKS, WORKTREES
+from bough.core.store.sql import RACES, REPOS, WORKTREES
 from bough.core.store.transactions import Store
-from bough.core.trees.branch import Branched
-from bough.core.trees.race import start as races
-from bough.core.trees.race.start import RaceRecord
-from bough.errors import BoughError, Conflict, Invalid
+from bough.core.trees.race.records import find_race, racer_task, racers
+from bough.core.trees.race.rules import check_racer, cut_diff
+from bough.errors import BoughError, Conflict
 from bough.git.commit_diff import compare
 from bough.git.restore import checked_path
 from bough.git.snapshot import TooMuch
 from bough.git.working_copy_diff import LARGEST_TEXT, Diff
 from bough.git.worktrees import resolve
-from bough.model.message import Message
+from bough.model.race import RaceRow
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Activity, Session, Status
 from bough.model.task import Task, TaskStatus
@@ -31,8 +29,8 @@ from bough.storage.backend import Tx
 
 
 class Standing(msgspec.Struct, rename="camel"):
-    """One contender: its session, the task of the race, what it has used, and what it has changed (null with a `note`
-    if that cannot be told). `diff` is given if all of it was asked for."""
+    """The status of one racer: its session, its task of the race, what it has used and changed. Counts of changes are
+    null, with a `note`, if they are unknown; `diff` is set if the full status was requested."""
 
     number: int
     session_id: str
@@ -60,7 +58,8 @@ class Standing(msgspec.Struct, rename="camel"):
 
 
 class Race(msgspec.Struct, rename="camel"):
-    """A race: the session that it began at, and where; the prompt; the commit with the files that all began with."""
+    """A race: the session and folder where it began, its prompt, the commit with the files of the start, and the
+    status of each racer."""
 
     race_id: str
     session_id: str
@@ -74,7 +73,7 @@ class Race(msgspec.Struct, rename="camel"):
 
 
 class RaceBrief(msgspec.Struct, rename="camel"):
-    """A race of a tree in short: who runs, in the order in which they were named, and who was kept."""
+    """A race of a tree in short: its racers, in the order of the request, and the one that was kept."""
 
     race_id: str
     session_id: str | None
@@ -83,8 +82,8 @@ class RaceBrief(msgspec.Struct, rename="camel"):
     kept_session_id: str | None
 
 
-class _Runner(msgspec.Struct):
-    """The rows of one contender."""
+class _Racer(msgspec.Struct):
+    """The rows of one racer."""
 
     number: int
     session: Session
@@ -93,55 +92,54 @@ class _Runner(msgspec.Struct):
     repo: Repo
 
 
-class Standings:
-    """Compares contenders."""
+class RaceStatuses:
+    """Compares the racers of a race."""
 
     def __init__(self, store: Store, checkpoints: Checkpoints) -> None:
         self._store = store
         self._checkpoints = checkpoints
 
     async def get(self, race_id: str, *, full: bool = False) -> Race:
-        """How all of them stand; with `full` what each has changed too, in bounds for all of it together."""
-        message, record, runners = await self._store.read(lambda tx: _read(tx, race_id))
-        most = LARGEST_TEXT // max(len(runners), 1) if full else 0
-        standings = await asyncio.gather(*(self._standing(record, one, most) for one in runners))
+        """Returns a race with the status of all racers; `full` adds their diffs, within one limit for all of them."""
+        race, all_racers = await self._store.read(lambda tx: _read(tx, race_id))
+        limit = LARGEST_TEXT // max(len(all_racers), 1) if full else 0
+        standings = await asyncio.gather(*(self._standing(race, racer, limit) for racer in all_racers))
         return Race(
-            race_id=message.id,
-            session_id=message.session_id,
-            kind=record.kind,
-            prompt=next((one.task.prompt for one in runners if one.task is not None), ""),
-            cwd=record.cwd,
-            start=record.start,
-            created_at=message.created_at,
-            kept_session_id=next((one.session_id for one in standings if one.kept), None),
+            race_id=race.id,
+            session_id=race.session_id,
+            kind=race.kind,
+            prompt=race.prompt,
+            cwd=race.cwd,
+            start=race.start_sha,
+            created_at=race.created_at,
+            kept_session_id=race.kept_session_id,
             contenders=standings,
         )
 
     async def list(self, session_id: str, limit: int, offset: int) -> Page[RaceBrief]:
-        """The races of the tree that a session belongs to, newest first."""
-        found = await self._store.read(lambda tx: _of_tree(tx, session_id))
-        return Page(found[offset : offset + limit], len(found), limit, offset)
+        """Lists the races of the tree that a session belongs to, newest first."""
+        briefs = await self._store.read(lambda tx: _of_tree(tx, session_id))
+        return Page(briefs[offset : offset + limit], len(briefs), limit, offset)
 
     async def diff(self, race_id: str, session_id: str, only: str | None = None) -> Diff:
-        """What one contender has changed since the race began."""
-        _, record, runners = await self._store.read(lambda tx: _read(tx, race_id))
-        whole = await self._store.read(lambda tx: whole_id(tx, "sessions", session_id))
-        runner = next((one for one in runners if one.session.id == whole), None)
-        if runner is None:
-            raise stranger(session_id, record)
+        """Returns what one racer has changed since the race began."""
+        race, all_racers = await self._store.read(lambda tx: _read(tx, race_id))
+        chosen = await self._store.read(lambda tx: whole_id(tx, "sessions", session_id))
+        by_id = {racer.session.id: racer for racer in all_racers}
+        check_racer(session_id, chosen, list(by_id))
         path = checked_path(only) if only is not None else None
-        return await self._diff(record, runner, path or None, text=True)
+        return await self._diff(race, by_id[chosen], path or None, text=True)
 
-    async def _standing(self, record: RaceRecord, runner: _Runner, most: int) -> Standing:
-        session, task, worktree = runner.session, runner.task, runner.worktree
+    async def _standing(self, race: RaceRow, racer: _Racer, limit: int) -> Standing:
+        session, task, worktree = racer.session, racer.task, racer.worktree
         diff, note = None, None
         try:
-            diff = await self._diff(record, runner, None, text=most > 0)
+            diff = await self._diff(race, racer, None, text=limit > 0)
             note = diff.note
         except BoughError as error:
             note = error.message
         return Standing(
-            number=runner.number,
+            number=racer.number,
             session_id=session.id,
             task_id=task.id if task else None,
             title=session.title,
@@ -151,7 +149,7 @@ class Standings:
             activity=session.activity,
             archived=session.archived,
             task_status=task.status if task else None,
-            kept=was_kept(session),
+            kept=session.id == race.kept_session_id,
             turns=session.turns,
             tokens=session.tokens,
             cost=session.spent,
@@ -163,75 +161,47 @@ class Standings:
             insertions=diff.additions if diff else None,
             deletions=diff.deletions if diff else None,
             note=note,
-            diff=_cut(diff, most) if diff and most else None,
+            diff=cut_diff(diff, limit) if diff and limit else None,
         )
 
-    async def _diff(self, record: RaceRecord, runner: _Runner, only: str | None, *, text: bool) -> Diff:
-        worktree = runner.worktree
+    async def _diff(self, race: RaceRow, racer: _Racer, only: str | None, *, text: bool) -> Diff:
+        """Compares a racer's files with the start; of a removed worktree, the files that were kept on a ref."""
+        worktree = racer.worktree
         if worktree is not None and worktree.removed_at is not None:
-            folder, name = runner.repo.path, worktree.recovery_ref or f"refs/heads/{worktree.branch}"
-            new = await resolve(folder, name)
-            if new is None:
-                raise Conflict("no_checkpoint", f"Worktree {worktree.name} was removed, and nothing of it is kept.")
+            folder, ref = racer.repo.path, worktree.recovery_ref or f"refs/heads/{worktree.branch}"
+            current = await resolve(folder, ref)
+            if current is None:
+                raise Conflict("no_checkpoint", f"Worktree {worktree.name} was removed, and its files were not kept.")
         else:
-            folder = runner.session.cwd
+            folder = racer.session.cwd
             try:
-                new = (await self._checkpoints.snapshot(folder)).sha
+                current = (await self._checkpoints.snapshot(folder)).sha
             except TooMuch as error:
-                raise Conflict("no_checkpoint", f"The files as they are now cannot be compared: {error}") from error
-        return await compare(folder, record.start, new, only=only, text=text)
-
-
-def was_kept(session: Session) -> bool:
-    return "kept" in records.metadata(session).get("race", {})
-
-
-def stranger(session_id: str, record: RaceRecord) -> Invalid:
-    """What to say of a session that does not run in a race."""
-    known = [one.session_id for one in record.sessions]
-    return Invalid(
-        "not_a_contender", f"Session {session_id} does not run in this race; {', '.join(known)} do.", sessions=known
-    )
-
-
-def _cut(diff: Diff, most: int) -> Diff:
-    if len(diff.text) <= most:
-        return diff
-    text = diff.text[: diff.text.rfind("\n", 0, most) + 1]
-    note = f"The text is cut after {most} characters; ask for the diff of this session alone."
-    return msgspec.structs.replace(diff, text=text, truncated=True, note=note)
+                raise Conflict("no_checkpoint", f"The current files cannot be compared: {error}") from error
+        return await compare(folder, race.start_sha, current, only=only, text=text)
 
 
 async def _of_tree(tx: Tx, session_id: str) -> list[RaceBrief]:
     root = (await records.session(tx, session_id)).root_session_id
-    runners: dict[str, list[Session]] = {}
-    for one in await tx.all(SESSIONS.racing, Session, root=root):
-        runners.setdefault(records.metadata(one)["race"]["id"], []).append(one)
-    found = [
-        RaceBrief(
-            race_id=race_id,
-            session_id=sessions[0].forked_from_session_id or sessions[0].parent_session_id,
-            created_at=sessions[0].created_at,
-            session_ids=[one.id for one in sessions],
-            kept_session_id=next((one.id for one in sessions if was_kept(one)), None),
-        )
-        for race_id, sessions in runners.items()
+    session_ids: dict[str, list[str]] = {}
+    for race_id, racer_id in await tx.all(RACES.racers_of_tree, tuple[str, str], root=root):
+        session_ids.setdefault(race_id, []).append(racer_id)
+    return [
+        RaceBrief(race.id, race.session_id, race.created_at, session_ids[race.id], race.kept_session_id)
+        for race in await tx.all(RACES.of_tree, RaceRow, root=root)
+        if race.id in session_ids
     ]
-    return sorted(found, key=lambda one: (one.created_at, one.race_id), reverse=True)
 
 
-async def _read(tx: Tx, race_id: str) -> tuple[Message, RaceRecord, list[_Runner]]:
-    message, record = await races.found(tx, race_id)
-    runners = [await _runner(tx, number, one) for number, one in enumerate(record.sessions, 1)]
-    return message, record, [one for one in runners if one is not None]
+async def _read(tx: Tx, race_id: str) -> tuple[RaceRow, list[_Racer]]:
+    race = await find_race(tx, race_id)
+    return race, [await _racer(tx, session) for session in await racers(tx, race.id)]
 
 
-async def _runner(tx: Tx, number: int, one: Branched) -> _Runner | None:
-    session = await tx.one(SESSIONS.get, Session, id=one.session_id)
-    if session is None:
-        return None
-    task = await tx.one(TASKS.get, Task, id=one.task_id)
+async def _racer(tx: Tx, session: Session) -> _Racer:
+    assert session.metadata.race is not None
+    task = await racer_task(tx, session.id)
     worktree = await tx.one(WORKTREES.get, Worktree, id=session.worktree_id) if session.worktree_id else None
     repo = await tx.one(REPOS.get, Repo, id=session.repo_id)
     assert repo is not None
-    return _Runner(number, session, task, worktree, repo)
+    return _Racer(session.metadata.race.race_number, session, task, worktree, repo)

@@ -23,8 +23,7 @@ async def test_each_mode(terminal: Terminal, cwd: Path, mode: str) -> None:
     assert (cwd / "made").exists() == (mode != "plan")
     assert len(terminal.permissions) == (0 if mode in UNASKED | {"plan"} else 2)
     assert tool["status"] == ("failed" if mode == "plan" else "completed")
-    if mode == "plan":
-        assert "mode plan" in terminal.said(session)
+    assert ("mode plan" in terminal.said(session)) == (mode == "plan")
 
 
 async def test_the_eight_modes_are_offered(terminal: Terminal, cwd: Path) -> None:

@@ -68,12 +68,16 @@ async def test_arguments_of_another_mode(mcp: Mcp, mode: str) -> None:
     wanted = PROMPT | {"mode": mode}
     text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, taskId=NOBODY)
     assert "mode fork" in text
-    if mode == "continue":
-        for more in ({"title": "x"}, {"agenticTool": "demo"}, {"permissionMode": "plan"}):
-            text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, **more)
-            assert "agor_sessions_update" in text
-        text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, callback=True)
-        assert "agor_sessions_wait" in text
+
+
+async def test_arguments_of_a_new_session(mcp: Mcp) -> None:
+    """5a: a prompt to the session itself that would change it is refused with the tool that does that."""
+    wanted = PROMPT | {"mode": "continue"}
+    for more in ({"title": "x"}, {"agenticTool": "demo"}, {"permissionMode": "plan"}):
+        text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, **more)
+        assert "agor_sessions_update" in text
+    text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, callback=True)
+    assert "agor_sessions_wait" in text
 
 
 async def test_what_is_left_out_may_be_null(server: Running, mcp: Mcp) -> None:

@@ -248,7 +248,9 @@ async def test_several_boards(site: Site, page: Page) -> None:
     await expect(page).to_have_url(f"{site.url}/board")
     await card(page, name).get_by_role("button", name=f"More about {name}").click()
     await page.get_by_role("menuitem", name="Put on Some day").click()
-    await expect(page.get_by_role("region", name="Notifications").get_by_text("It lies on Some day now.")).to_be_visible()
+    await expect(
+        page.get_by_role("region", name="Notifications").get_by_text("It lies on Some day now.")
+    ).to_be_visible()
     await expect(card(page, name)).to_be_hidden()
     await expect(card(page, OWN)).to_be_visible()
     await boards.click()

@@ -43,7 +43,7 @@ async def test_turns(real: Real, record: Record) -> None:
     assert (seen.asked, (real.repo / "seed.txt").read_text()) == ([], "one\nTWO\nthree\n")
     seen = await watch(real, session, deeds.write(str(outside)), "deny")
     assert (len(seen.asked), outside.exists()) == (1, False)
-    record("edits in acceptEdits", "in the folder unasked")
+    record("edits in acceptEdits", "in the folder without asking")
 
     await change(real, session, "plan")
     for deed in (deeds.write("planned.txt"), deeds.shell_write("planned.txt"), deeds.write(str(outside))):
@@ -57,7 +57,7 @@ async def test_turns(real: Real, record: Record) -> None:
         seen = await watch(real, session, deed, "deny")
         assert seen.asked == []
     assert (real.repo / "free.txt").exists() and (real.repo / "shell.txt").exists() and outside.exists()
-    record("bypassPermissions", "all runs unasked")
+    record("bypassPermissions", "everything runs without asking")
 
 
 async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: str) -> None:
@@ -86,7 +86,7 @@ async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: 
     contents = [one["content"] for one in await real.messages(session)]
     told = [one["text"] for one in contents if one["type"] == "notice" and "near (stdio)" in one["text"]]
     assert len(told) == (real.agent == "copilot")
-    record("MCP on stdio", "not attached, told" if told else "attached")
+    record("MCP on stdio", "not attached, reported" if told else "attached")
 
 
 async def change(real: Real, session: str, mode: str) -> None:

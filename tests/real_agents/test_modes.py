@@ -89,11 +89,13 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
         seen = await watch(real, session, deeds.shell_write("by-command"), "deny")
         assert (seen.asked, (repo / "by-command").exists()) == ([], True)
     assert await pending(real) == []
-    record("people's deny rules in acceptEdits, auto, bypassPermissions", "hold")
+    record("deny rules in acceptEdits, auto, bypassPermissions", "apply")
     # Agents read without asking, and rules answer questions: this is told, not promised.
     (repo / "secret.read").write_text("the hidden word", "utf-8")
     seen = await watch(real, session, deeds.read("secret.read"), "deny")
-    record("reading what a rule denies", "reads it unasked" if "the hidden word" in seen.said else "denied")
+    record(
+        "reading a file that a rule denies", "reads it without asking" if "the hidden word" in seen.said else "denied"
+    )
 
 
 async def test_always_is_remembered_by_bough_alone(real: Real, record: Record) -> None:
@@ -124,4 +126,4 @@ async def test_always_is_remembered_by_bough_alone(real: Real, record: Record) -
     ]
     assert [path for path in memories if path.exists()] == []
     assert await pending(real) == []
-    record("*always*", "kept by Bough alone")
+    record("*always*", "remembered only by Bough")

@@ -49,7 +49,7 @@ async def test_an_agent_tends_its_own_session(real: Real, record: Record) -> Non
     now = await real.client.get(f"/api/sessions/{session}")
     assert {name: now[name] for name in tell} == tell
     assert [one["status"] for one in await tasks(real, session)] == ["completed"] * 2
-    record("names, describes and completes its own session", "by tool")
+    record("naming, describing and completing its own session", "by tool")
 
 
 @leads("claude-code")
@@ -81,7 +81,7 @@ async def test_another_agent_reviews(agent: str, model: ScriptedModel, place: Pa
         [sent] = await callbacks(real, session)
         assert (sent["childSessionId"], sent["parentTaskId"]) == (child["id"], report["id"])
         assert "heron" not in await real.said(child["id"])
-        record("spawns a child of another agent by tool", "its report wakes it")
+        record("child of another agent, by tool", "its report wakes the parent")
 
 
 @leads("opencode")
@@ -107,7 +107,7 @@ async def test_an_agent_goes_two_ways(real: Real, record: Record) -> None:
     # An agent's own copy would have the turn that runs in it.
     how = (await real.client.get(f"/api/sessions/{fork['id']}"))["metadata"]["fork"]
     assert (how, HEADING in known, "get_current_session_id" in known) == ("replay", True, False)
-    record("forks itself by tool, in its turn", "told the past up to that turn")
+    record("fork of itself, by tool, during its turn", "knows everything before that turn")
 
 
 @leads("gemini")
@@ -129,7 +129,7 @@ async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
     assert not (real.repo / "never.txt").exists()
     known = await done(real, session, deeds.recall(WHOLE))
     assert "Aside, while you worked" in known
-    record("asks its own session aside by tool", "is answered")
+    record("side question to its own session, by tool", "answered")
 
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
@@ -147,7 +147,7 @@ async def test_a_child_asks_its_parent_aside(real: Real, record: Record) -> None
     [_, _, aside] = await tree(real, session, 3)
     assert (aside["kind"], aside["parentSessionId"], answer["sourceSessionId"]) == ("btw", session, aside["id"])
     assert await tasks(real, session, "callback") == []
-    record("asks its parent aside by tool", "is answered")
+    record("side question to its parent, by tool", "answered")
 
 
 @leads("claude-code")
@@ -175,7 +175,7 @@ async def test_five_at_once(agent: str, model: ScriptedModel, place: Path, repo:
         known = await done(real, session, deeds.recall(WHOLE))
         told = known[known.index("Callback from session") :]
         assert [name for name in FILES if f"{name} is tested" not in told] == []
-        record("five children at once by tool", "five reports")
+        record("five children at once, by tool", "five reports")
 
 
 @leads("codex")
@@ -199,7 +199,7 @@ async def test_work_in_another_worktree(real: Real, record: Record) -> None:
     assert (opened["cwd"], opened["permissionMode"], opened["createdBy"]["id"]) == (str(there), ALONE, session)
     assert said.count("the chart is drawn") >= 2, said
     assert (there / "chart.txt").exists() and not (real.repo / "chart.txt").exists()
-    record("opens a session in a new worktree by tool, waits and reads", "works")
+    record("session in a new worktree, waiting and reading, by tool", "works")
 
 
 @leads("claude-code")
@@ -237,7 +237,7 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
         known = await said_in(real, heard)
         assert "Only the backend." in known and "the API stands" in known and "heron" not in known
         assert "backend" not in "".join(one["prompt"] for one in await tasks(real, three["id"]))
-        record("delegates in levels by tool", "reports come up")
+        record("hierarchical delegation, by tool", "reports reach the top")
 
 
 @leads("claude-code", "codex")
@@ -266,4 +266,4 @@ async def test_asked_once(real: Real, record: Record) -> None:
     assert (seen.asked, "No more of them." in seen.said) == ([], True)
     await tree(real, session, 2)
     assert len(await approvals(real, session)) == 2
-    record("spawns in mode default", "asked once; told when denied")
+    record("spawning in mode default", "asks once; a denial is reported")

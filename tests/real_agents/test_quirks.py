@@ -45,7 +45,7 @@ async def test_a_denied_edit(real: Real, record: Record) -> None:
     assert not (real.repo / "denied.txt").exists()
     kinds = [one["content"]["type"] for one in await real.messages(session)]
     assert ("notice" in kinds) == (ended["stopReason"] == "denied")
-    record("after a denial", "the turn ends" if real.agent in ENDED_BY_DENIAL else "the turn goes on")
+    record("after a denial", "the turn ends" if real.agent in ENDED_BY_DENIAL else "the turn continues")
 
     task = await real.client.prompt(session, real.deeds.write("allowed.txt", "beta"))
     await real.decide(session, "allow")
@@ -80,17 +80,17 @@ async def test_one_turn_tells_all(
         # The mark is by what processes are found again that an agent has left behind.
         assert [name for name in names if name.startswith(("BOUGH_", "AGENT_"))] in ([], [MARK])
         assert real.server.token not in seen
-        record("environment of commands", "nothing of the server's own")
+        record("environment of its commands", "nothing of the server's")
 
         usage = task["usage"]
         assert usage["counts"] == ("call" if agent == "opencode" else "turn")
         assert usage["inputTokens"] > 0 and usage["outputTokens"] > 0
         record("tokens", f"of the {usage['counts']}")
         assert (task["cost"] is not None) == (agent in COSTED)
-        record("cost", "told" if task["cost"] else "not told")
+        record("cost", "reported" if task["cost"] else "not reported")
         title = await _title(real, session)
         assert bool(title) == (agent in TITLED)
-        record("title", "told" if title else "not told")
+        record("title", "reported" if title else "not reported")
 
 
 async def test_prompts_wait_their_turn(real: Real, record: Record) -> None:
@@ -103,7 +103,7 @@ async def test_prompts_wait_their_turn(real: Real, record: Record) -> None:
         assert (ended["status"], ended["attempt"]) == ("completed", 1)
     assert [entry.user_turns for entry in await asked(real, "[[")] == [1, 2, 3]
     assert [text.split()[-1] for text in await real.client.texts(session)] == ["30", "0", "1"]
-    record("prompt while busy", "waits in Bough")
+    record("prompt while busy", "queued in Bough")
 
 
 async def test_sleep(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
@@ -121,7 +121,7 @@ async def test_sleep(agent: str, home: Home, model: ScriptedModel, place: Path, 
             await _gone(real)
         assert (await real.ask(session, real.deeds.recall()))["status"] == "completed"
         assert "2 user turns" in (await real.client.texts(session))[-1]
-    record("sleep", "never" if agent == "gemini" else "wakes with its conversation")
+    record("suspended", "never" if agent == "gemini" else "wakes with its conversation")
 
 
 @pytest.mark.only("gemini")
@@ -143,7 +143,7 @@ async def test_gemini_is_told_what_it_would_lose(real: Real, record: Record) -> 
     await real.ask(session, real.deeds.say("in another mode"))
     said = [text.strip() for text in await real.client.texts(session)]
     assert said == ["the heron stands still", "back again", "and once more", "in another mode"]
-    record("session/load", "never called: it loses the conversation")
+    record("session/load", "never used: it loses the conversation")
 
 
 @pytest.mark.only("codex")
@@ -154,7 +154,7 @@ async def test_codex_starts_alone(real: Real, record: Record) -> None:
     for task in tasks:
         assert (await real.client.wait_task(task))["status"] == "completed"
     assert len(keepers(real)) == 2
-    record("two first starts at once", "one after the other")
+    record("two simultaneous first starts", "one after the other")
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ async def test_codex_below_the_temporary_folder(agent: str, model: ScriptedModel
         await real.ask(session, real.deeds.echo("harmless"))
         [tool] = await real.tools(session)
         assert (tool["result"]["exitCode"], tool["result"]["output"].strip()) == (0, "harmless")
-    record("data below the temporary folder", "works")
+    record("data folder below the temporary folder", "works")
 
 
 async def _title(real: Real, session: str) -> str:

@@ -71,7 +71,7 @@ async def test_a_call_made_again_joins_the_first(
             assert f'{{"sessionId":"{child["id"]}","taskId":"{only["id"]}"}}' in said
             await ended(real, session, 1, "callback")
             assert await approvals(real, session) == []
-            record("call made again after the server died", "joins the first")
+            record("repeated call after the server died", "joins the first")
 
 
 @leads("gemini")
@@ -97,7 +97,7 @@ async def test_a_question_outlives_the_server(
             [_, child] = await tree(real, session, 2)
             assert said.count(child["id"]) == 1, said
             assert [one["status"] for one in await approvals(real, session)] == ["allowed"]
-            record("question about a call while the server died", "stays, and is one")
+            record("approval of a call while the server died", "stays, only once")
 
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
@@ -116,4 +116,4 @@ async def test_nobody_answers(real: Real, record: Record) -> None:
     [told, _] = await ended(real, session, 2, "callback")
     [_, child] = await tree(real, session, 2)
     assert child["id"] in told["prompt"] and "was allowed and is done" in told["prompt"]
-    record("call that nobody decides about", "handle after 45 s; told later")
+    record("call that nobody decides", "pending after 45 s; result later")

@@ -125,8 +125,8 @@ async def test_a_repository_grants_nothing(real: Real, traps: Traps, place: Path
     assert traps.sprung() == before
     notices = [one["content"]["text"] for one in await real.messages(session) if one["content"]["type"] == "notice"]
     assert any(".gemini/settings.json" in text for text in notices) == (real.agent == "gemini")
-    ways = {"opencode": "asked about, then only plugins", "gemini": "ignored, MCP servers too"}
-    record("what a repository's files grant", ways.get(real.agent, "ignored"))
+    ways = {"opencode": "asks first, then only plugins", "gemini": "ignored, and MCP servers too"}
+    record("rights from a repository's files", ways.get(real.agent, "ignored"))
 
 
 async def test_a_repository_grants_nothing_in_plan(real: Real, traps: Traps, place: Path, record: Record) -> None:
@@ -140,7 +140,7 @@ async def test_a_repository_grants_nothing_in_plan(real: Real, traps: Traps, pla
     await calls_no_tool_of_it(real, session)
     await does_nothing(real, session, real.repo, place)
     assert traps.sprung() == before
-    record("what a repository's files grant in plan", "nothing")
+    record("rights from a repository's files in plan", "nothing")
 
 
 async def test_folders_above_grant_nothing(
@@ -163,7 +163,7 @@ async def test_folders_above_grant_nothing(
         await calls_no_tool_of_it(real, session)
         await asks_before_it_acts(real, session, inner, place)
     assert traps.sprung() == before
-    record("what files in folders above grant", "asked about" if agent == "opencode" else "nothing")
+    record("rights from files in folders above", "asks first" if agent == "opencode" else "nothing")
 
 
 @pytest.mark.skipif(not FULL, reason="takes long; FULL=1 runs it")
@@ -186,7 +186,7 @@ async def test_what_was_said_elsewhere_does_not_count(real: Real, place: Path, r
     put(real.home.folder, loosened(real))
     session = await real.session(permissionMode="ask")
     await asks_before_it_acts(real, session, real.repo, place)
-    record("the user's own allow rules", "commands and edits still ask")
+    record("user's own allow rules", "commands and edits still ask")
 
 
 def loosened(real: Real) -> dict[str, str]:

@@ -35,7 +35,7 @@ async def test_a_new_mode_holds_from_the_next_prompt_on(real: Real, place: Path,
         for deed in ("edit", "command"):
             assert await outcome(real, session, trials, deed) == expected(real.agent, mode, deed), (mode, deed)
     assert await pending(real) == []
-    record("a mode that is changed", "at the next prompt")
+    record("changed mode", "at the next prompt")
 
 
 async def test_a_mode_outlives_agent_and_server(real: Real, place: Path, record: Record) -> None:
@@ -62,7 +62,7 @@ async def test_a_mode_outlives_agent_and_server(real: Real, place: Path, record:
         kill(agent_tree(real))
         await is_as("plan")
         assert await pending(real) == []
-    record("the mode after kill -9 of agent or server", "is set again")
+    record("mode after kill -9 of agent or server", "set again")
 
 
 @pytest.mark.only("claude-code")
@@ -81,4 +81,4 @@ async def test_leaving_plan_is_asked(real: Real, record: Record) -> None:
     seen = await watch(real, session, real.deeds.write("later"), "deny")
     assert (len(seen.asked), (real.repo / "later").exists()) == (1, False)
     assert await pending(real) == []
-    record("leaving plan by itself", "asks; then in default")
+    record("leaving plan on its own", "asks; then default")

@@ -130,7 +130,7 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
     left_out = UNREACHABLE.get(real.agent, "")
     for name, label, transport in (("near", "own label", "stdio"), ("far", "http", "http"), ("web", "sse", "SSE")):
         if left_out.startswith(name):
-            record(f"MCP on {transport}", "not attached, told")
+            record(f"MCP on {transport}", "not attached, reported")
             continue
         seen = await call(real, session, name)
         assert f"SHOUTED[{label}]: QUIET WORDS" in seen.said
@@ -140,7 +140,7 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
     assert [left_out in one for one in await notices(real, session)] == [True] * bool(left_out)
     if noted.exists():
         assert KEY not in noted.read_text()
-        record("key of the agent in stdio servers", "kept from them")
+        record("agent's key in stdio servers", "withheld")
 
     await real.client.post("/api/policy/rules", {"effect": "allow", "tool": "far/shout"})
     await real.client.post("/api/policy/rules", {"effect": "deny", "tool": "far/who*", "note": "Nobody asks who."})
@@ -149,7 +149,7 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
     seen = await call(real, session, "far", "whoami")
     assert (seen.asked, [one["title"] for one in seen.refused]) == ([], ["far/whoami"])
     assert "label=" not in seen.said
-    record("rules by SERVER/TOOL", "hold")
+    record("rules by SERVER/TOOL", "apply")
 
 
 async def test_mcp_servers_come_and_go(real: Real, record: Record, http_tools: str, sent: Sent) -> None:
@@ -199,8 +199,8 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
     assert min(fourth.count("notes.md"), fourth.count("more.md")) >= linked
     assert f"Follow {INSTRUCTIONS[real.agent]}" in fourth
     assert "third" in fourth
-    record("context files after a new beginning", "again")
-    record("instructions of the repository", f"{INSTRUCTIONS[real.agent]} reaches the model")
+    record("context files after a restart with no context", "again")
+    record("repository's instructions", f"{INSTRUCTIONS[real.agent]} reaches the model")
 
 
 async def test_what_people_are_shown(real: Real, record: Record) -> None:
@@ -216,7 +216,7 @@ async def test_what_people_are_shown(real: Real, record: Record) -> None:
     await real.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
     assert (await real.client.wait_task(task))["status"] == "completed"
     assert (real.repo / "seed.txt").read_text() == "one\nTWO\nthree\n"
-    record("question about an edit", "carries the diff")
+    record("approval of an edit", "has the diff")
 
     task = await real.client.prompt(session, real.deeds.shell_write("made.txt", escalate=True))
     asked = await real.client.approval(session)
@@ -232,7 +232,7 @@ async def test_what_people_are_shown(real: Real, record: Record) -> None:
     seen = await watch(real, session, real.deeds.shell_write("never.txt", escalate=True))
     assert (seen.asked, len(seen.refused)) == ([], 1)
     assert not (real.repo / "never.txt").exists()
-    record("question about a command", "carries the command")
+    record("approval of a command", "has the command")
 
 
 def forget(place: Path) -> None:

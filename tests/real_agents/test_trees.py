@@ -26,7 +26,7 @@ NATIVE = ("claude-code", "codex", "opencode")
 STEPS = range(1, len(USUAL)) if FULL else (1,)
 WHOLE = 6000
 """Characters of each prompt that the model is to recall: more than there are."""
-TOLD = {"native": "copied by the agent", "replay": "told as a quoted transcript"}
+TOLD = {"native": "copied by the agent", "replay": "sent as a quoted transcript"}
 
 
 async def test_a_fork_of_now(real: Real, record: Record) -> None:
@@ -123,7 +123,7 @@ async def test_forks_of_forks(real: Real, record: Record) -> None:
     assert [await _came(real, one) for one in (fork, second, third)] == [how] * 3
     for session, known in ((second, ("heron", "otter")), (fork, ("heron", "otter")), (parent, ("heron",))):
         await _knows(real, session, *known)
-    record("fork of a fork, of one whose agent is down", TOLD[how])
+    record("fork of a fork, and of a session whose agent is not running", TOLD[how])
 
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
@@ -141,7 +141,7 @@ async def test_a_question_aside_at_rest(real: Real, record: Record) -> None:
     assert git(real.repo, "status", "--porcelain") == ""
     known = await _recalled(real, parent)
     assert "2 user turns" in known and "Aside, while you worked, somebody asked:" in known
-    record("question aside at rest", TOLD[how])
+    record("side question to an idle session", TOLD[how])
 
 
 async def test_a_question_aside(real: Real, record: Record) -> None:
@@ -170,7 +170,7 @@ async def test_a_question_aside(real: Real, record: Record) -> None:
     assert " ".join(f"tick {number}" for number in range(1, 41)) in said and said.endswith("all done")
     known = await _recalled(real, parent)
     assert "3 user turns" in known and "Aside, while you worked, somebody asked:" in known
-    record("question aside", "answered beside a turn, changes nothing")
+    record("side question", "answered during a turn, changes nothing")
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -95,12 +95,12 @@ async def test_a_stopped_turn(real: Real, record: Record) -> None:
     assert (await real.client.get(f"/api/approvals?status=pending&sessionId={session}"))["approvals"] == []
     assert (await real.tools(session))[-1]["result"]["status"] == "failed"
     assert not (real.repo / "never.txt").exists()
-    record("cancel with an open question", "withdrawn")
+    record("cancel with an open approval", "withdrawn")
 
     await _knows(real, session, "heron")
     stopped = "[[slow" in (await real.client.texts(session))[-1]
     assert stopped == (real.agent != "gemini")
-    record("context after a cancel", "kept" if stopped else "kept, without the turns that were stopped")
+    record("context after a cancel", "kept" if stopped else "kept, without the stopped turns")
 
 
 async def test_a_killed_agent(real: Real, record: Record) -> None:
@@ -118,12 +118,12 @@ async def test_a_killed_agent(real: Real, record: Record) -> None:
     assert "not known" in tool["result"]["note"]
     # What it was told: to go on, not the same again; the command ran once.
     await real.model.wait_for(lambda entry: "cut off" in entry.last_user or "so far" in entry.last_user)
-    record("killed in a turn", "goes on as attempt 2")
+    record("agent killed in a turn", "continues as attempt 2")
     await _knows(real, session, "heron")
 
     await killed(real)
     await _knows(real, session, "heron")
-    record("context after a kill", "told as a quoted transcript" if real.agent == "gemini" else "resumed")
+    record("context after a kill", "sent as a quoted transcript" if real.agent == "gemini" else "resumed")
 
 
 async def test_a_killed_server(real: Real, record: Record) -> None:
@@ -149,7 +149,7 @@ async def test_a_killed_server(real: Real, record: Record) -> None:
         (1, real.deeds.slow(40)),
         (2, real.deeds.recall()),
     ]
-    record("killed server", "the turn goes on, nothing is sent twice")
+    record("server killed in a turn", "the turn continues, nothing is sent twice")
 
 
 async def test_choices(real: Real, record: Record) -> None:
@@ -201,7 +201,7 @@ async def test_a_failing_model(
         told = [one["content"] for one in await real.messages(session)][-1]
         assert (told["type"], told["code"]) == ("error", "agent_login")
         assert "not logged in, or its key was refused" in told["text"]
-        record("key is refused", "agent_login")
+        record("refused key", "agent_login")
         if FULL and agent in ("claude-code", "codex"):
             # The others try again for a minute and longer.
             assert (await real.ask(session, real.deeds.http(500)))["status"] == "failed"

@@ -44,8 +44,8 @@ class Picture:
 def pictures(workspace: ExampleWorkspace) -> list[Picture]:
     session = f"/session/{workspace.root}"
     return [
-        Picture("welcome", "/welcome", "Start the tour", LIGHT),
-        Picture("home", "/", "What needs you", LIGHT),
+        Picture("welcome", "/welcome", "Start tour", LIGHT),
+        Picture("home", "/", "Needs you", LIGHT),
         Picture("board", "/board", "Orders are slow after page 100", LIGHT),
         Picture("tree", f"/tree/{workspace.root}", "Sliding window", LIGHT),
         Picture("session", session, "Next come the routes", LIGHT),
@@ -53,8 +53,8 @@ def pictures(workspace: ExampleWorkspace) -> list[Picture]:
         Picture("approval", f"/session/{workspace.editing}", "Allow", LIGHT),
         Picture("race", f"/race/{workspace.race}", "Words are indexed once", LIGHT),
         Picture("new", "/new", "New session", LIGHT, _fill),
-        Picture("search", "/search?q=limiter", "places", LIGHT),
-        Picture("phone-home", "/", "What needs you", SMALL),
+        Picture("search", "/search?q=limiter", "results", LIGHT),
+        Picture("phone-home", "/", "Needs you", SMALL),
         Picture("phone-session", session, "Next come the routes", SMALL),
     ]
 
@@ -73,7 +73,7 @@ async def _up(page: Page) -> None:
 
 
 async def _fill(page: Page) -> None:
-    await page.get_by_label("What should be done?").fill(example_script.FASTER)
+    await page.get_by_label("What should the agent do?").fill(example_script.FASTER)
 
 
 async def settled(page: Page) -> None:

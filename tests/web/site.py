@@ -147,5 +147,5 @@ def said(where: Page | Locator, text: str) -> Locator:
 
 
 def card(page: Page, name: str) -> Locator:
-    """Returns a card of the board by its name: `repo · own folder`, `repo · BRANCH`."""
+    """Returns a card of the board by its name: `repo · main folder`, `repo · BRANCH`."""
     return page.get_by_role("article", name=name, exact=True)

@@ -84,7 +84,7 @@ def dialog(name: str) -> Callable[[Page], Locator]:
 async def as_a_list(page: Page) -> None:
     # On a phone it is one already.
     await page.get_by_role("heading", level=1).wait_for()
-    button = page.get_by_role("button", name="As a list")
+    button = page.get_by_role("button", name="List view")
     if await button.count():
         await button.click()
 
@@ -121,7 +121,7 @@ class View:
 
 
 PARTS = {
-    "page": "This page",
+    "page": "Appearance",
     "agents": "Agents",
     "repos": "Repositories",
     "policy": "Policy",
@@ -129,7 +129,7 @@ PARTS = {
     "server": "Server",
 }
 VIEWS = [
-    View("home", "/", heading("What needs you")),
+    View("home", "/", heading("Needs you")),
     View("board", "/board", shows("Orders are slow after page 100")),
     View("board list", "/board", shows("Orders are slow after page 100"), as_a_list),
     View("tree", "/tree/{root}", shows("Sliding window")),
@@ -139,12 +139,12 @@ VIEWS = [
     View("fork", "/session/{fork}", shows("sliding window needs about")),
     View("failed", "/session/{failed}", shows("The model is overloaded")),
     View("approval", "/session/{editing}", lambda page: page.get_by_role("button", name="Allow", exact=True)),
-    View("search", "/search?q=limiter", shows("places")),
+    View("search", "/search?q=limiter", shows("results")),
     View("new", "/new", heading("New session")),
     View("proposal", "/new?approval={proposal}", lambda page: page.get_by_role("heading", level=1)),
     View("welcome", "/welcome", heading("Welcome to Bough")),
     View("nowhere", "/nowhere", lambda page: page.get_by_role("heading").first),
-    View("fork dialog", "/session/{done}", dialog("Fork this session"), open_fork),
+    View("fork dialog", "/session/{done}", dialog("Fork session"), open_fork),
     View("delete dialog", "/session/{done}", lambda page: page.get_by_role("dialog"), open_delete),
     *(View(f"settings {part}", f"/settings/{part}", heading(name)) for part, name in PARTS.items()),
 ]
@@ -203,7 +203,7 @@ async def test_a_session_is_begun_on_a_phone(stage: Stage) -> None:
     async with stage.page(**ON_A_PHONE) as page:
         await page.goto("/")
         await page.get_by_role("link", name="New session").tap()
-        await page.get_by_label("What should be done?").fill("Begun on a phone.")
-        await page.get_by_role("button", name="Start the session").tap()
+        await page.get_by_label("What should the agent do?").fill("Begun on a phone.")
+        await page.get_by_role("button", name="Start session").tap()
         await expect(page).to_have_url(re.compile("/session/"))
         await expect(page.get_by_label("Transcript").get_by_text("This is user turn 1.")).to_be_visible()

@@ -39,7 +39,7 @@ async def test_a_command_is_allowed(site: Site, page: Page) -> None:
     session_id = await asking(site, page, "[[run echo ran && touch ran.txt]][[say Went on.]]")
     card = question(page, "The agent wants to run a command")
     await expect(card.get_by_text("echo ran && touch ran.txt")).to_be_visible()
-    await expect(page.get_by_text("Waits for you").first).to_be_visible()
+    await expect(page.get_by_text("Needs your approval").first).to_be_visible()
     assert await axe(page) == []
     await card.get_by_role("button", name="Allow", exact=True).click()
     await expect(transcript(page).get_by_text("Went on.", exact=True)).to_be_visible()
@@ -164,7 +164,7 @@ async def test_a_session_that_an_agent_proposes_is_approved(site: Site, page: Pa
 async def test_a_proposed_session_is_changed_first(site: Site, page: Page) -> None:
     """O4, 5d: the form is filled in with what the agent proposes; what a person changes in it is what is opened."""
     session_id = await asking(site, page, SPAWN)
-    await question(page, "The agent asks").get_by_role("link", name="Change").click()
+    await question(page, "The agent asks").get_by_role("link", name="Edit").click()
     await expect(page.get_by_role("heading", name="Proposed session")).to_be_visible()
     await expect(page.get_by_label("Prompt", exact=True)).to_have_value("[[say I am the child.]]")
     await expect(page.get_by_label("Title")).to_have_value("As proposed")

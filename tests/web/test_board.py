@@ -10,7 +10,7 @@ from playwright.async_api import Locator, Page, expect
 from .conftest import Visit
 from .site import PHONE, Site, card, transcript
 
-OWN = "repo · own folder"
+OWN = "repo · main folder"
 
 
 def line(page: Page, title: str) -> Locator:
@@ -19,7 +19,7 @@ def line(page: Page, title: str) -> Locator:
 
 
 def handle(page: Page, name: str) -> Locator:
-    return card(page, name).get_by_role("button", name=f"Move {name}: arrow keys")
+    return card(page, name).get_by_role("button", name=f"Move {name} with arrow keys")
 
 
 async def place(page: Page, name: str) -> tuple[float, float]:
@@ -53,7 +53,7 @@ async def test_cards_and_their_sessions(site: Site, page: Page) -> None:
     fork = own.get_by_role("link").filter(has_text="Another way")
     await expect(fork.get_by_text("Fork", exact=True)).to_be_attached()
     login = card(page, "repo · feature/login")
-    await expect(login.get_by_text("No sessions here.")).to_be_visible()
+    await expect(login.get_by_text("No sessions")).to_be_visible()
     await expect(login.get_by_title(str(site.repo / ".worktrees/feature/login"))).to_contain_text("feature/login")
     made = await site.worktree("feature/later")
     await expect(card(page, "repo · feature/later")).to_be_visible()
@@ -74,15 +74,15 @@ async def test_marks_move_with_the_work(site: Site, page: Page) -> None:
     await expect(busy.get_by_text("Working")).to_be_attached()
     await site.client.prompt(session["id"], "Two.")
     await site.client.prompt(session["id"], "Three.")
-    await expect(busy.get_by_text("2 waiting in its queue")).to_be_attached()
+    await expect(busy.get_by_text("2 queued")).to_be_attached()
     await site.client.post(f"/api/sessions/{session['id']}/stop")
     await expect(busy.get_by_text("Paused")).to_be_attached()
     await site.client.post(f"/api/sessions/{session['id']}/resume")
     await expect(busy.get_by_text("Ready")).to_be_attached()
-    await expect(busy.get_by_text("New since you last looked")).to_be_attached()
-    await expect(busy.get_by_text("waiting in its queue")).to_have_count(0)
+    await expect(busy.get_by_text("Unread")).to_be_attached()
+    await expect(busy.get_by_text("queued")).to_have_count(0)
     await site.client.post(f"/api/sessions/{session['id']}/seen")
-    await expect(busy.get_by_text("New since you last looked")).to_have_count(0)
+    await expect(busy.get_by_text("Unread")).to_have_count(0)
 
 
 async def test_who_was_prompted_by_an_agent(site: Site, page: Page) -> None:
@@ -163,7 +163,7 @@ async def test_tidy_and_undo(site: Site, page: Page) -> None:
     await page.goto("/board")
     await page.get_by_role("button", name="Tidy").click()
     notice = page.get_by_role("region", name="Notifications")
-    await expect(notice.get_by_text("The board was tidied.")).to_be_visible()
+    await expect(notice.get_by_text("Board tidied.")).to_be_visible()
     assert (await site.client.get(f"/api/worktrees/{made['id']}"))["x"] is None
     await notice.get_by_role("button", name="Undo").click()
     await until_placed(page, name, (2000, 1500))
@@ -181,11 +181,11 @@ async def test_zoom(site: Site, page: Page) -> None:
     await expect(view).to_have_attribute("style", as_large_as_it_is)
     await page.get_by_role("button", name="Zoom out", exact=True).click()
     await expect(view).not_to_have_attribute("style", as_large_as_it_is)
-    await page.get_by_role("button", name="Show all", exact=True).click()
+    await page.get_by_role("button", name="Fit to window", exact=True).click()
     await expect(view).to_have_attribute("style", as_large_as_it_is)
     await page.get_by_role("button", name="Zoom in", exact=True).click()
     await expect(view).to_have_attribute("style", re.compile(r"scale\(1\.[1-9]"))
-    await page.get_by_role("button", name="Show all", exact=True).click()
+    await page.get_by_role("button", name="Fit to window", exact=True).click()
     for name in (OWN, "repo · feature/zoom"):
         await expect(card(page, name)).to_be_in_viewport(ratio=1)
 
@@ -203,7 +203,7 @@ async def test_a_phone_shows_lists(site: Site, visit: Visit) -> None:
         await line(page, "Small screen").tap()
         await expect(page.get_by_role("heading", level=1, name="Small screen")).to_be_visible()
         await page.go_back()
-        await page.get_by_role("button", name="More about repo · feature/phone").tap()
+        await page.get_by_role("button", name="Actions for repo · feature/phone").tap()
         await expect(page.get_by_role("menuitem", name="New session here")).to_be_visible()
 
 
@@ -212,11 +212,11 @@ async def test_a_list_on_a_desk_too(site: Site, page: Page) -> None:
     await site.session(title="Listed")
     await page.goto("/board")
     await expect(page.get_by_test_id("board-canvas")).to_be_visible()
-    await page.get_by_role("button", name="As a list").click()
+    await page.get_by_role("button", name="List view").click()
     await expect(page.get_by_test_id("board-list").get_by_role("link").filter(has_text="Listed")).to_be_visible()
     await page.reload()
     await expect(page.get_by_test_id("board-list")).to_be_visible()
-    await page.get_by_role("button", name="As a canvas").click()
+    await page.get_by_role("button", name="Canvas view").click()
     await expect(page.get_by_test_id("board-canvas")).to_be_visible()
 
 
@@ -234,23 +234,21 @@ async def test_several_boards(site: Site, page: Page) -> None:
     await page.get_by_role("menuitem", name="New board").click()
     dialog = page.get_by_role("dialog", name="New board")
     await dialog.get_by_label("Name").fill("Later")
-    await dialog.get_by_role("button", name="Make it").click()
+    await dialog.get_by_role("button", name="Create").click()
     await expect(title).to_have_text("Later")
     await expect(page.get_by_role("heading", name="This board is empty")).to_be_visible()
     await boards.click()
-    await page.get_by_role("menuitem", name="Rename this board").click()
-    dialog = page.get_by_role("dialog", name="Rename this board")
+    await page.get_by_role("menuitem", name="Rename board").click()
+    dialog = page.get_by_role("dialog", name="Rename board")
     await dialog.get_by_label("Name").fill("Some day")
     await dialog.get_by_role("button", name="Rename").click()
     await expect(title).to_have_text("Some day")
     await boards.click()
     await page.get_by_role("menuitem", name=first, exact=True).click()
     await expect(page).to_have_url(f"{site.url}/board")
-    await card(page, name).get_by_role("button", name=f"More about {name}").click()
-    await page.get_by_role("menuitem", name="Put on Some day").click()
-    await expect(
-        page.get_by_role("region", name="Notifications").get_by_text("It lies on Some day now.")
-    ).to_be_visible()
+    await card(page, name).get_by_role("button", name=f"Actions for {name}").click()
+    await page.get_by_role("menuitem", name="Move to Some day").click()
+    await expect(page.get_by_role("region", name="Notifications").get_by_text("Moved to Some day.")).to_be_visible()
     await expect(card(page, name)).to_be_hidden()
     await expect(card(page, OWN)).to_be_visible()
     await boards.click()
@@ -259,8 +257,8 @@ async def test_several_boards(site: Site, page: Page) -> None:
     await expect(card(page, name)).to_be_visible()
     await expect(card(page, OWN)).to_be_hidden()
     await boards.click()
-    await page.get_by_role("menuitem", name="Delete this board").click()
-    await page.get_by_role("dialog").get_by_role("button", name="Delete the board").click()
+    await page.get_by_role("menuitem", name="Delete board").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete board").click()
     await expect(page).to_have_url(f"{site.url}/board")
     await expect(card(page, name)).to_be_visible()
 
@@ -273,11 +271,11 @@ async def test_the_board_is_filtered(site: Site, page: Page) -> None:
     await site.client.prompt(asks["id"], "[[run true]]")
     await site.client.approval(asks["id"])
     await page.goto("/board")
-    await page.get_by_label("State of sessions").select_option("waiting")
+    await page.get_by_label("Session state").select_option("waiting")
     await expect(line(page, "Has a question")).to_be_visible()
     await expect(line(page, "Has none")).to_be_hidden()
     await expect(card(page, "repo · feature/filter")).to_be_hidden()
-    await page.get_by_role("searchbox", name="Find on this board").fill("nowhere")
-    await expect(page.get_by_role("heading", name="Nothing here fits")).to_be_visible()
-    await page.get_by_role("button", name="Show everything").click()
+    await page.get_by_role("searchbox", name="Search this board").fill("nowhere")
+    await expect(page.get_by_role("heading", name="No matching cards")).to_be_visible()
+    await page.get_by_role("button", name="Clear filters").click()
     await expect(card(page, "repo · feature/filter")).to_be_visible()

@@ -14,7 +14,7 @@ from .site import Site, card, transcript
 
 async def ask_to_remove(page: Page, name: str) -> Locator:
     """The question before a worktree goes."""
-    await card(page, name).get_by_role("button", name=f"More about {name}").click()
+    await card(page, name).get_by_role("button", name=f"Actions for {name}").click()
     await page.get_by_role("menuitem", name="Remove worktree").click()
     return page.get_by_role("dialog", name=f"Remove {name}?")
 
@@ -23,12 +23,12 @@ async def test_a_session_is_begun_from_a_card(site: Site, page: Page) -> None:
     """O4, W1: “New session here” opens the form with that worktree chosen, and the session works there."""
     made = await site.worktree("feature/here")
     await page.goto("/board")
-    await card(page, "repo · feature/here").get_by_role("button", name="More about repo · feature/here").click()
+    await card(page, "repo · feature/here").get_by_role("button", name="Actions for repo · feature/here").click()
     await page.get_by_role("menuitem", name="New session here").click()
     await expect(page.get_by_role("radio", name="feature/here")).to_be_checked()
-    await page.get_by_label("What should be done?").fill("[[run pwd]]")
+    await page.get_by_label("What should the agent do?").fill("[[run pwd]]")
     await page.get_by_role("radio", name="Auto", exact=True).check()
-    await page.get_by_role("button", name="Start the session").click()
+    await page.get_by_role("button", name="Start session").click()
     await expect(transcript(page).get_by_text("Completed").first).to_be_visible()
     [session] = (await site.client.get("/api/sessions"))["sessions"]
     assert session["worktreeId"] == made["id"]
@@ -47,10 +47,10 @@ async def test_removing_a_worktree_names_what_would_be_lost(site: Site, page: Pa
     dialog = await ask_to_remove(page, name)
     await expect(dialog.get_by_role("listitem").filter(has_text="README.md")).to_be_visible()
     await expect(dialog.get_by_role("listitem").filter(has_text="notes.txt")).to_be_visible()
-    await dialog.get_by_role("button", name="Keep it").click()
+    await dialog.get_by_role("button", name="Cancel").click()
     assert await asyncio.to_thread(folder.exists)
     dialog = await ask_to_remove(page, name)
-    await dialog.get_by_role("button", name="Remove it with all that").click()
+    await dialog.get_by_role("button", name="Remove worktree and changes").click()
     # What is behind a dialog cannot be seen by its role.
     await expect(dialog).to_be_hidden()
     await expect(card(page, name)).to_be_hidden()
@@ -69,8 +69,8 @@ async def test_a_worktree_that_bough_did_not_make_is_only_forgotten(site: Site, 
     name = "repo · by-hand"
     await page.goto("/board")
     dialog = await ask_to_remove(page, name)
-    await expect(dialog.get_by_text("the folder stays", exact=False)).to_be_visible()
-    await dialog.get_by_role("button", name="Remove it").click()
+    await expect(dialog.get_by_text("The folder stays", exact=False)).to_be_visible()
+    await dialog.get_by_role("button", name="Remove worktree").click()
     await expect(dialog).to_be_hidden()
     await expect(card(page, name)).to_be_hidden()
     assert (folder / "notes.txt").read_text("utf-8") == "precious\n"
@@ -85,7 +85,7 @@ async def test_a_worktree_in_use_stays(site: Site, page: Page) -> None:
     await page.goto("/board")
     dialog = await ask_to_remove(page, name)
     await expect(dialog.get_by_text("1 active session works in it.")).to_be_visible()
-    await expect(dialog.get_by_role("button", name="Remove it")).to_be_disabled()
+    await expect(dialog.get_by_role("button", name="Remove worktree")).to_be_disabled()
     assert await asyncio.to_thread((Path(made["path"]) / "notes.txt").exists)
 
 
@@ -95,9 +95,9 @@ async def test_a_clean_worktree_loses_nothing(site: Site, page: Page) -> None:
     name = "repo · feature/clean"
     await page.goto("/board")
     dialog = await ask_to_remove(page, name)
-    await expect(dialog.get_by_text("Nothing would be lost", exact=False)).to_be_visible()
-    await dialog.get_by_role("switch", name="Also delete the branch feature/clean").click()
-    await dialog.get_by_role("button", name="Remove it", exact=True).click()
+    await expect(dialog.get_by_text("Nothing will be lost", exact=False)).to_be_visible()
+    await dialog.get_by_role("switch", name="Also delete branch feature/clean").click()
+    await dialog.get_by_role("button", name="Remove worktree", exact=True).click()
     await expect(dialog).to_be_hidden()
     await expect(card(page, name)).to_be_hidden()
     assert not await asyncio.to_thread(Path(made["path"]).exists)

@@ -15,7 +15,7 @@ def section(page: Page, name: str) -> Locator:
 
 def needs(page: Page, title: str) -> Locator:
     """What the start page has to say about a session that needs somebody."""
-    return section(page, "What needs you").get_by_role("listitem").filter(has=page.get_by_role("link", name=title))
+    return section(page, "Needs you").get_by_role("listitem").filter(has=page.get_by_role("link", name=title))
 
 
 async def test_a_question_is_answered_from_home(site: Site, page: Page) -> None:
@@ -23,14 +23,14 @@ async def test_a_question_is_answered_from_home(site: Site, page: Page) -> None:
     there lets the turn go on."""
     session = await site.session(title="Asks first", permissionMode="default")
     await page.goto("/")
-    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(page.get_by_text("All caught up")).to_be_visible()
     await expect(page).to_have_title("Bough")
     task = await site.client.prompt(session["id"], "[[run echo asked > asked.txt]]")
     asked = needs(page, "Asks first")
     await expect(asked.get_by_text("echo asked > asked.txt").first).to_be_visible()
     await expect(page).to_have_title("(1) Bough")
-    await expect(section(page, "What needs you").get_by_text("1 question", exact=True)).to_be_visible()
-    await expect(page.get_by_role("navigation", name="Main").get_by_text("waiting for you")).to_be_attached()
+    await expect(section(page, "Needs you").get_by_text("1 approval", exact=True)).to_be_visible()
+    await expect(page.get_by_role("navigation", name="Main").get_by_text("need your approval")).to_be_attached()
     assert not (site.repo / "asked.txt").exists()
     await asked.get_by_role("button", name="Allow", exact=True).click()
     assert (await site.client.wait_task(task))["status"] == "completed"
@@ -55,15 +55,15 @@ async def test_a_failure_shows_its_sentence_until_it_was_seen(site: Site, page: 
     a reload."""
     session = await site.session(title="Goes wrong")
     await page.goto("/")
-    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(page.get_by_text("All caught up")).to_be_visible()
     await site.client.ask(session["id"], "[[fail The model is not there]]")
     failed = needs(page, "Goes wrong")
     await expect(failed.get_by_text("Demo agent says: The model is not there")).to_be_visible()
-    await expect(section(page, "What needs you").get_by_text("1 failure", exact=True)).to_be_visible()
+    await expect(section(page, "Needs you").get_by_text("1 failure", exact=True)).to_be_visible()
     await failed.get_by_role("button", name="Dismiss").click()
-    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(page.get_by_text("All caught up")).to_be_visible()
     await page.reload()
-    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(page.get_by_text("All caught up")).to_be_visible()
     await expect(page.get_by_text("The model is not there")).to_be_hidden()
 
 
@@ -89,12 +89,12 @@ async def test_finished_work_waits_to_be_looked_at(site: Site, page: Page) -> No
     await page.goto("/")
     done = needs(page, "Finished")
     await expect(done.get_by_text("The walls are painted.")).to_be_visible()
-    await expect(section(page, "What needs you").get_by_text("1 finished session to look at")).to_be_visible()
+    await expect(section(page, "Needs you").get_by_text("1 finished session to review")).to_be_visible()
     await done.get_by_role("link", name="Finished").click()
     await expect(page).to_have_url(f"{site.url}/session/{session['id']}")
     await expect(said(page, "The walls are painted.")).to_be_visible()
     await page.get_by_role("navigation", name="Main").get_by_role("link", name="Home", exact=True).click()
-    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(page.get_by_text("All caught up")).to_be_visible()
 
 
 async def test_finished_work_is_put_away_here(site: Site, page: Page) -> None:
@@ -103,12 +103,12 @@ async def test_finished_work_is_put_away_here(site: Site, page: Page) -> None:
         session = await site.session(title=title)
         await site.client.ask(session["id"], f"[[say {title} is done.]]")
     await page.goto("/")
-    await expect(section(page, "What needs you").get_by_text("3 finished sessions to look at")).to_be_visible()
-    await needs(page, "Two").get_by_role("button", name="Mark as seen").click()
+    await expect(section(page, "Needs you").get_by_text("3 finished sessions to review")).to_be_visible()
+    await needs(page, "Two").get_by_role("button", name="Mark as read").click()
     await expect(needs(page, "Two")).to_be_hidden()
-    await expect(section(page, "What needs you").get_by_text("2 finished sessions to look at")).to_be_visible()
-    await page.get_by_role("button", name="Mark all as seen").click()
-    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(section(page, "Needs you").get_by_text("2 finished sessions to review")).to_be_visible()
+    await page.get_by_role("button", name="Mark all as read").click()
+    await expect(page.get_by_text("All caught up")).to_be_visible()
     assert (await site.client.get("/api/home"))["counts"]["review"] == 0
 
 
@@ -122,7 +122,7 @@ async def test_what_was_opened_elsewhere_is_gone_here(site: Site, page: Page, vi
         other = await context.new_page()
         await other.goto(f"/session/{session['id']}")
         await expect(said(other, "Ready.")).to_be_visible()
-        await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+        await expect(page.get_by_text("All caught up")).to_be_visible()
 
 
 async def test_work_appears_and_moves_on_its_own(site: Site, page: Page) -> None:
@@ -130,19 +130,19 @@ async def test_work_appears_and_moves_on_its_own(site: Site, page: Page) -> None
     shown as waiting for the person; let go on, it runs and ends up finished. Nothing is reloaded."""
     session = await site.session(title="Long job")
     await page.goto("/")
-    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
-    await expect(section(page, "Running now")).to_be_hidden()
+    await expect(page.get_by_text("All caught up")).to_be_visible()
+    await expect(section(page, "Running")).to_be_hidden()
     await site.client.prompt(session["id"], "[[say Begun.]][[hang]]")
-    running = section(page, "Running now").get_by_role("listitem").filter(has_text="Long job")
+    running = section(page, "Running").get_by_role("listitem").filter(has_text="Long job")
     await expect(running.get_by_text("Working")).to_be_attached()
-    await expect(page.get_by_text("The agents are at work.", exact=False)).to_be_visible()
+    await expect(page.get_by_text("Agents are working.", exact=False)).to_be_visible()
     await site.client.prompt(session["id"], "[[say The second is done.]]")
-    await expect(running.get_by_text("1 prompt waits")).to_be_visible()
+    await expect(running.get_by_text("1 prompt queued")).to_be_visible()
     await running.get_by_role("button", name="Stop Long job").click()
     queued = section(page, "Queued").get_by_role("listitem").filter(has_text="Long job")
-    await expect(queued.get_by_text("1 prompt waits for you")).to_be_visible()
-    await expect(section(page, "Running now")).to_be_hidden()
-    await queued.get_by_role("button", name="Go on").click()
+    await expect(queued.get_by_text("1 prompt queued, paused")).to_be_visible()
+    await expect(section(page, "Running")).to_be_hidden()
+    await queued.get_by_role("button", name="Resume").click()
     await expect(section(page, "Queued")).to_be_hidden()
     await expect(needs(page, "Long job").get_by_text("The second is done.")).to_be_visible()
 
@@ -166,8 +166,8 @@ async def test_what_was_used_grows(site: Site, page: Page) -> None:
     session = await site.session(title="Costs", model="demo-large")
     await site.client.ask(session["id"], "one two three")
     await page.goto("/")
-    used = section(page, "Used")
-    for row in ("Today", "Last 7 days", "Ever"):
+    used = section(page, "Usage")
+    for row in ("Today", "Last 7 days", "All time"):
         await expect(used.get_by_role("row", name=row).get_by_role("cell").first).to_have_text("1")
     before = (await site.client.get("/api/home"))["totals"]["all"]
     assert before["tokens"] > 0

@@ -24,18 +24,18 @@ async def test_the_palette_finds_actions_sessions_and_words(site: Site, page: Pa
     await page.keyboard.press("Control+k")
     await palette.get_by_role("combobox").fill("zebra crossing")
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("searchbox", name="Words")).to_have_value("zebra crossing")
+    await expect(page.get_by_role("searchbox", name="Search words")).to_have_value("zebra crossing")
 
 
 async def test_views_are_a_key_away_and_help_lists_the_keys(page: Page) -> None:
     """O4: `g b` goes to the board, `?` lists what the keys do, Escape closes it."""
     await page.goto("/settings")
-    await page.get_by_role("heading", name="This page", level=1).wait_for()
+    await page.get_by_role("heading", name="Appearance", level=1).wait_for()
     await page.keyboard.press("g")
     await page.keyboard.press("b")
     await expect(page).to_have_url(re.compile("/board"))
     await page.keyboard.press("?")
-    await expect(page.get_by_role("dialog", name="Keys").get_by_text("Go to Home")).to_be_visible()
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts").get_by_text("Go to Home")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_be_hidden()
 
@@ -53,21 +53,21 @@ async def test_the_theme_is_kept(page: Page) -> None:
 async def test_rules_and_servers_are_kept_by_the_server(site: Site, page: Page) -> None:
     """P3, R1: a rule and an MCP server are added and changed in the settings; secret values never come back."""
     await page.goto("/settings/policy")
-    await page.get_by_role("button", name="Add a rule").click()
-    await page.get_by_label("Answer").select_option("deny")
+    await page.get_by_role("button", name="Add rule").click()
+    await page.get_by_label("Decision").select_option("deny")
     await page.get_by_label("Command").fill("git push*")
     await page.get_by_role("button", name="Add", exact=True).click()
     await expect(page.get_by_text("command git push*")).to_be_visible()
     [rule] = (await site.client.get("/api/policy/rules"))["rules"]
     assert (rule["effect"], rule["command"]) == ("deny", "git push*")
     await page.goto("/settings/mcp-servers")
-    await page.get_by_role("button", name="Add a server").click()
+    await page.get_by_role("button", name="Add server").click()
     await page.get_by_label("Name").fill("files")
     await page.get_by_label("Command").fill("/bin/true")
     await page.get_by_label("Environment").fill("TOKEN=very-secret")
     await page.get_by_role("button", name="Add", exact=True).click()
     await expect(page.get_by_role("heading", name="files")).to_be_visible()
-    await page.get_by_role("button", name="Change").click()
+    await page.get_by_role("button", name="Edit").click()
     await expect(page.get_by_label("Environment")).to_have_value("TOKEN=***")
     assert await axe(page) == []
 
@@ -95,6 +95,6 @@ async def test_who_looks_elsewhere_is_told(site: Site, page: Page) -> None:
     session = await site.session(title="Asks", permissionMode="default")
     await site.client.prompt(session["id"], "[[run true]]")
     async with asyncio.timeout(20):
-        assert await shown.get() == ["An agent waits for your answer", "true"]
+        assert await shown.get() == ["Approval needed", "true"]
     await page.evaluate("() => window.shown.onclick()")
     await expect(page).to_have_url(f"{site.url}/session/{session['id']}")

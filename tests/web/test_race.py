@@ -25,9 +25,9 @@ async def start_race(site: Site, page: Page, prompt: str) -> tuple[Json, Json]:
     await choose(page, "Race")
     dialog = page.get_by_role("dialog", name="Start a race")
     await dialog.get_by_label("Prompt", exact=True).fill(prompt)
-    await expect(dialog.get_by_label("Agent of contender 1")).to_have_value("demo")
-    await dialog.get_by_label("Model of contender 1").fill("demo-small")
-    await dialog.get_by_label("Model of contender 2").fill("demo-large")
+    await expect(dialog.get_by_label("Agent of racer 1")).to_have_value("demo")
+    await dialog.get_by_label("Model of racer 1").fill("demo-small")
+    await dialog.get_by_label("Model of racer 2").fill("demo-large")
     await dialog.get_by_role("button", name="Start").click()
     await page.wait_for_url("**/race/*")
     return session, await site.client.get(f"/api/races/{page.url.rsplit('/', 1)[1]}")
@@ -41,7 +41,7 @@ async def test_a_race_is_run_and_one_is_kept(site: Site, page: Page) -> None:
     for number in (1, 2):
         await expect(racer(page, number).get_by_text("I have raced.", exact=True)).to_be_visible()
         await expect(racer(page, number).get_by_text("1 file", exact=False)).to_be_visible()
-    await expect(page.get_by_text("All have finished", exact=False)).to_be_visible()
+    await expect(page.get_by_text("All finished", exact=False)).to_be_visible()
     await expect(racer(page, 1).get_by_text("demo-small")).to_be_visible()
     await expect(racer(page, 2).get_by_text("demo-large")).to_be_visible()
     changes = page.get_by_role("region", name="Changes")
@@ -55,13 +55,13 @@ async def test_a_race_is_run_and_one_is_kept(site: Site, page: Page) -> None:
         await expect(who.get_by_text(folder.name, exact=False).first).to_be_visible()
     await racer(page, 2).get_by_role("button", name="Keep this one").click()
     dialog = page.get_by_role("dialog", name="Keep racer 2, demo?")
-    await expect(dialog.get_by_text("1 other session is archived", exact=False)).to_be_visible()
+    await expect(dialog.get_by_text("1 session is archived", exact=False)).to_be_visible()
     await dialog.get_by_role("button", name="Keep this one").click()
     await expect(dialog).to_be_hidden()
-    await expect(page.get_by_text("Decided: racer 2 was kept", exact=False)).to_be_visible()
+    await expect(page.get_by_text("Decided: kept racer 2", exact=False)).to_be_visible()
     await expect(racer(page, 2).get_by_text("Kept", exact=True)).to_be_visible()
-    await expect(racer(page, 1).get_by_text("Put away", exact=True)).to_be_visible()
-    await expect(page.get_by_role("status", name="What was done")).to_contain_text("merged")
+    await expect(racer(page, 1).get_by_text("Archived", exact=True)).to_be_visible()
+    await expect(page.get_by_role("status", name="Result")).to_contain_text("merged")
     assert (site.repo / "who.txt").read_text("utf-8").strip() == folders[1].name
     assert git(site.repo, "status", "--porcelain", "--untracked-files=no") == ""
     assert not await asyncio.to_thread(folders[0].exists)
@@ -75,12 +75,12 @@ async def test_its_files_are_taken_without_a_commit(site: Site, page: Page) -> N
     _, race = await start_race(site, page, "[[write made.txt by a racer]]")
     before = git(site.repo, "rev-parse", "HEAD")
     keep = racer(page, 1).get_by_role("button", name="Keep this one")
-    await expect(page.get_by_text("All have finished", exact=False)).to_be_visible()
+    await expect(page.get_by_text("All finished", exact=False)).to_be_visible()
     await keep.click()
     dialog = page.get_by_role("dialog", name="Keep racer 1, demo?")
-    await dialog.get_by_role("radio", name="Take its files").check()
+    await dialog.get_by_role("radio", name="Copy its files").check()
     await dialog.get_by_role("button", name="Keep this one").click()
-    await expect(page.get_by_role("status", name="What was done")).to_contain_text("not committed")
+    await expect(page.get_by_role("status", name="Result")).to_contain_text("not committed")
     assert (site.repo / "made.txt").read_text("utf-8").strip() == "by a racer"
     assert git(site.repo, "rev-parse", "HEAD") == before
     kept = await site.client.get(f"/api/races/{race['raceId']}")
@@ -88,7 +88,7 @@ async def test_its_files_are_taken_without_a_commit(site: Site, page: Page) -> N
 
 
 async def test_the_tree_leads_to_its_race(site: Site, page: Page) -> None:
-    """B6, O4: contenders are marked in their tree, and the race can be found again from there."""
+    """B6, O4: racers are marked in their tree, and the race can be found again from there."""
     session, race = await start_race(site, page, "[[say Ready.]]")
     await page.goto(f"/tree/{session['id']}")
     canvas = page.get_by_test_id("tree-canvas")

@@ -17,12 +17,12 @@ async def test_a_word_is_found_and_opened(site: Site, page: Page) -> None:
     ran = await site.session(title="Ran it", permissionMode="bypassPermissions")
     await site.client.ask(ran["id"], "[[run echo walrus in the output]]")
     await page.goto("/search")
-    await page.get_by_role("searchbox", name="Words").fill("walrus")
+    await page.get_by_role("searchbox", name="Search words").fill("walrus")
     results = page.get_by_role("region", name="Results")
     await expect(results.get_by_role("link")).to_have_count(4)
     await expect(results.locator("mark").first).to_have_text("walrus")
     assert await axe(page) == []
-    await page.get_by_label("Kind of text").select_option("tool")
+    await page.get_by_label("Type").select_option("tool")
     await expect(results.get_by_role("link")).to_have_count(1)
     assert "type=tool" in page.url
     await page.get_by_role("button", name="Clear filters").click()
@@ -30,7 +30,7 @@ async def test_a_word_is_found_and_opened(site: Site, page: Page) -> None:
     assert f"/session/{said['id']}?message=" in page.url
     await expect(page.get_by_role("log").get_by_text("The walrus sleeps.", exact=True)).to_be_visible()
     await page.go_back()
-    await expect(page.get_by_role("searchbox", name="Words")).to_have_value("walrus")
+    await expect(page.get_by_role("searchbox", name="Search words")).to_have_value("walrus")
 
 
 async def test_text_is_found_while_it_streams(site: Site, page: Page) -> None:
@@ -52,7 +52,7 @@ async def expect_found(page: Page, address: str) -> None:
     async with asyncio.timeout(20):
         while True:
             await page.goto(address)
-            await page.get_by_role("status").filter(has_text="place").wait_for()
+            await page.get_by_role("status").filter(has_text="result").wait_for()
             if await answer.count():
                 return
 
@@ -60,4 +60,4 @@ async def expect_found(page: Page, address: str) -> None:
 async def test_nothing_found_says_what_to_do(page: Page) -> None:
     """O4: an empty answer names the next step."""
     await page.goto("/search?q=nowhere")
-    await expect(page.get_by_role("heading", name="Nothing was found")).to_be_visible()
+    await expect(page.get_by_role("heading", name="No results")).to_be_visible()

@@ -44,7 +44,7 @@ async def test_a_fork_knows_what_was_said(site: Site, page: Page) -> None:
     """B1: a fork opens with the conversation above it and recalls it; the session it came from does not know more."""
     session_id = await ready(site, page, "The colour is green.")
     await page.get_by_role("button", name="Fork", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Fork this session")
+    dialog = page.get_by_role("dialog", name="Fork session")
     await dialog.get_by_label("Prompt", exact=True).fill("[[recall]]")
     await dialog.get_by_label("Title").fill("Other way")
     assert await axe(page) == []
@@ -61,7 +61,7 @@ async def test_a_fork_begins_at_an_earlier_task(site: Site, page: Page) -> None:
     """B1: forked from a task, it knows what was said up to there and nothing after."""
     await ready(site, page, "Early words.", "Late words.")
     await transcript(page).get_by_role("button", name="Fork from here").first.click()
-    dialog = page.get_by_role("dialog", name="Fork this session")
+    dialog = page.get_by_role("dialog", name="Fork session")
     await expect(dialog.get_by_text("up to “Early words.”")).to_be_visible()
     await dialog.get_by_label("Prompt", exact=True).fill("[[recall]]")
     await dialog.get_by_label("Title").fill("From early on")
@@ -77,9 +77,11 @@ async def test_a_child_is_spawned_and_reports(site: Site, page: Page) -> None:
     asked for, with the prompt it was given and a word to the parent."""
     session_id = await ready(site, page, "The colour is green.")
     await page.get_by_role("button", name="Spawn", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Spawn a child")
+    dialog = page.get_by_role("dialog", name="Spawn child")
     await dialog.get_by_role("button", name="Spawn", exact=True).click()
-    await expect(dialog.get_by_role("alert").filter(has_text="Say what the child is to do")).to_be_visible()
+    await expect(
+        dialog.get_by_role("alert").filter(has_text="The child does not know this conversation")
+    ).to_be_visible()
     await dialog.get_by_label("Prompt", exact=True).fill("[[recall]]")
     await dialog.get_by_label("Title").fill("Little one")
     await dialog.get_by_text("Report", exact=True).click()
@@ -92,7 +94,7 @@ async def test_a_child_is_spawned_and_reports(site: Site, page: Page) -> None:
     await report.get_by_role("button", name="Full report").click()
     await expect(report).to_contain_text("Check its work.")
     await expect(report).to_contain_text("[[recall]]")
-    await expect(page.get_by_role("navigation", name="Sessions of this tree").get_by_text("Little one")).to_be_visible()
+    await expect(page.get_by_role("navigation", name="Sessions in this tree").get_by_text("Little one")).to_be_visible()
     [child] = [one for one in (await site.client.get(f"/api/sessions/{session_id}/tree"))["sessions"] if one["depth"]]
     assert not [one for one in await site.client.texts(child["id"]) if "green" in one]
 

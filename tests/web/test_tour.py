@@ -20,7 +20,7 @@ async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: C
     await page.goto("/welcome")
     await expect(page.get_by_role("heading", name="Connect a real agent")).to_be_visible()
     await expect(page.get_by_text("bough agents install claude-code")).to_be_visible()
-    await page.get_by_role("button", name="Start the tour").click()
+    await page.get_by_role("button", name="Start tour").click()
     log = page.get_by_role("log")
     await expect(log.get_by_text("I wrote HELLO.md", exact=False)).to_be_visible()
     await page.get_by_role("button", name="Ask it to run the tests").click()
@@ -32,16 +32,16 @@ async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: C
     # A reload in the middle goes on where the tour stood.
     await expect(page.get_by_text("Write the notes").first).to_be_visible()
     await page.reload()
-    await page.get_by_role("button", name="Keep it busy, and ask").click()
-    await expect(page.get_by_role("heading", name="That was a whole tree")).to_be_visible()
-    await expect(log.get_by_text("The answer beside the work").first).to_be_visible()
+    await page.get_by_role("button", name="Keep it busy and ask").click()
+    await expect(page.get_by_role("heading", name="Tour complete")).to_be_visible()
+    await expect(log.get_by_text("A side answer").first).to_be_visible()
     assert await axe(page) == []
     tour = next(one for one in (await site.client.get("/api/repos"))["repos"] if one["name"] == "tour")
     assert await asyncio.to_thread((Path(tour["path"]) / "NOTES.md").exists)
     kinds = {one["kind"] for one in (await site.client.get("/api/sessions"))["sessions"]}
     assert kinds >= {"root", "fork", "subsession"}
-    await page.get_by_role("button", name="Remove the tour").click()
-    await expect(page.get_by_role("button", name="Start the tour")).to_be_visible()
+    await page.get_by_role("button", name="Remove tour").click()
+    await expect(page.get_by_role("button", name="Start tour")).to_be_visible()
     assert not await asyncio.to_thread(Path(tour["path"]).exists)
     assert (await site.client.get("/api/sessions"))["total"] == 0
 

@@ -1,5 +1,5 @@
-/** What people do: one function for each act, named as the server names it. A refusal is thrown as `ApiError`; `act` shows
- * it, for acts whose outcome comes back by the event stream anyway. */
+/** Requests that change something, one function each. A refused request throws an `ApiError`; `act` shows it as a toast, for
+ * buttons whose result arrives by the event stream. */
 import { toastError } from "@/ui/feedback/toast";
 import { api, got } from "./client";
 import type { components } from "./schema";
@@ -17,7 +17,7 @@ export const deleteSession = (
   query: { purge?: boolean; worktree?: "keep" | "remove"; force?: boolean; cascade?: boolean } = {},
 ) => got(api.DELETE("/api/sessions/{sessionId}", { params: { path: { sessionId }, query } }));
 
-/** In the page, a prompt to a session that has ended resumes it (T2). */
+/** Sends a prompt; a session that has ended is resumed (T2). */
 export const promptSession = (sessionId: string, body: Schemas["Prompt"]) =>
   got(api.POST("/api/sessions/{sessionId}/prompt", { ...of(sessionId), body: { resume: true, ...body } }));
 export const stopSession = (sessionId: string, body: Schemas["Stop"] = {}) =>
@@ -33,11 +33,11 @@ export const forkSession = (sessionId: string, body: Branch) =>
   got(api.POST("/api/sessions/{sessionId}/fork", { ...of(sessionId), body }));
 export const spawnSession = (sessionId: string, body: Branch) =>
   got(api.POST("/api/sessions/{sessionId}/spawn", { ...of(sessionId), body }));
-export const askAside = (sessionId: string, body: Branch) =>
+export const askSideQuestion = (sessionId: string, body: Branch) =>
   got(api.POST("/api/sessions/{sessionId}/btw", { ...of(sessionId), body }));
 export const startRace = (sessionId: string, body: Schemas["NewRace"]) =>
   got(api.POST("/api/sessions/{sessionId}/race", { ...of(sessionId), body }));
-export const keepContender = (raceId: string, body: Schemas["KeepBody"]) =>
+export const keepRacer = (raceId: string, body: Schemas["KeepBody"]) =>
   got(api.POST("/api/races/{raceId}/keep", { params: { path: { raceId } }, body }));
 
 export const patchTask = (taskId: string, body: Schemas["TaskPatch"]) =>
@@ -52,7 +52,7 @@ export const restoreCheckpoint = (checkpointId: string, body: Schemas["RestoreCh
 export const answerApproval = (approvalId: string, body: Answer) =>
   got(api.POST("/api/approvals/{approvalId}", { params: { path: { approvalId } }, body }));
 
-/** A file that goes with a prompt: its text, or its bytes as base64. */
+/** A file attached to a prompt: its text, or its bytes as base64. */
 export interface PromptFile {
   name: string;
   mimeType: string;
@@ -60,7 +60,7 @@ export interface PromptFile {
   data?: string;
 }
 
-/** A prompt from the box: the same `key` again is the same prompt, so that a lost answer never sends it twice. */
+/** Sends a prompt from the prompt box. The same `key` means the same prompt, so a lost response never sends it twice. */
 export const sendPrompt = (sessionId: string, body: { text: string; files?: PromptFile[] }, key: string) =>
   got(
     api.POST("/api/sessions/{sessionId}/prompt", {
@@ -73,7 +73,7 @@ export const seeSession = (sessionId: string) =>
 export const setBudget = (sessionId: string, body: Schemas["BudgetBody"]) =>
   got(api.PUT("/api/sessions/{sessionId}/budget", { ...of(sessionId), body }));
 
-/** Runs an act from a button: what it refuses is said in a corner. Whether it worked is the answer. */
+/** Runs a request from a button and shows a refusal as a toast; returns whether it succeeded. */
 export async function act(work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();
@@ -114,6 +114,6 @@ export const patchWorktree = (worktreeId: string, body: Schemas["WorktreePatch"]
 export const removeWorktree = (worktreeId: string, query: { force?: boolean; branch?: "keep" | "delete" }) =>
   got(api.DELETE("/api/worktrees/{worktreeId}", { params: { path: { worktreeId }, query } }));
 
-/** The scratch repository of the tour: made once, given again, and taken away with all that was done in it. */
+/** Creates the scratch repository of the tour, or returns the one that exists. */
 export const beginTour = () => got(api.POST("/api/tour", { body: {} }));
 export const removeTour = () => got(api.DELETE("/api/tour"));

@@ -1,9 +1,9 @@
-/** The one way to the server's REST: typed by its OpenAPI document, with one shape of error. What is cached of its
- * answers, and how events change that, is `queries` and `live`. */
+/** The client of the server's REST API, typed by its OpenAPI document, with one kind of error. `queries` caches responses,
+ * `live` updates them by events. */
 import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "./schema";
 
-/** What the server refused, or that it could not be reached (`code` is then `offline`). */
+/** A request that the server refused, or that did not reach it (`code` is then `offline`). */
 export class ApiError extends Error {
   constructor(
     readonly code: string,
@@ -18,12 +18,13 @@ export class ApiError extends Error {
 }
 
 export const offline = () =>
-  new ApiError("offline", "The server cannot be reached. What you see may be out of date.", 0);
+  new ApiError("offline", "The server cannot be reached. The page may be out of date.", 0);
 
 const RETRY_PAUSES = [250, 750, 1500, 3000];
 
-/** A POST whose answer was lost is sent again with the same key: the server acts once and gives the first answer. */
-async function steadyFetch(request: Request): Promise<Response> {
+/** Repeats requests that got no response. A repeated POST has the same key, so the server acts once and returns the first
+ * response. */
+async function retryingFetch(request: Request): Promise<Response> {
   const repeatable = request.method === "GET" || request.headers.has("idempotency-key");
   for (const pause of [...(repeatable ? RETRY_PAUSES : []), null]) {
     try {
@@ -52,23 +53,23 @@ const refused: Middleware = {
       .clone()
       .json()
       .catch(() => null);
-    const said = body?.error;
+    const error = body?.error;
     throw new ApiError(
-      said?.code ?? `http_${response.status}`,
-      said?.message ?? `The server answered ${response.status}.`,
+      error?.code ?? `http_${response.status}`,
+      error?.message ?? `The server answered ${response.status}.`,
       response.status,
-      said?.id ?? null,
-      said?.details ?? {},
+      error?.id ?? null,
+      error?.details ?? {},
     );
   },
 };
 
 const base = typeof location === "undefined" ? "http://127.0.0.1" : location.origin;
 
-export const api = createClient<paths>({ baseUrl: base, fetch: steadyFetch });
+export const api = createClient<paths>({ baseUrl: base, fetch: retryingFetch });
 api.use(keyed, refused);
 
-/** The answer itself: a refusal has been thrown already. */
+/** Returns the data of a response; a refusal was thrown before. */
 export async function got<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return (await answer).data as T;
 }

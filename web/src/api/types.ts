@@ -1,5 +1,4 @@
-/** The records of the server by their own names, and what their JSON parts hold. Shapes come from the OpenAPI document;
- * contents of messages are told apart here, as `CONTEXT.md` names them. */
+/** Names for the server's records, whose shapes come from the OpenAPI document, and types for the contents of messages. */
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
@@ -51,7 +50,7 @@ export interface PlanStep {
   priority?: string;
 }
 
-/** What a message holds (R4). A kind that is not known here is shown as the JSON that it is. */
+/** The content of a message (R4). Unknown types are shown as JSON. */
 export interface Content {
   type: string;
   text?: string;

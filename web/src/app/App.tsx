@@ -1,4 +1,4 @@
-/** The whole page: what every view needs around it, and which view an address means. */
+/** Renders the page: the providers that every view needs, and the view that belongs to the address. */
 import { QueryClientProvider } from "@tanstack/react-query";
 import { Tooltip } from "radix-ui";
 import { lazy, Suspense, useEffect, useState } from "react";
@@ -12,7 +12,7 @@ import { Toaster } from "@/ui/feedback/toast";
 import { listenForKeys } from "./keyboard/shortcuts";
 import { Shell } from "./Shell";
 
-// Each view is loaded when it is first looked at: the first page is small.
+// Each view is loaded on first use, which keeps the first page small.
 const Home = lazy(() => import("@/views/home/Home"));
 const Board = lazy(() => import("@/views/board/Board"));
 const Tree = lazy(() => import("@/views/tree/Tree"));
@@ -20,10 +20,10 @@ const Compare = lazy(() => import("@/views/compare/Compare"));
 const Race = lazy(() => import("@/views/race/Race"));
 const Session = lazy(() => import("@/views/session/Session"));
 const Search = lazy(() => import("@/views/search/Search"));
-const New = lazy(() => import("@/views/new-session/NewSession"));
+const NewSession = lazy(() => import("@/views/new-session/NewSession"));
 const Settings = lazy(() => import("@/views/settings/Settings"));
 const Welcome = lazy(() => import("@/views/welcome/Welcome"));
-const Lost = lazy(() => import("./NotFound"));
+const NotFound = lazy(() => import("./NotFound"));
 
 async function whyRefused(): Promise<"locked" | "offline"> {
   const answer = await fetch("/api/boards?limit=1").catch(() => null);
@@ -59,10 +59,10 @@ export function App() {
                   {({ sessionId }) => <Session key={sessionId} sessionId={sessionId} />}
                 </Route>
                 <Route path="/search" component={Search} />
-                <Route path="/new" component={New} />
+                <Route path="/new" component={NewSession} />
                 <Route path="/settings/:part?" component={Settings} />
                 <Route path="/welcome" component={Welcome} />
-                <Route component={Lost} />
+                <Route component={NotFound} />
               </Switch>
             </Suspense>
           </Shell>

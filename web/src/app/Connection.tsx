@@ -1,4 +1,4 @@
-/** Whether the page knows the truth: nothing while it does; since when it does not, and what to do, while it does not. */
+/** Shows a bar while the page is not connected: since when, and what to do about it. */
 import { CloudOff, Lock } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useConnection, useStream } from "@/live/hooks";
@@ -6,7 +6,7 @@ import { Button } from "@/ui/controls/Button";
 import { Time } from "@/ui/labels/Time";
 import css from "./Connection.module.css";
 
-/** A restart takes less than this; nobody needs to read about it. */
+/** A server restart is shorter than this and not worth a message. */
 const PATIENCE = 1500;
 
 export function Connection() {
@@ -25,8 +25,8 @@ export function Connection() {
       <div className={css.bar} role="alert">
         <Lock aria-hidden />
         <span>
-          This browser is no longer let in. Open the link that <code>bough serve</code> printed (or run{" "}
-          <code>bough open</code>).
+          This browser is no longer signed in. Run <code>bough open</code>, or open the link that{" "}
+          <code>bough serve</code> printed.
         </span>
       </div>
     );
@@ -34,11 +34,11 @@ export function Connection() {
     <div className={css.bar} role="status">
       <CloudOff aria-hidden />
       <span>
-        The server cannot be reached. What you see is from <Time at={new Date(link.since).toISOString()} />;
-        the page goes on by itself.
+        The server cannot be reached. Showing data from <Time at={new Date(link.since).toISOString()} />;
+        reconnecting…
       </span>
       <Button size="small" onClick={() => stream.reconnect()}>
-        Try now
+        Reconnect
       </Button>
     </div>
   );

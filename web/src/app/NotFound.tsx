@@ -1,20 +1,20 @@
-/** An address that means nothing. */
+/** Shown for addresses that belong to no view. */
 import { MapPinOff } from "lucide-react";
 import { ButtonLink } from "@/ui/controls/Button";
 import { Empty } from "@/ui/feedback/Placeholders";
 import { routes } from "./routes";
 import { useTitle } from "./title";
 
-export default function Lost() {
-  useTitle("Nothing here");
+export default function NotFound() {
+  useTitle("Page not found");
   return (
     <Empty
       icon={<MapPinOff />}
       heading="h1"
-      title="There is nothing here"
+      title="Page not found"
       actions={<ButtonLink href={routes.home}>Go home</ButtonLink>}
     >
-      The address may be mistyped, or what it meant was removed.
+      Check the address. What it pointed to may have been removed.
     </Empty>
   );
 }

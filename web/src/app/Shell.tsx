@@ -1,13 +1,13 @@
-/** What stands around every view: the ways to the others, what needs the person, and whether the page knows the truth. */
+/** The frame around every view: navigation, pending approvals, connection state. */
 import { House, LayoutDashboard, Plus, Search, Settings } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useApprovals } from "@/api/queries";
 import { ButtonLink } from "@/ui/controls/Button";
 import { Connection } from "./Connection";
-import { Palette } from "./keyboard/CommandPalette";
+import { CommandPalette } from "./keyboard/CommandPalette";
 import { useActions } from "./keyboard/shortcuts";
-import { useNotices } from "./notifications";
+import { useNotifications } from "./notifications";
 import { routes } from "./routes";
 import css from "./Shell.module.css";
 import { useTheme } from "./theme";
@@ -28,7 +28,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const waiting = useApprovals().data?.length ?? 0;
   useTheme();
   useTabTitle();
-  useNotices();
+  useNotifications();
   useActions([
     ...PLACES.map(({ href, label, keys }) => ({
       keys,
@@ -64,7 +64,7 @@ export function Shell({ children }: { children: ReactNode }) {
                 {label === "Home" && waiting > 0 && (
                   <span className={css.count}>
                     {waiting}
-                    <span className="visually-hidden"> waiting for you</span>
+                    <span className="visually-hidden"> need your approval</span>
                   </span>
                 )}
               </Link>
@@ -72,7 +72,7 @@ export function Shell({ children }: { children: ReactNode }) {
           ))}
         </ul>
         <div className={css.foot}>
-          <Palette />
+          <CommandPalette />
         </div>
       </nav>
       <div className={css.view}>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noticeOf } from "./notifications";
+import { notificationFor } from "./notifications";
 
 const event = (type: string, data: object) => ({
   type,
@@ -7,20 +7,20 @@ const event = (type: string, data: object) => ({
   data: { id: "x", sessionId: "s", ...data },
 });
 
-describe("what is worth a notice", () => {
+describe("notificationFor", () => {
   it("is a question, unless policy has answered it already", () => {
     const asked = event("approval.created", { status: "pending", title: "Run rm" });
-    expect(noticeOf(asked, "needed")).toMatchObject({ body: "Run rm", sessionId: "s" });
-    expect(noticeOf(event("approval.created", { status: "allowed" }), "needed")).toBeNull();
-    expect(noticeOf(asked, "off")).toBeNull();
+    expect(notificationFor(asked, "needed")).toMatchObject({ body: "Run rm", sessionId: "s" });
+    expect(notificationFor(event("approval.created", { status: "allowed" }), "needed")).toBeNull();
+    expect(notificationFor(asked, "off")).toBeNull();
   });
 
   it("is a failed turn; a finished one only for those who want all, and only if a person asked for it", () => {
     const task = (status: string, source = "user") => event("task.patched", { status, source, prompt: "do" });
-    expect(noticeOf(task("failed"), "needed")?.title).toBe("A turn failed");
-    expect(noticeOf(task("completed"), "needed")).toBeNull();
-    expect(noticeOf(task("completed"), "all")?.title).toBe("A turn is finished");
-    expect(noticeOf(task("completed", "callback"), "all")).toBeNull();
-    expect(noticeOf(task("running"), "all")).toBeNull();
+    expect(notificationFor(task("failed"), "needed")?.title).toBe("Turn failed");
+    expect(notificationFor(task("completed"), "needed")).toBeNull();
+    expect(notificationFor(task("completed"), "all")?.title).toBe("Turn finished");
+    expect(notificationFor(task("completed", "callback"), "all")).toBeNull();
+    expect(notificationFor(task("running"), "all")).toBeNull();
   });
 });

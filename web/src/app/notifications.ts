@@ -1,5 +1,4 @@
-/** Notices of the system about what needs the person, while the page is not in front. They are asked for in the settings;
- * a page in front shows the same by itself. */
+/** Shows system notifications about what needs the user while the page is not in front. They are enabled in the settings. */
 import { useEffect, useRef } from "react";
 import { useLocation } from "wouter";
 import type { Approval, Session, Task } from "@/api/types";
@@ -8,30 +7,30 @@ import type { LiveEvent } from "@/live/eventStream";
 import { useStream } from "@/live/hooks";
 import { routes } from "./routes";
 
-export type Notices = "off" | "needed" | "all";
+export type NotificationLevel = "off" | "needed" | "all";
 
 export const canNotify = () => typeof Notification !== "undefined";
 
-/** Asks the browser, which asks the person. Whether it may. */
-export const mayNotify = async (): Promise<boolean> =>
+/** Asks for permission; returns whether it was granted. */
+export const requestPermission = async (): Promise<boolean> =>
   canNotify() && (await Notification.requestPermission()) === "granted";
 
-export interface Notice {
+export interface PageNotification {
   tag: string;
   title: string;
   body: string;
   sessionId: string;
 }
 
-/** What an event is worth saying to somebody who looks elsewhere, if anything. */
-export function noticeOf(event: LiveEvent, wanted: Notices): Notice | null {
-  if (wanted === "off") return null;
+/** Returns the notification for an event, if it deserves one. */
+export function notificationFor(event: LiveEvent, level: NotificationLevel): PageNotification | null {
+  if (level === "off") return null;
   if (event.type === "approval.created") {
     const approval = event.data as Approval;
     if (approval.status !== "pending") return null;
     return {
       tag: `approval-${approval.id}`,
-      title: "An agent waits for your answer",
+      title: "Approval needed",
       body: approval.title,
       sessionId: approval.sessionId,
     };
@@ -39,17 +38,17 @@ export function noticeOf(event: LiveEvent, wanted: Notices): Notice | null {
   if (event.type === "task.patched") {
     const task = event.data as Task;
     const of = { tag: `task-${task.id}`, body: task.prompt.slice(0, 140), sessionId: task.sessionId };
-    if (task.status === "failed") return { ...of, title: "A turn failed" };
-    // What agents asked of each other is for them to read.
+    if (task.status === "failed") return { ...of, title: "Turn failed" };
+    // Agents read the results of what they asked each other.
     const own = task.source === "user" || task.source === "initial";
-    if (task.status === "completed" && wanted === "all" && own) return { ...of, title: "A turn is finished" };
+    if (task.status === "completed" && level === "all" && own) return { ...of, title: "Turn finished" };
   }
   if (event.type === "session.patched") {
     const session = event.data as Session;
     if (session.status === "error")
       return {
         tag: `session-${session.id}`,
-        title: "A session ended in an error",
+        title: "Session failed",
         body: session.title || session.agent,
         sessionId: session.id,
       };
@@ -57,27 +56,27 @@ export function noticeOf(event: LiveEvent, wanted: Notices): Notice | null {
   return null;
 }
 
-function notify({ title, body, tag }: Notice): Notification | null {
+function notify({ title, body, tag }: PageNotification): Notification | null {
   try {
     return new Notification(title, { body, tag, icon: "/icon.svg" });
   } catch {
-    // Browsers of phones have the class and let no page make one.
+    // Phone browsers have the class but do not let pages use it.
     return null;
   }
 }
 
-export function useNotices(): void {
-  const [wanted] = usePref<Notices>("notices", "off");
+export function useNotifications(): void {
+  const [level] = usePref<NotificationLevel>("notices", "off");
   const stream = useStream();
   const [, navigate] = useLocation();
   const go = useRef(navigate);
   go.current = navigate;
   useEffect(() => {
-    if (wanted === "off" || !canNotify() || Notification.permission !== "granted") return;
+    if (level === "off" || !canNotify() || Notification.permission !== "granted") return;
     return stream.listen((event) => {
-      // What was missed while the page was away is on it; nobody wants fifty notices on waking.
+      // Events missed while the page was offline are shown on it; notifying about all of them would be too much.
       const live = stream.connection.get().state === "live";
-      const notice = live && !document.hasFocus() ? noticeOf(event, wanted) : null;
+      const notice = live && !document.hasFocus() ? notificationFor(event, level) : null;
       const shown = notice && notify(notice);
       if (!shown) return;
       shown.onclick = () => {
@@ -86,5 +85,5 @@ export function useNotices(): void {
         shown.close();
       };
     });
-  }, [stream, wanted]);
+  }, [stream, level]);
 }

@@ -1,4 +1,4 @@
-/** The addresses of the page: every view, and everything in it that is worth a link, has one. */
+/** The addresses of the page's views and of what they link to. */
 
 export const routes = {
   home: "/",
@@ -11,7 +11,7 @@ export const routes = {
   race: (raceId: string) => `/race/${raceId}`,
   search: (words = "") => (words ? `/search?q=${encodeURIComponent(words)}` : "/search"),
   new: "/new",
-  /** The form of a new session, filled in with what an agent proposes. */
+  /** The form for a new session, filled in with an agent's proposal. */
   proposal: (approvalId: string) => `/new?approval=${approvalId}`,
   settings: "/settings",
   settingsOf: (part: string) => `/settings/${part}`,

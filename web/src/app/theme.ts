@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. */
+/** Applies the theme: light, dark, or the system's. */
 import { useEffect } from "react";
 import { usePref } from "@/lib/prefs";
 

@@ -1,4 +1,4 @@
-/** The words on the browser's tab: what a view says it shows, behind the number of questions that wait for an answer. */
+/** Sets the title of the browser tab: the number of pending approvals and what the view shows. */
 import { useEffect } from "react";
 import { useApprovals } from "@/api/queries";
 import { External, useExternal } from "@/lib/external";
@@ -6,11 +6,11 @@ import { External, useExternal } from "@/lib/external";
 const NAME = "Bough";
 const current = new External("");
 
-/** `Home` without a text: “Bough”; a session: “Fix the login · Bough”. */
+/** Returns “Bough” for the start page, “Fix the login · Bough” for a session. */
 export const fullTitle = (text: string, waiting: number): string =>
   `${waiting > 0 ? `(${waiting}) ` : ""}${text ? `${text} · ${NAME}` : NAME}`;
 
-/** Names the tab while the view is shown; while its name is not known yet, give nothing. */
+/** Names the tab while a view is shown; pass nothing until the name is known. */
 export function useTitle(text: string | null | undefined): void {
   useEffect(() => {
     const mine = text ?? "";
@@ -21,7 +21,7 @@ export function useTitle(text: string | null | undefined): void {
   }, [text]);
 }
 
-/** Writes the title. Used once, by the shell. */
+/** Writes the title; used once, by the shell. */
 export function useTabTitle(): void {
   const text = useExternal(current);
   const waiting = useApprovals().data?.length ?? 0;

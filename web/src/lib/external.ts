@@ -1,4 +1,4 @@
-/** A value outside React that components can follow. Small on purpose: what the server knows lives in the query cache. */
+/** A value outside React that components can subscribe to. Data from the server belongs in the query cache instead. */
 import { useSyncExternalStore } from "react";
 
 export class External<T> {

@@ -1,4 +1,4 @@
-/** Numbers, times and ids as people read them. */
+/** Formats numbers, times and ids for people. */
 
 export function shortId(id: string): string {
   return id.slice(-8);
@@ -42,7 +42,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** The first line of a text, cut where a word ends. */
+/** Returns the first line of a text, shortened at the end of a word. */
 export function firstLine(text: string, most = 120): string {
   const line = text.trim().split("\n", 1)[0] ?? "";
   if (line.length <= most) return line;

@@ -1,4 +1,4 @@
-/** What the window and its person are like, as CSS knows it: wide or narrow, a mouse or a finger. */
+/** Follows a CSS media query: window width, pointer, color scheme. */
 import { useMemo, useSyncExternalStore } from "react";
 
 export function useMedia(query: string): boolean {

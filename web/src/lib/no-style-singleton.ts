@@ -1,5 +1,5 @@
-/** Stands in for a package that dialogs use to write style sheets into the page: its policy forbids that, and what they
- * would say is in `base.css`. */
+/** Replaces a package with which dialogs insert style sheets: the page's content security policy forbids that, so `base.css`
+ * has those rules. */
 
 export const styleSingleton = () => () => null;
 export const styleHookSingleton = () => () => undefined;

@@ -1,5 +1,5 @@
-/** What this browser remembers for its person: theme, drafts, folded panels. Other tabs of it follow along; what must be
- * the same on every device is the server's to keep. */
+/** Stores preferences in this browser: theme, drafts, folded panels. Its other tabs follow; what must be the same on every
+ * device is stored by the server. */
 import { External, useExternal } from "./external";
 
 const PREFIX = "bough.";
@@ -15,16 +15,17 @@ function read(name: string): unknown {
 }
 
 function external<T>(name: string): External<T | undefined> {
-  const found = known.get(name) ?? new External(read(name));
-  known.set(name, found);
-  return found as External<T | undefined>;
+  const value = known.get(name) ?? new External(read(name));
+  known.set(name, value);
+  return value as External<T | undefined>;
 }
 
 export function getPref<T>(name: string, fallback: T): T {
   return external<T>(name).get() ?? fallback;
 }
 
-/** `undefined` forgets. A full or forbidden store loses the memory, never the action. */
+/** Stores a preference; `undefined` removes it. If the browser's storage is full or forbidden, the value lasts until the
+ * page is closed. */
 export function setPref<T>(name: string, value: T | undefined): void {
   external<T>(name).set(value);
   try {

@@ -1,45 +1,51 @@
-/** The words that people are shown for modes, states and kinds: one place, so that every view says the same. */
+/** Names modes, states and kinds, so that every view uses the same words. */
 import type { Activity, Kind, Mode, Status, TaskStatus } from "@/api/types";
 
+/** The modes to choose from, from the fewest rights to the most. */
 export const MODES: { mode: Mode; name: string; words: string }[] = [
   { mode: "plan", name: "Plan", words: "Reads and plans. Changes nothing." },
   { mode: "default", name: "Ask first", words: "Reads freely. Asks before every edit and every command." },
   {
-    mode: "ask",
-    name: "Ask",
-    words: "The same as “ask first”: every edit and every command is asked about.",
-  },
-  {
     mode: "acceptEdits",
     name: "Accept edits",
-    words: "Edits files of its folder freely. Asks before commands and the network.",
+    words: "Edits files in its folder freely. Asks before commands and network access.",
   },
   {
     mode: "auto",
     name: "Auto",
-    words: "Edits and runs commands inside its folder. Asks for what reaches beyond.",
+    words: "Edits and runs commands inside its folder. Asks before anything outside it.",
   },
   {
     mode: "on-failure",
     name: "On failure",
-    words: "Like auto. Asks when something failed for want of rights.",
+    words: "Like Auto, but asks when blocked by permissions.",
   },
   {
     mode: "bypassPermissions",
     name: "Bypass permissions",
-    words: "Asks nothing. It can do whatever its process can.",
+    words: "Never asks. The agent can do whatever its process can.",
   },
-  { mode: "allow-all", name: "Allow all", words: "The same as “bypass permissions”: nothing is asked." },
 ];
 
-export const modeName = (mode: Mode) => MODES.find((one) => one.mode === mode)?.name ?? mode;
+/** Modes that mean the same as another one; the server accepts them, pickers do not offer them. */
+const ALIASES: Partial<Record<Mode, Mode>> = { ask: "default", "allow-all": "bypassPermissions" };
 
-/** Modes in which nobody is asked; shown with a warning. */
-export const isUnasked = (mode: Mode) => mode === "bypassPermissions" || mode === "allow-all";
+/** Returns the mode that an alias stands for. */
+export const resolveMode = (mode: Mode): Mode => ALIASES[mode] ?? mode;
 
-export const KINDS: Record<Kind, string> = { root: "Root", fork: "Fork", subsession: "Child", btw: "Aside" };
+export const modeName = (mode: Mode) => MODES.find((one) => one.mode === resolveMode(mode))?.name ?? mode;
 
-/** How a session stands, as one word and one look. */
+/** Tells whether a mode never asks; such modes are shown with a warning. */
+export const isUnasked = (mode: Mode) => resolveMode(mode) === "bypassPermissions";
+
+export const KINDS: Record<Kind, string> = {
+  root: "Root",
+  fork: "Fork",
+  subsession: "Child",
+  btw: "Side question",
+};
+
+/** The state of a session as the page shows it. */
 export type Look =
   | "new"
   | "idle"
@@ -57,7 +63,7 @@ export interface Stand {
   queuePaused?: boolean;
   queued?: number;
   asking?: number;
-  /** Whether the last turn failed, and nobody has looked yet. */
+  /** Whether the last turn failed and nobody has looked at it yet. */
   failed?: boolean;
 }
 
@@ -76,7 +82,7 @@ export const LOOKS: Record<Look, string> = {
   new: "Not started",
   idle: "Ready",
   running: "Working",
-  waiting: "Waits for you",
+  waiting: "Needs your approval",
   queued: "Queued",
   paused: "Paused",
   done: "Completed",
@@ -88,7 +94,7 @@ export const TASKS: Record<TaskStatus, string> = {
   queued: "Queued",
   dispatching: "Starting",
   running: "Working",
-  waiting_permission: "Waits for you",
+  waiting_permission: "Needs your approval",
   stopping: "Stopping",
   interrupted: "Interrupted",
   completed: "Completed",
@@ -99,7 +105,7 @@ export const TASKS: Record<TaskStatus, string> = {
 export const isOver = (status: TaskStatus) =>
   status === "completed" || status === "failed" || status === "cancelled";
 
-/** What a session is called: its title, else the beginning of its first prompt. */
+/** Returns a session's title, or else the beginning of its first prompt. */
 export function nameOf(one: { title: string; firstPrompt?: string | null; id: string }): string {
   return one.title || one.firstPrompt?.trim().split("\n", 1)[0]?.slice(0, 120) || "Untitled session";
 }

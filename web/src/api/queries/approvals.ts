@@ -1,4 +1,4 @@
-/** What is asked about questions, and what answers them: rules and remembered choices. */
+/** Queries for approvals, policy rules and always-allowed actions. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api, got } from "../client";
 import { MOST } from "./cache";
@@ -24,7 +24,7 @@ export const choicesQuery = queryOptions({
 });
 export const useChoices = () => useQuery(choicesQuery);
 
-/** A question by its id, also one that was answered. */
+/** An approval by its id, also a decided one. */
 export const approvalQuery = (approvalId: string) =>
   queryOptions({
     queryKey: ["approval", approvalId],

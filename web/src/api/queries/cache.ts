@@ -1,4 +1,4 @@
-/** Where answers of the server are kept. `live/apply` keeps them current, so nothing is asked again by the clock. */
+/** The cache of server responses. `live` keeps it current by events, so nothing is polled. */
 import { QueryClient } from "@tanstack/react-query";
 import { ApiError } from "../client";
 
@@ -7,12 +7,12 @@ export const client = new QueryClient({
     queries: {
       staleTime: Number.POSITIVE_INFINITY,
       refetchOnWindowFocus: false,
-      // The server is mostly on this very machine: it can be reached without any network.
+      // The server often runs on this machine and can be reached without a network.
       networkMode: "always",
       retry: (count, error) => error instanceof ApiError && error.code === "offline" && count < 3,
     },
   },
 });
 
-/** More than anybody has; what may be more is paged. */
+/** The page size for lists that are expected to fit on one page. */
 export const MOST = 500;

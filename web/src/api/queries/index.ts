@@ -1,4 +1,4 @@
-/** What is asked of the server and kept: one key and one hook for each question. */
+/** Cached queries: one key and one hook each. */
 export * from "./approvals";
 export * from "./cache";
 export * from "./overview";

@@ -1,9 +1,9 @@
-/** What is asked across all sessions: the start page and the search. */
+/** Queries across all sessions: the start page and search. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { api, got } from "../client";
 import type { operations } from "../schema";
 
-/** How many minutes this person's clock is ahead of UTC: when today began. */
+/** Returns the minutes by which the local time is ahead of UTC; the server needs them to know when today began. */
 const aheadOfUtc = () => -new Date().getTimezoneOffset();
 
 export const homeQuery = (tz = aheadOfUtc()) =>
@@ -15,7 +15,7 @@ export const useHome = () => useQuery(homeQuery());
 
 const HITS = 20;
 
-/** Pages of a search. What it found is kept while it is looked at, and asked for anew when one comes back to it. */
+/** Pages of search results. They stay while they are shown and are fetched again on the next visit. */
 export const searchQuery = (wanted: operations["ApiSearchSearch"]["parameters"]["query"]) =>
   infiniteQueryOptions({
     queryKey: ["search", wanted],

@@ -1,4 +1,4 @@
-/** What is asked about the server itself: its agents, MCP servers and settings. */
+/** Queries for agents, MCP servers and server settings. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api, got } from "../client";
 import { MOST } from "./cache";

@@ -1,4 +1,4 @@
-/** What is asked about sessions and their tasks. */
+/** Queries for sessions and their tasks. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api, got } from "../client";
 import type { Message } from "../types";
@@ -16,7 +16,7 @@ export const useSession = (sessionId: string) => useQuery(sessionQuery(sessionId
 
 const OPEN = "queued,dispatching,running,waiting_permission,stopping,interrupted";
 
-/** Some tasks of a session, in the order of its queue: the oldest come first. */
+/** Fetches some tasks of a session, oldest first. */
 const someTasks = async (sessionId: string, query: { status?: string; offset?: number }) =>
   (await got(
     api.GET("/api/sessions/{sessionId}/tasks", {
@@ -24,7 +24,7 @@ const someTasks = async (sessionId: string, query: { status?: string; offset?: n
     }),
   ))!;
 
-/** All tasks of a session that are not over, and the newest of those that are. */
+/** All unfinished tasks of a session, and the newest finished ones. */
 export const tasksQuery = (sessionId: string) =>
   queryOptions({
     queryKey: ["tasks", sessionId],
@@ -41,14 +41,14 @@ export const tasksQuery = (sessionId: string) =>
   });
 export const useTasks = (sessionId: string) => useQuery(tasksQuery(sessionId));
 
-/** The newest sessions, for choosing one by name. */
+/** The newest sessions, to choose one by name. */
 export const sessionsQuery = queryOptions({
   queryKey: ["sessions", "newest"],
   queryFn: async () =>
     (await got(api.GET("/api/sessions", { params: { query: { archived: false, limit: 100 } } }))).sessions,
 });
 
-/** What a session has changed in its folder. Asked anew when its tasks change, and when another turn is over (`after`). */
+/** The changes of a session in its folder. Fetched again when its tasks change and when another turn ends (`after`). */
 export const sessionDiffQuery = (sessionId: string, after: string | null = null) =>
   queryOptions({
     queryKey: ["sessionDiff", sessionId, after],
@@ -65,7 +65,7 @@ export const budgetQuery = (sessionId: string) =>
   });
 export const useBudget = (sessionId: string) => useQuery(budgetQuery(sessionId));
 
-/** Who works in a repository, in whichever of its folders. */
+/** The active sessions of a repository, in all of its folders. */
 export const activeInRepoQuery = (repoId: string) =>
   queryOptions({
     queryKey: ["sessions", "active", repoId],
@@ -83,7 +83,7 @@ export const taskQuery = (taskId: string) =>
     queryFn: () => got(api.GET("/api/tasks/{taskId}", { params: { path: { taskId } } })),
   });
 
-/** What a task has changed in the files. Asked for anew each time it is looked at: a task at work changes more. */
+/** The changes of a task. Fetched each time it is shown, since a running task changes more. */
 export const taskDiffQuery = (taskId: string, stat = false) =>
   queryOptions({
     queryKey: ["taskDiff", taskId, stat],
@@ -92,8 +92,8 @@ export const taskDiffQuery = (taskId: string, stat = false) =>
       got(api.GET("/api/tasks/{taskId}/diff", { params: { path: { taskId }, query: { stat } } })),
   });
 
-/** What the agent of a session said last, nothing if it has not spoken. Asked anew when `after` changes. */
-export const lastWordsQuery = (sessionId: string, after: string | null = null) =>
+/** The agent's last text in a session, or an empty string. Fetched again when `after` changes. */
+export const lastTextQuery = (sessionId: string, after: string | null = null) =>
   queryOptions({
     queryKey: ["words", sessionId, after],
     queryFn: async () => {
@@ -102,7 +102,7 @@ export const lastWordsQuery = (sessionId: string, after: string | null = null) =
           params: { path: { sessionId }, query: { limit: 30 } },
         }),
       )) as Message[];
-      const said = messages.findLast((one) => one.role === "agent" && one.content.type === "text");
-      return said?.content.text ?? "";
+      const last = messages.findLast((one) => one.role === "agent" && one.content.type === "text");
+      return last?.content.text ?? "";
     },
   });

@@ -1,4 +1,4 @@
-/** What is asked about trees: their sessions, reports and races. */
+/** Queries for trees: sessions, reports and races. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api, got } from "../client";
 import { MOST } from "./cache";
@@ -10,7 +10,7 @@ export const treeQuery = (sessionId: string) =>
   });
 export const useTree = (sessionId: string) => useQuery(treeQuery(sessionId));
 
-/** Reports to some sessions of a tree and from them; asked for one by one, as they belong to a session each. */
+/** The reports to and from one session. */
 export const callbacksQuery = (sessionId: string) =>
   queryOptions({
     queryKey: ["callbacks", sessionId],
@@ -41,7 +41,7 @@ export const raceQuery = (raceId: string) =>
   });
 export const useRace = (raceId: string) => useQuery(raceQuery(raceId));
 
-/** What a contender has changed; asked for again when its race is. */
+/** The changes of a racer; fetched again with its race. */
 export const raceDiffQuery = (raceId: string, session: string) =>
   queryOptions({
     queryKey: ["race", raceId, "diff", session],

@@ -1,4 +1,4 @@
-/** The command palette: every action that is offered now, every session by name, and a search through all transcripts. */
+/** The command palette: the actions of the current view, sessions by name, and search across transcripts. */
 import { useQuery } from "@tanstack/react-query";
 import { Command } from "cmdk";
 import { Search as SearchIcon } from "lucide-react";
@@ -13,17 +13,17 @@ import { Kbd } from "@/ui/controls/Kbd";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
 import css from "./CommandPalette.module.css";
-import { type Action, useActions, useOffered } from "./shortcuts";
+import { type Action, useActions, useOfferedActions } from "./shortcuts";
 
-const KeyHelp = lazy(() => import("./KeyboardHelp"));
+const KeyboardHelp = lazy(() => import("./KeyboardHelp"));
 
 const groups = (actions: readonly Action[]) => [...Map.groupBy(actions, (one) => one.group)];
 
-export function Palette() {
+export function CommandPalette() {
   const [open, setOpen] = useState<"palette" | "keys" | null>(null);
   useActions([
     { keys: "mod+k", label: "Command palette", group: "Help", run: () => setOpen("palette") },
-    { keys: "?", label: "Keys", group: "Help", run: () => setOpen("keys"), words: "shortcuts keyboard help" },
+    { keys: "?", label: "Keyboard shortcuts", group: "Help", run: () => setOpen("keys"), words: "keys help" },
   ]);
   return (
     <>
@@ -47,18 +47,18 @@ export function Palette() {
       </Dialog.Root>
       {open === "keys" && (
         <Suspense>
-          <KeyHelp onClose={() => setOpen(null)} />
+          <KeyboardHelp onClose={() => setOpen(null)} />
         </Suspense>
       )}
     </>
   );
 }
 
-/** What is in it; made anew each time, so that it opens empty. */
+/** Mounted anew each time, so that the palette opens empty. */
 function Contents({ close }: { close: () => void }) {
   const [words, setWords] = useState("");
   const [, navigate] = useLocation();
-  const offered = useOffered();
+  const offered = useOfferedActions();
   const { data: sessions = [], isPending } = useQuery(sessionsQuery);
   const run = (work: () => void) => () => {
     close();
@@ -70,10 +70,10 @@ function Contents({ close }: { close: () => void }) {
         className={css.input}
         value={words}
         onValueChange={setWords}
-        placeholder="What would you like to do?"
+        placeholder="Search commands and sessions…"
       />
       <Command.List className={css.list}>
-        <Command.Empty className={css.none}>No action and no session has that name.</Command.Empty>
+        <Command.Empty className={css.none}>No matching commands or sessions.</Command.Empty>
         {groups(offered).map(([group, actions]) => (
           <Command.Group key={group} heading={group} className={css.group}>
             {actions.map((one) => (
@@ -103,7 +103,7 @@ function Contents({ close }: { close: () => void }) {
             </Command.Item>
           ))}
         </Command.Group>
-        {/* Only when the sessions are there: what is chosen first stays chosen. */}
+        {/* Shown after the sessions have loaded, so that the selected item does not change. */}
         {words.trim() && !isPending && (
           <Command.Group heading="Search" className={css.group} forceMount>
             <Command.Item

@@ -1,17 +1,17 @@
-/** Every key that does something now, by group. */
+/** Lists the keyboard shortcuts of the current view, by group. */
 import { Dialog } from "@/ui/controls/Dialog";
 import { Kbd } from "@/ui/controls/Kbd";
 import css from "./KeyboardHelp.module.css";
-import { useOffered } from "./shortcuts";
+import { useOfferedActions } from "./shortcuts";
 
-export default function KeyHelp({ onClose }: { onClose: () => void }) {
-  const keyed = useOffered().filter((one) => one.keys);
+export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
+  const keyed = useOfferedActions().filter((one) => one.keys);
   return (
     <Dialog
       open
       onClose={onClose}
-      title="Keys"
-      description="What each key does here. Other views have others."
+      title="Keyboard shortcuts"
+      description="Keyboard shortcuts for this view"
       wide
     >
       <div className={css.groups}>

@@ -1,16 +1,16 @@
-/** Keys for everything: views say what they offer while they are shown; the help and the palette list it, and one listener
- * runs it. A key does nothing while somebody types, unless it holds a modifier. */
+/** Keyboard shortcuts: views register actions while they are shown, the help and the palette list them, and one listener
+ * runs them. Keys without a modifier are ignored while the user types. */
 import { useEffect, useRef } from "react";
 import { External, useExternal } from "@/lib/external";
 
 export interface Action {
-  /** `mod+k`, `shift+?`, `c`, or `g h` for one after the other. */
+  /** `mod+k`, `shift+?`, `c`, or `g h` for one key after the other. */
   keys?: string;
   label: string;
-  /** Where it stands in help and palette. */
+  /** The heading in help and palette. */
   group: string;
   run: () => void;
-  /** Further words by which the palette finds it. */
+  /** More words by which the palette finds it. */
   words?: string;
 }
 
@@ -18,14 +18,14 @@ const SECOND_KEY_WITHIN = 1200;
 const offered = new External<readonly Action[]>([]);
 let first = { key: "", at: 0 };
 
-export const useOffered = (): readonly Action[] => useExternal(offered);
+export const useOfferedActions = (): readonly Action[] => useExternal(offered);
 
-/** Offers actions while the component is shown. */
+/** Registers actions while the component is shown. */
 export function useActions(actions: Action[]): void {
   const now = useRef(actions);
   now.current = actions;
   const shape = actions.map((one) => `${one.keys}|${one.label}|${one.group}`).join("\n");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is offered changes with its shape, how it runs does not matter
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list changes only with labels and keys; `run` is read from the ref
   useEffect(() => {
     const mine = now.current.map((one, at) => ({ ...one, run: () => now.current[at]?.run() }));
     offered.set([...offered.get(), ...mine]);
@@ -48,14 +48,14 @@ function onKey(event: KeyboardEvent): void {
   const modified = pressed.startsWith("mod+") || pressed.startsWith("alt+");
   if (!modified && (typing(event.target) || document.querySelector("[role=dialog],[role=menu]"))) return;
   const pair = Date.now() - first.at < SECOND_KEY_WITHIN ? `${first.key} ${pressed}` : "";
-  // The one that was offered last is nearest to what is shown.
-  const found = [...offered.get()]
+  // The action registered last belongs to the innermost component.
+  const action = [...offered.get()]
     .reverse()
     .find((one) => one.keys && (one.keys === pair || one.keys === pressed));
-  first = found ? { key: "", at: 0 } : { key: pressed, at: Date.now() };
-  if (!found) return;
+  first = action ? { key: "", at: 0 } : { key: pressed, at: Date.now() };
+  if (!action) return;
   event.preventDefault();
-  found.run();
+  action.run();
 }
 
 export function listenForKeys(): () => void {

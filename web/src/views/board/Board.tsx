@@ -1,4 +1,4 @@
-/** A board: worktrees as cards, each with its session trees, on a canvas or as lists. */
+/** A board: worktrees as cards with their session trees, on a canvas or as a list. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { FolderPlus, LayoutGrid, List, Sparkles } from "lucide-react";
 import { useMemo, useState } from "react";
@@ -14,39 +14,39 @@ import { Button, ButtonLink } from "@/ui/controls/Button";
 import { Switch } from "@/ui/controls/Field";
 import { Empty, Problem, QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./Board.module.css";
-import { Filters } from "./BoardFilters";
+import { BoardFilters } from "./BoardFilters";
 import { BoardList } from "./BoardList";
-import { BoardSwitch } from "./BoardMenu";
+import { BoardMenu } from "./BoardMenu";
 import { BoardCanvas } from "./canvas/BoardCanvas";
 import { cardId } from "./canvas/cardLayout";
 import { type CardAct, CardContext } from "./card/Card";
 import { CardDialogs } from "./card/CardDialogs";
 import { filtered, NO_FILTER } from "./filterCards";
-import { moveCard, putOn, tidy } from "./moveCards";
+import { moveCard, moveToBoard, tidy } from "./moveCards";
 
 export default function Board({ params }: { params: { boardId?: string } }) {
   const boards = useBoards();
   return (
     <QueryResult query={boards} loading={<Skeleton lines={4} block />}>
       {(known) => {
-        const wanted = params.boardId;
-        const board = known.find((one) => (wanted ? one.id === wanted : one.isDefault));
+        const { boardId } = params;
+        const board = known.find((one) => (boardId ? one.id === boardId : one.isDefault));
         if (!board)
           return (
             <Empty
-              title="There is no such board"
-              actions={<ButtonLink href={routes.board}>Go to the first board</ButtonLink>}
+              title="Board not found"
+              actions={<ButtonLink href={routes.board}>Go to the main board</ButtonLink>}
             >
               It may have been deleted.
             </Empty>
           );
-        return <Shown key={board.id} boards={known} board={board} />;
+        return <BoardView key={board.id} boards={known} board={board} />;
       }}
     </QueryResult>
   );
 }
 
-function Shown({ boards, board }: { boards: BoardRecord[]; board: BoardRecord }) {
+function BoardView({ boards, board }: { boards: BoardRecord[]; board: BoardRecord }) {
   const narrow = useMedia("(max-width: 40rem)");
   const [chosen, setChosen] = usePref<"canvas" | "list" | null>("boardAs", null);
   const as = chosen ?? (narrow ? "list" : "canvas");
@@ -63,15 +63,15 @@ function Shown({ boards, board }: { boards: BoardRecord[]; board: BoardRecord })
       act: (what: CardAct, card: Card) => setAsked({ what, card }),
       unfold: (card: Card) => setWhole((known) => new Set(known).add(cardId(card))),
       boards: boards.filter((one) => one.id !== board.id),
-      putOn: (to: BoardRecord, card: Card) => void putOn(card, board.id, to),
+      moveTo: (to: BoardRecord, card: Card) => void moveToBoard(card, board.id, to),
     }),
     [boards, board.id],
   );
   useTitle(board.isDefault ? "Board" : `${board.name} · Board`);
   const other = as === "canvas" ? "list" : "canvas";
   useActions([
-    { keys: "v", label: `Show the board as a ${other}`, group: "Board", run: () => setChosen(other) },
-    { label: "Tidy the board", group: "Board", run: () => void tidy(all ?? [], board.id) },
+    { keys: "v", label: `Show as ${other}`, group: "Board", run: () => setChosen(other) },
+    { label: "Tidy board", group: "Board", run: () => void tidy(all ?? [], board.id) },
     {
       label: archived ? "Hide archived sessions" : "Show archived sessions",
       group: "Board",
@@ -91,8 +91,8 @@ function Shown({ boards, board }: { boards: BoardRecord[]; board: BoardRecord })
               </p>
             )}
           </div>
-          <BoardSwitch boards={boards} board={board} />
-          <Filters cards={all ?? []} filter={filter} onChange={setFilter} />
+          <BoardMenu boards={boards} board={board} />
+          <BoardFilters cards={all ?? []} filter={filter} onChange={setFilter} />
           <div className={css.actions}>
             <Switch label="Archived" checked={archived} onChange={setArchived} />
             {as === "canvas" && (
@@ -105,7 +105,7 @@ function Shown({ boards, board }: { boards: BoardRecord[]; board: BoardRecord })
               </Button>
             )}
             <Button icon={as === "canvas" ? <List /> : <LayoutGrid />} onClick={() => setChosen(other)}>
-              {as === "canvas" ? "As a list" : "As a canvas"}
+              {as === "canvas" ? "List view" : "Canvas view"}
             </Button>
           </div>
         </header>
@@ -114,10 +114,10 @@ function Shown({ boards, board }: { boards: BoardRecord[]; board: BoardRecord })
         {all && all.length === 0 && <NoCards board={board} />}
         {all && all.length > 0 && cards.length === 0 && (
           <Empty
-            title="Nothing here fits"
-            actions={<Button onClick={() => setFilter(NO_FILTER)}>Show everything</Button>}
+            title="No matching cards"
+            actions={<Button onClick={() => setFilter(NO_FILTER)}>Clear filters</Button>}
           >
-            No card of this board has what you look for.
+            No card on this board matches the filters.
           </Empty>
         )}
         {cards.length > 0 && (
@@ -147,18 +147,18 @@ const NoCards = ({ board }: { board: BoardRecord }) =>
       title="No repositories yet"
       actions={
         <ButtonLink href={routes.new} look="primary">
-          Start a session
+          New session
         </ButtonLink>
       }
     >
-      Start a session in a folder of yours. It appears here as a card, and so does every worktree.
+      Start a session in one of your folders. The folder and its worktrees appear here as cards.
     </Empty>
   ) : (
     <Empty
       icon={<FolderPlus />}
       title="This board is empty"
-      actions={<ButtonLink href={routes.board}>Go to the first board</ButtonLink>}
+      actions={<ButtonLink href={routes.board}>Go to the main board</ButtonLink>}
     >
-      Worktrees and repositories lie on the first board until they are put on another one.
+      Worktrees and repositories are on the main board until you move them.
     </Empty>
   );

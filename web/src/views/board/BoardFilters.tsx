@@ -1,11 +1,11 @@
-/** What of a board is shown. */
+/** The filters of a board. */
 import type { Card } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { Input, Select } from "@/ui/controls/Field";
 import css from "./BoardFilters.module.css";
-import { type Filter, isFiltered, NO_FILTER, WANTED, type Wanted } from "./filterCards";
+import { type Filter, isFiltered, NO_FILTER, STATES, type StateFilter } from "./filterCards";
 
-export function Filters({
+export function BoardFilters({
   cards,
   filter,
   onChange,
@@ -14,13 +14,13 @@ export function Filters({
   filter: Filter;
   onChange: (filter: Filter) => void;
 }) {
-  const repos = [...new Map(cards.map((one) => [one.repo.id, one.repo.name]))];
+  const repos = [...new Map(cards.map((card) => [card.repo.id, card.repo.name]))];
   return (
     <search className={css.filters}>
       <Input
         type="search"
-        aria-label="Find on this board"
-        placeholder="Find…"
+        aria-label="Search this board"
+        placeholder="Search…"
         className={css.words}
         value={filter.words}
         onChange={(event) => onChange({ ...filter, words: event.target.value })}
@@ -39,12 +39,12 @@ export function Filters({
         ))}
       </Select>
       <Select
-        aria-label="State of sessions"
+        aria-label="Session state"
         className={css.choice}
         value={filter.state}
-        onChange={(event) => onChange({ ...filter, state: event.target.value as Wanted })}
+        onChange={(event) => onChange({ ...filter, state: event.target.value as StateFilter })}
       >
-        {Object.entries(WANTED).map(([state, words]) => (
+        {Object.entries(STATES).map(([state, words]) => (
           <option key={state} value={state}>
             {words}
           </option>

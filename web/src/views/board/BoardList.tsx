@@ -1,4 +1,4 @@
-/** The same board as plain nested lists: repositories, their worktrees, the sessions in them. */
+/** The board as nested lists: repositories, worktrees, sessions. */
 import { useMemo } from "react";
 import type { Card } from "@/api/types";
 import css from "./BoardList.module.css";

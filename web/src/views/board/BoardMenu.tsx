@@ -1,4 +1,4 @@
-/** Several boards: going to another one, making, renaming and deleting them. */
+/** The menu of boards: switch, create, rename, delete. */
 import { ChevronDown, LayoutDashboard, Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
@@ -9,11 +9,11 @@ import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/controls/Menu";
-import { clear } from "./moveCards";
+import { emptyBoard } from "./moveCards";
 
 type Asked = "new" | "rename" | "delete" | null;
 
-export function BoardSwitch({ boards, board }: { boards: Board[]; board: Board }) {
+export function BoardMenu({ boards, board }: { boards: Board[]; board: Board }) {
   const [, navigate] = useLocation();
   const [asked, setAsked] = useState<Asked>(null);
   return (
@@ -36,7 +36,7 @@ export function BoardSwitch({ boards, board }: { boards: Board[]; board: Board }
             onSelect={() => navigate(one.isDefault ? routes.board : routes.boardOf(one.id))}
           >
             {one.name}
-            {one.id === board.id && " (this one)"}
+            {one.id === board.id && " (current)"}
           </MenuItem>
         ))}
         <MenuSeparator />
@@ -44,10 +44,10 @@ export function BoardSwitch({ boards, board }: { boards: Board[]; board: Board }
           New board
         </MenuItem>
         <MenuItem icon={<Pencil />} onSelect={() => setAsked("rename")}>
-          Rename this board
+          Rename board
         </MenuItem>
         <MenuItem icon={<Trash2 />} danger disabled={board.isDefault} onSelect={() => setAsked("delete")}>
-          Delete this board…
+          Delete board…
         </MenuItem>
       </Menu>
       {(asked === "new" || asked === "rename") && (
@@ -89,12 +89,12 @@ function NameDialog({
       open
       onClose={onClose}
       onSubmit={() => void save()}
-      title={board ? "Rename this board" : "New board"}
+      title={board ? "Rename board" : "New board"}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" busy={busy} disabled={!name.trim()}>
-            {board ? "Rename" : "Make it"}
+            {board ? "Rename" : "Create"}
           </Button>
         </>
       }
@@ -111,7 +111,7 @@ function DeleteBoard({ board, onClose, onGone }: { board: Board; onClose: () => 
   const remove = async () => {
     setBusy(true);
     const done = await act(async () => {
-      await clear(board.id);
+      await emptyBoard(board.id);
       await removeBoard(board.id);
     });
     setBusy(false);
@@ -123,13 +123,13 @@ function DeleteBoard({ board, onClose, onGone }: { board: Board; onClose: () => 
     <Dialog
       open
       onClose={onClose}
-      title={`Delete the board ${board.name}?`}
-      description="Its cards go back to the first board. Worktrees and sessions stay as they are."
+      title={`Delete board ${board.name}?`}
+      description="Its cards move to the main board. Worktrees and sessions are not changed."
       footer={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="danger" busy={busy} onClick={() => void remove()}>
-            Delete the board
+            Delete board
           </Button>
         </>
       }

@@ -1,37 +1,37 @@
-/** Which cards and sessions of a board are shown: by repository, by how sessions stand, by words. */
+/** Filters the cards and sessions of a board by repository, session state and words. */
 import type { Card, CardSession } from "@/api/types";
 import { type Look, look, nameOf } from "@/lib/words";
 
-export type Wanted = "all" | "running" | "waiting" | "unread" | "failed" | "queued";
+export type StateFilter = "all" | "running" | "waiting" | "unread" | "failed" | "queued";
 export interface Filter {
   repo: string;
-  state: Wanted;
+  state: StateFilter;
   words: string;
 }
 export const NO_FILTER: Filter = { repo: "", state: "all", words: "" };
-export const WANTED: Record<Wanted, string> = {
+export const STATES: Record<StateFilter, string> = {
   all: "Any state",
   running: "Working",
-  waiting: "Waits for you",
+  waiting: "Needs your approval",
   queued: "Queued",
-  unread: "New since you looked",
+  unread: "Unread",
   failed: "Failed",
 };
 
 export const isFiltered = ({ repo, state, words }: Filter) =>
   repo !== "" || state !== "all" || words.trim() !== "";
 
-const LOOKS_OF: Partial<Record<Wanted, Look[]>> = {
+const LOOKS_OF: Partial<Record<StateFilter, Look[]>> = {
   running: ["running"],
   waiting: ["waiting", "paused"],
   queued: ["queued"],
   failed: ["failed"],
 };
 
-const stands = (session: CardSession, state: Wanted): boolean =>
+const matchesState = (session: CardSession, state: StateFilter): boolean =>
   state === "all" || (state === "unread" ? session.unread : (LOOKS_OF[state] ?? []).includes(look(session)));
 
-/** Cards keep their identity while nothing is left out of them. */
+/** Returns the matching cards; a card whose sessions all match is returned unchanged. */
 export function filtered(cards: Card[], { repo, state, words }: Filter): Card[] {
   const text = words.trim().toLowerCase();
   if (!repo && state === "all" && !text) return cards;
@@ -46,7 +46,7 @@ export function filtered(cards: Card[], { repo, state, words }: Filter): Card[] 
     const placeFits = !text || place.some((one) => one?.toLowerCase().includes(text));
     const sessions = card.sessions.filter(
       (one) =>
-        stands(one, state) && (placeFits || `${nameOf(one)} ${one.agent}`.toLowerCase().includes(text)),
+        matchesState(one, state) && (placeFits || `${nameOf(one)} ${one.agent}`.toLowerCase().includes(text)),
     );
     if (!sessions.length && (state !== "all" || !placeFits)) return [];
     return [

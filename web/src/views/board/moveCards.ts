@@ -1,25 +1,25 @@
-/** Where cards were put, told to the server: shown at once, taken back if it refuses. */
+/** Moves cards: shows the new position at once, and undoes it if the server refuses. */
 import { act, patchRepo, patchWorktree } from "@/api/actions";
 import { cardsQuery, client } from "@/api/queries";
 import type { Board, Card } from "@/api/types";
 import { toast } from "@/ui/feedback/toast";
 import { cardId } from "./canvas/cardLayout";
 
-interface Place {
+interface Position {
   x: number | null;
   y: number | null;
 }
-/** Requests under way at a time when many cards move. */
+/** How many requests run at a time when many cards move. */
 const TOGETHER = 6;
 
-const NOWHERE: Place = { x: null, y: null };
+const NOWHERE: Position = { x: null, y: null };
 
-const save = (card: Card, boardId: string | null, at: Place) =>
+const save = (card: Card, boardId: string | null, at: Position) =>
   card.worktree
     ? patchWorktree(card.worktree.id, { boardId, ...at })
     : patchRepo(card.repo.id, { boardId, ...at });
 
-function show(boardId: string, moved: Map<string, Place>): void {
+function show(boardId: string, moved: Map<string, Position>): void {
   for (const archived of [true, false])
     client.setQueryData(cardsQuery(boardId, archived).queryKey, (known) =>
       known?.map((card) => {
@@ -29,7 +29,7 @@ function show(boardId: string, moved: Map<string, Place>): void {
     );
 }
 
-export async function moveCard(card: Card, boardId: string, at: Place): Promise<boolean> {
+export async function moveCard(card: Card, boardId: string, at: Position): Promise<boolean> {
   if (card.x === at.x && card.y === at.y) return true;
   show(boardId, new Map([[cardId(card), at]]));
   const done = await act(() => save(card, boardId, at));
@@ -37,7 +37,7 @@ export async function moveCard(card: Card, boardId: string, at: Place): Promise<
   return done;
 }
 
-function saveAll(cards: Card[], boardId: string | null, where: (card: Card) => Place): Promise<unknown> {
+function saveAll(cards: Card[], boardId: string | null, where: (card: Card) => Position): Promise<unknown> {
   const waiting = [...cards];
   const work = async () => {
     for (let card = waiting.shift(); card; card = waiting.shift()) await save(card, boardId, where(card));
@@ -45,19 +45,19 @@ function saveAll(cards: Card[], boardId: string | null, where: (card: Card) => P
   return Promise.all(Array.from({ length: TOGETHER }, work));
 }
 
-async function moveAll(cards: Card[], boardId: string, where: (card: Card) => Place): Promise<boolean> {
+async function moveAll(cards: Card[], boardId: string, where: (card: Card) => Position): Promise<boolean> {
   show(boardId, new Map(cards.map((card) => [cardId(card), where(card)])));
   const done = await act(() => saveAll(cards, boardId, where));
   if (!done) void client.invalidateQueries({ queryKey: ["cards"] });
   return done;
 }
 
-/** Forgets where cards were put, so that they are laid out by themselves again; can be undone. */
+/** Clears the positions of cards, so that they are laid out automatically; can be undone. */
 export async function tidy(cards: Card[], boardId: string): Promise<void> {
   const placed = cards.filter((card) => card.x !== null);
-  if (!placed.length) return toast("Nothing to tidy: no card was moved by hand.");
+  if (!placed.length) return toast("Nothing to tidy: no cards were moved.");
   if (await moveAll(placed, boardId, () => NOWHERE))
-    toast("The board was tidied.", {
+    toast("Board tidied.", {
       action: {
         label: "Undo",
         run: () => void moveAll(placed, boardId, ({ x, y }) => ({ x, y })),
@@ -65,15 +65,15 @@ export async function tidy(cards: Card[], boardId: string): Promise<void> {
     });
 }
 
-/** Puts a card on another board, where it finds a place by itself. */
-export async function putOn(card: Card, from: string, to: Board): Promise<void> {
+/** Moves a card to another board, where it is laid out automatically. */
+export async function moveToBoard(card: Card, from: string, to: Board): Promise<void> {
   const back = () => void act(() => save(card, from, card));
   if (await act(() => save(card, to.id, NOWHERE)))
-    toast(`It lies on ${to.name} now.`, { action: { label: "Undo", run: back } });
+    toast(`Moved to ${to.name}.`, { action: { label: "Undo", run: back } });
 }
 
-/** Puts everything that lies on a board back on the first one: the server removes only boards that are empty. */
-export async function clear(boardId: string): Promise<void> {
+/** Moves all cards of a board to the main board, because the server deletes only empty boards. */
+export async function emptyBoard(boardId: string): Promise<void> {
   const cards = await client.fetchQuery({ ...cardsQuery(boardId, false), staleTime: 0 });
   await saveAll(cards, null, () => NOWHERE);
 }

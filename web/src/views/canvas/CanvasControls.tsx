@@ -1,4 +1,4 @@
-/** Zooming and fitting a canvas, by buttons of the page's own kind. */
+/** Buttons that zoom a canvas and fit it to the window. */
 import { Panel, useReactFlow } from "@xyflow/react";
 import { Maximize, Minus, Plus } from "lucide-react";
 import type { ReactNode } from "react";
@@ -8,7 +8,7 @@ import css from "./CanvasControls.module.css";
 
 export const FIT = { padding: 0.12, maxZoom: 1, minZoom: 0.15, duration: 200 };
 
-export function FlowControls({ children }: { children?: ReactNode }) {
+export function CanvasControls({ children }: { children?: ReactNode }) {
   const wide = useMedia("(min-width: 48rem)");
   const { zoomIn, zoomOut, fitView } = useReactFlow();
   return (
@@ -19,7 +19,7 @@ export function FlowControls({ children }: { children?: ReactNode }) {
       <IconButton label="Zoom out" size="small" onClick={() => void zoomOut({ duration: 120 })}>
         <Minus />
       </IconButton>
-      <IconButton label="Show all" size="small" onClick={() => void fitView(FIT)}>
+      <IconButton label="Fit to window" size="small" onClick={() => void fitView(FIT)}>
         <Maximize />
       </IconButton>
       {children}

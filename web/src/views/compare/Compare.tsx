@@ -1,4 +1,4 @@
-/** Two sessions of a tree side by side: what each has used, what was said, what was changed. */
+/** Compares two sessions of a tree: usage, transcripts and changes side by side. */
 import { useQueries } from "@tanstack/react-query";
 import { ArrowLeftRight, Network } from "lucide-react";
 import { Tabs } from "radix-ui";
@@ -19,7 +19,7 @@ import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
 import { TranscriptView } from "@/views/session/transcript/TranscriptView";
 import css from "./Compare.module.css";
-import { SideBySide } from "./SideBySideDiff";
+import { SideBySideDiff } from "./SideBySideDiff";
 
 interface Params {
   sessionId: string;
@@ -36,25 +36,25 @@ export default function Compare({ params }: { params: Params }) {
         if (!pair[0] || !pair[1])
           return (
             <Empty
-              title="One of the two is not in this tree"
+              title="Session not found in this tree"
               actions={<ButtonLink href={routes.tree(params.sessionId)}>Back to the tree</ButtonLink>}
             >
-              It may have been removed.
+              One of the two may have been removed.
             </Empty>
           );
-        return <Shown treeId={params.sessionId} pair={[pair[0], pair[1]]} />;
+        return <ComparisonView treeId={params.sessionId} pair={[pair[0], pair[1]]} />;
       }}
     </QueryResult>
   );
 }
 
-function Shown({ treeId, pair }: { treeId: string; pair: [Node, Node] }) {
+function ComparisonView({ treeId, pair }: { treeId: string; pair: [Node, Node] }) {
   const [, navigate] = useLocation();
   const [tab, setTab] = usePref("compareTab", "words");
   const diffs = useQueries({ queries: pair.map((one) => sessionDiffQuery(one.id)) });
   useTitle(`${nameOf(pair[0])} and ${nameOf(pair[1])} · Compare`);
   const texts = diffs.map((one) => one.data?.text);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts are what counts
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the texts change
   const sides = useMemo(
     () =>
       pair.map((one, at) => ({
@@ -68,7 +68,7 @@ function Shown({ treeId, pair }: { treeId: string; pair: [Node, Node] }) {
   return (
     <div className={css.view}>
       <header className={css.header}>
-        <h1 className={css.title}>Compare two sessions</h1>
+        <h1 className={css.title}>Compare sessions</h1>
         <Button
           icon={<ArrowLeftRight />}
           onClick={() => navigate(routes.compare(treeId, pair[1].id, pair[0].id))}
@@ -76,37 +76,37 @@ function Shown({ treeId, pair }: { treeId: string; pair: [Node, Node] }) {
           Swap
         </Button>
         <ButtonLink href={routes.tree(treeId)} icon={<Network />}>
-          The tree
+          View tree
         </ButtonLink>
       </header>
-      <Numbers pair={pair} files={diffs.map((one) => one.data)} />
+      <UsageTable pair={pair} files={diffs.map((one) => one.data)} />
       <Tabs.Root value={tab} onValueChange={setTab} className={css.tabs}>
-        <Tabs.List className={css.tabList} aria-label="What to compare">
+        <Tabs.List className={css.tabList} aria-label="Comparison">
           <Tabs.Trigger value="words" className={css.tab}>
-            What was said
+            Transcripts
           </Tabs.Trigger>
           <Tabs.Trigger value="changes" className={css.tab}>
-            What was changed
+            Changes
           </Tabs.Trigger>
         </Tabs.List>
         <Tabs.Content value="words" className={css.words}>
-          <Said pair={pair} />
+          <Transcripts pair={pair} />
         </Tabs.Content>
         <Tabs.Content value="changes" className={css.changes}>
-          <SideBySide sides={sides} />
+          <SideBySideDiff sides={sides} />
         </Tabs.Content>
       </Tabs.Root>
     </div>
   );
 }
 
-interface Counted {
+interface DiffStats {
   files: unknown[];
   additions: number;
   deletions: number;
 }
 
-function Numbers({ pair, files }: { pair: [Node, Node]; files: (Counted | undefined)[] }) {
+function UsageTable({ pair, files }: { pair: [Node, Node]; files: (DiffStats | undefined)[] }) {
   const lines: [string, (one: Node, at: number) => string | number][] = [
     ["Turns", (one) => one.turns],
     ["Time", (one) => duration(one.seconds)],
@@ -116,8 +116,8 @@ function Numbers({ pair, files }: { pair: [Node, Node]; files: (Counted | undefi
     ["Lines", (_, at) => (files[at] ? `+${files[at].additions} −${files[at].deletions}` : "–")],
   ];
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what can be scrolled must be reached by keys
-    <section className={css.scroll} tabIndex={0} aria-label="Numbers">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
+    <section className={css.scroll} tabIndex={0} aria-label="Usage">
       <table className={css.numbers}>
         <thead>
           <tr>
@@ -154,22 +154,22 @@ function Numbers({ pair, files }: { pair: [Node, Node]; files: (Counted | undefi
   );
 }
 
-function Said({ pair }: { pair: [Node, Node] }) {
+function Transcripts({ pair }: { pair: [Node, Node] }) {
   const wide = useMedia("(min-width: 48rem)");
   if (wide)
     return (
-      // Made anew when the two change places: what is moved about in a page loses where it was scrolled to.
+      // Mounted anew on a swap, because elements that are moved lose their scroll position.
       <div key={pair[0].id} className={css.pair}>
         {pair.map((one, at) => (
           <section key={one.id} className={css.side} aria-label={`${"AB"[at]}: ${nameOf(one)}`}>
-            <Words node={one} />
+            <SessionTranscript node={one} />
           </section>
         ))}
       </div>
     );
   return (
     <Tabs.Root defaultValue="A" className={css.tabs}>
-      <Tabs.List className={css.tabList} aria-label="Which session">
+      <Tabs.List className={css.tabList} aria-label="Session">
         {pair.map((one, at) => (
           <Tabs.Trigger key={one.id} value={"AB"[at]!} className={css.tab}>
             {"AB"[at]}: {nameOf(one)}
@@ -178,14 +178,14 @@ function Said({ pair }: { pair: [Node, Node] }) {
       </Tabs.List>
       {pair.map((one, at) => (
         <Tabs.Content key={one.id} value={"AB"[at]!} className={css.side}>
-          <Words node={one} />
+          <SessionTranscript node={one} />
         </Tabs.Content>
       ))}
     </Tabs.Root>
   );
 }
 
-function Words({ node }: { node: Node }) {
+function SessionTranscript({ node }: { node: Node }) {
   const [, navigate] = useLocation();
   const query = useSession(node.id);
   const tasks = useTasks(node.id);

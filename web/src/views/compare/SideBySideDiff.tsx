@@ -1,27 +1,25 @@
-/** What one or two sessions have changed, file by file and side by side. */
+/** Shows the changes of one or two sessions by file, side by side. */
 import { type ReactNode, useMemo } from "react";
 import { plural } from "@/lib/format";
 import { DiffView } from "@/ui/diff/DiffView";
 import { Empty } from "@/ui/feedback/Placeholders";
 import css from "./SideBySideDiff.module.css";
-import { byFile, filesOf } from "./splitPatch";
+import { filesOf, splitByFile } from "./splitPatch";
 
 export interface Side {
   key: string;
   title: ReactNode;
-  /** Nothing while it is not known. */
+  /** Undefined while it loads. */
   patch: string | undefined;
   note?: string | null;
 }
 
-export function SideBySide({ sides }: { sides: Side[] }) {
-  const patches = useMemo(() => sides.map((side) => byFile(side.patch ?? "")), [sides]);
+export function SideBySideDiff({ sides }: { sides: Side[] }) {
+  const patches = useMemo(() => sides.map((side) => splitByFile(side.patch ?? "")), [sides]);
   const files = useMemo(() => filesOf(patches), [patches]);
   const notes = sides.filter((side) => side.note);
   if (!files.length && sides.every((side) => side.patch !== undefined))
-    return (
-      <Empty title="Nothing has changed">{notes[0]?.note ?? "No file is different from the start."}</Empty>
-    );
+    return <Empty title="No changes">{notes[0]?.note ?? "No files were changed."}</Empty>;
   return (
     <div className={css.sides}>
       <p className={css.facts}>{plural(files.length, "changed file")}</p>

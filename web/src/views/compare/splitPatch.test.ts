@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byFile, filesOf } from "./splitPatch";
+import { filesOf, splitByFile } from "./splitPatch";
 
 const PATCH = `diff --git a/a.py b/a.py
 index 1..2 100644
@@ -25,7 +25,7 @@ Binary files /dev/null and b/logo.png differ
 
 describe("patches", () => {
   it("are cut by file, whatever their lines hold", () => {
-    const files = byFile(PATCH);
+    const files = splitByFile(PATCH);
     expect([...files.keys()]).toEqual(["a.py", "new.py", "gone.py", "logo.png"]);
     expect(files.get("a.py")).toContain("+++ b/not-a-name");
     expect([...files.values()].join("")).toBe(PATCH);
@@ -34,13 +34,13 @@ describe("patches", () => {
   it("of two sessions name each file once", () => {
     expect(
       filesOf([
-        byFile(PATCH),
+        splitByFile(PATCH),
         new Map([
           ["a.py", ""],
           ["0.py", ""],
         ]),
       ]),
     ).toEqual(["0.py", "a.py", "gone.py", "logo.png", "new.py"]);
-    expect(byFile("")).toEqual(new Map());
+    expect(splitByFile("")).toEqual(new Map());
   });
 });

@@ -1,4 +1,4 @@
-/** How long something has been going on, counted by the second. */
+/** Shows how long something has been running, updated every second. */
 import { useEffect, useReducer } from "react";
 import { duration } from "@/lib/format";
 

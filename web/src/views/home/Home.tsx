@@ -1,4 +1,4 @@
-/** The start page: what needs the person first, then what runs and waits, the trees that were active last, and the bill. */
+/** The start page: what needs the user, what is running and queued, recent trees, and usage. */
 import { CheckCheck, Coffee, Plus, Sprout } from "lucide-react";
 import { useState } from "react";
 import { act, seeSession } from "@/api/actions";
@@ -9,11 +9,11 @@ import { useTitle } from "@/app/title";
 import { Button, ButtonLink } from "@/ui/controls/Button";
 import { Empty, QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./Home.module.css";
-import { Needs } from "./NeedsYou";
+import { NeedsYou } from "./NeedsYou";
 import { Queued, Running } from "./RunningAndQueued";
-import { type HomeData, isFirstRun, needsInWords, unseen } from "./summaries";
+import { describeNeeds, type HomeData, isFirstRun, unseen } from "./summaries";
 import { Totals, Trees } from "./TreesAndTotals";
-import { useWalking } from "./useItemKeys";
+import { useItemKeys } from "./useItemKeys";
 
 export default function Home() {
   useTitle("");
@@ -50,24 +50,24 @@ function FirstRun() {
           </>
         }
       >
-        Nothing has been done here yet. The tour shows in a few minutes what sessions, forks and children are,
-        with an agent that needs no key. Or begin with work of your own.
+        The tour shows sessions, forks and children in a few minutes, with a demo agent that needs no key. Or
+        start with your own work.
       </Empty>
     </div>
   );
 }
 
 function Page({ home }: { home: HomeData }) {
-  const root = useWalking();
+  const root = useItemKeys();
   const [busy, setBusy] = useState(false);
-  const seen = unseen(home);
-  const needs = needsInWords(home.counts);
+  const unread = unseen(home);
+  const needs = describeNeeds(home.counts);
   const seeAll = async () => {
     setBusy(true);
-    await act(() => Promise.all(seen.map((id) => seeSession(id))));
+    await act(() => Promise.all(unread.map((id) => seeSession(id))));
     setBusy(false);
   };
-  useActions(seen.length ? [{ label: "Mark all as seen", group: "Home", run: () => void seeAll() }] : []);
+  useActions(unread.length ? [{ label: "Mark all as read", group: "Home", run: () => void seeAll() }] : []);
   return (
     <div className={css.view} ref={root}>
       <h1 className="visually-hidden">Home</h1>
@@ -76,9 +76,9 @@ function Page({ home }: { home: HomeData }) {
           <section aria-labelledby="home-needs">
             <header className={css.sectionHead}>
               <h2 id="home-needs" className={css.first}>
-                What needs you
+                Needs you
               </h2>
-              {seen.length > 0 && (
+              {unread.length > 0 && (
                 <Button
                   size="small"
                   look="quiet"
@@ -86,24 +86,24 @@ function Page({ home }: { home: HomeData }) {
                   busy={busy}
                   onClick={() => void seeAll()}
                 >
-                  Mark all as seen
+                  Mark all as read
                 </Button>
               )}
             </header>
             {needs ? (
               <>
                 <p className={css.sum}>{needs}</p>
-                <Needs home={home} />
+                <NeedsYou home={home} />
               </>
             ) : (
               <div className={css.calm}>
                 <Coffee aria-hidden />
                 <div>
-                  <p className={css.calmTitle}>Nothing needs you</p>
+                  <p className={css.calmTitle}>All caught up</p>
                   <p>
                     {home.running.length
-                      ? "The agents are at work. Their questions and results will appear here."
-                      : "Questions, failures and finished work will appear here."}
+                      ? "Agents are working. Approvals and results will appear here."
+                      : "Approvals, failures and finished work will appear here."}
                   </p>
                 </div>
               </div>
@@ -112,7 +112,7 @@ function Page({ home }: { home: HomeData }) {
           {home.running.length > 0 && (
             <section aria-labelledby="home-running">
               <header className={css.sectionHead}>
-                <h2 id="home-running">Running now</h2>
+                <h2 id="home-running">Running</h2>
                 <span className={css.count}>{home.counts.running}</span>
               </header>
               <Running sessions={home.running} />
@@ -139,7 +139,7 @@ function Page({ home }: { home: HomeData }) {
           )}
           <section aria-labelledby="home-totals">
             <header className={css.sectionHead}>
-              <h2 id="home-totals">Used</h2>
+              <h2 id="home-totals">Usage</h2>
             </header>
             <Totals totals={home.totals} />
           </section>

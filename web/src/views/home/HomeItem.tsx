@@ -1,14 +1,14 @@
-/** One session in a list of the start page. It takes the focus as a whole; Enter opens it. */
+/** A session in a list of the start page. The whole item takes the focus; Enter opens the session. */
 import type { KeyboardEvent, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { routes } from "@/app/routes";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import css from "./Home.module.css";
-import { type HomeSession, placeInWords } from "./summaries";
+import { type HomeSession, repoAndBranch } from "./summaries";
 
-export function Item({
+export function HomeItem({
   session,
-  sees = false,
+  canDismiss = false,
   tone,
   mark,
   meta,
@@ -17,8 +17,8 @@ export function Item({
   messageHref,
 }: {
   session: HomeSession;
-  /** It can be put away. */
-  sees?: boolean;
+  /** It can be marked as read. */
+  canDismiss?: boolean;
   tone?: "failed" | "done";
   mark?: ReactNode;
   meta?: ReactNode;
@@ -35,7 +35,7 @@ export function Item({
     <li
       className={`${css.item} ${tone ? css[tone] : ""}`}
       data-item
-      data-sees={sees ? session.id : undefined}
+      data-dismiss={canDismiss ? session.id : undefined}
       tabIndex={-1}
       onKeyDown={onKeyDown}
     >
@@ -48,7 +48,7 @@ export function Item({
       </div>
       <div className={css.place}>
         <AgentMark agent={session.agent} showName />
-        <span>{placeInWords(session)}</span>
+        <span>{repoAndBranch(session)}</span>
       </div>
       {children}
       {actions && <div className={css.actions}>{actions}</div>}
@@ -56,8 +56,8 @@ export function Item({
   );
 }
 
-/** An item of another kind, such as a question. */
-export function Walkable({ href, children }: { href: string; children: ReactNode }) {
+/** An item of another kind, such as an approval. */
+export function FocusableItem({ href, children }: { href: string; children: ReactNode }) {
   const [, navigate] = useLocation();
   return (
     <li

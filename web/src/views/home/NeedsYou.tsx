@@ -1,10 +1,10 @@
-/** What needs the person: questions, failures, finished work that nobody has looked at. */
+/** Lists what needs the user: approvals, failures, finished work that is unread. */
 import { useQuery } from "@tanstack/react-query";
 import { Check, CircleX, RotateCw } from "lucide-react";
 import { useState } from "react";
 import { act, promptSession, seeSession } from "@/api/actions";
 import { api, got } from "@/api/client";
-import { lastWordsQuery } from "@/api/queries";
+import { lastTextQuery } from "@/api/queries";
 import { routes } from "@/app/routes";
 import { firstLine } from "@/lib/format";
 import { Button, ButtonLink } from "@/ui/controls/Button";
@@ -12,10 +12,10 @@ import { StateMark } from "@/ui/labels/Badge";
 import { Time } from "@/ui/labels/Time";
 import { ApprovalCard } from "@/views/approvals/ApprovalCard";
 import css from "./Home.module.css";
-import { Item, Walkable } from "./HomeItem";
-import { canRetry, errorInWords, type HomeData, type HomeSession } from "./summaries";
+import { FocusableItem, HomeItem } from "./HomeItem";
+import { canRetry, errorMessage, type HomeData, type HomeSession } from "./summaries";
 
-export function Needs({ home }: { home: HomeData }) {
+export function NeedsYou({ home }: { home: HomeData }) {
   const { approvals, failed, review } = home.needs;
   const more =
     home.counts.approvals +
@@ -28,9 +28,9 @@ export function Needs({ home }: { home: HomeData }) {
     <>
       <ul className={css.list}>
         {approvals.map((approval) => (
-          <Walkable key={approval.id} href={routes.session(approval.sessionId)}>
+          <FocusableItem key={approval.id} href={routes.session(approval.sessionId)}>
             <ApprovalCard approval={approval} showSession />
-          </Walkable>
+          </FocusableItem>
         ))}
         {failed.map((session) => (
           <Failed key={session.id} session={session} />
@@ -39,7 +39,7 @@ export function Needs({ home }: { home: HomeData }) {
           <Review key={session.id} session={session} />
         ))}
       </ul>
-      {more > 0 && <p className={css.more}>And {more} more, when these are done.</p>}
+      {more > 0 && <p className={css.more}>And {more} more.</p>}
     </>
   );
 }
@@ -66,7 +66,7 @@ function Failed({ session }: { session: HomeSession }) {
   const retry = async () => {
     setBusy(true);
     await act(async () => {
-      // The list has only how the prompt begins.
+      // The list has only the beginning of the prompt.
       const task = await got(
         api.GET("/api/tasks/{taskId}", { params: { path: { taskId: session.lastTask!.id } } }),
       );
@@ -75,9 +75,9 @@ function Failed({ session }: { session: HomeSession }) {
     setBusy(false);
   };
   return (
-    <Item
+    <HomeItem
       session={session}
-      sees
+      canDismiss
       tone="failed"
       mark={<CircleX aria-label="Failed" className={css.failedMark} />}
       meta={<Time at={session.activeAt} />}
@@ -95,17 +95,17 @@ function Failed({ session }: { session: HomeSession }) {
         </>
       }
     >
-      <p className={css.error}>{errorInWords(session)}</p>
-    </Item>
+      <p className={css.error}>{errorMessage(session)}</p>
+    </HomeItem>
   );
 }
 
 function Review({ session }: { session: HomeSession }) {
-  const said = useQuery(lastWordsQuery(session.id, session.activeAt)).data;
+  const answer = useQuery(lastTextQuery(session.id, session.activeAt)).data;
   return (
-    <Item
+    <HomeItem
       session={session}
-      sees
+      canDismiss
       tone="done"
       mark={<StateMark state={{ status: "completed", activity: "idle" }} />}
       meta={<Time at={session.lastTask?.endedAt ?? session.activeAt} />}
@@ -114,13 +114,13 @@ function Review({ session }: { session: HomeSession }) {
           <ButtonLink size="small" href={routes.session(session.id)}>
             Open
           </ButtonLink>
-          <SeenButton sessionId={session.id} label="Mark as seen" />
+          <SeenButton sessionId={session.id} label="Mark as read" />
         </>
       }
     >
       <p className={css.words}>
-        {said ? firstLine(said, 280) : session.lastTask && firstLine(session.lastTask.prompt)}
+        {answer ? firstLine(answer, 280) : session.lastTask && firstLine(session.lastTask.prompt)}
       </p>
-    </Item>
+    </HomeItem>
   );
 }

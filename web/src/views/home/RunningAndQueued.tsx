@@ -1,4 +1,4 @@
-/** What runs now, and what waits for its turn. */
+/** The running sessions, and those with queued prompts. */
 import { Square } from "lucide-react";
 import { act, resumeSession, stopSession } from "@/api/actions";
 import { firstLine, plural } from "@/lib/format";
@@ -7,20 +7,20 @@ import { Badge, StateMark } from "@/ui/labels/Badge";
 import { Time } from "@/ui/labels/Time";
 import { Elapsed } from "./Elapsed";
 import css from "./Home.module.css";
-import { Item } from "./HomeItem";
+import { HomeItem } from "./HomeItem";
 import type { HomeSession } from "./summaries";
 
 export function Running({ sessions }: { sessions: HomeSession[] }) {
   return (
     <ul className={css.list}>
       {sessions.map((session) => (
-        <Item
+        <HomeItem
           key={session.id}
           session={session}
           mark={<StateMark state={session} />}
           meta={
             <>
-              {session.queued > 0 && <Badge>{plural(session.queued, "prompt waits", "prompts wait")}</Badge>}
+              {session.queued > 0 && <Badge>{`${plural(session.queued, "prompt")} queued`}</Badge>}
               {session.lastTask?.startedAt && <Elapsed since={session.lastTask.startedAt} />}
               <IconButton
                 label={`Stop ${session.title}`}
@@ -33,7 +33,7 @@ export function Running({ sessions }: { sessions: HomeSession[] }) {
           }
         >
           {session.lastTask && <p className={css.words}>{firstLine(session.lastTask.prompt)}</p>}
-        </Item>
+        </HomeItem>
       ))}
     </ul>
   );
@@ -43,20 +43,20 @@ export function Queued({ sessions }: { sessions: HomeSession[] }) {
   return (
     <ul className={css.list}>
       {sessions.map((session) => (
-        <Item
+        <HomeItem
           key={session.id}
           session={session}
           mark={<StateMark state={session} />}
           meta={
             <>
               <Badge tone={session.queuePaused ? "waiting" : "plain"}>
-                {plural(session.queued, "prompt waits", "prompts wait")}
-                {session.queuePaused ? " for you" : ""}
+                {`${plural(session.queued, "prompt")} queued`}
+                {session.queuePaused ? ", paused" : ""}
               </Badge>
               <Time at={session.activeAt} />
               {session.queuePaused && (
                 <Button size="small" onClick={() => void act(() => resumeSession(session.id))}>
-                  Go on
+                  Resume
                 </Button>
               )}
             </>

@@ -1,4 +1,4 @@
-/** Beside what needs the person: the trees that were active last, and what all of it has used. */
+/** The recent trees, and the total usage. */
 import { Link } from "wouter";
 import { routes } from "@/app/routes";
 import { money, tokens } from "@/lib/format";
@@ -6,7 +6,7 @@ import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
 import { Time } from "@/ui/labels/Time";
 import css from "./Home.module.css";
-import { type HomeData, type HomeTree, placeInWords, treeInWords } from "./summaries";
+import { describeTree, type HomeData, type HomeTree, repoAndBranch } from "./summaries";
 
 export function Trees({ trees }: { trees: HomeTree[] }) {
   return (
@@ -25,9 +25,9 @@ export function Trees({ trees }: { trees: HomeTree[] }) {
             />
             <span className={css.treeText}>
               <span className={css.treeTitle}>{tree.session.title || "Untitled session"}</span>
-              <span className={css.treeAbout}>{treeInWords(tree)}</span>
+              <span className={css.treeAbout}>{describeTree(tree)}</span>
               <span className={css.treeAbout}>
-                <AgentMark agent={tree.session.agent} /> {placeInWords(tree.session)} ·{" "}
+                <AgentMark agent={tree.session.agent} /> {repoAndBranch(tree.session)} ·{" "}
                 <Time at={tree.activeAt} />
                 {tree.tokens > 0 && ` · ${tokens(tree.tokens)} tokens`}
               </span>
@@ -42,7 +42,7 @@ export function Trees({ trees }: { trees: HomeTree[] }) {
 const ROWS = [
   ["today", "Today"],
   ["week", "Last 7 days"],
-  ["all", "Ever"],
+  ["all", "All time"],
 ] as const;
 
 export function Totals({ totals }: { totals: HomeData["totals"] }) {
@@ -51,7 +51,7 @@ export function Totals({ totals }: { totals: HomeData["totals"] }) {
       <thead>
         <tr>
           <th scope="col">
-            <span className="visually-hidden">When</span>
+            <span className="visually-hidden">Period</span>
           </th>
           <th scope="col">Turns</th>
           <th scope="col">Tokens</th>

@@ -2,13 +2,13 @@
 import { describe, expect, it } from "vitest";
 import {
   canRetry,
+  describeNeeds,
+  describeTree,
   type HomeData,
   type HomeSession,
   type HomeTree,
   isFirstRun,
-  needsInWords,
   step,
-  treeInWords,
   unseen,
 } from "./summaries";
 
@@ -20,11 +20,11 @@ const counts = (approvals: number, failed: number, review: number) => ({
   queued: 0,
 });
 
-describe("needsInWords", () => {
-  it("says nothing when nothing is needed", () => expect(needsInWords(counts(0, 0, 0))).toBe(""));
-  it("names one kind", () => expect(needsInWords(counts(1, 0, 0))).toBe("1 question"));
+describe("describeNeeds", () => {
+  it("says nothing when nothing is needed", () => expect(describeNeeds(counts(0, 0, 0))).toBe(""));
+  it("names one kind", () => expect(describeNeeds(counts(1, 0, 0))).toBe("1 approval"));
   it("joins several", () =>
-    expect(needsInWords(counts(2, 1, 3))).toBe("2 questions, 1 failure and 3 finished sessions to look at"));
+    expect(describeNeeds(counts(2, 1, 3))).toBe("2 approvals, 1 failure and 3 finished sessions to review"));
 });
 
 const spent = { turns: 0, tokens: 0, cost: 0 };
@@ -57,9 +57,9 @@ it("retries a failed turn, but not a session that has ended in an error", () => 
   expect(canRetry(session("a", { lastTask: null }))).toBe(false);
 });
 
-it("tells how a tree stands", () => {
+it("tells the state of a tree", () => {
   const tree = { sessions: 4, asking: 1, running: 2, queued: 0, unread: 3 } as HomeTree;
-  expect(treeInWords(tree)).toBe("4 sessions · 1 question · 2 working · 3 new");
+  expect(describeTree(tree)).toBe("4 sessions · 1 approval · 2 working · 3 unread");
 });
 
 describe("step", () => {

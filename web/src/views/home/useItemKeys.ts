@@ -1,4 +1,4 @@
-/** Walking through the items of the start page by keys: j and k move the focus, x puts away what is focused. */
+/** Keys of the start page: j and k move the focus through its items, x marks the focused item as read. */
 import { useRef } from "react";
 import { act, seeSession } from "@/api/actions";
 import { useActions } from "@/app/keyboard/shortcuts";
@@ -7,9 +7,9 @@ import { step } from "./summaries";
 const items = (root: HTMLElement | null): HTMLElement[] =>
   root ? [...root.querySelectorAll<HTMLElement>("[data-item]")] : [];
 
-export function useWalking() {
+export function useItemKeys() {
   const root = useRef<HTMLDivElement>(null);
-  const current = (all: HTMLElement[]) => all.findIndex((one) => one.contains(document.activeElement));
+  const current = (all: HTMLElement[]) => all.findIndex((item) => item.contains(document.activeElement));
   const move = (by: 1 | -1) => {
     const all = items(root.current);
     const next = all[step(all.length, current(all), by)];
@@ -19,16 +19,16 @@ export function useWalking() {
   const see = () => {
     const all = items(root.current);
     const at = current(all);
-    const sessionId = all[at]?.dataset.sees;
+    const sessionId = all[at]?.dataset.dismiss;
     if (!sessionId) return;
-    // It will be gone: the next one takes its place.
+    // The item will disappear, so the next one gets the focus.
     (all[at + 1] ?? all[at - 1])?.focus();
     void act(() => seeSession(sessionId));
   };
   useActions([
     { keys: "j", label: "Next item", group: "Home", run: () => move(1) },
     { keys: "k", label: "Previous item", group: "Home", run: () => move(-1) },
-    { keys: "x", label: "Mark the item as seen", group: "Home", run: see },
+    { keys: "x", label: "Mark item as read", group: "Home", run: see },
   ]);
   return root;
 }

@@ -1,18 +1,18 @@
-/** The view of a new session: an empty form, or one that an agent has filled in. */
+/** The view for a new session: an empty form, or one that an agent filled in. */
 import { useSearch } from "wouter";
 import { useAgents, useRepos, useWorktrees } from "@/api/queries";
 import { Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./NewSession.module.css";
-import { NewForm } from "./NewSessionForm";
-import { Proposed } from "./ProposedSession";
+import { NewSessionForm } from "./NewSessionForm";
+import { ProposedSession } from "./ProposedSession";
 
-export default function New() {
-  const asked = new URLSearchParams(useSearch());
-  const approvalId = asked.get("approval");
+export default function NewSession() {
+  const search = new URLSearchParams(useSearch());
+  const approvalId = search.get("approval");
   const repos = useRepos();
   const worktrees = useWorktrees();
   const agents = useAgents();
-  const failed = [repos, worktrees, agents].find((one) => one.error && !one.data);
+  const failed = [repos, worktrees, agents].find((query) => query.error && !query.data);
   if (failed)
     return (
       <div className={css.view}>
@@ -27,14 +27,13 @@ export default function New() {
         <Skeleton lines={6} block />
       </div>
     );
-  const known = { repos: repos.data, worktrees: worktrees.data };
-  if (approvalId) return <Proposed key={approvalId} approvalId={approvalId} {...known} />;
+  const known = { repos: repos.data, worktrees: worktrees.data, agents: agents.data };
+  if (approvalId) return <ProposedSession key={approvalId} approvalId={approvalId} {...known} />;
   return (
-    <NewForm
-      key={`${asked.get("repo")} ${asked.get("worktree")}`}
-      repo={asked.get("repo")}
-      worktree={asked.get("worktree")}
-      agents={agents.data}
+    <NewSessionForm
+      key={`${search.get("repo")} ${search.get("worktree")}`}
+      repo={search.get("repo")}
+      worktree={search.get("worktree")}
       {...known}
     />
   );

@@ -1,4 +1,4 @@
-/** The form of a new session, begun with what was chosen last in its repository; what was typed is kept until it is sent. */
+/** The form for a new session. It opens with the repository's last choices, and keeps what was typed until it is submitted. */
 import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { createSession } from "@/api/actions";
@@ -10,7 +10,7 @@ import { Button } from "@/ui/controls/Button";
 import { Kbd } from "@/ui/controls/Kbd";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
 import { pickAgent } from "@/views/forms/state/agentReadiness";
-import { type Draft, EMPTY, type Place, toNewSession } from "@/views/forms/state/draft";
+import { type Draft, EMPTY, toNewSession, type WorkingDirectory } from "@/views/forms/state/draft";
 import { lastRepo, remember, remembered } from "@/views/forms/state/lastChoices";
 import css from "./NewSession.module.css";
 import { SessionFields } from "./SessionFields";
@@ -22,7 +22,7 @@ interface Typed {
   title: string;
 }
 
-export function NewForm({
+export function NewSessionForm({
   repo,
   worktree,
   agents,
@@ -37,19 +37,22 @@ export function NewForm({
 }) {
   useTitle("New session");
   const [, navigate] = useLocation();
-  const begin = (repoId: string | null, place?: Place): Partial<Draft> => {
+  const initial = (repoId: string | null, directory?: WorkingDirectory): Partial<Draft> => {
     const last = remembered(repoId);
-    return { ...last, agent: pickAgent(agents, last.agent), ...(place && { place }) };
+    return { ...last, agent: pickAgent(agents, last.agent), ...(directory && { directory }) };
   };
-  const named = worktrees.find((one) => one.id === worktree && !one.removedAt);
+  const requested = worktrees.find((other) => other.id === worktree && !other.removedAt);
   const [repoId, setRepoId] = useState<string | null>(() => {
-    const wished = named?.repoId ?? repo ?? lastRepo();
-    return repos.find((one) => one.id === wished)?.id ?? repos[0]?.id ?? null;
+    const wished = requested?.repoId ?? repo ?? lastRepo();
+    return repos.find((other) => other.id === wished)?.id ?? repos[0]?.id ?? null;
   });
   const [draft, setDraft] = useState<Draft>(() => ({
     ...EMPTY,
     ...getPref<Typed | null>(TYPED, null),
-    ...begin(repoId, named ? { kind: "worktree", worktreeId: named.id } : repo ? { kind: "own" } : undefined),
+    ...initial(
+      repoId,
+      requested ? { kind: "worktree", worktreeId: requested.id } : repo ? { kind: "own" } : undefined,
+    ),
   }));
   const set = (change: Partial<Draft>) => setDraft((known) => ({ ...known, ...change }));
   const { prompt, title } = draft;
@@ -64,19 +67,19 @@ export function NewForm({
     },
   );
   const submit = () => {
-    if (!repoId) form.refuse("repo", "Choose a repository, or add a folder.");
+    if (!repoId) form.refuse("repo", "Choose a repository or add one.");
     else if (!draft.agent) form.refuse("agent", "Choose an agent.");
-    else if (draft.place.kind === "new" && !draft.place.branch.trim())
-      form.refuse("place", "Name the branch of the new worktree.");
+    else if (draft.directory.kind === "new" && !draft.directory.branch.trim())
+      form.refuse("directory", "Enter a branch for the new worktree.");
     else form.submit();
   };
   const moveTo = (next: string) => {
     const last = remembered(next);
-    // What was chosen by hand stays; what another repository is used to does not come along.
+    // A mode that the user chose stays; the remembered mode of the other repository does not.
     const chosen = draft.mode !== (remembered(repoId).mode ?? null);
     setRepoId(next);
     set({
-      ...begin(next, last.place ?? { kind: "own" }),
+      ...initial(next, last.directory ?? { kind: "own" }),
       mode: chosen ? draft.mode : (last.mode ?? null),
     });
   };
@@ -90,7 +93,7 @@ export function NewForm({
     >
       <header>
         <h1>New session</h1>
-        <p className={css.about}>One conversation with one agent, in one folder.</p>
+        <p className={css.about}>One conversation with one agent in one folder.</p>
       </header>
       <SubmitKeys onSubmit={submit} className={css.columns}>
         <SessionFields
@@ -100,7 +103,7 @@ export function NewForm({
           repos={repos}
           repoId={repoId}
           onRepo={moveTo}
-          offers={["own", "worktree", "new"]}
+          directories={["own", "worktree", "new"]}
         />
       </SubmitKeys>
       <div className={css.bar}>
@@ -110,7 +113,7 @@ export function NewForm({
             <Kbd keys="mod+enter" />
           </span>
           <Button type="submit" look="primary" busy={form.busy}>
-            {draft.prompt.trim() ? "Start the session" : "Open the session"}
+            {draft.prompt.trim() ? "Start session" : "Create session"}
           </Button>
         </div>
       </div>

@@ -1,4 +1,4 @@
-/** The form of a proposal, with its three answers. */
+/** The form for a proposed session: approve, approve with changes, or deny. */
 import { Fragment, useState } from "react";
 import { useLocation } from "wouter";
 import { answerApproval } from "@/api/actions";
@@ -30,7 +30,7 @@ export function ProposalForm({
   worktrees: Worktree[];
 }) {
   const [, navigate] = useLocation();
-  // What was proposed does not change while it is answered.
+  // The proposal stays fixed while the form is open.
   const [before] = useState(proposal);
   const [draft, setDraft] = useState<Draft>(before.draft);
   const [repoId, setRepoId] = useState(before.repoId);
@@ -43,14 +43,14 @@ export function ProposalForm({
     try {
       return await answerApproval(approval.id, body);
     } catch (error) {
-      // Somebody was first: the view tells who and what.
+      // Somebody else decided first; the view shows that.
       if (error instanceof ApiError && error.code === "approval_decided")
         await client.invalidateQueries({ queryKey: approvalQuery(approval.id).queryKey });
       throw error;
     }
   };
-  const leave = (said: string) => {
-    toast(said);
+  const leave = (message: string) => {
+    toast(message);
     navigate(routes.session(session.id));
   };
   const approving = useSubmit(
@@ -79,22 +79,22 @@ export function ProposalForm({
           repoId={repoId}
           onRepo={(next) => {
             setRepoId(next);
-            set({ place: { kind: "own" } });
+            set({ directory: { kind: "own" } });
           }}
-          offers={before.asked.offers}
-          asked={before.asked}
+          directories={before.fields.directories}
+          proposal={before.fields}
           from={session}
         />
       </SubmitKeys>
       <div className={css.bar}>
         <FormProblem of={denying ? denial : approving} />
         {denying && (
-          <Field label="Why not?" hint="The agent is told. May be left empty.">
+          <Field label="Reason" hint="Optional. Sent to the agent.">
             <Input value={because} onChange={(event) => setBecause(event.target.value)} ref={focusOnce} />
           </Field>
         )}
         <div className={css.buttons}>
-          {/* Keys, so that the button that was clicked does not become the one that sends the form. */}
+          {/* Keys keep the clicked button from turning into the submit button. */}
           {denying ? (
             <Fragment key="denying">
               <Button onClick={() => setDenying(false)}>Back</Button>
@@ -112,7 +112,7 @@ export function ProposalForm({
                     setRepoId(before.repoId);
                   }}
                 >
-                  Undo changes
+                  Reset
                 </Button>
               )}
               <Button disabled={approving.busy} onClick={() => setDenying(true)}>

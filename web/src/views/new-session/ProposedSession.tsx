@@ -1,10 +1,10 @@
-/** A session that an agent proposes: its form, filled in. It is approved as it is or with changes, or denied with a reason. */
+/** Shows a session that an agent proposes, as a form to approve, change or deny. */
 import { useQuery } from "@tanstack/react-query";
 import { Bot } from "lucide-react";
 import { useEffect } from "react";
 import { Link } from "wouter";
 import { approvalQuery, sessionQuery, useApprovals } from "@/api/queries";
-import type { Approval, Repo, Worktree } from "@/api/types";
+import type { Agent, Approval, Repo, Worktree } from "@/api/types";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
 import { nameOf } from "@/lib/words";
@@ -14,44 +14,48 @@ import { Time } from "@/ui/labels/Time";
 import { proposalOf } from "@/views/approvals/proposedCall";
 import css from "./NewSession.module.css";
 import { ProposalForm } from "./ProposalForm";
-import { proposed, readProposal } from "./proposal";
+import { describeProposal, readProposal } from "./proposal";
 
-export function Proposed({
+export function ProposedSession({
   approvalId,
   repos,
   worktrees,
+  agents,
 }: {
   approvalId: string;
   repos: Repo[];
   worktrees: Worktree[];
+  agents: Agent[];
 }) {
   useTitle("Proposed session");
-  const asked = useQuery(approvalQuery(approvalId));
-  const { refetch } = asked;
-  const pending = useApprovals().data?.some((one) => one.id === approvalId);
-  // Somebody else may answer it while this form is open.
+  const approvalResult = useQuery(approvalQuery(approvalId));
+  const { refetch } = approvalResult;
+  const pending = useApprovals().data?.some((other) => other.id === approvalId);
+  // Somebody else may decide while this form is open.
   useEffect(() => {
     if (pending === false) void refetch();
   }, [pending, refetch]);
-  const { tool, arguments: given } = asked.data ? proposalOf(asked.data) : { tool: "", arguments: {} };
-  const about = useQuery({
-    ...sessionQuery(asked.data?.sessionId ?? ""),
-    enabled: asked.data !== undefined,
+  const { tool, arguments: given } = approvalResult.data
+    ? proposalOf(approvalResult.data)
+    : { tool: "", arguments: {} };
+  const sessionResult = useQuery({
+    ...sessionQuery(approvalResult.data?.sessionId ?? ""),
+    enabled: approvalResult.data !== undefined,
   });
   const targetId = tool === "agor_sessions_prompt" ? String(given.sessionId ?? "") : "";
   const target = useQuery({ ...sessionQuery(targetId), enabled: targetId !== "" });
-  const error = asked.error ?? about.error;
-  const waits = !asked.data || !about.data || (targetId !== "" && target.isLoading);
-  if (error || waits)
+  const error = approvalResult.error ?? sessionResult.error;
+  const loading = !approvalResult.data || !sessionResult.data || (targetId !== "" && target.isLoading);
+  if (error || loading)
     return (
       <div className={css.view}>
         <h1>Proposed session</h1>
         {error ? <Problem error={error} retry={() => void refetch()} /> : <Skeleton lines={6} block />}
       </div>
     );
-  const approval = asked.data;
-  const session = about.data;
-  const proposal = readProposal(tool, given, { session, target: target.data, repos, worktrees });
+  const approval = approvalResult.data;
+  const session = sessionResult.data;
+  const proposal = readProposal(tool, given, { session, target: target.data, repos, worktrees, agents });
   return (
     <div className={css.view}>
       <header>
@@ -61,14 +65,14 @@ export function Proposed({
         <Bot aria-hidden />
         <span>
           <Link href={routes.session(session.id)}>{nameOf(session)}</Link> ({session.agent}){" "}
-          {proposed(tool, given, nameOf(target.data ?? session))}.{" "}
+          {describeProposal(tool, given, nameOf(target.data ?? session))}.{" "}
           <span className={css.about}>
             {approval.reason} <Time at={approval.createdAt} />
           </span>
         </span>
       </p>
       {approval.status !== "pending" ? (
-        <Answered approval={approval} />
+        <Decided approval={approval} />
       ) : proposal ? (
         <ProposalForm
           approval={approval}
@@ -79,8 +83,8 @@ export function Proposed({
         />
       ) : (
         <Empty
-          title="This is no new session"
-          actions={<ButtonLink href={routes.session(session.id)}>Answer it in its session</ButtonLink>}
+          title="This approval is not about a new session"
+          actions={<ButtonLink href={routes.session(session.id)}>Open session</ButtonLink>}
         >
           {approval.title}
         </Empty>
@@ -89,29 +93,29 @@ export function Proposed({
   );
 }
 
-const HOW: Record<Approval["status"], string> = {
-  pending: "It waits for an answer.",
-  allowed: "It was approved.",
-  denied: "It was denied.",
-  cancelled: "It is not asked any more: the turn that asked has ended.",
-  expired: "Nobody answered in time.",
+const OUTCOMES: Record<Approval["status"], string> = {
+  pending: "Not decided yet.",
+  allowed: "Approved.",
+  denied: "Denied.",
+  cancelled: "Withdrawn because the turn ended.",
+  expired: "Expired without an answer.",
 };
 
-function Answered({ approval }: { approval: Approval }) {
+function Decided({ approval }: { approval: Approval }) {
   const by = approval.decidedBy as { kind?: string; because?: string } | null;
   return (
     <Empty
-      title="This was answered meanwhile"
+      title="Already decided"
       actions={
         <>
           <ButtonLink href={routes.session(approval.sessionId)} look="primary">
-            Open the session that asked
+            Open session
           </ButtonLink>
-          <ButtonLink href={routes.home}>Go home</ButtonLink>
+          <ButtonLink href={routes.home}>Home</ButtonLink>
         </>
       }
     >
-      {HOW[approval.status]} {by?.because} {approval.decidedAt && <Time at={approval.decidedAt} />}
+      {OUTCOMES[approval.status]} {by?.because} {approval.decidedAt && <Time at={approval.decidedAt} />}
     </Empty>
   );
 }

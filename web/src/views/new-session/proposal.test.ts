@@ -1,7 +1,7 @@
-/** A proposal becomes a form and comes back with what was changed, and nothing else. */
+/** A proposal becomes a form, and only changed values go back. */
 import { describe, expect, it } from "vitest";
-import type { Repo, Session, Worktree } from "@/api/types";
-import { type Around, proposed, readProposal, writeProposal } from "./proposal";
+import type { Agent, Repo, Session, Worktree } from "@/api/types";
+import { type Context, describeProposal, readProposal, writeProposal } from "./proposal";
 
 const session = {
   id: "s1",
@@ -17,10 +17,11 @@ const repos = [
 const worktrees = [
   { id: "tree-0001-aaaa", repoId: "repo-0001-aaaa", path: "/w/shop/.worktrees/login" },
 ] as Worktree[];
-const around: Around = { session, repos, worktrees };
+const agents = [{ name: "codex", defaultMode: "auto" }] as Agent[];
+const context: Context = { session, repos, worktrees, agents };
 
-const read = (tool: string, given: Record<string, unknown>, more: Partial<Around> = {}) => {
-  const found = readProposal(tool, given, { ...around, ...more });
+const read = (tool: string, given: Record<string, unknown>, more: Partial<Context> = {}) => {
+  const found = readProposal(tool, given, { ...context, ...more });
   if (!found) throw new Error(`${tool} is no proposal`);
   return found;
 };
@@ -30,7 +31,7 @@ describe("agor_sessions_create", () => {
 
   it("fills the form, with a worktree by a part of its id and the agent's own default mode", () => {
     const { draft, repoId } = read("agor_sessions_create", given);
-    expect(draft.place).toEqual({ kind: "worktree", worktreeId: "tree-0001-aaaa" });
+    expect(draft.directory).toEqual({ kind: "worktree", worktreeId: "tree-0001-aaaa" });
     expect(repoId).toBe("repo-0001-aaaa");
     expect(draft).toMatchObject({ prompt: "Build it.", title: "auth", agent: "codex", mode: "auto" });
     expect(draft.callback.enabled).toBe(false);
@@ -38,13 +39,13 @@ describe("agor_sessions_create", () => {
 
   it("is not changed by a form that was not changed", () => {
     const proposal = read("agor_sessions_create", given);
-    expect(writeProposal(proposal, { ...proposal.draft }, proposal.repoId, around)).toBeNull();
+    expect(writeProposal(proposal, { ...proposal.draft }, proposal.repoId, context)).toBeNull();
   });
 
   it("keeps what was not touched, and puts a repository's own folder by its id", () => {
     const proposal = read("agor_sessions_create", { ...given, description: "kept", idempotencyKey: "k" });
-    const draft = { ...proposal.draft, mode: "plan" as const, place: { kind: "own" as const } };
-    expect(writeProposal(proposal, draft, proposal.repoId, around)).toEqual({
+    const draft = { ...proposal.draft, mode: "plan" as const, directory: { kind: "own" as const } };
+    expect(writeProposal(proposal, draft, proposal.repoId, context)).toEqual({
       ...given,
       description: "kept",
       idempotencyKey: "k",
@@ -55,7 +56,7 @@ describe("agor_sessions_create", () => {
 
   it("drops what was emptied", () => {
     const proposal = read("agor_sessions_create", given);
-    const after = writeProposal(proposal, { ...proposal.draft, title: "" }, proposal.repoId, around);
+    const after = writeProposal(proposal, { ...proposal.draft, title: "" }, proposal.repoId, context);
     expect(after).not.toHaveProperty("title");
   });
 });
@@ -63,13 +64,13 @@ describe("agor_sessions_create", () => {
 describe("agor_sessions_spawn", () => {
   it("inherits from the session that proposes, and writes model and report where the tool has them", () => {
     const proposal = read("agor_sessions_spawn", { prompt: "Test it." });
-    expect(proposal.draft).toMatchObject({ agent: "demo", mode: "acceptEdits", place: { kind: "same" } });
+    expect(proposal.draft).toMatchObject({ agent: "demo", mode: "acceptEdits", directory: { kind: "same" } });
     const draft = {
       ...proposal.draft,
       model: "demo-large",
       callback: { ...proposal.draft.callback, enabled: false, extraInstructions: "Short." },
     };
-    expect(writeProposal(proposal, draft, proposal.repoId, around)).toEqual({
+    expect(writeProposal(proposal, draft, proposal.repoId, context)).toEqual({
       prompt: "Test it.",
       modelConfig: { model: "demo-large" },
       enableCallback: false,
@@ -81,9 +82,9 @@ describe("agor_sessions_spawn", () => {
     const proposal = read("agor_sessions_spawn", { prompt: "x", worktreeId: "tree-0001-aaaa" });
     const after = writeProposal(
       proposal,
-      { ...proposal.draft, place: { kind: "same" } },
+      { ...proposal.draft, directory: { kind: "same" } },
       proposal.repoId,
-      around,
+      context,
     );
     expect(after).toEqual({ prompt: "x" });
   });
@@ -91,8 +92,8 @@ describe("agor_sessions_spawn", () => {
 
 describe("agor_sessions_prompt", () => {
   it("asks only for the prompt when a session is continued", () => {
-    const { asked } = read("agor_sessions_prompt", { sessionId: "s2", mode: "continue", prompt: "go" });
-    expect(asked).toMatchObject({ prompt: true, title: false, agent: false, mode: false, callback: "none" });
+    const { fields } = read("agor_sessions_prompt", { sessionId: "s2", mode: "continue", prompt: "go" });
+    expect(fields).toMatchObject({ prompt: true, title: false, agent: false, mode: false, callback: "none" });
   });
 
   it("takes agent and mode of the session that it would fork", () => {
@@ -100,7 +101,7 @@ describe("agor_sessions_prompt", () => {
     const given = { sessionId: "s2", mode: "fork", prompt: "go" };
     const proposal = read("agor_sessions_prompt", given, { target });
     expect(proposal.draft).toMatchObject({ agent: "codex", mode: "plan" });
-    const after = writeProposal(proposal, { ...proposal.draft, agent: "demo" }, proposal.repoId, around);
+    const after = writeProposal(proposal, { ...proposal.draft, agent: "demo" }, proposal.repoId, context);
     expect(after).toEqual({ ...given, agenticTool: "demo" });
   });
 });
@@ -112,34 +113,34 @@ describe("create_session", () => {
     const proposal = read("create_session", given);
     expect(proposal.repoId).toBe("repo-0002-bbbb");
     expect(proposal.draft).toMatchObject({ title: "search", mode: "default", agent: "demo" });
-    expect(proposal.draft.place).toMatchObject({ kind: "new", branch: "feature/search" });
+    expect(proposal.draft.directory).toMatchObject({ kind: "new", branch: "feature/search" });
   });
 
   it("writes another branch, or none", () => {
     const proposal = read("create_session", given);
     const other = {
       ...proposal.draft,
-      place: { ...proposal.draft.place, branch: "find" } as typeof proposal.draft.place,
+      directory: { ...proposal.draft.directory, branch: "find" } as typeof proposal.draft.directory,
     };
-    expect(writeProposal(proposal, other, proposal.repoId, around)).toMatchObject({
+    expect(writeProposal(proposal, other, proposal.repoId, context)).toMatchObject({
       worktree: { branch: "find" },
     });
     const none = writeProposal(
       proposal,
-      { ...proposal.draft, place: { kind: "own" } },
+      { ...proposal.draft, directory: { kind: "own" } },
       proposal.repoId,
-      around,
+      context,
     );
     expect(none).toEqual({ name: "search", workingDir: "/w/shop/inner" });
   });
 });
 
-it("says in words what is proposed", () => {
-  expect(proposed("agor_sessions_create", {}, "X")).toBe("proposes this session");
-  expect(proposed("agor_sessions_prompt", { mode: "fork" }, "X")).toBe("proposes a fork of “X”");
-  expect(proposed("agor_sessions_prompt", { mode: "continue" }, "X")).toBe("wants to prompt “X”");
+it("describes proposals", () => {
+  expect(describeProposal("agor_sessions_create", {}, "X")).toBe("wants to create this session");
+  expect(describeProposal("agor_sessions_prompt", { mode: "fork" }, "X")).toBe("wants to fork “X”");
+  expect(describeProposal("agor_sessions_prompt", { mode: "continue" }, "X")).toBe("wants to prompt “X”");
 });
 
 it("knows no proposal in other tools", () => {
-  expect(readProposal("agor_sessions_stop", {}, around)).toBeNull();
+  expect(readProposal("agor_sessions_stop", {}, context)).toBeNull();
 });

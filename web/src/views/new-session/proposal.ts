@@ -1,13 +1,19 @@
-/** A session that an agent proposes, as a form and back: its arguments fill the form, and only what a person changed in
- * the form is changed in the arguments. */
-import type { Mode, Repo, Session, Worktree } from "@/api/types";
-import type { Offer } from "@/views/forms/fields/DirectoryPicker";
-import { CALLBACK, type Draft, defaultMode, EMPTY, lines, type Place } from "@/views/forms/state/draft";
+/** Converts a proposed session to form values and back. Only the arguments that were changed in the form are replaced. */
+import type { Agent, Mode, Repo, Session, Worktree } from "@/api/types";
+import type { DirectoryKind } from "@/views/forms/fields/DirectoryPicker";
+import {
+  CALLBACK,
+  type Draft,
+  defaultMode,
+  EMPTY,
+  lines,
+  type WorkingDirectory,
+} from "@/views/forms/state/draft";
 
 export type Arguments = Record<string, unknown>;
 
-/** What the form asks; the rest of the arguments stays as it was proposed. */
-export interface Asked {
+/** The fields that the form offers; other arguments stay as proposed. */
+export interface ProposalFields {
   prompt: boolean;
   title: boolean;
   repo: boolean;
@@ -17,7 +23,7 @@ export interface Asked {
   mcp: boolean;
   files: boolean;
   callback: "none" | "switch" | "all";
-  offers: readonly Offer[];
+  directories: readonly DirectoryKind[];
 }
 
 export interface Proposal {
@@ -25,18 +31,19 @@ export interface Proposal {
   arguments: Arguments;
   draft: Draft;
   repoId: string | null;
-  asked: Asked;
+  fields: ProposalFields;
 }
 
-/** What is known around a proposal. `session` is the one that proposes, `target` the one that it would prompt. */
-export interface Around {
+/** The records that a proposal refers to. `session` proposes, `target` is the session that it would prompt. */
+export interface Context {
   session: Session;
   target?: Session;
   repos: readonly Repo[];
   worktrees: readonly Worktree[];
+  agents: readonly Agent[];
 }
 
-const NONE: Asked = {
+const FIELDS: ProposalFields = {
   prompt: true,
   title: true,
   repo: false,
@@ -46,7 +53,7 @@ const NONE: Asked = {
   mcp: false,
   files: false,
   callback: "none",
-  offers: [],
+  directories: [],
 };
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -55,44 +62,51 @@ const list = (value: unknown): string[] =>
 const part = (value: unknown): Arguments => (value && typeof value === "object" ? (value as Arguments) : {});
 const flag = (value: unknown, fallback: boolean): boolean => (typeof value === "boolean" ? value : fallback);
 
-/** Ids may be given in part. */
+/** Agents may shorten ids. */
 const isId = (id: string, given: string) => id === given || id.startsWith(given) || id.endsWith(given);
 
-/** What is proposed, as the end of a sentence; `target` is what the session to be prompted is called. */
-export function proposed(tool: string, given: Arguments, target: string): string {
-  if (tool === "agor_sessions_spawn") return "proposes a child of its own";
-  if (tool !== "agor_sessions_prompt") return "proposes this session";
+/** Describes a proposal as the end of a sentence; `target` is the name of the session to prompt. */
+export function describeProposal(tool: string, given: Arguments, target: string): string {
+  if (tool === "agor_sessions_spawn") return "wants to spawn a child";
+  if (tool !== "agor_sessions_prompt") return "wants to create this session";
   const how: Record<string, string> = {
-    fork: `proposes a fork of “${target}”`,
-    subsession: `proposes a child of “${target}”`,
-    btw: `wants to ask “${target}” aside`,
+    fork: `wants to fork “${target}”`,
+    subsession: `wants to spawn a child of “${target}”`,
+    btw: `wants to ask “${target}” a side question`,
   };
   return how[text(given.mode)] ?? `wants to prompt “${target}”`;
 }
 
-export function readProposal(tool: string, given: Arguments, around: Around): Proposal | null {
+export function readProposal(tool: string, given: Arguments, context: Context): Proposal | null {
   const read = READERS[tool];
-  return read ? { tool, arguments: given, ...read(given, around) } : null;
+  return read ? { tool, arguments: given, ...read(given, context) } : null;
 }
 
-type Read = (given: Arguments, around: Around) => Pick<Proposal, "draft" | "repoId" | "asked">;
+type Read = (given: Arguments, context: Context) => Pick<Proposal, "draft" | "repoId" | "fields">;
 
 const READERS: Record<string, Read> = {
-  agor_sessions_create(given, { session, repos, worktrees }) {
+  agor_sessions_create(given, { session, repos, worktrees, agents }) {
     const id = text(given.worktreeId);
     const worktree = worktrees.find((one) => isId(one.id, id));
     const repo = worktree?.repoId ?? repos.find((one) => isId(one.id, id))?.id ?? session.repoId;
     const agent = text(given.agenticTool);
     return {
       repoId: repo,
-      asked: { ...NONE, repo: true, mcp: true, files: true, callback: "switch", offers: ["own", "worktree"] },
+      fields: {
+        ...FIELDS,
+        repo: true,
+        mcp: true,
+        files: true,
+        callback: "switch",
+        directories: ["own", "worktree"],
+      },
       draft: {
         ...EMPTY,
         prompt: text(given.initialPrompt),
         title: text(given.title),
         agent,
-        mode: (given.permissionMode as Mode | undefined) ?? defaultMode(agent),
-        place: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "own" },
+        mode: (given.permissionMode as Mode | undefined) ?? defaultMode(agents, agent),
+        directory: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "own" },
         mcpServerIds: list(given.mcpServerIds),
         contextFiles: list(given.contextFiles).join("\n"),
         callback: { ...CALLBACK, enabled: flag(given.enableCallback, false) },
@@ -105,14 +119,14 @@ const READERS: Record<string, Read> = {
     const worktree = id ? worktrees.find((one) => isId(one.id, id)) : undefined;
     return {
       repoId: session.repoId,
-      asked: { ...NONE, model: true, mcp: true, callback: "all", offers: ["same", "worktree"] },
+      fields: { ...FIELDS, model: true, mcp: true, callback: "all", directories: ["same", "worktree"] },
       draft: {
         ...EMPTY,
         prompt: text(given.prompt),
         title: text(given.title),
         agent: text(given.agenticTool) || session.agent,
         mode: (given.permissionMode as Mode | undefined) ?? session.permissionMode,
-        place: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "same" },
+        directory: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "same" },
         model: text(tuned.model),
         effort: text(tuned.effort),
         mcpServerIds: given.mcpServerIds === undefined ? null : list(given.mcpServerIds),
@@ -130,8 +144,8 @@ const READERS: Record<string, Read> = {
     const branches = how === "fork" || how === "subsession";
     return {
       repoId: target.repoId,
-      asked: {
-        ...NONE,
+      fields: {
+        ...FIELDS,
         title: how !== "continue",
         agent: branches,
         mode: branches,
@@ -143,7 +157,7 @@ const READERS: Record<string, Read> = {
         title: text(given.title),
         agent: text(given.agenticTool) || target.agent,
         mode: (given.permissionMode as Mode | undefined) ?? target.permissionMode,
-        place: { kind: "same" },
+        directory: { kind: "same" },
         callback: { ...CALLBACK, enabled: flag(given.callback, true) },
       },
     };
@@ -155,30 +169,38 @@ const READERS: Record<string, Read> = {
     const repo = repos
       .filter((one) => folder === one.path || folder.startsWith(`${one.path}/`))
       .sort((a, b) => b.path.length - a.path.length)[0];
-    let place: Place = worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "own" };
+    let directory: WorkingDirectory = worktree
+      ? { kind: "worktree", worktreeId: worktree.id }
+      : { kind: "own" };
     if (given.worktree)
-      place = { kind: "new", branch: text(wanted.branch), path: text(wanted.path), base: "", ignored: false };
+      directory = {
+        kind: "new",
+        branch: text(wanted.branch),
+        path: text(wanted.path),
+        base: "",
+        ignored: false,
+      };
     return {
       repoId: worktree?.repoId ?? repo?.id ?? null,
-      asked: { ...NONE, repo: true, offers: ["own", "worktree", "new"] },
+      fields: { ...FIELDS, repo: true, directories: ["own", "worktree", "new"] },
       draft: {
         ...EMPTY,
         prompt: text(given.initialMessage),
         title: text(given.name),
         agent: text(given.agent) || session.agent,
         mode: (given.permissionMode as Mode | undefined) ?? "default",
-        place,
+        directory,
       },
     };
   },
 };
 
-/** The whole new arguments, or `null` if the form says what was proposed. */
+/** Returns the new arguments, or `null` if nothing was changed. */
 export function writeProposal(
   before: Proposal,
   draft: Draft,
   repoId: string | null,
-  around: Pick<Around, "repos" | "worktrees">,
+  context: Pick<Context, "repos" | "worktrees">,
 ): Arguments | null {
   const after: Arguments = { ...before.arguments };
   let changed = false;
@@ -188,7 +210,7 @@ export function writeProposal(
     else after[name] = value;
   };
   const differs = (name: keyof Draft) => JSON.stringify(draft[name]) !== JSON.stringify(before.draft[name]);
-  const names = NAMES[before.tool] ?? {};
+  const names = ARGUMENTS[before.tool] ?? {};
   for (const [field, name] of Object.entries(names) as [keyof Draft, string][])
     if (differs(field)) put(name, field === "contextFiles" ? lines(draft.contextFiles) : draft[field]);
   if (before.tool === "agor_sessions_spawn" && (differs("model") || differs("effort"))) {
@@ -196,11 +218,12 @@ export function writeProposal(
     put("modelConfig", tuned.model || tuned.effort ? tuned : undefined);
   }
   if (differs("callback")) callbackOf(before, draft, put);
-  if (differs("place") || repoId !== before.repoId) placeOf(before.tool, draft.place, repoId, around, put);
+  if (differs("directory") || repoId !== before.repoId)
+    directoryOf(before.tool, draft.directory, repoId, context, put);
   return changed ? after : null;
 }
 
-const NAMES: Record<string, Partial<Record<keyof Draft, string>>> = {
+const ARGUMENTS: Record<string, Partial<Record<keyof Draft, string>>> = {
   agor_sessions_create: {
     prompt: "initialPrompt",
     title: "title",
@@ -230,14 +253,14 @@ function callbackOf({ tool, draft: was }: Proposal, { callback }: Draft, put: Pu
     if (callback[name] !== was.callback[name]) put(name, callback[name]);
 }
 
-function placeOf(
+function directoryOf(
   tool: string,
-  place: Place,
+  directory: WorkingDirectory,
   repoId: string | null,
-  { repos, worktrees }: Pick<Around, "repos" | "worktrees">,
+  { repos, worktrees }: Pick<Context, "repos" | "worktrees">,
   put: Put,
 ): void {
-  const worktreeId = place.kind === "worktree" ? place.worktreeId : undefined;
+  const worktreeId = directory.kind === "worktree" ? directory.worktreeId : undefined;
   if (tool === "agor_sessions_spawn") put("worktreeId", worktreeId);
   else if (tool === "agor_sessions_create") put("worktreeId", worktreeId ?? repoId);
   else if (tool === "create_session") {
@@ -247,8 +270,8 @@ function placeOf(
     if (folder) put("workingDir", folder);
     put(
       "worktree",
-      place.kind === "new"
-        ? { branch: place.branch.trim(), ...(place.path.trim() && { path: place.path.trim() }) }
+      directory.kind === "new"
+        ? { branch: directory.branch.trim(), ...(directory.path.trim() && { path: directory.path.trim() }) }
         : undefined,
     );
   }

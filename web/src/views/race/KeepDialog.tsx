@@ -1,6 +1,6 @@
-/** Keeping one contender: in which way, and what becomes of the others, said before it is done. */
+/** Keeps one racer: asks how to apply its changes, and says what happens to the others. */
 import { useState } from "react";
-import { keepContender } from "@/api/actions";
+import { keepRacer } from "@/api/actions";
 import { ApiError } from "@/api/client";
 import type { Race, Standing } from "@/api/types";
 import { plural } from "@/lib/format";
@@ -9,27 +9,27 @@ import { Dialog } from "@/ui/controls/Dialog";
 import { Switch } from "@/ui/controls/Field";
 import css from "./KeepDialog.module.css";
 
-export type Kept = Awaited<ReturnType<typeof keepContender>>;
+export type Kept = Awaited<ReturnType<typeof keepRacer>>;
 type How = Kept["how"];
 
 const WAYS: { how: How; name: string; words: (race: Race) => string }[] = [
   {
     how: "merge",
-    name: "Merge it",
-    words: (race) => `Its commits are merged into the branch that is checked out in ${race.cwd}.`,
+    name: "Merge",
+    words: (race) => `Merges its commits into the branch checked out in ${race.cwd}.`,
   },
   {
     how: "checkout",
-    name: "Take its files",
-    words: (race) => `The files in ${race.cwd} become its files, not committed. This can be undone.`,
+    name: "Copy its files",
+    words: (race) => `Replaces the files in ${race.cwd} with its files, uncommitted. Can be undone.`,
   },
   {
     how: "branch",
-    name: "Only keep its branch",
-    words: () => "Nothing is merged. Its branch and worktree stay.",
+    name: "Keep its branch only",
+    words: () => "Merges nothing. Its branch and worktree stay.",
   },
 ];
-/** Refusals that a person may overrule. */
+/** Refusals that the user can override. */
 const FORCEABLE = new Set(["folder_busy", "source_changed"]);
 
 export function KeepDialog({
@@ -48,8 +48,8 @@ export function KeepDialog({
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<ApiError | null>(null);
   const others = race.contenders.filter((other) => other.sessionId !== one.sessionId && !other.archived);
-  const atWork = others.filter((other) => other.activity !== "idle" && other.activity !== "not_started");
-  // Only what was refused just now is overruled, never something else that is in the way later.
+  const working = others.filter((other) => other.activity !== "idle" && other.activity !== "not_started");
+  // Overrides only the last refusal, not another one that follows.
   const forceable = refused !== null && FORCEABLE.has(refused.code);
   const choose = (next: How) => {
     setHow(next);
@@ -59,7 +59,7 @@ export function KeepDialog({
   const keep = async () => {
     setBusy(true);
     try {
-      onKept(await keepContender(race.raceId, { sessionId: one.sessionId, how, force: forceable && force }));
+      onKept(await keepRacer(race.raceId, { sessionId: one.sessionId, how, force: forceable && force }));
       onClose();
     } catch (error) {
       setForce(false);
@@ -73,10 +73,10 @@ export function KeepDialog({
       onClose={onClose}
       onSubmit={() => void keep()}
       title={`Keep racer ${one.number}, ${one.agent}?`}
-      description="What it has not committed becomes a commit on its branch first."
+      description="Uncommitted changes are first committed to its branch."
       footer={
         <>
-          <Button onClick={onClose}>Not yet</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" busy={busy}>
             Keep this one
           </Button>
@@ -84,7 +84,7 @@ export function KeepDialog({
       }
     >
       <fieldset className={css.ways}>
-        <legend className={css.legend}>What to do with its work</legend>
+        <legend className={css.legend}>How to apply its changes</legend>
         {WAYS.map((way) => (
           <label key={way.how} className={css.way}>
             <input type="radio" name="how" checked={how === way.how} onChange={() => choose(way.how)} />
@@ -97,12 +97,11 @@ export function KeepDialog({
       </fieldset>
       {others.length > 0 && (
         <div className={css.others}>
-          <h3>The others</h3>
+          <h3>Other racers</h3>
           <p>
-            {plural(others.length, "other session is", "other sessions are")} archived
-            {atWork.length > 0 && `; ${plural(atWork.length, "is", "are")} stopped first`}, with all that came
-            from them. Their worktrees are removed, after every file in them is kept so that it can be brought
-            back.
+            {plural(others.length, "session is", "sessions are")} archived
+            {working.length > 0 && `; ${plural(working.length, "is", "are")} stopped first`}, with their
+            descendants. Their worktrees are removed and can be recovered.
           </p>
         </div>
       )}
@@ -111,7 +110,7 @@ export function KeepDialog({
           {refused.message}
         </p>
       )}
-      {forceable && <Switch label="Do it anyway" checked={force} onChange={setForce} />}
+      {forceable && <Switch label="Override" checked={force} onChange={setForce} />}
     </Dialog>
   );
 }

@@ -1,7 +1,7 @@
-/** One who runs in a race: how it stands, what it has used and changed, what it said last. */
+/** A racer: its state, usage, changes and last answer. */
 import { useQuery } from "@tanstack/react-query";
 import { ArrowUpRight, Check, Trophy } from "lucide-react";
-import { lastWordsQuery } from "@/api/queries";
+import { lastTextQuery } from "@/api/queries";
 import type { Race, Standing } from "@/api/types";
 import { routes } from "@/app/routes";
 import { duration, money, plural, tokens } from "@/lib/format";
@@ -11,16 +11,16 @@ import { Badge, StateMark } from "@/ui/labels/Badge";
 import { Markdown } from "@/ui/markdown/Markdown";
 import css from "./RacerCard.module.css";
 
-export interface ContenderProps {
+export interface RacerCardProps {
   race: Race;
   one: Standing;
-  looked: boolean;
-  onLook: () => void;
+  shown: boolean;
+  onShow: () => void;
   onKeep: () => void;
 }
 
-export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps) {
-  const words = useQuery(lastWordsQuery(one.sessionId));
+export function RacerCard({ race, one, shown, onShow, onKeep }: RacerCardProps) {
+  const answer = useQuery(lastTextQuery(one.sessionId));
   const decided = race.keptSessionId !== null;
   const busy = one.activity === "running" || one.activity === "waiting_permission";
   const id = `racer-${one.number}`;
@@ -28,7 +28,7 @@ export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps)
     <article
       className={css.card}
       data-kept={one.kept || undefined}
-      data-looked={looked || undefined}
+      data-shown={shown || undefined}
       aria-labelledby={id}
     >
       <div className={css.top}>
@@ -38,7 +38,7 @@ export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps)
             Kept
           </Badge>
         )}
-        {decided && !one.kept && <Badge>Put away</Badge>}
+        {decided && !one.kept && <Badge>Archived</Badge>}
       </div>
       <h2 id={id} className={css.name}>
         <span className={css.number}>{one.number}</span>
@@ -49,7 +49,7 @@ export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps)
       <dl className={css.facts}>
         <div>
           <dt>Time</dt>
-          <dd>{one.turns ? duration(one.seconds) : busy ? "at work" : "–"}</dd>
+          <dd>{one.turns ? duration(one.seconds) : busy ? "working" : "–"}</dd>
         </div>
         <div>
           <dt>Tokens</dt>
@@ -74,17 +74,13 @@ export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps)
         </div>
       </dl>
       {one.note && <p className={css.note}>{one.note}</p>}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what can be scrolled must be reached by keys */}
-      <section className={css.words} tabIndex={0} aria-label={`Last words of racer ${one.number}`}>
-        {words.data ? (
-          <Markdown text={words.data} />
-        ) : (
-          <p className={css.none}>It has not said anything yet.</p>
-        )}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
+      <section className={css.words} tabIndex={0} aria-label={`Last answer of racer ${one.number}`}>
+        {answer.data ? <Markdown text={answer.data} /> : <p className={css.none}>No messages yet.</p>}
       </section>
       <div className={css.actions}>
-        <Button size="small" aria-pressed={looked} icon={looked ? <Check /> : undefined} onClick={onLook}>
-          {looked ? "Changes shown" : "Show changes"}
+        <Button size="small" aria-pressed={shown} icon={shown ? <Check /> : undefined} onClick={onShow}>
+          {shown ? "Changes shown" : "Show changes"}
         </Button>
         <ButtonLink size="small" href={routes.session(one.sessionId)} icon={<ArrowUpRight />}>
           Open
@@ -97,7 +93,7 @@ export function Contender({ race, one, looked, onLook, onKeep }: ContenderProps)
             disabled={busy}
             onClick={onKeep}
           >
-            {decided ? "Take its work…" : "Keep this one…"}
+            {decided ? "Apply its changes…" : "Keep this one…"}
           </Button>
         )}
       </div>

@@ -10,25 +10,25 @@ import { Button } from "@/ui/controls/Button";
 import { Input } from "@/ui/controls/Field";
 import { Empty, Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./Search.module.css";
-import { FilterBar } from "./SearchFilters";
-import { Hit } from "./SearchResult";
-import { query, read, type Wanted, write } from "./searchParams";
+import { SearchFilters } from "./SearchFilters";
+import { SearchResult } from "./SearchResult";
+import { query, read, type SearchParams, write } from "./searchParams";
 
 /** Long enough that a word is not searched letter by letter. */
 const PAUSE = 250;
 
 export default function Search() {
   const [params, setParams] = useSearchParams();
-  const wanted = read(params);
-  const [words, setWords] = useState(wanted.q);
-  useTitle(wanted.q ? `“${wanted.q}” · Search` : "Search");
-  // The address may change by itself: the palette, or the way back.
-  useEffect(() => setWords(wanted.q), [wanted.q]);
-  const ask = (next: Wanted) => setParams(write(next), { replace: true });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed starts the clock
+  const search = read(params);
+  const [words, setWords] = useState(search.q);
+  useTitle(search.q ? `“${search.q}” · Search` : "Search");
+  // The address can change from outside: by the palette, or by going back.
+  useEffect(() => setWords(search.q), [search.q]);
+  const update = (next: SearchParams) => setParams(write(next), { replace: true });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only typing starts the timer
   useEffect(() => {
-    if (words.trim() === wanted.q) return;
-    const timer = setTimeout(() => ask({ ...wanted, q: words }), PAUSE);
+    if (words.trim() === search.q) return;
+    const timer = setTimeout(() => update({ ...search, q: words }), PAUSE);
     return () => clearTimeout(timer);
   }, [words]);
   return (
@@ -38,62 +38,61 @@ export default function Search() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            ask({ ...wanted, q: words });
+            update({ ...search, q: words });
           }}
         >
           <Input
             type="search"
-            aria-label="Words"
+            aria-label="Search words"
             value={words}
             onChange={(event) => setWords(event.target.value)}
-            placeholder={'Words, "a phrase", -without, begin*'}
+            placeholder={'words, "a phrase", -exclude, prefix*'}
             autoFocus
             className={css.input}
           />
-          <FilterBar wanted={wanted} onChange={ask} />
+          <SearchFilters params={search} onChange={update} />
         </form>
       </search>
-      {wanted.q ? (
-        <Results wanted={wanted} />
+      {search.q ? (
+        <Results search={search} />
       ) : (
-        <Empty icon={<SearchIcon />} title="Search everything that was said and done">
-          Prompts, answers, thoughts, commands and their output, edits, reports of children, titles. What
-          streams in is found within a second.
+        <Empty icon={<SearchIcon />} title="Search all sessions">
+          Finds prompts, answers, thoughts, commands and their output, edits, reports and titles, also while
+          they stream.
         </Empty>
       )}
     </div>
   );
 }
 
-function Results({ wanted }: { wanted: Wanted }) {
-  const found = useInfiniteQuery(searchQuery(query(wanted)));
-  if (found.error && !found.data) return <Problem error={found.error} retry={() => void found.refetch()} />;
-  if (!found.data) return <Skeleton lines={5} block />;
-  const { total, totalCapped, indexing } = found.data.pages[0]!;
-  const hits = found.data.pages.flatMap((page) => page.results);
+function Results({ search }: { search: SearchParams }) {
+  const results = useInfiniteQuery(searchQuery(query(search)));
+  if (results.error && !results.data)
+    return <Problem error={results.error} retry={() => void results.refetch()} />;
+  if (!results.data) return <Skeleton lines={5} block />;
+  const { total, totalCapped, indexing } = results.data.pages[0]!;
+  const hits = results.data.pages.flatMap((page) => page.results);
   if (!hits.length)
     return (
-      <Empty icon={<SearchX />} title="Nothing was found">
-        {indexing
-          ? "Older texts are still being indexed; try again in a while."
-          : "Fewer words or filters find more."}
+      <Empty icon={<SearchX />} title="No results">
+        {indexing ? "Older texts are still being indexed. Try again later." : "Try fewer words or filters."}
       </Empty>
     );
   return (
-    <section aria-label="Results" aria-busy={found.isFetching}>
+    <section aria-label="Results" aria-busy={results.isFetching}>
       <p className={css.count} role="status">
-        {totalCapped ? `More than ${total} places` : plural(total, "place")}
+        {totalCapped ? `More than ${total} results` : plural(total, "result")}
         {indexing && ". Older texts are still being indexed."}
       </p>
       <ol className={css.hits}>
         {hits.map((hit) => (
           <li key={hit.messageId ?? hit.sessionId}>
-            <Hit hit={hit} />
+            <SearchResult hit={hit} />
           </li>
         ))}
       </ol>
-      {found.hasNextPage && (
-        <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+      {results.hasNextPage && (
+        <Button busy={results.isFetchingNextPage} onClick={() => void results.fetchNextPage()}>
           Show more
         </Button>
       )}

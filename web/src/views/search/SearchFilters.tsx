@@ -1,29 +1,35 @@
-/** What a search is narrowed by. */
+/** The filters of a search. */
 import { useAgents, useRepos } from "@/api/queries";
 import { Button } from "@/ui/controls/Button";
 import { Select } from "@/ui/controls/Field";
 import css from "./Search.module.css";
-import { AGES, FILTERS, type Filter, type Wanted } from "./searchParams";
+import { AGES, FILTERS, type Filter, type SearchParams } from "./searchParams";
 
 const TYPES: Record<string, string> = {
   text: "Prompts and answers",
   thought: "Thoughts",
-  tool: "Tools and their output",
+  tool: "Tool calls and output",
   plan: "Plans",
-  callback: "Reports of children",
-  btw: "Asides",
+  callback: "Reports",
+  btw: "Side questions",
   error: "Errors",
   session: "Titles",
 };
 
-export function FilterBar({ wanted, onChange }: { wanted: Wanted; onChange: (next: Wanted) => void }) {
+export function SearchFilters({
+  params,
+  onChange,
+}: {
+  params: SearchParams;
+  onChange: (next: SearchParams) => void;
+}) {
   const { data: repos = [] } = useRepos();
   const { data: agents = [] } = useAgents();
   const choice = (name: Filter, label: string, any: string, options: [string, string][]) => (
     <Select
       aria-label={label}
-      value={wanted[name] ?? ""}
-      onChange={(event) => onChange({ ...wanted, [name]: event.target.value })}
+      value={params[name] ?? ""}
+      onChange={(event) => onChange({ ...params, [name]: event.target.value })}
       className={css.filter}
     >
       <option value="">{any}</option>
@@ -36,7 +42,7 @@ export function FilterBar({ wanted, onChange }: { wanted: Wanted; onChange: (nex
   );
   return (
     <div className={css.filters}>
-      {choice("type", "Kind of text", "All texts", Object.entries(TYPES))}
+      {choice("type", "Type", "All types", Object.entries(TYPES))}
       {choice(
         "repoId",
         "Repository",
@@ -55,12 +61,12 @@ export function FilterBar({ wanted, onChange }: { wanted: Wanted; onChange: (nex
         "Any time",
         Object.entries(AGES).map(([name, age]) => [name, age.name]),
       )}
-      {choice("archived", "Archive", "With the archive", [
-        ["no", "Without the archive"],
-        ["yes", "Only the archive"],
+      {choice("archived", "Archive", "Include archived", [
+        ["no", "Exclude archived"],
+        ["yes", "Only archived"],
       ])}
-      {FILTERS.some((name) => wanted[name]) && (
-        <Button look="quiet" onClick={() => onChange({ q: wanted.q })}>
+      {FILTERS.some((name) => params[name]) && (
+        <Button look="quiet" onClick={() => onChange({ q: params.q })}>
           Clear filters
         </Button>
       )}

@@ -1,4 +1,4 @@
-/** One place that was found, as a link to it. */
+/** A search result, linked to its message. */
 import { Link } from "wouter";
 import type { SearchHit } from "@/api/types";
 import { routes } from "@/app/routes";
@@ -13,12 +13,12 @@ const KINDS: Record<string, string> = {
   tool: "Tool",
   plan: "Plan",
   callback: "Report",
-  btw: "Aside",
+  btw: "Side question",
   error: "Error",
   session: "Title",
 };
 
-export function Hit({ hit }: { hit: SearchHit }) {
+export function SearchResult({ hit }: { hit: SearchHit }) {
   const kind = KINDS[hit.type] ?? (hit.role === "user" ? "Prompt" : "Answer");
   return (
     <Link href={routes.session(hit.sessionId, hit.messageId ?? undefined)} className={css.hit}>
@@ -32,7 +32,7 @@ export function Hit({ hit }: { hit: SearchHit }) {
       </span>
       <span className={css.snippet}>
         {marked(hit.snippet, hit.marks).map((part, at) =>
-          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one snippet never change places
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a snippet never change their order
           part.hit ? <mark key={at}>{part.text}</mark> : <span key={at}>{part.text}</span>,
         )}
       </span>

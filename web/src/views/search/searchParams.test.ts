@@ -3,8 +3,8 @@ import { marked, query, read, write } from "./searchParams";
 
 describe("a search in the address", () => {
   it("comes back as it went, and leaves out what is empty", () => {
-    const wanted = { q: "a b", agent: "demo", since: "week" };
-    expect(read(write({ ...wanted, type: "" }))).toEqual(wanted);
+    const params = { q: "a b", agent: "demo", since: "week" };
+    expect(read(write({ ...params, type: "" }))).toEqual(params);
   });
 
   it("asks the server the same thing all day long", () => {

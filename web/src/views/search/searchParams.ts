@@ -1,41 +1,43 @@
-/** A search as it stands in the address: words and filters, so that it can be linked to and gone back to. */
+/** The words and filters of a search, stored in the address so that it can be linked to. */
 
 export const FILTERS = ["repoId", "agent", "type", "archived", "since", "sessionId"] as const;
 export type Filter = (typeof FILTERS)[number];
 
-export interface Wanted extends Partial<Record<Filter, string>> {
+export interface SearchParams extends Partial<Record<Filter, string>> {
   q: string;
 }
 
-export function read(params: URLSearchParams): Wanted {
-  const wanted: Wanted = { q: params.get("q") ?? "" };
+/** Reads a search from the address. */
+export function read(address: URLSearchParams): SearchParams {
+  const params: SearchParams = { q: address.get("q") ?? "" };
   for (const name of FILTERS) {
-    const value = params.get(name);
-    if (value) wanted[name] = value;
-  }
-  return wanted;
-}
-
-export function write(wanted: Wanted): URLSearchParams {
-  const params = new URLSearchParams();
-  for (const name of ["q", ...FILTERS] as const) {
-    const value = wanted[name]?.trim();
-    if (value) params.set(name, value);
+    const value = address.get(name);
+    if (value) params[name] = value;
   }
   return params;
 }
 
+/** Writes a search to the address. */
+export function write(params: SearchParams): URLSearchParams {
+  const address = new URLSearchParams();
+  for (const name of ["q", ...FILTERS] as const) {
+    const value = params[name]?.trim();
+    if (value) address.set(name, value);
+  }
+  return address;
+}
+
 const DAY = 86_400_000;
 export const AGES: Record<string, { name: string; days: number }> = {
-  day: { name: "The last day", days: 1 },
-  week: { name: "The last week", days: 7 },
-  month: { name: "The last month", days: 31 },
-  year: { name: "The last year", days: 366 },
+  day: { name: "Past day", days: 1 },
+  week: { name: "Past week", days: 7 },
+  month: { name: "Past month", days: 31 },
+  year: { name: "Past year", days: 366 },
 };
 
-/** The same as the server takes it. An age is a moment by the day, so that one question is asked once a day. */
-export function query(wanted: Wanted, now = Date.now()) {
-  const { q, since, archived, ...rest } = wanted;
+/** Converts a search to a query of the server. Ages are rounded to days, so that the same query is cached for a day. */
+export function query(params: SearchParams, now = Date.now()) {
+  const { q, since, archived, ...rest } = params;
   const age = since ? AGES[since] : undefined;
   return {
     q,
@@ -45,7 +47,7 @@ export function query(wanted: Wanted, now = Date.now()) {
   };
 }
 
-/** The parts of a snippet, those that were asked for marked. Ranges count code points. */
+/** Splits a snippet into matching and other parts. Ranges count code points. */
 export function marked(
   snippet: string,
   marks: readonly (readonly number[])[],

@@ -1,4 +1,4 @@
-/** Agents: what is installed, and the two steps that connect one that is not. */
+/** Settings of agents: which are installed, and how to install and log in to the others. */
 import { Copy, RefreshCw } from "lucide-react";
 import { useAgents } from "@/api/queries";
 import type { Agent } from "@/api/types";
@@ -9,16 +9,16 @@ import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge } from "@/ui/labels/Badge";
 import css from "./Settings.module.css";
 
-export function AgentsPart() {
+export function AgentSettings() {
   const agents = useAgents();
   return (
     <>
       <QueryResult query={agents}>
-        {(found) => (
+        {(list) => (
           <ul className={css.list}>
-            {found.map((one) => (
-              <li key={one.name}>
-                <AgentCard agent={one} />
+            {list.map((agent) => (
+              <li key={agent.name}>
+                <AgentCard agent={agent} />
               </li>
             ))}
           </ul>
@@ -26,17 +26,17 @@ export function AgentsPart() {
       </QueryResult>
       <div className={css.actions}>
         <Button icon={<RefreshCw />} busy={agents.isFetching} onClick={() => void agents.refetch()}>
-          Look again
+          Refresh
         </Button>
       </div>
     </>
   );
 }
 
-/** The command inside a sentence like “Get it with: bough agents install codex”. */
+/** Returns the command inside a sentence like “Get it with: bough agents install NAME”. */
 export const commandOf = (sentence: string): string | null => /:\s*(\S.*)$/.exec(sentence)?.[1] ?? null;
 
-/** A sentence in which `commands` stand between backticks. */
+/** Renders text between backticks as code. */
 const withCode = (sentence: string) =>
   // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one sentence never change places
   sentence.split("`").map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part));
@@ -53,14 +53,14 @@ export function AgentCard({ agent, heading: Heading = "h2" }: { agent: Agent; he
         {agent.how === "installed" && (
           <Badge tone="done">Installed{agent.version && ` · ${agent.version}`}</Badge>
         )}
-        {agent.how === "npx" && <Badge>Fetched at first use</Badge>}
+        {agent.how === "npx" && <Badge>Installs on first use</Badge>}
         {agent.how === "missing" && <Badge tone="waiting">Not installed</Badge>}
-        {agent.login.found === true && <Badge tone="done">Login found</Badge>}
+        {agent.login.found === true && <Badge tone="done">Logged in</Badge>}
       </div>
       <p className={css.soft}>{agent.description}</p>
       {agent.error && <p className={css.soft}>{agent.error}</p>}
       {missing && command && <CopyLine text={command} />}
-      {agent.login.found === false && <p className={css.soft}>Login: {withCode(agent.login.how)}</p>}
+      {agent.login.found === false && <p className={css.soft}>Log in: {withCode(agent.login.how)}</p>}
     </article>
   );
 }
@@ -73,7 +73,7 @@ export function CopyLine({ text }: { text: string }) {
   return (
     <div className={css.command}>
       <code>{text}</code>
-      <IconButton label="Copy the command" size="small" onClick={() => void copy()}>
+      <IconButton label="Copy command" size="small" onClick={() => void copy()}>
         <Copy />
       </IconButton>
     </div>

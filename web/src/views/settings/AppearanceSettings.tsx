@@ -1,51 +1,49 @@
-/** How the page looks and tells of things: kept in this browser. */
+/** Settings of this browser: theme, notifications, keys. */
 import { useState } from "react";
-import { canNotify, mayNotify, type Notices } from "@/app/notifications";
+import { canNotify, type NotificationLevel, requestPermission } from "@/app/notifications";
 import { type Theme, useTheme } from "@/app/theme";
 import { usePref } from "@/lib/prefs";
 import { Field, Select, Switch } from "@/ui/controls/Field";
 
-export function PagePart() {
+export function AppearanceSettings() {
   const [theme, setTheme] = useTheme();
-  const [notices, setNotices] = usePref<Notices>("notices", "off");
+  const [notices, setNotices] = usePref<NotificationLevel>("notices", "off");
   const [enterSends, setEnterSends] = usePref("enterSends", true);
   const [refused, setRefused] = useState(false);
-  const choose = async (next: Notices) => {
-    const may = next === "off" || (await mayNotify());
-    setRefused(!may);
-    setNotices(may ? next : "off");
+  const choose = async (next: NotificationLevel) => {
+    const allowed = next === "off" || (await requestPermission());
+    setRefused(!allowed);
+    setNotices(allowed ? next : "off");
   };
   return (
     <div>
       <Field label="Theme">
         <Select value={theme} onChange={(event) => setTheme(event.target.value as Theme)}>
-          <option value="system">As the system has it</option>
+          <option value="system">System</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
         </Select>
       </Field>
       <Field
         label="Notifications"
-        hint="Shown by the browser while this page is open but not in front."
+        hint="Shown while this page is open but not in front."
         error={
-          refused
-            ? "The browser does not allow this page to notify. Change that in its settings for this site."
-            : null
+          refused ? "The browser blocks notifications from this page. Allow them in its site settings." : null
         }
       >
         <Select
           value={notices}
-          onChange={(event) => void choose(event.target.value as Notices)}
+          onChange={(event) => void choose(event.target.value as NotificationLevel)}
           disabled={!canNotify()}
         >
           <option value="off">None</option>
-          <option value="needed">What needs me: questions and failures</option>
-          <option value="all">Also finished work</option>
+          <option value="needed">Approvals and failures</option>
+          <option value="all">Approvals, failures and finished turns</option>
         </Select>
       </Field>
       <Switch
-        label="Enter sends"
-        hint="Shift+Enter makes a new line. When off, Enter makes a new line; Ctrl+Enter (⌘+Enter) always sends."
+        label="Send with Enter"
+        hint="Shift+Enter adds a new line. When off, Enter adds a new line. Ctrl+Enter (⌘+Enter) always sends."
         checked={enterSends}
         onChange={setEnterSends}
       />

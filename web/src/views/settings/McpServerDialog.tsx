@@ -1,4 +1,4 @@
-/** The form of an MCP server, new or known. Secret values that are not touched are kept as they are. */
+/** Adds or edits an MCP server. Secret values that are not edited stay stored. */
 import { useState } from "react";
 import { addMcpServer, patchMcpServer } from "@/api/actions";
 import type { McpServer } from "@/api/types";
@@ -30,7 +30,7 @@ export function McpServerDialog({ server, onClose }: { server: McpServer | null;
     <Dialog
       open
       onClose={onClose}
-      title={server ? `Change ${server.name}` : "Add an MCP server"}
+      title={server ? `Edit ${server.name}` : "Add MCP server"}
       onSubmit={() => void save()}
       footer={
         <>
@@ -44,18 +44,15 @@ export function McpServerDialog({ server, onClose }: { server: McpServer | null;
       <Field label="Name" error={error}>
         <Input value={name} onChange={(event) => setName(event.target.value)} required />
       </Field>
-      <Field
-        label="Transport"
-        hint={server ? "It cannot be changed; add another server instead." : undefined}
-      >
+      <Field label="Transport" hint={server ? "Cannot be changed. Add another server instead." : undefined}>
         <Select
           value={transport}
           disabled={Boolean(server)}
           onChange={(event) => setTransport(event.target.value as McpServer["transport"])}
         >
-          <option value="stdio">stdio: a program on the server</option>
-          <option value="http">http: an address</option>
-          <option value="sse">sse: an address, the older way</option>
+          <option value="stdio">stdio (a program on the server)</option>
+          <option value="http">HTTP (a URL)</option>
+          <option value="sse">SSE (a URL, legacy)</option>
         </Select>
       </Field>
       {local ? (
@@ -63,18 +60,18 @@ export function McpServerDialog({ server, onClose }: { server: McpServer | null;
           <Field label="Command">
             <Input value={command} onChange={(event) => setCommand(event.target.value)} required />
           </Field>
-          <Field label="Arguments" hint="One a line. They are not secret.">
+          <Field label="Arguments" hint="One per line. Not secret.">
             <TextArea value={args} onChange={(event) => setArgs(event.target.value)} rows={3} />
           </Field>
         </>
       ) : (
-        <Field label="Address">
+        <Field label="URL">
           <Input type="url" value={url} onChange={(event) => setUrl(event.target.value)} required />
         </Field>
       )}
       <Field
         label={local ? "Environment" : "Headers"}
-        hint="NAME=value, one a line. Values are kept secret; *** keeps the one that there is."
+        hint="One NAME=value per line. Values are stored secretly; *** keeps the stored value."
       >
         <TextArea
           value={secrets}

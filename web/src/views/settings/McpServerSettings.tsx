@@ -1,4 +1,4 @@
-/** MCP servers that sessions can be given. */
+/** Settings of MCP servers, which sessions can use. */
 import { Plug, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { act, patchMcpServer, removeMcpServer } from "@/api/actions";
@@ -10,13 +10,13 @@ import { Badge } from "@/ui/labels/Badge";
 import { McpServerDialog } from "./McpServerDialog";
 import css from "./Settings.module.css";
 
-export function McpServersPart() {
+export function McpServerSettings() {
   const [shown, setShown] = useState<McpServer | "new" | null>(null);
   return (
     <>
       <div className={css.actions}>
         <Button look="primary" icon={<Plus />} onClick={() => setShown("new")}>
-          Add a server
+          Add server
         </Button>
       </div>
       <QueryResult query={useMcpServers()}>
@@ -28,15 +28,15 @@ export function McpServersPart() {
                   <div className={css.row}>
                     <h2 className={`${css.grow} ${css.name}`}>{server.name}</h2>
                     <Badge>{server.transport}</Badge>
-                    {!server.enabled && <Badge tone="waiting">Switched off</Badge>}
+                    {!server.enabled && <Badge tone="waiting">Disabled</Badge>}
                     <Button
                       size="small"
                       onClick={() => void act(() => patchMcpServer(server.id, { enabled: !server.enabled }))}
                     >
-                      {server.enabled ? "Switch off" : "Switch on"}
+                      {server.enabled ? "Disable" : "Enable"}
                     </Button>
                     <Button size="small" onClick={() => setShown(server)}>
-                      Change
+                      Edit
                     </Button>
                     <IconButton
                       label={`Remove ${server.name}`}
@@ -52,7 +52,7 @@ export function McpServersPart() {
             </ul>
           ) : (
             <Empty icon={<Plug />} title="No MCP servers yet">
-              Sessions always have Bough's own tools. Others that you add here can be given to any session.
+              Every session has Bough's own tools. Servers added here can be used by any session.
             </Empty>
           )
         }

@@ -1,4 +1,4 @@
-/** Rules in the order in which they are tried, and the choices that were remembered. */
+/** Settings of the policy: rules in the order they are tried, and always-allowed actions. */
 import { ArrowDown, ArrowUp, Plus, ShieldCheck, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { act, patchRule, removeChoice, removeRule } from "@/api/actions";
@@ -12,12 +12,12 @@ import { RuleDialog } from "./RuleDialog";
 import css from "./Settings.module.css";
 
 const TONES: Record<Rule["effect"], Tone> = { allow: "done", ask: "waiting", deny: "failed" };
-const SCOPES = { session: "In one session", worktree: "In one folder", everywhere: "Everywhere" };
+const SCOPES = { session: "One session", worktree: "One folder", everywhere: "Everywhere" };
 
-/** A rule as a sentence: what it is about. */
-export function aboutRule(rule: Pick<Rule, "agent" | "kind" | "tool" | "command" | "path">): string {
+/** Describes what a rule applies to. */
+export function describeRule(rule: Pick<Rule, "agent" | "kind" | "tool" | "command" | "path">): string {
   const parts = [
-    rule.kind && `uses of kind ${rule.kind}`,
+    rule.kind && `kind ${rule.kind}`,
     rule.tool && `tool ${rule.tool}`,
     rule.command && `command ${rule.command}`,
     rule.path && `files ${rule.path}`,
@@ -26,13 +26,13 @@ export function aboutRule(rule: Pick<Rule, "agent" | "kind" | "tool" | "command"
   return parts.join(", ") || "everything";
 }
 
-export function PolicyPart() {
+export function PolicySettings() {
   const [shown, setShown] = useState<Rule | "new" | null>(null);
   return (
     <>
       <div className={css.actions}>
         <Button look="primary" icon={<Plus />} onClick={() => setShown("new")}>
-          Add a rule
+          Add rule
         </Button>
       </div>
       <QueryResult query={useRules()}>
@@ -43,9 +43,9 @@ export function PolicyPart() {
                 <li key={rule.id} className={css.card}>
                   <div className={css.row}>
                     <Badge tone={TONES[rule.effect]}>{rule.effect}</Badge>
-                    <span className={`${css.grow} ${css.name}`}>{aboutRule(rule)}</span>
+                    <span className={`${css.grow} ${css.name}`}>{describeRule(rule)}</span>
                     <IconButton
-                      label="Try earlier"
+                      label="Move up"
                       size="small"
                       disabled={at === 0}
                       onClick={() => void act(() => patchRule(rule.id, { position: at }))}
@@ -53,7 +53,7 @@ export function PolicyPart() {
                       <ArrowUp />
                     </IconButton>
                     <IconButton
-                      label="Try later"
+                      label="Move down"
                       size="small"
                       disabled={at === rules.length - 1}
                       onClick={() => void act(() => patchRule(rule.id, { position: at + 2 }))}
@@ -61,10 +61,10 @@ export function PolicyPart() {
                       <ArrowDown />
                     </IconButton>
                     <Button size="small" onClick={() => setShown(rule)}>
-                      Change
+                      Edit
                     </Button>
                     <IconButton
-                      label="Remove the rule"
+                      label="Remove rule"
                       size="small"
                       onClick={() => void act(() => removeRule(rule.id))}
                     >
@@ -77,12 +77,12 @@ export function PolicyPart() {
             </ol>
           ) : (
             <Empty icon={<ShieldCheck />} title="No rules yet">
-              Without rules, a session's mode decides what is asked.
+              Without rules, each session's mode decides what needs approval.
             </Empty>
           )
         }
       </QueryResult>
-      <h2 className={css.section}>Remembered choices</h2>
+      <h2 className={css.section}>Always-allowed actions</h2>
       <QueryResult query={useChoices()}>
         {(choices) =>
           choices.length ? (
@@ -93,7 +93,7 @@ export function PolicyPart() {
                     <span className={`${css.grow} ${css.name}`}>{choice.title}</span>
                     <Badge>{SCOPES[choice.scope]}</Badge>
                     <Button size="small" onClick={() => void act(() => removeChoice(choice.id))}>
-                      Forget
+                      Remove
                     </Button>
                   </div>
                   <p className={css.soft}>
@@ -103,7 +103,7 @@ export function PolicyPart() {
               ))}
             </ul>
           ) : (
-            <p className={css.soft}>Nobody has said “always” to anything yet.</p>
+            <p className={css.soft}>None yet.</p>
           )
         }
       </QueryResult>

@@ -1,4 +1,4 @@
-/** Repositories: added by their path, renamed, told what a new worktree needs, forgotten. */
+/** Settings of repositories: add, rename, configure new worktrees, remove. */
 import { FolderGit2, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { act, addRepo, patchRepo, removeRepo } from "@/api/actions";
@@ -9,16 +9,17 @@ import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input, TextArea } from "@/ui/controls/Field";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { Badge } from "@/ui/labels/Badge";
+import { lines } from "@/views/forms/state/draft";
 import css from "./Settings.module.css";
 import { useSave } from "./useSave";
 
-export function ReposPart() {
+export function RepoSettings() {
   const [shown, setShown] = useState<Repo | "new" | null>(null);
   return (
     <>
       <div className={css.actions}>
         <Button look="primary" icon={<Plus />} onClick={() => setShown("new")}>
-          Add a repository
+          Add repository
         </Button>
       </div>
       <QueryResult query={useRepos()}>
@@ -31,10 +32,10 @@ export function ReposPart() {
                     <h2 className={`${css.grow} ${css.name}`}>{repo.name}</h2>
                     <Badge>{repo.kind === "git" ? (repo.defaultBranch ?? "git") : "plain folder"}</Badge>
                     <Button size="small" onClick={() => setShown(repo)}>
-                      Change
+                      Edit
                     </Button>
                     <IconButton
-                      label={`Forget ${repo.name}`}
+                      label={`Remove ${repo.name}`}
                       size="small"
                       onClick={() => void act(() => removeRepo(repo.id))}
                     >
@@ -47,7 +48,7 @@ export function ReposPart() {
             </ul>
           ) : (
             <Empty icon={<FolderGit2 />} title="No repositories yet">
-              Add one by its path on the server. Its files stay where they are.
+              Add one by its path on the server. Its files stay in place.
             </Empty>
           )
         }
@@ -56,12 +57,6 @@ export function ReposPart() {
     </>
   );
 }
-
-const lines = (text: string) =>
-  text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
 
 function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void }) {
   const [path, setPath] = useState(repo?.path ?? "");
@@ -76,7 +71,7 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
     <Dialog
       open
       onClose={onClose}
-      title={repo ? `Change ${repo.name}` : "Add a repository"}
+      title={repo ? `Edit ${repo.name}` : "Add repository"}
       onSubmit={() => void save()}
       footer={
         <>
@@ -88,7 +83,7 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
       }
     >
       {!repo && (
-        <Field label="Path" hint="A git repository, or a plain folder." error={error}>
+        <Field label="Path" hint="A git repository or a plain folder." error={error}>
           <Input
             value={path}
             onChange={(event) => setPath(event.target.value)}
@@ -98,21 +93,20 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
         </Field>
       )}
       <Field label="Name" error={repo ? error : null}>
-        <Input
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          placeholder="As its folder is called"
-        />
+        <Input value={name} onChange={(event) => setName(event.target.value)} placeholder="Folder name" />
       </Field>
       {repo?.kind === "git" && (
         <>
           <Field
-            label="Set-up of a new worktree"
-            hint="Commands, one a line, run in the new folder (npm ci)."
+            label="Setup commands for new worktrees"
+            hint="One per line, run in the new folder, for example npm ci."
           >
             <TextArea value={setup} onChange={(event) => setSetup(event.target.value)} rows={3} />
           </Field>
-          <Field label="Ignored files to copy" hint="Patterns, one a line (.env, config/*.local).">
+          <Field
+            label="Ignored files to copy"
+            hint="One pattern per line, for example .env or config/*.local."
+          >
             <TextArea value={copied} onChange={(event) => setCopied(event.target.value)} rows={2} />
           </Field>
         </>

@@ -1,4 +1,4 @@
-/** The form of a rule. */
+/** Adds or edits a policy rule. */
 import { useState } from "react";
 import { addRule, patchRule } from "@/api/actions";
 import { useAgents } from "@/api/queries";
@@ -50,8 +50,8 @@ export function RuleDialog({ rule, onClose }: { rule: Rule | null; onClose: () =
     <Dialog
       open
       onClose={onClose}
-      title={rule ? "Change the rule" : "Add a rule"}
-      description="All conditions must hold; what is left empty holds always. It counts from the next question on."
+      title={rule ? "Edit rule" : "Add rule"}
+      description="Applies when all conditions match; blank conditions always match. Takes effect immediately."
       onSubmit={() => void save()}
       footer={
         <>
@@ -62,20 +62,20 @@ export function RuleDialog({ rule, onClose }: { rule: Rule | null; onClose: () =
         </>
       }
     >
-      <Field label="Answer" error={error}>
+      <Field label="Decision" error={error}>
         <Select value={effect} onChange={(event) => setEffect(event.target.value as Rule["effect"])}>
           <option value="allow">Allow</option>
-          <option value="ask">Ask a person</option>
+          <option value="ask">Ask</option>
           <option value="deny">Deny</option>
         </Select>
       </Field>
-      <Field label="Command" hint="A pattern: git push*">
+      <Field label="Command" hint="Pattern, for example git push*">
         <Input {...text("command")} />
       </Field>
-      <Field label="Files" hint="A pattern: src/**, ~/.ssh/**">
+      <Field label="Files" hint="Pattern, for example src/** or ~/.ssh/**">
         <Input {...text("path")} />
       </Field>
-      <Field label="Kind of use">
+      <Field label="Kind of tool use">
         <Select {...text("kind")}>
           <option value="">Any</option>
           {KINDS.map((kind) => (
@@ -83,20 +83,20 @@ export function RuleDialog({ rule, onClose }: { rule: Rule | null; onClose: () =
           ))}
         </Select>
       </Field>
-      <Field label="Tool" hint="As the agent calls it, or SERVER/TOOL: a pattern">
+      <Field label="Tool" hint="Pattern: the agent's name for it, or SERVER/TOOL">
         <Input {...text("tool")} />
       </Field>
       <Field label="Agent">
         <Select {...text("agent")}>
           <option value="">Any</option>
-          {agents.map((one) => (
-            <option key={one.name} value={one.name}>
-              {one.title}
+          {agents.map((agent) => (
+            <option key={agent.name} value={agent.name}>
+              {agent.title}
             </option>
           ))}
         </Select>
       </Field>
-      <Field label="Why" hint="Shown to people, and to the agent when it is denied.">
+      <Field label="Reason" hint="Optional. Shown to people, and to the agent on a denial.">
         <Input {...text("note")} />
       </Field>
     </Dialog>

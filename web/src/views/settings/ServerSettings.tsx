@@ -1,9 +1,9 @@
-/** What the server runs with. It is read when it starts; how to change it stands beside each. */
+/** Shows the settings that the server was started with. */
 import { useServerSettings } from "@/api/queries";
 import { QueryResult } from "@/ui/feedback/Placeholders";
 import css from "./Settings.module.css";
 
-export function ServerPart() {
+export function ServerSettings() {
   return (
     <QueryResult query={useServerSettings()}>
       {(settings) => (

@@ -1,43 +1,43 @@
-/** Settings: what this browser shows, and what the server works with. Each part has an address of its own. */
+/** Settings of this browser and of the server; each section has its own address. */
 import type { ComponentType } from "react";
 import { Link, Redirect } from "wouter";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
-import { AgentsPart } from "./AgentSettings";
-import { PagePart } from "./AppearanceSettings";
-import { McpServersPart } from "./McpServerSettings";
-import { PolicyPart } from "./PolicySettings";
-import { ReposPart } from "./RepoSettings";
-import { ServerPart } from "./ServerSettings";
+import { AgentSettings } from "./AgentSettings";
+import { AppearanceSettings } from "./AppearanceSettings";
+import { McpServerSettings } from "./McpServerSettings";
+import { PolicySettings } from "./PolicySettings";
+import { RepoSettings } from "./RepoSettings";
+import { ServerSettings } from "./ServerSettings";
 import css from "./Settings.module.css";
 
 const PARTS: Record<string, { name: string; about: string; Part: ComponentType }> = {
   page: {
-    name: "This page",
-    about: "How the page looks and tells you of things, in this browser.",
-    Part: PagePart,
+    name: "Appearance",
+    about: "Settings of this browser.",
+    Part: AppearanceSettings,
   },
   agents: {
     name: "Agents",
-    about: "Which agents can be used, and how to connect the others.",
-    Part: AgentsPart,
+    about: "Installed agents, and how to install others.",
+    Part: AgentSettings,
   },
   repos: {
     name: "Repositories",
-    about: "Where sessions work, and how their new worktrees are made ready.",
-    Part: ReposPart,
+    about: "Folders that sessions work in, and the setup of new worktrees.",
+    Part: RepoSettings,
   },
   policy: {
     name: "Policy",
-    about: "What agents may do: rules are tried in their order, the first that matches counts.",
-    Part: PolicyPart,
+    about: "What agents may do. Rules are tried in order; the first match wins.",
+    Part: PolicySettings,
   },
   "mcp-servers": {
     name: "MCP servers",
-    about: "Tools that sessions can be given. Values of env and headers are kept secret.",
-    Part: McpServersPart,
+    about: "More tools for sessions. Values of variables and headers are stored secretly.",
+    Part: McpServerSettings,
   },
-  server: { name: "Server", about: "The settings that this server runs with.", Part: ServerPart },
+  server: { name: "Server", about: "The settings this server was started with.", Part: ServerSettings },
 };
 
 export default function Settings({ params }: { params: { part?: string } }) {

@@ -1,4 +1,4 @@
-/** Saving a form of the settings: busy while it is under way, closed when it is done, the refusal kept when it is not. */
+/** Saves a settings form: reports progress, closes the form on success, keeps the error otherwise. */
 import { useState } from "react";
 
 export function useSave(work: () => Promise<unknown>, onDone: () => void) {

@@ -1,4 +1,4 @@
-/** One session of the tree, read and answered without leaving the tree. */
+/** Shows one session beside the tree: its transcript, approvals and a prompt box. */
 import { ArrowUpRight, GitBranchPlus, Send, X } from "lucide-react";
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
@@ -19,16 +19,16 @@ import { useDraft } from "@/views/session/composer/useDraft";
 import { TranscriptView } from "@/views/session/transcript/TranscriptView";
 import css from "./SessionDrawer.module.css";
 
-interface DrawerProps {
+interface SessionDrawerProps {
   node: Node;
   onClose: () => void;
   onSpawn: () => void;
 }
 
-export function Drawer({ node, onClose, onSpawn }: DrawerProps) {
+export function SessionDrawer({ node, onClose, onSpawn }: SessionDrawerProps) {
   const query = useSession(node.id);
   const heading = useRef<HTMLHeadingElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another session is another thing to read
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs for each session
   useEffect(() => heading.current?.focus({ preventScroll: true }), [node.id]);
   return (
     <aside
@@ -52,7 +52,7 @@ export function Drawer({ node, onClose, onSpawn }: DrawerProps) {
         </h2>
         <p className={css.facts}>
           {plural(node.turns, "turn")} · {tokens(node.tokens)} tokens · {money(node.cost)}
-          {node.queued > 0 && ` · ${node.queued} in its queue`}
+          {node.queued > 0 && ` · ${node.queued} queued`}
         </p>
         <div className={css.line}>
           <ButtonLink href={routes.session(node.id)} size="small" look="primary" icon={<ArrowUpRight />}>
@@ -63,25 +63,27 @@ export function Drawer({ node, onClose, onSpawn }: DrawerProps) {
           </Button>
         </div>
       </header>
-      <QueryResult query={query}>{(session) => <Read key={session.id} session={session} />}</QueryResult>
+      <QueryResult query={query}>
+        {(session) => <DrawerContent key={session.id} session={session} />}
+      </QueryResult>
     </aside>
   );
 }
 
-function Read({ session }: { session: Session }) {
+function DrawerContent({ session }: { session: Session }) {
   const [, navigate] = useLocation();
   const transcript = useTranscript(session.id);
   const tasks = useTasks(session.id);
   const open = useCallback(() => navigate(routes.session(session.id)), [navigate, session.id]);
-  const asked = (useApprovals().data ?? []).filter((one) => one.sessionId === session.id);
+  const approvals = (useApprovals().data ?? []).filter((one) => one.sessionId === session.id);
   return (
     <>
       <div className={css.transcript}>
         <TranscriptView session={session} tasks={tasks.data ?? []} transcript={transcript} onFork={open} />
       </div>
-      {asked.length > 0 && (
+      {approvals.length > 0 && (
         <div className={css.asked}>
-          {asked.map((approval) => (
+          {approvals.map((approval) => (
             <ApprovalCard key={approval.id} approval={approval} cwd={session.cwd} />
           ))}
         </div>
@@ -92,7 +94,7 @@ function Read({ session }: { session: Session }) {
 }
 
 function PromptLine({ session }: { session: Session }) {
-  // The same draft as in the session's own box: going to another session does not lose it.
+  // Shares its draft with the session's own prompt box.
   const [text, setText] = useDraft(session.id);
   const [busy, setBusy] = useState(false);
   const send = async (event: FormEvent) => {
@@ -102,17 +104,17 @@ function PromptLine({ session }: { session: Session }) {
     if (await act(() => promptSession(session.id, { text }))) setText("");
     setBusy(false);
   };
-  const waits = session.activity === "running" || session.activity === "waiting_permission";
+  const isBusy = session.activity === "running" || session.activity === "waiting_permission";
   return (
     <form className={css.prompt} onSubmit={send}>
       <Input
         aria-label={`Prompt for ${nameOf(session)}`}
-        placeholder={waits ? "Add to its queue…" : "Say what to do next…"}
+        placeholder={isBusy ? "Add to the queue…" : "Enter a prompt…"}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
       <Button type="submit" look="primary" icon={<Send />} busy={busy} disabled={!text.trim()}>
-        {waits ? "Queue" : "Send"}
+        {isBusy ? "Queue" : "Send"}
       </Button>
     </form>
   );

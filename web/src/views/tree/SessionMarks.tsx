@@ -1,4 +1,4 @@
-/** What can be seen of a session at a glance: its kind, what waits in it, who asked last, what is new, where it works. */
+/** Small icons of a session: kind, queue, prompted by an agent, unread, own worktree. */
 import { Bot, CornerDownRight, FolderGit2, GitFork, MailWarning, MessageCircleQuestion } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Kind, Node } from "@/api/types";
@@ -10,7 +10,12 @@ const KIND_ICONS: Record<Kind, ReactNode> = {
   subsession: <CornerDownRight />,
   btw: <MessageCircleQuestion />,
 };
-const KIND_WORDS: Record<Kind, string> = { root: "", fork: "Fork", subsession: "Child", btw: "Aside" };
+const KIND_WORDS: Record<Kind, string> = {
+  root: "",
+  fork: "Fork",
+  subsession: "Child",
+  btw: "Side question",
+};
 
 const Mark = ({ words, children, tone = "" }: { words: string; children: ReactNode; tone?: string }) => (
   <span className={`${css.mark} ${tone}`} title={words}>
@@ -28,8 +33,8 @@ export const KindMark = ({ kind }: { kind: Kind }) =>
 
 export type Marked = Pick<Node, "unread" | "queued" | "held" | "promptedByAgent" | "worktreeId">;
 
-/** The small marks behind a title. `worktree` also says that it has a folder of its own, where that is not clear anyway. */
-export function Marks({ of, worktree = true }: { of: Marked; worktree?: boolean }) {
+/** The icons after a title; `worktree` also shows whether it has its own worktree. */
+export function SessionMarks({ of, worktree = true }: { of: Marked; worktree?: boolean }) {
   return (
     <span className={css.marks}>
       {of.promptedByAgent && (
@@ -38,24 +43,24 @@ export function Marks({ of, worktree = true }: { of: Marked; worktree?: boolean 
         </Mark>
       )}
       {worktree && of.worktreeId && (
-        <Mark words="Has a worktree of its own">
+        <Mark words="Has its own worktree">
           <FolderGit2 />
         </Mark>
       )}
       {of.held > 0 && (
-        <Mark words="A report could not be delivered" tone={css.held}>
+        <Mark words="Undelivered report" tone={css.held}>
           <MailWarning />
         </Mark>
       )}
       {of.queued > 0 && (
-        <span className={css.count} title={`${of.queued} waiting in its queue`}>
+        <span className={css.count} title={`${of.queued} queued`}>
           <span aria-hidden>{of.queued}</span>
-          <span className="visually-hidden">{of.queued} waiting in its queue</span>
+          <span className="visually-hidden">{of.queued} queued</span>
         </span>
       )}
       {of.unread && (
-        <span className={css.dot} title="New since you last looked">
-          <span className="visually-hidden">New since you last looked</span>
+        <span className={css.dot} title="Unread">
+          <span className="visually-hidden">Unread</span>
         </span>
       )}
     </span>

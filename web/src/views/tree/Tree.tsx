@@ -1,4 +1,4 @@
-/** A whole tree on a canvas: how its sessions hang together and stand, and what can be done with all of them. */
+/** The view of a tree: its sessions on a canvas, and actions on all of them. */
 import { Archive, Columns2, EllipsisVertical, Flag, GitBranchPlus, OctagonX } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
@@ -19,21 +19,21 @@ import { QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import { SpawnDialog } from "@/views/forms/dialogs/SpawnDialog";
 import { TreeCanvas } from "./canvas/TreeCanvas";
 import { useCallbacks, useTaskNumbers } from "./canvas/useEdgeData";
-import { grow, parted, walk } from "./lineage";
-import { Drawer } from "./SessionDrawer";
+import { buildTree, splitFolded, walk } from "./lineage";
+import { SessionDrawer } from "./SessionDrawer";
 import css from "./Tree.module.css";
-import { Totals } from "./TreeTotals";
+import { TreeTotals } from "./TreeTotals";
 
 export default function Tree({ params }: { params: { sessionId: string } }) {
   const query = useTree(params.sessionId);
   return (
     <QueryResult query={query} loading={<Skeleton lines={4} block />}>
-      {(tree) => <Shown key={tree.rootSessionId} tree={tree} sessionId={params.sessionId} />}
+      {(tree) => <TreeView key={tree.rootSessionId} tree={tree} sessionId={params.sessionId} />}
     </QueryResult>
   );
 }
 
-function Shown({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
+function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
   const [, navigate] = useLocation();
   const [search, setSearch] = useSearchParams();
   const [picked, setPicked] = useState<string[] | null>(null);
@@ -42,7 +42,7 @@ function Shown({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
   const inHeader = useMedia("(min-width: 64rem)") ? 2 : 0;
   const [all, setAll] = usePref("treeShowsAll", true);
   const nodes = useMemo(
-    () => (all ? tree.sessions : [...walk(parted(grow(tree.sessions)).shown)].map(([one]) => one)),
+    () => (all ? tree.sessions : [...walk(splitFolded(buildTree(tree.sessions)).shown)].map(([one]) => one)),
     [all, tree.sessions],
   );
   const callbacks = useCallbacks(nodes);
@@ -72,15 +72,15 @@ function Shown({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
   useActions([
     { label: "New child", group: "Tree", run: spawn },
     { label: picked ? "Stop comparing" : "Compare two sessions", group: "Tree", run: compare },
-    { label: "Stop all sessions of this tree", group: "Tree", run: () => void stopAll() },
+    { label: "Stop all sessions in this tree", group: "Tree", run: () => void stopAll() },
     { label: "Archive this tree", group: "Tree", run: () => setAsking(true) },
     {
-      label: all ? "Hide asides and archived" : "Show asides and archived",
+      label: all ? "Hide side questions and archived" : "Show side questions and archived",
       group: "Tree",
       run: () => setAll(!all),
     },
     ...races.map((race, at) => ({
-      label: `Look at race ${races.length - at}`,
+      label: `Open race ${races.length - at}`,
       group: "Tree",
       run: () => navigate(routes.race(race.raceId)),
     })),
@@ -94,7 +94,7 @@ function Shown({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
             <span className="visually-hidden">Tree: </span>
             {nameOf(root)}
           </h1>
-          <Totals tree={tree} />
+          <TreeTotals tree={tree} />
         </div>
         <div className={css.actions}>
           {races
@@ -123,7 +123,7 @@ function Shown({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
             }
           >
             <MenuItem onSelect={() => setAll(!all)}>
-              {all ? "Hide asides and archived" : "Show asides and archived"}
+              {all ? "Hide side questions and archived" : "Show side questions and archived"}
             </MenuItem>
             {races.length > inHeader && <MenuLabel>Races</MenuLabel>}
             {races.slice(inHeader).map((race, at) => (
@@ -143,7 +143,7 @@ function Shown({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
       </header>
       {picked && (
         <p className={css.hint} role="status">
-          {picked.length ? "Now choose the second session." : "Choose the first of two sessions to compare."}
+          {picked.length ? "Choose the second session." : "Choose two sessions to compare."}
         </p>
       )}
       <div className={css.body}>
@@ -156,7 +156,9 @@ function Shown({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) {
             onOpen={(id) => navigate(routes.session(id))}
           />
         </div>
-        {open && !picked && <Drawer node={open} onClose={close} onSpawn={() => setSpawnFrom(open.id)} />}
+        {open && !picked && (
+          <SessionDrawer node={open} onClose={close} onSpawn={() => setSpawnFrom(open.id)} />
+        )}
       </div>
       {spawnFrom && <Spawn sessionId={spawnFrom} onClose={() => setSpawnFrom(null)} />}
       <ArchiveAll tree={tree} open={asking} onClose={() => setAsking(false)} />
@@ -182,10 +184,10 @@ function ArchiveAll({ tree, open, onClose }: { tree: TreeRecord; open: boolean; 
       open={open}
       onClose={onClose}
       title="Archive this tree?"
-      description={`${plural(tree.used.sessions, "session")} will be put away. Nothing is deleted; they can be brought back.`}
+      description={`Archives ${plural(tree.used.sessions, "session")}. Nothing is deleted, and you can unarchive them.`}
       footer={
         <>
-          <Button onClick={onClose}>Keep them here</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" busy={busy} onClick={() => void archive()}>
             Archive all
           </Button>
@@ -193,7 +195,7 @@ function ArchiveAll({ tree, open, onClose }: { tree: TreeRecord; open: boolean; 
       }
     >
       {tree.running > 0 && (
-        <p>{plural(tree.running, "session is", "sessions are")} at work and will not be stopped by this.</p>
+        <p>{plural(tree.running, "session is", "sessions are")} working and will not be stopped.</p>
       )}
     </Dialog>
   );

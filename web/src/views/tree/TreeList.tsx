@@ -1,4 +1,4 @@
-/** A tree as an indented list of links, for the side of a session. What was put away, and asides, are folded below. */
+/** A tree as an indented list of links. Archived sessions and side questions are folded below. */
 import { ChevronRight, Network } from "lucide-react";
 import { useMemo } from "react";
 import { Link } from "wouter";
@@ -11,14 +11,14 @@ import { nameOf } from "@/lib/words";
 import { QueryResult } from "@/ui/feedback/Placeholders";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
-import { type Branching, grow, parted } from "./lineage";
-import { KindMark, Marks } from "./SessionMarks";
+import { type Branching, buildTree, splitFolded } from "./lineage";
+import { KindMark, SessionMarks } from "./SessionMarks";
 import css from "./TreeList.module.css";
 
 export function TreeList({ sessionId, current }: { sessionId: string; current?: string }) {
   const query = useTree(sessionId);
   return (
-    <nav aria-label="Sessions of this tree" className={css.tree}>
+    <nav aria-label="Sessions in this tree" className={css.tree}>
       <QueryResult query={query}>
         {(tree) => (
           <>
@@ -26,7 +26,7 @@ export function TreeList({ sessionId, current }: { sessionId: string; current?: 
             {tree.sessions.length > 1 && (
               <Link href={routes.tree(sessionId)} className={css.all}>
                 <Network aria-hidden />
-                Look at the whole tree
+                View tree
               </Link>
             )}
           </>
@@ -37,7 +37,7 @@ export function TreeList({ sessionId, current }: { sessionId: string; current?: 
 }
 
 function Listed({ nodes, current }: { nodes: Node[]; current: string }) {
-  const { shown, folded } = useMemo(() => parted(grow(nodes)), [nodes]);
+  const { shown, folded } = useMemo(() => splitFolded(buildTree(nodes)), [nodes]);
   const [open, setOpen] = usePref("treeFoldOpen", false);
   const isOpen = open || folded.some((one) => one.id === current);
   return (
@@ -52,7 +52,7 @@ function Listed({ nodes, current }: { nodes: Node[]; current: string }) {
             onClick={() => setOpen(!isOpen || undefined)}
           >
             <ChevronRight aria-hidden />
-            Asides and archived
+            Side questions and archived
             <span className={css.number}>
               <span aria-hidden>{folded.length}</span>
               <span className="visually-hidden">{plural(folded.length, "session")}</span>
@@ -88,6 +88,6 @@ const Row = ({ node, current }: { node: Node; current: boolean }) => (
     <span className={css.title} title={nameOf(node)}>
       {nameOf(node)}
     </span>
-    <Marks of={node} />
+    <SessionMarks of={node} />
   </Link>
 );

@@ -1,4 +1,4 @@
-/** What a whole tree is and has used, in one line. */
+/** Summarizes a tree and its usage in one line. */
 import type { Tree } from "@/api/types";
 import { duration, money, plural, tokens } from "@/lib/format";
 import { Badge } from "@/ui/labels/Badge";
@@ -6,15 +6,15 @@ import css from "./TreeTotals.module.css";
 
 const part = (used: number, most: number) => Math.min(100, Math.round((100 * used) / most));
 
-/** How much of its tightest bound a tree has used, in words. */
-export function budgetWords({ used, budget }: Pick<Tree, "used" | "budget">): string | null {
+/** Describes the most used limit of a tree's budget. */
+export function describeBudget({ used, budget }: Pick<Tree, "used" | "budget">): string | null {
   if (!budget) return null;
   const bounds = [
     { words: "tokens", used: used.tokens - budget.baseTokens, most: budget.maxTokens, of: tokens },
     { words: "", used: used.cost - budget.baseCost, most: budget.maxCost, of: money },
     { words: "turns", used: used.turns - budget.baseTurns, most: budget.maxTurns, of: String },
     {
-      words: "at work",
+      words: "of agent time",
       used: used.seconds - budget.baseSeconds,
       most: budget.maxMinutes === null ? null : budget.maxMinutes * 60,
       of: duration,
@@ -24,13 +24,13 @@ export function budgetWords({ used, budget }: Pick<Tree, "used" | "budget">): st
   if (!tightest) return null;
   const { words, used: spent, most, of } = tightest;
   return (
-    `${part(Math.max(0, spent), most!)} % of its budget (${of(Math.max(0, spent))} of ${of(most!)} ${words}`.trimEnd() +
+    `${part(Math.max(0, spent), most!)} % of budget (${of(Math.max(0, spent))} of ${of(most!)} ${words}`.trimEnd() +
     ")"
   );
 }
 
-export function Totals({ tree }: { tree: Tree }) {
-  const budget = budgetWords(tree);
+export function TreeTotals({ tree }: { tree: Tree }) {
+  const budget = describeBudget(tree);
   return (
     <p className={css.totals}>
       <span>{plural(tree.used.sessions, "session")}</span>
@@ -39,8 +39,8 @@ export function Totals({ tree }: { tree: Tree }) {
       <span>{money(tree.used.cost)}</span>
       {budget && <span>{budget}</span>}
       {tree.running > 0 && <Badge tone="running">{tree.running} working</Badge>}
-      {tree.asking > 0 && <Badge tone="waiting">{plural(tree.asking, "waits", "wait")} for you</Badge>}
-      {tree.queued > 0 && <Badge>{tree.queued} with a queue</Badge>}
+      {tree.asking > 0 && <Badge tone="waiting">{plural(tree.asking, "approval")} needed</Badge>}
+      {tree.queued > 0 && <Badge>{tree.queued} queued</Badge>}
     </p>
   );
 }

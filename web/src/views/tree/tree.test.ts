@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Callback, Node } from "@/api/types";
-import { reports, ties } from "./canvas/edges";
-import { NODE, neighbour, place } from "./canvas/layout";
-import { grow, hangsFrom, parted, walk } from "./lineage";
+import { originEdges, reportEdges } from "./canvas/edges";
+import { NODE, neighbor, place } from "./canvas/layout";
+import { buildTree, originOf, splitFolded, walk } from "./lineage";
 
 const node = (id: string, more: Partial<Node> = {}): Node =>
   ({
@@ -28,26 +28,26 @@ const TREE = [
 
 describe("lineage", () => {
   it("hangs a fork from its origin and a child from its parent", () => {
-    expect(TREE.map(hangsFrom)).toEqual([null, "root", "root", "root", "a", "a"]);
-    const read = [...walk(grow(TREE))].map(([one, depth]) => `${depth}${one.id}`);
+    expect(TREE.map(originOf)).toEqual([null, "root", "root", "root", "a", "a"]);
+    const read = [...walk(buildTree(TREE))].map(([one, depth]) => `${depth}${one.id}`);
     expect(read).toEqual(["0root", "1a", "2af", "2q", "1b", "1f"]);
   });
 
   it("makes roots of those whose origin is gone, but keeps a fork below its parent", () => {
-    expect(grow(TREE.slice(1)).map((one) => one.node.id)).toEqual(["a", "b", "f"]);
+    expect(buildTree(TREE.slice(1)).map((one) => one.node.id)).toEqual(["a", "b", "f"]);
     const without = TREE.filter((one) => one.id !== "a");
-    expect(grow(without)[0]!.children.map((one) => one.node.id)).toEqual(["b", "f", "af"]);
+    expect(buildTree(without)[0]!.children.map((one) => one.node.id)).toEqual(["b", "f", "af"]);
   });
 
   it("folds asides and what was put away, unless something shown hangs from it", () => {
     const put = TREE.map((one) => (one.id === "a" || one.id === "b" ? { ...one, archived: true } : one));
-    const { shown, folded } = parted(grow(put));
+    const { shown, folded } = splitFolded(buildTree(put));
     expect(folded.map((one) => one.id)).toEqual(["q", "b"]);
     expect([...walk(shown)].map(([one]) => one.id)).toEqual(["root", "a", "af", "f"]);
   });
 
   it("shows a root that was put away by itself", () => {
-    const { shown, folded } = parted(grow([node("root", { archived: true })]));
+    const { shown, folded } = splitFolded(buildTree([node("root", { archived: true })]));
     expect([shown.length, folded.length]).toEqual([1, 0]);
   });
 });
@@ -61,7 +61,7 @@ describe("layout", () => {
           node(`n${at}`, { kind: "subsession", parentSessionId: at % 3 ? `n${at - 1}` : "b" }),
         ),
       ];
-      const at = [...place(grow(many), flow).values()];
+      const at = [...place(buildTree(many), flow).values()];
       expect(at).toHaveLength(many.length);
       for (const [n, one] of at.entries())
         for (const other of at.slice(n + 1))
@@ -71,27 +71,27 @@ describe("layout", () => {
     });
 
   it("moves by relation", () => {
-    const places = place(grow(TREE), "right");
-    const go = (from: string, key: string) => neighbour(TREE, places, from, key, "right");
+    const places = place(buildTree(TREE), "right");
+    const go = (from: string, key: string) => neighbor(TREE, places, from, key, "right");
     expect(go("root", "ArrowRight")).toBe("a");
     expect(go("a", "ArrowDown")).toBe("b");
     expect(go("a", "ArrowUp")).toBeNull();
     expect(go("af", "ArrowLeft")).toBe("a");
     expect(go("root", "ArrowLeft")).toBeNull();
     expect(go("root", "x")).toBeNull();
-    const lines = place(grow(TREE), "down");
-    expect(neighbour(TREE, lines, "q", "ArrowDown", "down")).toBe("b");
-    expect(neighbour(TREE, lines, "q", "ArrowLeft", "down")).toBe("a");
+    const lines = place(buildTree(TREE), "down");
+    expect(neighbor(TREE, lines, "q", "ArrowDown", "down")).toBe("b");
+    expect(neighbor(TREE, lines, "q", "ArrowLeft", "down")).toBe("a");
   });
 });
 
 describe("edges", () => {
   it("tells kinds apart, and where a fork began if that is known", () => {
-    const made = ties(TREE, new Map([["t2", 2]]));
+    const made = originEdges(TREE, new Map([["t2", 2]]));
     expect(made.map((one) => [one.id, one.data?.tie, one.label])).toEqual([
       ["root>a", "spawn", undefined],
       ["root>b", "spawn", undefined],
-      ["root>f", "fork", "fork at task 2"],
+      ["root>f", "fork", "fork after turn 2"],
       ["a>af", "fork", "fork"],
       ["a>q", "aside", undefined],
     ]);
@@ -100,10 +100,10 @@ describe("edges", () => {
   it("draws the newest report of each child, moving while it is on its way", () => {
     const report = (id: string, state: Callback["state"], createdAt: string) =>
       ({ id, state, createdAt, childSessionId: "a", parentSessionId: "root" }) as Callback;
-    const made = reports(TREE, [report("2", "queued", "2"), report("1", "delivered", "1")]);
+    const made = reportEdges(TREE, [report("2", "queued", "2"), report("1", "delivered", "1")]);
     expect(made.map((one) => [one.source, one.target, one.animated, one.label])).toEqual([
-      ["a", "root", true, "report waits"],
+      ["a", "root", true, "report queued"],
     ]);
-    expect(reports(TREE, [{ ...report("1", "held", "1"), parentSessionId: "gone" }])).toEqual([]);
+    expect(reportEdges(TREE, [{ ...report("1", "held", "1"), parentSessionId: "gone" }])).toEqual([]);
   });
 });

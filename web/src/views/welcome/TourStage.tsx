@@ -1,4 +1,4 @@
-/** Where the tour plays: the tree as it grows, the session that matters now, and its questions. */
+/** Shows the tour: its tree, the current session and its approvals. */
 import { useApprovals, useSession, useTasks } from "@/api/queries";
 import { useTranscript } from "@/live/hooks";
 import { Skeleton } from "@/ui/feedback/Placeholders";
@@ -7,24 +7,24 @@ import { TranscriptView } from "@/views/session/transcript/TranscriptView";
 import { TreeList } from "@/views/tree/TreeList";
 import css from "./Welcome.module.css";
 
-export function Stage({ sessionId, rootId }: { sessionId: string; rootId: string }) {
+export function TourStage({ sessionId, rootId }: { sessionId: string; rootId: string }) {
   return (
     <div className={css.stage}>
       <div className={css.tree}>
         <TreeList sessionId={rootId} current={sessionId} />
       </div>
-      <Shown key={sessionId} sessionId={sessionId} />
+      <CurrentSession key={sessionId} sessionId={sessionId} />
     </div>
   );
 }
 
-function Shown({ sessionId }: { sessionId: string }) {
+function CurrentSession({ sessionId }: { sessionId: string }) {
   const { data: session } = useSession(sessionId);
   const { data: tasks = [] } = useTasks(sessionId);
   const { data: approvals = [] } = useApprovals();
   const transcript = useTranscript(sessionId);
   if (!session) return <Skeleton />;
-  const mine = approvals.filter((one) => one.sessionId === sessionId);
+  const pending = approvals.filter((one) => one.sessionId === sessionId);
   return (
     <div className={css.transcript}>
       <TranscriptView
@@ -32,7 +32,9 @@ function Shown({ sessionId }: { sessionId: string }) {
         tasks={tasks}
         transcript={transcript}
         onFork={() => undefined}
-        footer={mine.map((one) => <ApprovalCard key={one.id} approval={one} cwd={session.cwd} />)}
+        footer={pending.map((approval) => (
+          <ApprovalCard key={approval.id} approval={approval} cwd={session.cwd} />
+        ))}
       />
     </div>
   );

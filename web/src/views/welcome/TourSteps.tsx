@@ -1,17 +1,17 @@
-/** The steps of the tour: what has been done, what is being shown, and the button that goes on. */
+/** Lists the steps of the tour, with the button for the next one. */
 import { CircleCheck, CircleDashed, LoaderCircle } from "lucide-react";
 import { useState } from "react";
 import { act } from "@/api/actions";
 import type { Tree } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
-import { type Place, STEPS } from "./tour";
+import { STEPS, type TourIds } from "./tour";
 import css from "./Welcome.module.css";
 
-export function StepList({ place, tree, at }: { place: Place; tree: Tree; at: number }) {
+export function TourSteps({ tour, tree, at }: { tour: TourIds; tree: Tree; at: number }) {
   const [busy, setBusy] = useState(false);
   const run = async (step: (typeof STEPS)[number]) => {
     setBusy(true);
-    await act(() => step.run(place));
+    await act(() => step.run(tour));
     setBusy(false);
   };
   return (
@@ -25,7 +25,7 @@ export function StepList({ place, tree, at }: { place: Place; tree: Tree; at: nu
               {state === "done" ? (
                 <CircleCheck aria-label="Done" />
               ) : state === "running" ? (
-                <LoaderCircle aria-label="Under way" className={css.spin} />
+                <LoaderCircle aria-label="In progress" className={css.spin} />
               ) : (
                 <CircleDashed aria-label="To do" />
               )}

@@ -1,4 +1,4 @@
-/** The first run: a greeting, a tour that plays a small tree live in a scratch repository, and the way to a real agent. */
+/** The welcome page: a tour in a scratch repository, and how to connect a real agent. */
 import { GitFork, MessageCircleQuestion, Play, ShieldQuestion, Sprout } from "lucide-react";
 import { useState } from "react";
 import { act, beginTour, removeTour } from "@/api/actions";
@@ -9,26 +9,23 @@ import { usePref } from "@/lib/prefs";
 import { Button, ButtonLink } from "@/ui/controls/Button";
 import { Skeleton } from "@/ui/feedback/Placeholders";
 import { AgentCard } from "@/views/settings/AgentSettings";
-import { Stage } from "./TourStage";
-import { StepList } from "./TourSteps";
-import { current, openRoot, type Place, STEPS } from "./tour";
+import { TourStage } from "./TourStage";
+import { TourSteps } from "./TourSteps";
+import { current, openRoot, STEPS, type TourIds } from "./tour";
 import css from "./Welcome.module.css";
-
-/** In the order in which one of them becomes the default. */
-const FIRST = ["claude-code", "codex", "gemini", "opencode"];
 
 export default function Welcome() {
   useTitle("Welcome");
-  const [place, setPlace] = usePref<Place | null>("tour", null);
+  const [tour, setTour] = usePref<TourIds | null>("tour", null);
   const [busy, setBusy] = useState(false);
-  const begin = async () => {
+  const start = async () => {
     setBusy(true);
     await act(async () => {
       const { repoId } = await beginTour();
       const { id } = await openRoot(repoId);
       const next = { repoId, rootId: id };
       await STEPS[0]!.run(next);
-      setPlace(next);
+      setTour(next);
     });
     setBusy(false);
   };
@@ -37,37 +34,36 @@ export default function Welcome() {
       <header className={css.head}>
         <h1>Welcome to Bough</h1>
         <p>
-          Bough runs trees of coding-agent sessions. They work in git worktrees, ask you before they do what
-          you have not allowed, report to each other, and lose nothing when something is killed.
+          Bough runs trees of coding-agent sessions. They work in git worktrees, ask before they do what you
+          have not allowed, report to each other, and survive crashes.
         </p>
       </header>
-      {place ? (
-        <Tour key={place.rootId} place={place} forget={() => setPlace(undefined)} />
+      {tour ? (
+        <Tour key={tour.rootId} tour={tour} forget={() => setTour(undefined)} />
       ) : (
         <section className={css.start}>
           <ul className={css.points}>
             <li>
-              <Sprout aria-hidden /> Open a session and watch it work
+              <Sprout aria-hidden /> Start a session and watch it work
             </li>
             <li>
-              <ShieldQuestion aria-hidden /> Answer what an agent asks
+              <ShieldQuestion aria-hidden /> Approve or deny what an agent wants to do
             </li>
             <li>
-              <GitFork aria-hidden /> Fork a conversation, spawn a child that reports back
+              <GitFork aria-hidden /> Fork a conversation, or spawn a child that reports back
             </li>
             <li>
-              <MessageCircleQuestion aria-hidden /> Ask something aside while it is busy
+              <MessageCircleQuestion aria-hidden /> Ask a side question while it is busy
             </li>
           </ul>
           <p className={css.soft}>
-            The tour takes two minutes and needs no key: a demo agent plays it, live, in a scratch repository
-            of its own.
+            The tour takes two minutes and needs no key: a demo agent plays it live in a scratch repository.
           </p>
           <div className={css.row}>
-            <Button look="primary" icon={<Play />} busy={busy} onClick={() => void begin()}>
-              Start the tour
+            <Button look="primary" icon={<Play />} busy={busy} onClick={() => void start()}>
+              Start tour
             </Button>
-            <ButtonLink href={routes.new}>Skip it: new session</ButtonLink>
+            <ButtonLink href={routes.new}>Skip to new session</ButtonLink>
           </div>
         </section>
       )}
@@ -76,22 +72,22 @@ export default function Welcome() {
   );
 }
 
-function Tour({ place, forget }: { place: Place; forget: () => void }) {
-  const tree = useTree(place.rootId);
-  const [taking, setTaking] = useState(false);
+function Tour({ tour, forget }: { tour: TourIds; forget: () => void }) {
+  const tree = useTree(tour.rootId);
+  const [removing, setRemoving] = useState(false);
   const remove = async () => {
-    setTaking(true);
+    setRemoving(true);
     if (await act(removeTour)) forget();
-    setTaking(false);
+    setRemoving(false);
   };
-  // Somebody has taken the tour away, here or elsewhere.
+  // The tour was removed, here or elsewhere.
   if (tree.error && !tree.data)
     return (
       <section className={css.start}>
-        <p>The tour that was begun here is gone.</p>
+        <p>The tour was removed.</p>
         <div className={css.row}>
           <Button look="primary" onClick={forget}>
-            Begin anew
+            Start again
           </Button>
         </div>
       </section>
@@ -101,20 +97,20 @@ function Tour({ place, forget }: { place: Place; forget: () => void }) {
   return (
     <>
       <div className={css.tour}>
-        <StepList place={place} tree={tree.data} at={at} />
-        <Stage sessionId={STEPS[Math.min(at, STEPS.length - 1)]!.shows(tree.data)} rootId={place.rootId} />
+        <TourSteps tour={tour} tree={tree.data} at={at} />
+        <TourStage sessionId={STEPS[Math.min(at, STEPS.length - 1)]!.shows(tree.data)} rootId={tour.rootId} />
       </div>
       {at >= STEPS.length && (
-        <section className={css.done} aria-label="The tour is over">
-          <h2>That was a whole tree</h2>
-          <p>Everything you saw is stored. Look at it as a drawing, or take it away again.</p>
+        <section className={css.done} aria-label="Tour complete">
+          <h2>Tour complete</h2>
+          <p>Everything is stored. View it as a tree, or remove it.</p>
           <div className={css.row}>
-            <ButtonLink href={routes.tree(place.rootId)} look="primary">
-              See the tree
+            <ButtonLink href={routes.tree(tour.rootId)} look="primary">
+              View tree
             </ButtonLink>
             <ButtonLink href={routes.new}>New session</ButtonLink>
-            <Button look="danger" busy={taking} onClick={() => void remove()}>
-              Remove the tour
+            <Button look="danger" busy={removing} onClick={() => void remove()}>
+              Remove tour
             </Button>
           </div>
         </section>
@@ -124,19 +120,19 @@ function Tour({ place, forget }: { place: Place; forget: () => void }) {
 }
 
 function RealAgents() {
-  const { data = [] } = useAgents();
-  const real = FIRST.map((name) => data.find((one) => one.name === name)).filter((one) => one !== undefined);
+  // Agents that need a login are real ones; the others come with Bough.
+  const real = (useAgents().data ?? []).filter((agent) => agent.login.how);
   return (
     <section className={css.agents} aria-labelledby="connect">
       <h2 id="connect">Connect a real agent</h2>
       <p className={css.soft}>
-        Any agent that speaks the Agent Client Protocol works. Install one, log in once as it says, and choose
-        it in a new session. All others are in the <a href={routes.settingsOf("agents")}>settings</a>.
+        Any agent that speaks the Agent Client Protocol works. Install one, log in once, and choose it in a
+        new session. More about agents is in the <a href={routes.settingsOf("agents")}>settings</a>.
       </p>
       <ul className={css.cards}>
-        {real.map((one) => (
-          <li key={one.name}>
-            <AgentCard agent={one} heading="h3" />
+        {real.map((agent) => (
+          <li key={agent.name}>
+            <AgentCard agent={agent} heading="h3" />
           </li>
         ))}
       </ul>

@@ -1,9 +1,9 @@
-/** The tour: what each of its steps does, through the same acts as every button of the page, and how one knows that it
- * has been done. Where a tour stands is read from its tree, so that a reload goes on. */
-import { askAside, createSession, forkSession, promptSession, spawnSession } from "@/api/actions";
+/** The steps of the tour. They use the same requests as the page's buttons; progress is read from the tree, so that a reload
+ * continues the tour. */
+import { askSideQuestion, createSession, forkSession, promptSession, spawnSession } from "@/api/actions";
 import type { Node, Tree } from "@/api/types";
 
-export interface Place {
+export interface TourIds {
   repoId: string;
   rootId: string;
 }
@@ -12,10 +12,10 @@ export interface Step {
   name: string;
   words: string;
   button: string;
-  run: (place: Place) => Promise<unknown>;
-  /** How far it is, by the tree. */
+  run: (tour: TourIds) => Promise<unknown>;
+  /** Reads its progress from the tree. */
   state: (tree: Tree) => "todo" | "running" | "done";
-  /** Which session shows it. */
+  /** Returns the session to show. */
   shows: (tree: Tree) => string;
 }
 
@@ -27,18 +27,18 @@ const ASKS = "[[run python3 -m unittest -q]][[say The tests ran, because you all
 const FORK = "[[recall]]";
 const CHILD = "[[slow 6 3]][[write NOTES.md Notes by the child.]][[say The notes are in NOTES.md.]]";
 const BUSY = "[[slow 60 20]][[say That was a long turn.]]";
-const ASIDE = "[[say The answer beside the work: I am counting to 60.]]";
+const SIDE_QUESTION = "[[say A side answer: I am counting to 60.]]";
 
 const rootOf = (tree: Tree) => tree.sessions.find((one) => one.id === tree.rootSessionId);
 const ofKind = (tree: Tree, kind: Node["kind"]) => tree.sessions.find((one) => one.kind === kind);
 const isBusy = (one: Node) =>
   one.activity === "running" || one.activity === "waiting_permission" || one.queued > 0;
 
-/** A branch of the tree: not there, at work, finished. */
+/** Returns the progress of a fork, child or side question. */
 const stateOf = (one: Node | undefined) =>
   !one ? "todo" : isBusy(one) || one.turns < 1 ? "running" : "done";
 
-/** The root's own turns: which one is the newest that has ended. */
+/** Returns the progress of one of the root's own turns. */
 const rootState = (turn: number) => (tree: Tree) => {
   const root = rootOf(tree);
   if (!root) return "todo";
@@ -52,8 +52,8 @@ export const STEPS: Step[] = [
   {
     name: "A session",
     words:
-      "A session is one conversation with one agent, in one folder. This one has been asked for a small file. Watch it think, plan, edit and answer.",
-    button: "Open a session",
+      "A session is one conversation with one agent in one folder. This one was asked for a small file. Watch it think, plan, edit and answer.",
+    button: "Start a session",
     run: ({ rootId }) => promptSession(rootId, { text: FIRST }),
     state: rootState(1),
     shows: showsRoot,
@@ -61,7 +61,7 @@ export const STEPS: Step[] = [
   {
     name: "An approval",
     words:
-      "Edits in its folder were allowed by its mode. A command is not: the agent waits, and the question reaches you here, on the start page, in the terminal and in your editor. Answer it below.",
+      "Its mode allows edits in its folder, but not commands: the agent waits for your approval, which you can give here, on the start page, in the terminal or in your editor.",
     button: "Ask it to run the tests",
     run: ({ rootId }) => promptSession(rootId, { text: ASKS }),
     state: rootState(2),
@@ -70,7 +70,7 @@ export const STEPS: Step[] = [
   {
     name: "A fork",
     words:
-      "A fork begins with the conversation so far and goes its own way. It is asked what it was told before, and it knows.",
+      "A fork starts with a copy of the conversation. This one is asked what was said before, and it knows.",
     button: "Fork it",
     run: ({ rootId }) => forkSession(rootId, { title: "What was said before?", prompt: FORK }),
     state: (tree) => stateOf(ofKind(tree, "fork")),
@@ -79,7 +79,7 @@ export const STEPS: Step[] = [
   {
     name: "A child that reports back",
     words:
-      "A child begins afresh, with any agent, and does its part. When it is done, its report is queued to its parent and starts the parent's next turn. Agents do the same through Bough's tools.",
+      "A child starts with no context, with any agent. When it finishes, its report is sent to its parent as a prompt. Agents do the same through Bough's tools.",
     button: "Spawn a child",
     run: ({ rootId }) => spawnSession(rootId, { title: "Write the notes", prompt: CHILD }),
     state: (tree) => {
@@ -95,20 +95,20 @@ export const STEPS: Step[] = [
     },
   },
   {
-    name: "An aside",
+    name: "A side question",
     words:
-      "The session gets a long turn, and while it is busy you ask it something beside its work. The answer comes at once, and nothing that runs is disturbed.",
-    button: "Keep it busy, and ask",
+      "The session gets a long turn, and you ask it a side question meanwhile. The answer comes at once and does not interrupt it.",
+    button: "Keep it busy and ask",
     run: async ({ rootId }) => {
       await promptSession(rootId, { text: BUSY });
-      await askAside(rootId, { prompt: ASIDE });
+      await askSideQuestion(rootId, { prompt: SIDE_QUESTION });
     },
     state: (tree) => stateOf(ofKind(tree, "btw")),
     shows: showsRoot,
   },
 ];
 
-/** The first step that has not been done. */
+/** Returns the first step that is not done. */
 export const current = (tree: Tree): number => {
   const at = STEPS.findIndex((step) => step.state(tree) !== "done");
   return at < 0 ? STEPS.length : at;

@@ -1,12 +1,12 @@
-/** The board as a canvas: cards where people have put them, moved by mouse, finger or keys. */
+/** The board as a canvas, on which cards are moved by mouse, touch or keys. */
 import "@xyflow/react/dist/base.css";
 import "@/views/canvas/canvas.css";
 import { Background, MiniMap, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import type { Card } from "@/api/types";
 import { useMedia } from "@/lib/media";
-import { placeName } from "@/views/board/card/Card";
-import { FIT, FlowControls } from "@/views/canvas/CanvasControls";
+import { cardName } from "@/views/board/card/Card";
+import { CanvasControls, FIT } from "@/views/canvas/CanvasControls";
 import type { Point } from "@/views/tree/canvas/layout";
 import css from "./BoardCanvas.module.css";
 import { CardNode, type CardNodeType } from "./CardNode";
@@ -21,17 +21,17 @@ const ARROWS: Record<string, [number, number]> = {
   ArrowUp: [0, -1],
   ArrowDown: [0, 1],
 };
-/** How long after the last key a move by keys is over. */
+/** Milliseconds after the last key press until the move is saved. */
 const PAUSE = 500;
 const FAR = 5;
-/** From so many cards on, marks of work do not turn. */
+/** With more cards than this, spinners do not move. */
 const MANY = 30;
 
 export interface BoardCanvasProps {
   boardId: string;
   cards: Card[];
   whole: ReadonlySet<string>;
-  /** Told when a card has been put down; the answer comes when the server knows. */
+  /** Called when a card was dropped; resolves when the server has saved it. */
   onMove: (card: Card, at: Point) => Promise<boolean>;
 }
 
@@ -45,18 +45,18 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
   const wide = useMedia("(min-width: 48rem)");
   const { nodes, onNodesChange, hold, release } = useCardNodes(cards, whole);
   const { fitView, getNode } = useReactFlow<CardNodeType>();
-  const [said, setSaid] = useState("");
-  // One for each card: who goes on with another one has put down the first.
+  const [announcement, setAnnouncement] = useState("");
+  // One per card, since moving another card ends the move of the first.
   const timers = useRef(new Map<string, ReturnType<typeof setTimeout>>());
   const ready = nodes.length > 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when there is something to see
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once, when the first cards appear
   useEffect(() => {
     if (!ready) return;
     const frame = requestAnimationFrame(() => void fitView({ ...FIT, minZoom: 0.5, duration: 0 }));
     return () => cancelAnimationFrame(frame);
   }, [ready, boardId]);
 
-  const put = async (node: CardNodeType) => {
+  const save = async (node: CardNodeType) => {
     await onMove(node.data.card, { x: snap(node.position.x), y: snap(node.position.y) });
     release(node.id);
   };
@@ -70,16 +70,16 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
     const step = GRID * (event.shiftKey ? FAR : 1);
     const at = { x: snap(node.position.x) + way[0] * step, y: snap(node.position.y) + way[1] * step };
     hold(node.id, at);
-    setSaid(`${placeName(node.data.card)} moved to ${at.x}, ${at.y}`);
+    setAnnouncement(`${cardName(node.data.card)} moved to ${at.x}, ${at.y}`);
     clearTimeout(timers.current.get(id));
     timers.current.set(
       id,
-      setTimeout(() => void put({ ...node, position: at }), PAUSE),
+      setTimeout(() => void save({ ...node, position: at }), PAUSE),
     );
   };
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what the handles of cards do
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only handles events of the cards' handles
     <div
       className={css.canvas}
       onKeyDown={onKeyDown}
@@ -89,7 +89,7 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
       <ReactFlow<CardNodeType>
         nodes={nodes}
         onNodesChange={onNodesChange}
-        onNodeDragStop={(_, node) => void put(node)}
+        onNodeDragStop={(_, node) => void save(node)}
         nodeTypes={NODE_TYPES}
         nodesConnectable={false}
         nodesFocusable={false}
@@ -104,11 +104,11 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
         aria-label="Board of worktrees"
       >
         <Background gap={GRID * 2} />
-        <FlowControls />
+        <CanvasControls />
         {wide && nodes.length > 20 && <MiniMap pannable zoomable ariaLabel="Map of the board" />}
       </ReactFlow>
       <p className="visually-hidden" role="status" aria-live="polite">
-        {said}
+        {announcement}
       </p>
     </div>
   );

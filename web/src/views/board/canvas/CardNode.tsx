@@ -1,9 +1,9 @@
-/** A card on the canvas: dragged by its head, or moved by the arrow keys from its handle. */
+/** A card on the canvas, dragged by its header or moved by arrow keys on its handle. */
 import type { Node as FlowNode, NodeProps } from "@xyflow/react";
 import { GripVertical } from "lucide-react";
 import { memo } from "react";
 import type { Card } from "@/api/types";
-import { CardBody, CardHead, placeName } from "@/views/board/card/Card";
+import { CardBody, CardHead, cardName } from "@/views/board/card/Card";
 import css from "./CardNode.module.css";
 
 export interface CardData extends Record<string, unknown> {
@@ -19,7 +19,7 @@ export const CardNode = memo(function CardNode({ data, dragging, height }: NodeP
       className={css.card}
       style={{ height }}
       data-dragging={dragging || undefined}
-      aria-label={placeName(card)}
+      aria-label={cardName(card)}
     >
       <div className={`${css.drag} board-drag`}>
         <CardHead
@@ -29,7 +29,7 @@ export const CardNode = memo(function CardNode({ data, dragging, height }: NodeP
               type="button"
               className={css.grip}
               data-move={card.worktree?.id ?? `repo:${card.repo.id}`}
-              aria-label={`Move ${placeName(card)}: arrow keys`}
+              aria-label={`Move ${cardName(card)} with arrow keys`}
             >
               <GripVertical aria-hidden />
             </button>

@@ -1,12 +1,11 @@
-/** Where cards lie: those that were placed stay there, the others are laid out in columns by repository around them. Pure:
- * `BoardCanvas` draws and moves them. */
+/** Lays out cards: placed ones stay, the others fill columns by repository around them. */
 import type { Card, CardSession } from "@/api/types";
 import type { Point } from "@/views/tree/canvas/layout";
 
 export const GRID = 20;
 export const WIDTH = 340;
 const GAP = 40;
-/** How long a column is at least before the next one begins; doubled until a board is wider than it is high. */
+/** The height of a column before the next one starts; doubled until the board is wider than high. */
 const COLUMN = 640;
 const BROAD = 1.6;
 
@@ -15,14 +14,14 @@ export const NOTES = 40;
 export const ROW = 36;
 const EMPTY = 44;
 const REST = 12;
-/** Sessions on a card before the rest is folded. */
+/** How many sessions a card shows before it folds the rest. */
 export const SHOWN = 8;
 
 export const cardId = (card: Card): string => card.worktree?.id ?? `repo:${card.repo.id}`;
 
 export const snap = (value: number): number => Math.round(value / GRID) * GRID;
 
-/** How many lines of sessions a card has: all of them, or the first ones and a line that says how many more. */
+/** Returns how many lines a card's sessions take, with the line that counts hidden ones. */
 export function linesOf(sessions: readonly CardSession[], total: number, whole: boolean): number {
   if (whole) return sessions.length + (total > sessions.length ? 1 : 0);
   return Math.min(sessions.length, SHOWN) + (total > Math.min(sessions.length, SHOWN) ? 1 : 0);
@@ -49,14 +48,14 @@ const meet = (a: Box, b: Box) =>
   a.y < b.y + b.height + GAP &&
   b.y < a.y + a.height + GAP;
 
-/** A place for every card, by its id. */
+/** Returns the position of every card by its id. */
 export function arrange(cards: readonly Card[], whole: ReadonlySet<string> = new Set()): Map<string, Point> {
-  const found = new Map<string, Point>();
+  const positions = new Map<string, Point>();
   const taken: Box[] = [];
   const height = (card: Card) => heightOf(card, whole.has(cardId(card)));
   for (const card of cards)
     if (card.x !== null && card.y !== null) {
-      found.set(cardId(card), { x: card.x, y: card.y });
+      positions.set(cardId(card), { x: card.x, y: card.y });
       taken.push({ x: card.x, y: card.y, height: height(card) });
     }
   const column = columnFor(cards.reduce((sum, card) => sum + height(card) + GAP, 0));
@@ -80,9 +79,9 @@ export function arrange(cards: readonly Card[], whole: ReadonlySet<string> = new
         if (box.y > 0 && box.y + box.height > column) [box.x, box.y] = [box.x + WIDTH + GAP, 0];
       }
       taken.push(box);
-      found.set(cardId(card), { x: box.x, y: box.y });
+      positions.set(cardId(card), { x: box.x, y: box.y });
       [x, y] = [box.x, snap(box.y + box.height + GAP)];
     }
   }
-  return found;
+  return positions;
 }

@@ -1,5 +1,5 @@
-/** Cards as nodes of the canvas. A node stays the same object until its own card, size or place changes; while one is being
- * moved, its place is the hand's and not the server's. */
+/** Turns cards into canvas nodes. A node stays the same object until its card, size or position changes; while it is moved,
+ * its local position wins over the server's. */
 import { applyNodeChanges, type NodeChange } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Card } from "@/api/types";
@@ -8,7 +8,7 @@ import type { CardNodeType } from "./CardNode";
 import { arrange, cardId, heightOf, WIDTH } from "./cardLayout";
 
 export function useCardNodes(cards: Card[], whole: ReadonlySet<string>) {
-  // Places depend on which cards there are, how large and where they were put: not on how their sessions stand.
+  // Positions depend on which cards there are, their sizes and saved positions, not on the state of sessions.
   const shape = cards
     .map((one) => `${cardId(one)} ${one.x} ${one.y} ${heightOf(one, whole.has(cardId(one)))}`)
     .join();
@@ -48,7 +48,7 @@ export function useCardNodes(cards: Card[], whole: ReadonlySet<string>) {
     for (const one of moves) if (one.position) held.current.set(one.id, one.position);
     if (moves.length) setNodes((known) => applyNodeChanges(moves, known));
   }, []);
-  /** Puts a card somewhere, until the server has been told. */
+  /** Positions a card until the server has saved it. */
   const hold = useCallback((id: string, position: Point) => {
     held.current.set(id, position);
     setNodes((known) => known.map((one) => (one.id === id ? { ...one, position } : one)));

@@ -1,4 +1,4 @@
-/** A worktree, or a repository's own folder, with the sessions in it: the inside of a card, on the canvas and in lists. */
+/** The content of a card: a worktree, or a repository's main folder, with its sessions. */
 import {
   EllipsisVertical,
   FileDiff,
@@ -21,33 +21,33 @@ import css from "./Card.module.css";
 import { SessionLines } from "./SessionLines";
 
 export type CardAct = "diff" | "notes" | "remove";
-/** What a card asks of the board: kept apart from its data, so that cards are drawn again only when they change. */
+/** The actions of cards. A context, so that cards render again only when their data changes. */
 export interface CardActs {
   act: (what: CardAct, card: Card) => void;
   unfold: (card: Card) => void;
-  /** The other boards, and putting a card on one of them. */
+  /** The other boards, and moving a card to one of them. */
   boards: Board[];
-  putOn: (board: Board, card: Card) => void;
+  moveTo: (board: Board, card: Card) => void;
 }
 export const CardContext = createContext<CardActs>({
   act: () => undefined,
   unfold: () => undefined,
   boards: [],
-  putOn: () => undefined,
+  moveTo: () => undefined,
 });
 
-export const placeName = (card: Card) =>
-  `${card.repo.name} · ${card.worktree ? (card.worktree.branch ?? card.worktree.name) : "own folder"}`;
+export const cardName = (card: Card) =>
+  `${card.repo.name} · ${card.worktree ? (card.worktree.branch ?? card.worktree.name) : "main folder"}`;
 
-/** A path as seen from its repository, whose own is on its card. */
+/** Returns a path relative to its repository. */
 const within = (path: string, repo: string) =>
   path.startsWith(`${repo}/`) ? path.slice(repo.length + 1) : path;
 
 const STATES: Record<string, string> = {
-  making: "Being made",
-  setting_up: "Being set up",
-  removing: "Being removed",
-  recovering: "Being brought back",
+  making: "Creating",
+  setting_up: "Setting up",
+  removing: "Removing",
+  recovering: "Recovering",
 };
 
 export function CardHead({
@@ -64,11 +64,11 @@ export function CardHead({
     <div className={css.head}>
       {handle}
       <div className={css.names}>
-        <Title className={css.name} title={placeName(card)}>
+        <Title className={css.name} title={cardName(card)}>
           {worktree ? <FolderGit2 aria-hidden /> : <FolderOpen aria-hidden />}
           <span className={css.repo}>{repo.name}</span>
           <span className={css.branch}>
-            {worktree ? (worktree.branch ?? worktree.name) : (repo.defaultBranch ?? "own folder")}
+            {worktree ? (worktree.branch ?? worktree.name) : (repo.defaultBranch ?? "main folder")}
           </span>
         </Title>
         <div className={css.path} title={worktree?.path ?? repo.path}>
@@ -87,7 +87,7 @@ export function CardHead({
 }
 
 function CardMenu({ card }: { card: Card }) {
-  const { act, boards, putOn } = useContext(CardContext);
+  const { act, boards, moveTo } = useContext(CardContext);
   const [, navigate] = useLocation();
   const here = new URLSearchParams(
     card.worktree ? { repo: card.repo.id, worktree: card.worktree.id } : { repo: card.repo.id },
@@ -97,8 +97,8 @@ function CardMenu({ card }: { card: Card }) {
       trigger={
         <button
           type="button"
-          aria-label={`More about ${placeName(card)}`}
-          title="More"
+          aria-label={`Actions for ${cardName(card)}`}
+          title="Actions"
           className={`${css.more} nodrag nopan`}
         >
           <EllipsisVertical aria-hidden />
@@ -109,14 +109,14 @@ function CardMenu({ card }: { card: Card }) {
         New session here
       </MenuItem>
       {boards.map((board) => (
-        <MenuItem key={board.id} icon={<LayoutDashboard />} onSelect={() => putOn(board, card)}>
-          Put on {board.name}
+        <MenuItem key={board.id} icon={<LayoutDashboard />} onSelect={() => moveTo(board, card)}>
+          Move to {board.name}
         </MenuItem>
       ))}
       {card.worktree && (
         <>
           <MenuItem icon={<FileDiff />} onSelect={() => act("diff", card)}>
-            Look at its changes
+            Show changes
           </MenuItem>
           <MenuItem icon={<NotebookPen />} onSelect={() => act("notes", card)}>
             {card.worktree.notes ? "Edit notes" : "Add notes"}
@@ -146,7 +146,7 @@ export function CardBody({ card, whole }: { card: Card; whole: boolean }) {
       {card.sessions.length > 0 ? (
         <SessionLines sessions={card.sessions} most={most} />
       ) : (
-        <p className={css.none}>No sessions here.</p>
+        <p className={css.none}>No sessions</p>
       )}
       {linesOf(card.sessions, card.sessionsTotal, whole) > Math.min(card.sessions.length, most) &&
         (foldable ? (

@@ -1,33 +1,33 @@
-/** What a card opens: its changes, its notes, and the question before its worktree is removed. */
+/** The dialogs of a card: changes, notes, removal of its worktree. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { act, patchWorktree, removeWorktree } from "@/api/actions";
 import { lossesQuery, worktreeDiffQuery } from "@/api/queries";
 import type { Card, Losses, Worktree } from "@/api/types";
-import { plural } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Switch, TextArea } from "@/ui/controls/Field";
 import { DiffView } from "@/ui/diff/DiffView";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { toast } from "@/ui/feedback/toast";
-import { type CardAct, placeName } from "./Card";
+import { LossList } from "@/views/forms/layout/LossList";
+import { type CardAct, cardName } from "./Card";
 import css from "./CardDialogs.module.css";
 
 export function CardDialogs({ what, card, onClose }: { what: CardAct; card: Card; onClose: () => void }) {
   if (!card.worktree) return null;
-  const given = { name: placeName(card), worktree: card.worktree, onClose };
-  if (what === "diff") return <DiffDialog {...given} />;
-  return what === "notes" ? <NotesDialog {...given} /> : <RemoveDialog {...given} />;
+  const props = { name: cardName(card), worktree: card.worktree, onClose };
+  if (what === "diff") return <DiffDialog {...props} />;
+  return what === "notes" ? <NotesDialog {...props} /> : <RemoveDialog {...props} />;
 }
 
-interface Given {
+interface DialogProps {
   name: string;
   worktree: Worktree;
   onClose: () => void;
 }
 
-function DiffDialog({ name, worktree, onClose }: Given) {
+function DiffDialog({ name, worktree, onClose }: DialogProps) {
   const query = useQuery(worktreeDiffQuery(worktree.id));
   return (
     <Dialog
@@ -35,7 +35,7 @@ function DiffDialog({ name, worktree, onClose }: Given) {
       wide
       onClose={onClose}
       title={`Changes in ${name}`}
-      description={`Since ${worktree.baseRef ?? "its base"}, with what is not committed yet.`}
+      description={`Since ${worktree.baseRef ?? "its base"}, including uncommitted changes.`}
     >
       <QueryResult query={query}>
         {(diff) =>
@@ -53,7 +53,7 @@ function DiffDialog({ name, worktree, onClose }: Given) {
   );
 }
 
-function NotesDialog({ name, worktree, onClose }: Given) {
+function NotesDialog({ name, worktree, onClose }: DialogProps) {
   const [notes, setNotes] = useState(worktree.notes);
   const [busy, setBusy] = useState(false);
   const save = async () => {
@@ -67,7 +67,7 @@ function NotesDialog({ name, worktree, onClose }: Given) {
       open
       onClose={onClose}
       onSubmit={() => void save()}
-      title={`Notes about ${name}`}
+      title={`Notes on ${name}`}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -77,18 +77,18 @@ function NotesDialog({ name, worktree, onClose }: Given) {
         </>
       }
     >
-      <Field label="Notes" hint="For you: agents are not told.">
+      <Field label="Notes" hint="Not shown to agents.">
         <TextArea value={notes} onChange={(event) => setNotes(event.target.value)} rows={5} />
       </Field>
     </Dialog>
   );
 }
 
-function RemoveDialog({ name, worktree, onClose }: Given) {
+function RemoveDialog({ name, worktree, onClose }: DialogProps) {
   const losses = useQuery(lossesQuery(worktree.id));
   const [branch, setBranch] = useState(false);
   const [busy, setBusy] = useState(false);
-  // What Bough did not make is forgotten, never deleted: with force, it would be.
+  // Bough only stops tracking worktrees that it did not create; with force it would delete them.
   const lost = losses.data !== undefined && worktree.madeByBough && losing(losses.data);
   const stays = losses.data === undefined || (!losses.data.removable && (!lost || isUsed(losses.data)));
   const remove = async () => {
@@ -98,7 +98,7 @@ function RemoveDialog({ name, worktree, onClose }: Given) {
     );
     setBusy(false);
     if (!done) return;
-    toast(`${name} was removed.`);
+    toast(`${name} removed.`);
     onClose();
   };
   return (
@@ -108,24 +108,24 @@ function RemoveDialog({ name, worktree, onClose }: Given) {
       title={`Remove ${name}?`}
       description={
         worktree.madeByBough
-          ? `The folder ${worktree.path} is deleted.`
-          : `Bough forgets ${worktree.path}; the folder stays.`
+          ? `Deletes the folder ${worktree.path}.`
+          : `Bough stops tracking ${worktree.path}. The folder stays.`
       }
       footer={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="danger" busy={busy} disabled={stays} onClick={() => void remove()}>
-            {lost ? "Remove it with all that" : "Remove it"}
+            {lost ? "Remove worktree and changes" : "Remove worktree"}
           </Button>
         </>
       }
     >
       <QueryResult query={losses}>
-        {(found) => <Lost losses={found} goes={worktree.madeByBough} />}
+        {(data) => <RemovalLosses losses={data} deletes={worktree.madeByBough} />}
       </QueryResult>
       {worktree.branchMade && worktree.branch && (
         <div className={css.branch}>
-          <Switch label={`Also delete the branch ${worktree.branch}`} checked={branch} onChange={setBranch} />
+          <Switch label={`Also delete branch ${worktree.branch}`} checked={branch} onChange={setBranch} />
         </div>
       )}
     </Dialog>
@@ -137,41 +137,16 @@ const losing = (losses: Losses) =>
 
 const isUsed = (losses: Losses) => losses.counts.sessions > 0;
 
-/** Everything that would go, by name. Without force, the server would refuse; with it, all is kept on a ref. */
-function Lost({ losses, goes }: { losses: Losses; goes: boolean }) {
+/** Shows why the worktree cannot be removed, or the work that would be lost with it. */
+function RemovalLosses({ losses, deletes }: { losses: Losses; deletes: boolean }) {
   if (isUsed(losses) || (!losing(losses) && !losses.removable))
     return <p className={css.warn}>{losses.why}</p>;
-  if (!goes) return <p>{losses.why}</p>;
-  if (!losing(losses)) return <p>Nothing would be lost: all of its work is committed and known elsewhere.</p>;
-  const parts = [
-    { title: "Changed and not committed", items: losses.uncommitted, total: losses.counts.uncommitted },
-    { title: "New files", items: losses.untracked, total: losses.counts.untracked },
-    {
-      title: "Commits that are nowhere else",
-      items: losses.unpushed.map((one) => `${one.sha.slice(0, 8)} ${one.subject}`),
-      total: losses.counts.unpushed,
-    },
-  ];
+  if (!deletes) return <p>{losses.why}</p>;
+  if (!losing(losses)) return <p>Nothing will be lost: all work is committed and pushed.</p>;
   return (
     <>
-      <p className={css.warn}>
-        This would go with it. Bough keeps it on a hidden ref, from which it can be brought back.
-      </p>
-      {parts
-        .filter((part) => part.items.length)
-        .map((part) => (
-          <section key={part.title} className={css.part}>
-            <h3>
-              {part.title} ({part.total})
-            </h3>
-            <ul className={css.files}>
-              {part.items.slice(0, 12).map((item) => (
-                <li key={item}>{item}</li>
-              ))}
-              {part.total > 12 && <li>and {plural(part.total - 12, "more", "more")}</li>}
-            </ul>
-          </section>
-        ))}
+      <p className={css.warn}>This work will be removed. Bough keeps it on a hidden ref for recovery.</p>
+      <LossList losses={losses} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** The sessions of a card, each indented below the one that it came from; one link each. */
+/** The sessions of a card as links, each indented below its origin. */
 import { memo, useMemo } from "react";
 import { Link } from "wouter";
 import type { CardSession } from "@/api/types";
@@ -7,8 +7,8 @@ import { money } from "@/lib/format";
 import { nameOf } from "@/lib/words";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
-import { grow, walk } from "@/views/tree/lineage";
-import { KindMark, Marks } from "@/views/tree/SessionMarks";
+import { buildTree, walk } from "@/views/tree/lineage";
+import { KindMark, SessionMarks } from "@/views/tree/SessionMarks";
 import css from "./SessionLines.module.css";
 
 const DEEPEST = 5;
@@ -20,7 +20,7 @@ export const SessionLines = memo(function SessionLines({
   sessions: CardSession[];
   most?: number;
 }) {
-  const lines = useMemo(() => [...walk(grow(sessions))].slice(0, most), [sessions, most]);
+  const lines = useMemo(() => [...walk(buildTree(sessions))].slice(0, most), [sessions, most]);
   return (
     <ul className={css.lines}>
       {lines.map(([session, depth]) => (
@@ -46,7 +46,7 @@ const Line = memo(function Line({ session, depth }: { session: CardSession; dept
       <span className={css.title} title={nameOf(session)}>
         {nameOf(session)}
       </span>
-      <Marks of={session} worktree={false} />
+      <SessionMarks of={session} worktree={false} />
       {session.cost >= 0.005 && <span className={css.cost}>{money(session.cost)}</span>}
     </Link>
   );

@@ -1,11 +1,11 @@
-/** What forks and spawns are asked in the same way: agent, mode, where. Folded, as they begin with what the session has. */
+/** The fields that forks and spawns share: working directory, agent and mode, folded because they default to the session's. */
 import { useAgents } from "@/api/queries";
 import type { Mode, Session } from "@/api/types";
 import { modeName } from "@/lib/words";
 import { AgentPicker } from "@/views/forms/fields/AgentPicker";
-import { type Offer, PlacePicker } from "@/views/forms/fields/DirectoryPicker";
+import { type DirectoryKind, DirectoryPicker } from "@/views/forms/fields/DirectoryPicker";
 import { ModePicker } from "@/views/forms/fields/ModePicker";
-import { Fold, Wrong } from "@/views/forms/layout/FormParts";
+import { FieldError, Fold } from "@/views/forms/layout/FormParts";
 import type { Submitting } from "@/views/forms/layout/useSubmit";
 import { agentTitle } from "@/views/forms/state/agentReadiness";
 import type { Draft } from "@/views/forms/state/draft";
@@ -24,11 +24,11 @@ export function BranchFields({
   set: (change: Partial<Draft>) => void;
   session: Session;
   of: Submitting;
-  offers: readonly Offer[];
-  /** No mode above this one. */
+  offers: readonly DirectoryKind[];
+  /** Modes above this one cannot be chosen. */
   most?: Mode;
   takesIgnored?: boolean;
-  /** Another agent is told the conversation anew. */
+  /** The conversation is replayed to another agent. */
   replays?: boolean;
 }) {
   const agents = useAgents().data;
@@ -36,20 +36,20 @@ export function BranchFields({
   const mode = draft.mode ?? session.permissionMode;
   return (
     <>
-      <Fold label="Where" value={placeWords(draft)} wrong={of.at("place") !== null}>
-        <PlacePicker
+      <Fold label="Working directory" value={directoryName(draft)} wrong={of.at("directory") !== null}>
+        <DirectoryPicker
           repoId={session.repoId}
-          value={draft.place}
-          onChange={(place) => set({ place })}
+          value={draft.directory}
+          onChange={(directory) => set({ directory })}
           offers={offers}
           from={session}
           takesIgnored={takesIgnored}
         />
-        <Wrong text={of.at("place")} />
+        <FieldError text={of.at("directory")} />
       </Fold>
       <Fold
         label="Agent"
-        value={`${agentTitle(agents, draft.agent)}${other && replays ? ", told the conversation anew" : ""}`}
+        value={`${agentTitle(agents, draft.agent)}${other && replays ? ", replays the conversation" : ""}`}
         wrong={of.at("agent") !== null}
       >
         <AgentPicker
@@ -65,23 +65,23 @@ export function BranchFields({
         />
         {other && replays && (
           <p>
-            Another agent cannot take over the memory of {agentTitle(agents, session.agent)}. The conversation
-            is replayed to it as text.
+            Another agent cannot read the state of {agentTitle(agents, session.agent)}, so it gets the
+            conversation as text.
           </p>
         )}
-        <Wrong text={of.at("agent")} />
+        <FieldError text={of.at("agent")} />
       </Fold>
       <Fold label="Mode" value={modeName(mode)} wrong={of.at("mode") !== null}>
         <ModePicker value={mode} onChange={(next) => set({ mode: next })} agent={draft.agent} most={most} />
-        <Wrong text={of.at("mode")} />
+        <FieldError text={of.at("mode")} />
       </Fold>
     </>
   );
 }
 
-function placeWords(draft: Draft): string {
-  const { place } = draft;
-  if (place.kind === "new") return `A new worktree${place.branch ? `, ${place.branch}` : ""}`;
-  if (place.kind === "worktree") return "Another worktree";
-  return "The same folder";
+function directoryName(draft: Draft): string {
+  const { directory } = draft;
+  if (directory.kind === "new") return `New worktree${directory.branch ? `, ${directory.branch}` : ""}`;
+  if (directory.kind === "worktree") return "Existing worktree";
+  return "Same folder";
 }

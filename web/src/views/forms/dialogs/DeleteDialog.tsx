@@ -1,4 +1,4 @@
-/** Cancelling or deleting a session, with all below it or with its worktree: what would be lost is named before. */
+/** Ends or deletes a session, optionally with its descendants or its worktree, and names what would be lost. */
 import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { useLocation } from "wouter";
@@ -12,7 +12,7 @@ import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Switch } from "@/ui/controls/Field";
 import { toast } from "@/ui/feedback/toast";
-import { Footer } from "@/views/forms/layout/DialogButtons";
+import { DialogButtons } from "@/views/forms/layout/DialogButtons";
 import { Choice } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import { LossList } from "@/views/forms/layout/LossList";
@@ -52,34 +52,34 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
   });
   const set = (change: Partial<Deletion>) => setDeletion((known) => ({ ...known, ...change }));
   const [result, setResult] = useState<Outcome | null>(null);
-  const under = below(session.id, useTree(session.id).data?.sessions ?? []).filter(
-    (one) => one.kind !== "btw",
+  const descendants = below(session.id, useTree(session.id).data?.sessions ?? []).filter(
+    (node) => node.kind !== "btw",
   );
   const worktreeId = session.worktreeId ?? "";
   const worktree = useQuery({ ...worktreeQuery(worktreeId), enabled: Boolean(worktreeId) }).data;
-  const looked = useQuery({ ...lossesQuery(worktreeId, session.id), enabled: Boolean(worktreeId) });
-  const stays = worktreeStays(session, worktree, deletion, looked.data);
-  const wanted = { ...deletion, worktree: deletion.worktree && !stays };
-  const lacking = missing(wanted, looked.data, under.length);
+  const losses = useQuery({ ...lossesQuery(worktreeId, session.id), enabled: Boolean(worktreeId) });
+  const stays = worktreeStays(session, worktree, deletion, losses.data);
+  const request = { ...deletion, worktree: deletion.worktree && !stays };
+  const blocker = missing(request, losses.data, descendants.length);
 
   const leave = () => {
     onClose();
     if (deletion.purge && location.includes(session.id)) navigate(routes.home);
   };
   const form = useSubmit(
-    () => deleteSession(session.id, query(wanted)),
+    () => deleteSession(session.id, query(request)),
     (ended) => {
-      const told = outcome(ended, wanted);
-      if (told.notes.length) setResult(told);
+      const result = outcome(ended, request);
+      if (result.notes.length) setResult(result);
       else {
-        toast(told.text);
+        toast(result.text);
         leave();
       }
     },
     FIELDS,
   );
   const submit = () => {
-    if (!lacking) form.submit();
+    if (!blocker) form.submit();
   };
   if (result)
     return (
@@ -104,13 +104,13 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
     <Dialog
       open
       onClose={onClose}
-      title={active ? "Cancel or delete" : "Delete this session"}
+      title={active ? "Stop or delete" : "Delete session"}
       description={`“${nameOf(session)}”`}
       onSubmit={submit}
       footer={
-        <Footer busy={form.busy} onClose={onClose} danger disabled={lacking !== null}>
-          {deletion.purge ? "Delete for good" : "Cancel the session"}
-        </Footer>
+        <DialogButtons busy={form.busy} onClose={onClose} danger disabled={blocker !== null}>
+          {deletion.purge ? "Delete permanently" : "End session"}
+        </DialogButtons>
       }
     >
       <SubmitKeys onSubmit={submit}>
@@ -121,27 +121,27 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
               name={name}
               checked={!deletion.purge}
               onChoose={() => set({ purge: false })}
-              title="Cancel the session"
+              title="End session"
             >
-              It stops and ends. The transcript stays, and it can be resumed.
+              Stops the agent. The transcript stays, and the session can be resumed.
             </Choice>
           )}
           <Choice
             name={name}
             checked={deletion.purge}
             onChoose={() => set({ purge: true })}
-            title="Delete it for good"
+            title="Delete permanently"
           >
-            Transcript and all. This cannot be undone.
+            Deletes the transcript too. This cannot be undone.
           </Choice>
         </div>
-        {under.length > 0 && (
+        {descendants.length > 0 && (
           <Switch
-            label={`Also ${plural(under.length, "session")} below it`}
-            hint={under
+            label={`Include ${plural(descendants.length, "session")} forked or spawned from it`}
+            hint={descendants
               .slice(0, 4)
-              .map((one) => nameOf(one))
-              .concat(under.length > 4 ? ["…"] : [])
+              .map((node) => nameOf(node))
+              .concat(descendants.length > 4 ? ["…"] : [])
               .join(", ")}
             checked={deletion.cascade}
             onChange={(cascade) => set({ cascade })}
@@ -151,19 +151,19 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
           <Switch
             label="Also delete the worktree"
             hint={stays ?? worktree?.path ?? session.cwd}
-            checked={wanted.worktree}
+            checked={request.worktree}
             onChange={(on) => set({ worktree: on, force: false })}
             disabled={stays !== null}
           />
         )}
-        {wanted.worktree && looked.error !== null && (
+        {request.worktree && losses.error !== null && (
           <p className={css.wrong} role="alert">
-            What would be lost cannot be told: {looked.error.message}
+            Cannot check for unsaved work: {losses.error.message}
           </p>
         )}
-        {wanted.worktree && looked.data && hasLosses(looked.data) && (
+        {request.worktree && losses.data && hasLosses(losses.data) && (
           <>
-            <LossList losses={looked.data} />
+            <LossList losses={losses.data} />
             <label className={css.check}>
               <input
                 type="checkbox"
@@ -171,20 +171,18 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
                 onChange={(event) => set({ force: event.target.checked })}
               />
               <span className={css.checkText}>
-                Delete anyway; a recovery ref is kept.
+                Delete anyway and keep a recovery ref
                 <span className={css.hint}>
-                  The worktree can be brought back with all of the above. Ignored files are not kept.
+                  The worktree can be recovered with all of the above, except ignored files.
                 </span>
               </span>
             </label>
           </>
         )}
-        {wanted.worktree && looked.data && !hasLosses(looked.data) && (
-          <p className={css.hint}>
-            Nothing would be lost: all of its work is committed, and is somewhere else too.
-          </p>
+        {request.worktree && losses.data && !hasLosses(losses.data) && (
+          <p className={css.hint}>Nothing will be lost: all work is committed and pushed.</p>
         )}
-        {lacking && !(wanted.worktree && hasLosses(looked.data)) && <p className={css.hint}>{lacking}</p>}
+        {blocker && !(request.worktree && hasLosses(losses.data)) && <p className={css.hint}>{blocker}</p>}
       </SubmitKeys>
     </Dialog>
   );

@@ -1,4 +1,4 @@
-/** Forking a session: a sibling that knows the conversation, up to a task, and goes another way. */
+/** Forks a session: creates one that starts with a copy of its conversation, optionally up to a turn. */
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { forkSession } from "@/api/actions";
@@ -9,9 +9,9 @@ import { firstLine } from "@/lib/format";
 import { nameOf } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
-import { More } from "@/views/forms/fields/MoreFields";
-import { PromptPart } from "@/views/forms/fields/PromptField";
-import { Footer } from "@/views/forms/layout/DialogButtons";
+import { MoreFields } from "@/views/forms/fields/MoreFields";
+import { PromptField } from "@/views/forms/fields/PromptField";
+import { DialogButtons } from "@/views/forms/layout/DialogButtons";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
 import { type Draft, fromSession, toBranch } from "@/views/forms/state/draft";
 import { rememberModel } from "@/views/forms/state/lastChoices";
@@ -22,12 +22,12 @@ export interface ForkDialogProps {
   session: Session;
   open: boolean;
   onClose: () => void;
-  /** Fork after this task; the last finished one if it is not given. */
+  /** Forks after this task; after the last finished one if omitted. */
   taskId?: string;
 }
 
 export function ForkDialog(props: ForkDialogProps) {
-  // Each opening is a new form.
+  // Mounted anew each time it opens.
   return props.open ? <ForkForm {...props} /> : null;
 }
 
@@ -35,7 +35,7 @@ function ForkForm({ session, onClose, taskId }: ForkDialogProps) {
   const [, navigate] = useLocation();
   const [draft, setDraft] = useState<Draft>(() => fromSession(session));
   const set = (change: Partial<Draft>) => setDraft((known) => ({ ...known, ...change }));
-  const task = useTasks(session.id).data?.find((one) => one.id === taskId);
+  const task = useTasks(session.id).data?.find((other) => other.id === taskId);
   const form = useSubmit(
     () => forkSession(session.id, toBranch(draft, session, "fork", taskId)),
     ({ sessionId }) => {
@@ -48,31 +48,31 @@ function ForkForm({ session, onClose, taskId }: ForkDialogProps) {
     <Dialog
       open
       onClose={onClose}
-      title="Fork this session"
+      title="Fork session"
       description={
         taskId
-          ? `The fork knows “${nameOf(session)}” up to ${task ? `“${firstLine(task.prompt, 60)}”` : "the task you chose"}, and goes its own way from there.`
-          : `The fork knows all of “${nameOf(session)}” so far, and goes its own way from here.`
+          ? `Starts with the conversation of “${nameOf(session)}” up to ${task ? `“${firstLine(task.prompt, 60)}”` : "the chosen turn"}.`
+          : `Starts with the conversation of “${nameOf(session)}” so far.`
       }
       onSubmit={form.submit}
       footer={
-        <Footer busy={form.busy} onClose={onClose}>
+        <DialogButtons busy={form.busy} onClose={onClose}>
           Fork
-        </Footer>
+        </DialogButtons>
       }
     >
       <SubmitKeys onSubmit={form.submit}>
         <FormProblem of={form} />
-        <PromptPart
+        <PromptField
           label="Prompt"
-          hint="What the fork does first. May be left empty."
+          hint="Optional. The fork's first prompt."
           value={draft.prompt}
           onChange={(prompt) => set({ prompt })}
           files={draft.files}
           onFiles={(files) => set({ files })}
           error={form.at("prompt")}
         />
-        <Field label="Title" hint="May be left empty." error={form.at("title")}>
+        <Field label="Title" hint="Optional" error={form.at("title")}>
           <Input value={draft.title} onChange={(event) => set({ title: event.target.value })} />
         </Field>
         <div className={folds.folds}>
@@ -85,7 +85,7 @@ function ForkForm({ session, onClose, taskId }: ForkDialogProps) {
             takesIgnored={!taskId}
             replays
           />
-          <More draft={draft} set={set} of={form} from={session} />
+          <MoreFields draft={draft} set={set} of={form} from={session} />
         </div>
       </SubmitKeys>
     </Dialog>

@@ -1,4 +1,4 @@
-/** Starting a race: one prompt to several branches of a session, each in a worktree of its own; one is kept later. */
+/** Starts a race: one prompt to several forks or children, each in its own worktree; you keep one of the results. */
 import { useId, useState } from "react";
 import { useLocation } from "wouter";
 import { startRace } from "@/api/actions";
@@ -7,13 +7,13 @@ import { routes } from "@/app/routes";
 import { modeName, nameOf } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
-import { PromptPart } from "@/views/forms/fields/PromptField";
-import { Footer } from "@/views/forms/layout/DialogButtons";
-import { Choice, Part } from "@/views/forms/layout/FormParts";
+import { PromptField } from "@/views/forms/fields/PromptField";
+import { DialogButtons } from "@/views/forms/layout/DialogButtons";
+import { Choice, FormSection } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
 import { rememberModel } from "@/views/forms/state/lastChoices";
-import { type Contender, Contenders, contender } from "./Racers";
+import { newRacer, type Racer, Racers } from "./Racers";
 
 export interface RaceDialogProps {
   session: Session;
@@ -33,9 +33,9 @@ function RaceForm({ session, onClose }: RaceDialogProps) {
   const [prompt, setPrompt] = useState("");
   const [title, setTitle] = useState("");
   const [kind, setKind] = useState<"fork" | "spawn">("fork");
-  const [who, setWho] = useState<Contender[]>(() => [
-    contender(session.agent, session.model ?? "", session.effort ?? ""),
-    contender(session.agent),
+  const [racers, setRacers] = useState<Racer[]>(() => [
+    newRacer(session.agent, session.model ?? "", session.effort ?? ""),
+    newRacer(session.agent),
   ]);
   const form = useSubmit(
     () =>
@@ -43,14 +43,14 @@ function RaceForm({ session, onClose }: RaceDialogProps) {
         prompt,
         title: title.trim() || undefined,
         kind,
-        contenders: who.map(({ agent, model, effort }) => ({
+        contenders: racers.map(({ agent, model, effort }) => ({
           agent: agent === session.agent ? undefined : agent,
           model: model.trim() || undefined,
           effort: effort.trim() || undefined,
         })),
       }),
     ({ raceId }) => {
-      for (const one of who) rememberModel(one.agent, one.model);
+      for (const racer of racers) rememberModel(racer.agent, racer.model);
       onClose();
       navigate(routes.race(raceId));
     },
@@ -58,52 +58,52 @@ function RaceForm({ session, onClose }: RaceDialogProps) {
   );
   const submit = () => {
     if (prompt.trim()) form.submit();
-    else form.refuse("prompt", "Say what all of them are to do.");
+    else form.refuse("prompt", "Enter a prompt for all racers.");
   };
   return (
     <Dialog
       open
       onClose={onClose}
       title="Start a race"
-      description={`The same prompt goes to several branches of “${nameOf(session)}”. Each works in a worktree of its own that begins with the same files. You compare them, and keep one.`}
+      description={`Sends one prompt to several sessions, each in its own worktree with the files of “${nameOf(session)}”. Compare the results and keep one.`}
       onSubmit={submit}
       footer={
-        <Footer busy={form.busy} onClose={onClose}>
+        <DialogButtons busy={form.busy} onClose={onClose}>
           Start
-        </Footer>
+        </DialogButtons>
       }
     >
       <SubmitKeys onSubmit={submit}>
         <FormProblem of={form} />
-        <PromptPart label="Prompt" value={prompt} onChange={setPrompt} error={form.at("prompt")} />
-        <Part
-          label="Contenders"
-          hint={`All of them work in the mode of this session: ${modeName(session.permissionMode)}.`}
+        <PromptField label="Prompt" value={prompt} onChange={setPrompt} error={form.at("prompt")} />
+        <FormSection
+          label="Racers"
+          hint={`All use this session's mode: ${modeName(session.permissionMode)}.`}
           error={form.at("agent") ?? form.at("model") ?? form.at("effort")}
         >
-          <Contenders value={who} onChange={setWho} from={session} />
-        </Part>
-        <Part label="What they know">
+          <Racers value={racers} onChange={setRacers} from={session} />
+        </FormSection>
+        <FormSection label="Context">
           <div className={css.choices}>
             <Choice
               name={kindName}
               checked={kind === "fork"}
               onChoose={() => setKind("fork")}
-              title="The conversation so far"
+              title="This conversation"
             >
-              Each is a fork of this session.
+              Each racer is a fork of this session.
             </Choice>
             <Choice
               name={kindName}
               checked={kind === "spawn"}
               onChoose={() => setKind("spawn")}
-              title="Only the prompt"
+              title="Prompt only"
             >
-              Each is a child that begins afresh.
+              Each racer is a child that starts with no context.
             </Choice>
           </div>
-        </Part>
-        <Field label="Title" hint="Names the race. May be left empty." error={form.at("title")}>
+        </FormSection>
+        <Field label="Title" hint="Optional" error={form.at("title")}>
           <Input value={title} onChange={(event) => setTitle(event.target.value)} />
         </Field>
       </SubmitKeys>

@@ -1,19 +1,17 @@
-/** Who runs in a race: one row each, an agent and, if wanted, its model and effort. */
+/** Chooses the racers: an agent each, and optionally a model and effort. */
 
-import { useQuery } from "@tanstack/react-query";
 import { Plus, X } from "lucide-react";
 import { useId } from "react";
-import { sessionsQuery, useAgents } from "@/api/queries";
+import { useAgents } from "@/api/queries";
 import type { Session } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { Input, Select } from "@/ui/controls/Field";
+import { Suggestions, useModelOptions } from "@/views/forms/fields/ModelFields";
 import css from "@/views/forms/layout/form.module.css";
-import { offeredFor } from "@/views/forms/state/agentOptions";
 import { isReady } from "@/views/forms/state/agentReadiness";
-import { modelsOf } from "@/views/forms/state/lastChoices";
-import own from "./Racers.module.css";
+import styles from "./Racers.module.css";
 
-export interface Contender {
+export interface Racer {
   id: number;
   agent: string;
   model: string;
@@ -24,38 +22,38 @@ export const FEWEST = 2;
 export const MOST = 8;
 
 let next = 1;
-export const contender = (agent: string, model = "", effort = ""): Contender => ({
+export const newRacer = (agent: string, model = "", effort = ""): Racer => ({
   id: next++,
   agent,
   model,
   effort,
 });
 
-export function Contenders({
+export function Racers({
   value,
   onChange,
   from,
 }: {
-  value: Contender[];
-  onChange: (value: Contender[]) => void;
-  /** The session that they are branches of. */
+  value: Racer[];
+  onChange: (value: Racer[]) => void;
+  /** The session that is raced. */
   from: Session;
 }) {
-  const set = (id: number, change: Partial<Contender>) =>
-    onChange(value.map((one) => (one.id === id ? { ...one, ...change } : one)));
+  const set = (id: number, change: Partial<Racer>) =>
+    onChange(value.map((racer) => (racer.id === id ? { ...racer, ...change } : racer)));
   return (
     <>
       <ol className={css.stackSmall}>
-        {value.map((one, at) => (
-          <li key={one.id}>
+        {value.map((racer, at) => (
+          <li key={racer.id}>
             <Row
-              contender={one}
+              racer={racer}
               number={at + 1}
               from={from}
-              onChange={(change) => set(one.id, change)}
+              onChange={(change) => set(racer.id, change)}
               onRemove={
                 value.length > FEWEST
-                  ? () => onChange(value.filter((other) => other.id !== one.id))
+                  ? () => onChange(value.filter((other) => other.id !== racer.id))
                   : undefined
               }
             />
@@ -67,40 +65,39 @@ export function Contenders({
           size="small"
           icon={<Plus />}
           disabled={value.length >= MOST}
-          onClick={() => onChange([...value, contender(value.at(-1)?.agent ?? "")])}
+          onClick={() => onChange([...value, newRacer(value.at(-1)?.agent ?? "")])}
         >
-          Add a contender
+          Add racer
         </Button>
-        {value.length >= MOST && <span className={css.hint}>{MOST} at most.</span>}
+        {value.length >= MOST && <span className={css.hint}>At most {MOST} racers.</span>}
       </div>
     </>
   );
 }
 
 function Row({
-  contender: one,
+  racer,
   number,
   from,
   onChange,
   onRemove,
 }: {
-  contender: Contender;
+  racer: Racer;
   number: number;
   from: Session;
-  onChange: (change: Partial<Contender>) => void;
+  onChange: (change: Partial<Racer>) => void;
   onRemove?: () => void;
 }) {
   const list = useId();
-  const agents = (useAgents().data ?? []).filter((agent) => isReady(agent) || agent.name === one.agent);
-  // What is left empty is inherited from the session, unless the agent is another.
-  const inherited = one.agent === from.agent ? from : null;
-  const offered = offeredFor(one.agent, useQuery(sessionsQuery).data ?? []);
-  const models = [...new Set([...offered.models, ...modelsOf(one.agent)])];
+  const agents = (useAgents().data ?? []).filter((agent) => isReady(agent) || agent.name === racer.agent);
+  // Empty values are inherited from the session if the agent is the same.
+  const inherited = racer.agent === from.agent ? from : null;
+  const offered = useModelOptions(racer.agent);
   return (
-    <div className={own.contender}>
+    <div className={styles.racer}>
       <Select
-        aria-label={`Agent of contender ${number}`}
-        value={one.agent}
+        aria-label={`Agent of racer ${number}`}
+        value={racer.agent}
         onChange={(event) => onChange({ agent: event.target.value, model: "", effort: "" })}
       >
         {agents.map((agent) => (
@@ -110,34 +107,26 @@ function Row({
         ))}
       </Select>
       <Input
-        aria-label={`Model of contender ${number}`}
-        placeholder={inherited?.model || "Its own model"}
-        value={one.model}
+        aria-label={`Model of racer ${number}`}
+        placeholder={inherited?.model || "Default model"}
+        value={racer.model}
         onChange={(event) => onChange({ model: event.target.value })}
         list={`${list}-models`}
         autoCapitalize="none"
         spellCheck={false}
       />
       <Input
-        aria-label={`Effort of contender ${number}`}
+        aria-label={`Effort of racer ${number}`}
         placeholder={inherited?.effort || "Effort"}
-        value={one.effort}
+        value={racer.effort}
         onChange={(event) => onChange({ effort: event.target.value })}
         list={`${list}-efforts`}
         autoCapitalize="none"
         spellCheck={false}
       />
-      <datalist id={`${list}-models`}>
-        {models.map((model) => (
-          <option key={model} value={model} />
-        ))}
-      </datalist>
-      <datalist id={`${list}-efforts`}>
-        {offered.efforts.map((effort) => (
-          <option key={effort} value={effort} />
-        ))}
-      </datalist>
-      <IconButton label={`Remove contender ${number}`} onClick={onRemove} disabled={!onRemove}>
+      <Suggestions id={`${list}-models`} values={offered.models} />
+      <Suggestions id={`${list}-efforts`} values={offered.efforts} />
+      <IconButton label={`Remove racer ${number}`} onClick={onRemove} disabled={!onRemove}>
         <X />
       </IconButton>
     </div>

@@ -1,4 +1,4 @@
-/** The answer to a question aside, while it comes. */
+/** Shows the answer to a side question while it streams. */
 import { useEffect } from "react";
 import { useTasks } from "@/api/queries";
 import { isOver, TASKS } from "@/lib/words";
@@ -7,31 +7,31 @@ import type { Transcript } from "@/live/transcript/transcript";
 import { Skeleton } from "@/ui/feedback/Placeholders";
 import { Markdown } from "@/ui/markdown/Markdown";
 import css from "@/views/forms/layout/form.module.css";
-import own from "./SideQuestionAnswer.module.css";
+import styles from "./SideQuestionAnswer.module.css";
 
-export function AsideAnswer({
+export function SideQuestionAnswer({
   sessionId,
   question,
-  onOver,
+  onFinish,
 }: {
   sessionId: string;
   question: string;
-  onOver: () => void;
+  onFinish: () => void;
 }) {
   const transcript = useTranscript(sessionId);
   const { ids } = useOutline(transcript);
   const task = useTasks(sessionId).data?.[0];
   const over = task !== undefined && isOver(task.status);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: told once, when it is over
+  // biome-ignore lint/correctness/useExhaustiveDependencies: called once, when the turn ends
   useEffect(() => {
-    if (over) onOver();
+    if (over) onFinish();
   }, [over]);
   return (
     <div className={css.stack}>
-      <blockquote className={own.quote}>{question}</blockquote>
+      <blockquote className={styles.quote}>{question}</blockquote>
       <div aria-live="polite">
         {ids.map((id) => (
-          <Said key={id} transcript={transcript} id={id} />
+          <AnswerText key={id} transcript={transcript} id={id} />
         ))}
         {!over && <Skeleton lines={2} />}
         {over && task.status !== "completed" && (
@@ -44,7 +44,7 @@ export function AsideAnswer({
   );
 }
 
-function Said({ transcript, id }: { transcript: Transcript; id: string }) {
+function AnswerText({ transcript, id }: { transcript: Transcript; id: string }) {
   const entry = useEntry(transcript, id);
   if (entry?.message.role !== "agent" || entry.message.content.type !== "text") return null;
   return <Markdown text={entry.text} />;

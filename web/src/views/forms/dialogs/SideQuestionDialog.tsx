@@ -1,46 +1,46 @@
-/** Asking a session something beside its work: nothing is changed, and the answer is shown here as it comes. */
+/** Asks a session a side question, and shows the answer as it streams. */
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { askAside } from "@/api/actions";
+import { askSideQuestion } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { nameOf } from "@/lib/words";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { toast } from "@/ui/feedback/toast";
-import { PromptPart } from "@/views/forms/fields/PromptField";
-import { Footer } from "@/views/forms/layout/DialogButtons";
+import { PromptField } from "@/views/forms/fields/PromptField";
+import { DialogButtons } from "@/views/forms/layout/DialogButtons";
 import { focusOnce } from "@/views/forms/layout/focusOnce";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
-import { AsideAnswer } from "./SideQuestionAnswer";
+import { SideQuestionAnswer } from "./SideQuestionAnswer";
 
-export interface AsideDialogProps {
+export interface SideQuestionDialogProps {
   session: Session;
   open: boolean;
   onClose: () => void;
 }
 
-export function AsideDialog(props: AsideDialogProps) {
-  return props.open ? <AsideForm {...props} /> : null;
+export function SideQuestionDialog(props: SideQuestionDialogProps) {
+  return props.open ? <SideQuestionForm {...props} /> : null;
 }
 
-function AsideForm({ session, onClose }: AsideDialogProps) {
+function SideQuestionForm({ session, onClose }: SideQuestionDialogProps) {
   const [, navigate] = useLocation();
   const [question, setQuestion] = useState("");
   const [asked, setAsked] = useState<string | null>(null);
-  const [over, setOver] = useState(false);
+  const [finished, setFinished] = useState(false);
   const form = useSubmit(
-    () => askAside(session.id, { prompt: question }),
+    () => askSideQuestion(session.id, { prompt: question }),
     ({ sessionId }) => setAsked(sessionId),
   );
   const submit = () => {
     if (question.trim()) form.submit();
-    else form.refuse("prompt", "Ask something.");
+    else form.refuse("prompt", "Enter a question.");
   };
   const close = () => {
-    if (asked && !over)
+    if (asked && !finished)
       toast("The answer will appear in the transcript.", {
-        action: { label: "Open the aside", run: () => navigate(routes.session(asked)) },
+        action: { label: "Open side question", run: () => navigate(routes.session(asked)) },
       });
     onClose();
   };
@@ -49,8 +49,8 @@ function AsideForm({ session, onClose }: AsideDialogProps) {
       <Dialog
         open
         onClose={close}
-        title="Asked aside"
-        description="The answer also stays in the transcript of the session."
+        title="Side question"
+        description="The answer is also in the session's transcript."
         footer={
           <>
             <Button
@@ -59,7 +59,7 @@ function AsideForm({ session, onClose }: AsideDialogProps) {
                 navigate(routes.session(asked));
               }}
             >
-              Open the aside
+              Open side question
             </Button>
             <Button look="primary" onClick={close} ref={focusOnce}>
               Close
@@ -67,27 +67,27 @@ function AsideForm({ session, onClose }: AsideDialogProps) {
           </>
         }
       >
-        <AsideAnswer sessionId={asked} question={question} onOver={() => setOver(true)} />
+        <SideQuestionAnswer sessionId={asked} question={question} onFinish={() => setFinished(true)} />
       </Dialog>
     );
   return (
     <Dialog
       open
       onClose={close}
-      title="Ask aside"
-      description={`One question to “${nameOf(session)}”, beside whatever it does. It may read, but nothing is changed, and its own conversation goes on as if you had not asked.`}
+      title="Side question"
+      description={`Asks “${nameOf(session)}” without interrupting it. The agent can read files but changes nothing, and the question does not become part of its conversation.`}
       onSubmit={submit}
       footer={
-        <Footer busy={form.busy} onClose={close}>
+        <DialogButtons busy={form.busy} onClose={close}>
           Ask
-        </Footer>
+        </DialogButtons>
       }
     >
       <SubmitKeys onSubmit={submit}>
         <FormProblem of={form} />
-        <PromptPart
+        <PromptField
           label="Question"
-          hint="The answer is shown here and in the transcript."
+          hint="The answer appears here and in the transcript."
           value={question}
           onChange={setQuestion}
           error={form.at("prompt")}
@@ -98,3 +98,6 @@ function AsideForm({ session, onClose }: AsideDialogProps) {
     </Dialog>
   );
 }
+
+// An older name, used by the session view.
+export { SideQuestionDialog as AsideDialog };

@@ -1,4 +1,4 @@
-/** Spawning a child: a session that begins afresh with one piece of work, and reports back when it is done. */
+/** Spawns a child: a session that starts with no context and reports back when it finishes. */
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { spawnSession } from "@/api/actions";
@@ -8,10 +8,10 @@ import { nameOf } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
 import { toast } from "@/ui/feedback/toast";
-import { CallbackPart } from "@/views/forms/fields/CallbackFields";
-import { More } from "@/views/forms/fields/MoreFields";
-import { PromptPart } from "@/views/forms/fields/PromptField";
-import { Footer } from "@/views/forms/layout/DialogButtons";
+import { CallbackFields } from "@/views/forms/fields/CallbackFields";
+import { MoreFields } from "@/views/forms/fields/MoreFields";
+import { PromptField } from "@/views/forms/fields/PromptField";
+import { DialogButtons } from "@/views/forms/layout/DialogButtons";
 import { Fold } from "@/views/forms/layout/FormParts";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
 import { type Draft, fromSession, toBranch } from "@/views/forms/state/draft";
@@ -38,41 +38,41 @@ function SpawnForm({ session, onClose }: SpawnDialogProps) {
     ({ sessionId }) => {
       rememberModel(draft.agent, draft.model);
       onClose();
-      // The parent stays in sight: its child works beside it.
-      toast("The child is at work.", {
-        action: { label: "Open it", run: () => navigate(routes.session(sessionId)) },
+      // The page stays with the parent.
+      toast("Child started.", {
+        action: { label: "Open", run: () => navigate(routes.session(sessionId)) },
       });
     },
   );
   const submit = () => {
     if (draft.prompt.trim()) form.submit();
-    else form.refuse("prompt", "Say what the child is to do: it knows nothing of this conversation.");
+    else form.refuse("prompt", "Enter a prompt. The child does not know this conversation.");
   };
   return (
     <Dialog
       open
       onClose={onClose}
-      title="Spawn a child"
-      description={`A child of “${nameOf(session)}” begins afresh: it knows only what you tell it here.`}
+      title="Spawn child"
+      description={`Creates a child of “${nameOf(session)}” that starts with no context.`}
       onSubmit={submit}
       footer={
-        <Footer busy={form.busy} onClose={onClose}>
+        <DialogButtons busy={form.busy} onClose={onClose}>
           Spawn
-        </Footer>
+        </DialogButtons>
       }
     >
       <SubmitKeys onSubmit={submit}>
         <FormProblem of={form} />
-        <PromptPart
+        <PromptField
           label="Prompt"
-          hint="All that the child needs to know."
+          hint="The child sees only this prompt."
           value={draft.prompt}
           onChange={(prompt) => set({ prompt })}
           files={draft.files}
           onFiles={(files) => set({ files })}
           error={form.at("prompt")}
         />
-        <Field label="Title" hint="May be left empty." error={form.at("title")}>
+        <Field label="Title" hint="Optional" error={form.at("title")}>
           <Input value={draft.title} onChange={(event) => set({ title: event.target.value })} />
         </Field>
         <div className={folds.folds}>
@@ -84,10 +84,10 @@ function SpawnForm({ session, onClose }: SpawnDialogProps) {
             offers={["same", "new", "worktree"]}
             most={session.permissionMode}
           />
-          <Fold label="Report" value={draft.callback.enabled ? "Reports back" : "Does not report back"}>
-            <CallbackPart value={draft.callback} onChange={(callback) => set({ callback })} />
+          <Fold label="Report" value={draft.callback.enabled ? "Reports back" : "No report"}>
+            <CallbackFields value={draft.callback} onChange={(callback) => set({ callback })} />
           </Fold>
-          <More draft={draft} set={set} of={form} from={session} />
+          <MoreFields draft={draft} set={set} of={form} from={session} />
         </div>
       </SubmitKeys>
     </Dialog>

@@ -43,7 +43,7 @@ describe("worktreeStays", () => {
     expect(worktreeStays(session, made, nothing, losses(2))).toBeNull());
   it("stays otherwise", () => {
     expect(worktreeStays(session, { madeByBough: false } as Worktree, nothing, losses(0))).toContain(
-      "did not make",
+      "did not create",
     );
     expect(worktreeStays(session, made, nothing, losses(0, 2))).toContain("2 other active sessions work");
     expect(worktreeStays(session, made, { ...nothing, cascade: true }, losses(0))).toContain("stay");
@@ -53,7 +53,7 @@ describe("worktreeStays", () => {
 describe("missing", () => {
   it("wants a tick before work is lost", () => {
     const wanted = { ...nothing, worktree: true };
-    expect(missing(wanted, undefined, 0)).toContain("Looking");
+    expect(missing(wanted, undefined, 0)).toContain("Checking");
     expect(missing(wanted, losses(1), 0)).not.toBeNull();
     expect(missing({ ...wanted, force: true }, losses(1), 0)).toBeNull();
     expect(missing(wanted, losses(0), 0)).toBeNull();
@@ -80,8 +80,8 @@ describe("outcome", () => {
       cascade: null,
     } as Ended;
     expect(outcome(ended, { ...nothing, purge: true })).toEqual({
-      text: "The session is deleted, its worktree removed.",
-      notes: ["To bring the worktree back: bough worktree recover w"],
+      text: "Session deleted and worktree removed.",
+      notes: ["To recover the worktree: bough worktree recover w"],
     });
   });
   it("counts a cascade, and tells what was refused", () => {
@@ -90,7 +90,7 @@ describe("outcome", () => {
       { sessionId: "a", outcome: "refused", message: "It is busy." },
     ];
     expect(outcome({ cascade } as Ended, { ...nothing, cascade: true })).toEqual({
-      text: "1 session cancelled.",
+      text: "1 session ended.",
       notes: ["It is busy."],
     });
   });

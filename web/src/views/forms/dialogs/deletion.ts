@@ -1,4 +1,4 @@
-/** What a deletion may do, what it needs before it is sent, and what it came to, in words. */
+/** Decides what a deletion may include, what blocks it, and how to describe its result. */
 import type { components } from "@/api/schema";
 import type { Node, Session, Worktree } from "@/api/types";
 import { plural } from "@/lib/format";
@@ -7,23 +7,23 @@ export type Losses = components["schemas"]["Losses"];
 export type Ended = components["schemas"]["SessionEnded"];
 
 export interface Deletion {
-  /** For good, transcript and all; else it is only cancelled. */
+  /** Deletes the transcript too; otherwise the session is only cancelled. */
   purge: boolean;
   cascade: boolean;
   worktree: boolean;
-  /** Somebody has ticked “Delete anyway”. */
+  /** The user chose “Delete anyway”. */
   force: boolean;
 }
 
-/** Everything that was forked or spawned from a session, however deep. Questions aside go with their session. */
+/** Returns all descendants of a session: forks, children, side questions. */
 export function below(sessionId: string, nodes: readonly Node[]): Node[] {
-  const found = new Set([sessionId]);
+  const ids = new Set([sessionId]);
   const under: Node[] = [];
-  // Parents stand before their children.
+  // Parents come before their children.
   for (const node of nodes) {
     const from = [node.parentSessionId, node.forkedFromSessionId];
-    if (node.id !== sessionId && from.some((id) => id && found.has(id))) {
-      found.add(node.id);
+    if (node.id !== sessionId && from.some((id) => id && ids.has(id))) {
+      ids.add(node.id);
       under.push(node);
     }
   }
@@ -33,7 +33,7 @@ export function below(sessionId: string, nodes: readonly Node[]): Node[] {
 export const hasLosses = (losses: Losses | undefined): boolean =>
   losses !== undefined && losses.counts.uncommitted + losses.counts.untracked + losses.counts.unpushed > 0;
 
-/** Why the worktree cannot go along, if it cannot. */
+/** Returns why the worktree cannot be deleted with the session, or null. */
 export function worktreeStays(
   session: Session,
   worktree: Worktree | undefined,
@@ -42,19 +42,20 @@ export function worktreeStays(
 ): string | null {
   if (!session.worktreeId) return null;
   if (deletion.cascade)
-    return "Worktrees stay when several sessions are deleted at once. Remove them afterwards.";
-  if (worktree && !worktree.madeByBough) return "Bough did not make this worktree, so it stays.";
+    return "Worktrees are kept when several sessions are deleted. Remove them afterwards.";
+  if (worktree && !worktree.madeByBough) return "Bough did not create this worktree, so it is kept.";
   if (losses && losses.counts.sessions > 0)
-    return `${plural(losses.counts.sessions, "other active session works", "other active sessions work")} there, so it stays.`;
+    return `${plural(losses.counts.sessions, "other active session uses", "other active sessions use")} it, so it is kept.`;
   return null;
 }
 
-/** Why the button is not ready yet. */
+/** Returns what blocks the deletion, or null. */
 export function missing(deletion: Deletion, losses: Losses | undefined, children: number): string | null {
   if (deletion.purge && children > 0 && !deletion.cascade)
-    return "Sessions were forked or spawned from it. They have to go first, or with it.";
-  if (deletion.worktree && !losses) return "Looking for work that would be lost…";
-  if (deletion.worktree && hasLosses(losses) && !deletion.force) return "There is work that is nowhere else.";
+    return "Other sessions were forked or spawned from it. Include them, or delete them first.";
+  if (deletion.worktree && !losses) return "Checking for unsaved work…";
+  if (deletion.worktree && hasLosses(losses) && !deletion.force)
+    return "Some work exists only in this worktree.";
   return null;
 }
 
@@ -68,22 +69,22 @@ export const query = (deletion: Deletion) => ({
 
 export interface Outcome {
   text: string;
-  /** How to get the worktree back, and what was refused: worth a second look. */
+  /** How to recover the worktree, and what was refused. */
   notes: string[];
 }
 
 export function outcome(ended: Ended, deletion: Deletion): Outcome {
-  const done = deletion.purge ? "deleted" : "cancelled";
+  const done = deletion.purge ? "deleted" : "ended";
   const notes: string[] = [];
-  if (ended.worktree?.forgotten) notes.push("The worktree is forgotten; its folder is left as it is.");
-  if (ended.worktree?.recover) notes.push(`To bring the worktree back: ${ended.worktree.recover}`);
+  if (ended.worktree?.forgotten) notes.push("Bough no longer tracks the worktree; its folder is unchanged.");
+  if (ended.worktree?.recover) notes.push(`To recover the worktree: ${ended.worktree.recover}`);
   const refused = (ended.cascade ?? []).filter((one) => one.outcome === "refused");
-  for (const one of refused) notes.push(one.message ?? `Session ${one.sessionId} was refused.`);
+  for (const one of refused) notes.push(one.message ?? `Session ${one.sessionId} could not be deleted.`);
   const count = (ended.cascade ?? []).filter(
     (one) => one.outcome === "removed" || one.outcome === "cancelled",
   );
   const text = ended.cascade
     ? `${plural(count.length, "session")} ${done}.`
-    : `The session is ${done}${ended.worktree && !ended.worktree.forgotten ? ", its worktree removed" : ""}.`;
+    : `Session ${done}${ended.worktree && !ended.worktree.forgotten ? " and worktree removed" : ""}.`;
   return { text, notes };
 }

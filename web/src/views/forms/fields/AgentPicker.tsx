@@ -1,4 +1,4 @@
-/** Choosing an agent: those that can start, each with what it still needs; those that cannot, with how to get them. */
+/** Chooses an agent; agents that are not installed are listed with how to install them. */
 import { useId } from "react";
 import { useAgents } from "@/api/queries";
 import type { Agent } from "@/api/types";
@@ -8,7 +8,7 @@ import { Badge } from "@/ui/labels/Badge";
 import { Choice, Fold } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import { inOrder, isReady, loginHint, readiness } from "@/views/forms/state/agentReadiness";
-import looks from "./AgentPicker.module.css";
+import fields from "./fields.module.css";
 
 export function AgentPicker({
   value,
@@ -17,7 +17,7 @@ export function AgentPicker({
 }: {
   value: string | null;
   onChange: (agent: string) => void;
-  /** The agent of the session that is branched from. */
+  /** The agent of the session that is forked or spawned from. */
   own?: string;
 }) {
   const agents = useAgents();
@@ -40,7 +40,7 @@ function Agents({
   own?: string;
 }) {
   const name = useId();
-  const missing = agents.filter((one) => !isReady(one));
+  const missing = agents.filter((agent) => !isReady(agent));
   return (
     <>
       <div className={css.choices}>
@@ -54,11 +54,11 @@ function Agents({
             title={agent.title}
             marks={
               <>
-                {agent.name === own && <Badge>this session's</Badge>}
+                {agent.name === own && <Badge>current</Badge>}
                 {agent.isDefault && agent.name !== own && <Badge>default</Badge>}
                 {loginHint(agent) && <Badge tone="waiting">not logged in</Badge>}
                 {agent.name !== value && agent.how === "npx" && (
-                  <span className={looks.quiet}>fetched at first use</span>
+                  <span className={fields.quiet}>installs on first use</span>
                 )}
               </>
             }
@@ -73,7 +73,7 @@ function Agents({
         ))}
       </div>
       {missing.length > 0 && (
-        <Fold label="Not available yet" value={missing.map((one) => one.title).join(", ")}>
+        <Fold label="Not installed" value={missing.map((agent) => agent.title).join(", ")}>
           {missing.map((agent) => (
             <div key={agent.name} className={css.row}>
               <AgentMark agent={agent.name} />

@@ -1,8 +1,8 @@
-/** What a child reports to its parent at the end of each task. */
+/** Chooses whether and what a child reports to its parent after each turn. */
 import { Field, Switch, TextArea } from "@/ui/controls/Field";
 import type { CallbackChoice } from "@/views/forms/state/draft";
 
-export function CallbackPart({
+export function CallbackFields({
   value,
   onChange,
   parent = "this session",
@@ -15,23 +15,26 @@ export function CallbackPart({
     <>
       <Switch
         label="Report back"
-        hint={`When a task of it is over, ${parent} is told as a prompt.`}
+        hint={`When it finishes, its report is sent to ${parent} as a prompt.`}
         checked={value.enabled}
         onChange={(enabled) => onChange({ ...value, enabled })}
       />
       {value.enabled && (
         <>
           <Switch
-            label="With its last message"
+            label="Include its last message"
             checked={value.includeLastMessage}
             onChange={(includeLastMessage) => onChange({ ...value, includeLastMessage })}
           />
           <Switch
-            label="With the prompt it was given"
+            label="Include the prompt it was given"
             checked={value.includeOriginalPrompt}
             onChange={(includeOriginalPrompt) => onChange({ ...value, includeOriginalPrompt })}
           />
-          <Field label="What to add to the report" hint="For instance: review it before you go on.">
+          <Field
+            label="Instructions for the parent"
+            hint="Optional. For example: review the changes before you continue."
+          >
             <TextArea
               rows={2}
               value={value.extraInstructions}
@@ -43,3 +46,6 @@ export function CallbackPart({
     </>
   );
 }
+
+// An older name, used by the session settings.
+export { CallbackFields as CallbackPart };

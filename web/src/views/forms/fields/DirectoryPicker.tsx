@@ -1,5 +1,4 @@
-/** Choosing where a session works: where the other one does, in the repository's own folder, in a worktree that is there,
- * or in a new one. */
+/** Chooses a session's working directory: the current session's, the repository's main folder, or a worktree. */
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { activeInRepoQuery, useRepos, useWorktrees, worktreeQuery } from "@/api/queries";
@@ -9,14 +8,14 @@ import { nameOf } from "@/lib/words";
 import { Badge } from "@/ui/labels/Badge";
 import { Choice, Fold } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
-import { NEW_PLACE, type Place } from "@/views/forms/state/draft";
-import { NewPlace } from "./NewWorktreeFields";
+import { NEW_WORKTREE, type WorkingDirectory } from "@/views/forms/state/draft";
+import { NewWorktreeFields } from "./NewWorktreeFields";
 
-export type Offer = Place["kind"];
+export type DirectoryKind = WorkingDirectory["kind"];
 
 const MOST_SHOWN = 6;
 
-export function PlacePicker({
+export function DirectoryPicker({
   repoId,
   value,
   onChange,
@@ -25,10 +24,10 @@ export function PlacePicker({
   takesIgnored,
 }: {
   repoId: string;
-  value: Place;
-  onChange: (place: Place) => void;
-  offers: readonly Offer[];
-  /** The session that is branched from. */
+  value: WorkingDirectory;
+  onChange: (directory: WorkingDirectory) => void;
+  offers: readonly DirectoryKind[];
+  /** The session that is forked or spawned from. */
   from?: Session;
   takesIgnored?: boolean;
 }) {
@@ -61,10 +60,10 @@ export function PlacePicker({
             name={name}
             checked={value.kind === "same"}
             onChoose={() => onChange({ kind: "same" })}
-            title="The same folder"
+            title="Same folder"
           >
             <span className={css.mono}>{from.cwd}</span>
-            <span>Both see each other's files.</span>
+            <span>Both sessions share the files.</span>
           </Choice>
         )}
         {offers.includes("own") && (
@@ -72,8 +71,8 @@ export function PlacePicker({
             name={name}
             checked={value.kind === "own"}
             onChoose={() => onChange({ kind: "own" })}
-            title="The repository's own folder"
-            marks={<Others of={inOwn} />}
+            title="Main folder"
+            marks={<ActiveSessions of={inOwn} />}
           >
             {repo && <span className={css.mono}>{repo.path}</span>}
           </Choice>
@@ -82,19 +81,19 @@ export function PlacePicker({
           <Choice
             name={name}
             checked={value.kind === "new"}
-            onChoose={() => onChange(value.kind === "new" ? value : NEW_PLACE)}
-            title="A new worktree"
+            onChoose={() => onChange(value.kind === "new" ? value : NEW_WORKTREE)}
+            title="New worktree"
           >
             <span>
               {from
-                ? "A folder and a branch of its own. It begins with the files of this session, also uncommitted ones."
-                : "A folder and a branch of its own, beside all other work."}
+                ? "A separate folder and branch that starts with this session's files, including uncommitted ones."
+                : "A separate folder and branch."}
             </span>
           </Choice>
         )}
         {value.kind === "new" && git && (
-          <NewPlace
-            place={value}
+          <NewWorktreeFields
+            directory={value}
             onChange={onChange}
             repoId={repoId}
             branching={from !== undefined}
@@ -109,7 +108,7 @@ export function PlacePicker({
           <div className={css.choices}>{rest.map(row)}</div>
         </Fold>
       )}
-      {repo?.kind === "plain" && <p className={css.hint}>A plain folder without git has no worktrees.</p>}
+      {repo?.kind === "plain" && <p className={css.hint}>Folders without git have no worktrees.</p>}
     </>
   );
 }
@@ -143,8 +142,8 @@ function WorktreeRow({
               {plural((git.changed ?? 0) + (git.untracked ?? 0), "uncommitted file")}
             </Badge>
           )}
-          {!usable && <Badge>{git?.missing ? "its folder is gone" : "being set up"}</Badge>}
-          <Others of={there} />
+          {!usable && <Badge>{git?.missing ? "folder is missing" : "setting up"}</Badge>}
+          <ActiveSessions of={there} />
         </>
       }
     >
@@ -153,8 +152,8 @@ function WorktreeRow({
   );
 }
 
-/** Who else works in a folder. */
-function Others({ of }: { of: Session[] }) {
+/** Shows how many other sessions are active in a folder. */
+function ActiveSessions({ of }: { of: Session[] }) {
   if (!of.length) return null;
   return (
     <Badge

@@ -1,45 +1,59 @@
-/** Environment variables as lines of name and value. */
+/** Edits environment variables as rows of name and value. Values that the server has stored are never shown again. */
 import { Plus, X } from "lucide-react";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { Input } from "@/ui/controls/Field";
 import type { EnvLine } from "@/views/forms/state/draft";
-import own from "./EnvEditor.module.css";
+import css from "./fields.module.css";
+
+/** Stands for a value that the server has stored. */
+export const STORED = "***";
 
 export function EnvEditor({ value, onChange }: { value: EnvLine[]; onChange: (value: EnvLine[]) => void }) {
-  const set = (at: number, change: Partial<EnvLine>) =>
-    onChange(value.map((line, index) => (index === at ? { ...line, ...change } : line)));
+  const set = (id: string, change: Partial<EnvLine>) =>
+    onChange(value.map((line) => (line.id === id ? { ...line, ...change } : line)));
   return (
     <>
-      {value.map((line, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a line has no name before one is typed
-        <div className={own.envRow} key={at}>
-          <Input
-            aria-label={`Name of variable ${at + 1}`}
-            placeholder="NAME"
-            value={line.name}
-            onChange={(event) => set(at, { name: event.target.value })}
-            autoCapitalize="none"
-            spellCheck={false}
-          />
-          <Input
-            aria-label={`Value of variable ${at + 1}`}
-            placeholder="value"
-            value={line.value}
-            onChange={(event) => set(at, { value: event.target.value })}
-            autoComplete="off"
-            spellCheck={false}
-          />
-          <IconButton
-            label={`Remove variable ${at + 1}`}
-            onClick={() => onChange(value.filter((_, index) => index !== at))}
-          >
-            <X />
-          </IconButton>
-        </div>
-      ))}
+      {value.map((line, index) => {
+        const isStored = line.value === STORED;
+        // A stored variable has its name as its id; clearing a new value keeps the stored one.
+        const wasStored = line.id === line.name;
+        return (
+          <div className={css.envRow} key={line.id}>
+            <Input
+              aria-label={`Name of variable ${index + 1}`}
+              placeholder="NAME"
+              value={line.name}
+              readOnly={isStored}
+              onChange={(event) => set(line.id, { name: event.target.value })}
+              autoCapitalize="none"
+              autoComplete="off"
+              spellCheck={false}
+            />
+            <Input
+              aria-label={line.name ? `Value of ${line.name}` : `Value of variable ${index + 1}`}
+              type="password"
+              placeholder={isStored ? "unchanged" : "value"}
+              value={isStored ? "" : line.value}
+              onChange={(event) => set(line.id, { value: event.target.value || (wasStored ? STORED : "") })}
+              autoComplete="off"
+              spellCheck={false}
+            />
+            <IconButton
+              label={`Remove ${line.name || `variable ${index + 1}`}`}
+              onClick={() => onChange(value.filter((other) => other.id !== line.id))}
+            >
+              <X />
+            </IconButton>
+          </div>
+        );
+      })}
       <div>
-        <Button size="small" icon={<Plus />} onClick={() => onChange([...value, { name: "", value: "" }])}>
-          Add a variable
+        <Button
+          size="small"
+          icon={<Plus />}
+          onClick={() => onChange([...value, { id: crypto.randomUUID(), name: "", value: "" }])}
+        >
+          Add variable
         </Button>
       </div>
     </>

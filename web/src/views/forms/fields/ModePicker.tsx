@@ -1,14 +1,14 @@
-/** Choosing a mode: how much the agent may do without asking, in order of rights, and what this agent makes of it. */
+/** Chooses a mode: how much the agent may do without asking. */
 import { TriangleAlert } from "lucide-react";
 import { useId } from "react";
 import { useAgents } from "@/api/queries";
 import type { Mode } from "@/api/types";
-import { isUnasked } from "@/lib/words";
+import { isUnasked, resolveMode } from "@/lib/words";
 import { Badge } from "@/ui/labels/Badge";
 import { Choice } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import { offeredModes } from "@/views/forms/state/offeredModes";
-import own from "./ModePicker.module.css";
+import fields from "./fields.module.css";
 
 export function ModePicker({
   value,
@@ -23,24 +23,25 @@ export function ModePicker({
   most?: Mode;
 }) {
   const name = useId();
-  const known = useAgents().data?.find((one) => one.name === agent);
+  const chosen = resolveMode(value);
+  const known = useAgents().data?.find((other) => other.name === agent);
   return (
     <>
       <div className={css.choices}>
-        {offeredModes(value, known, most).map((one) => (
+        {offeredModes(known, most).map((offered) => (
           <Choice
-            key={one.mode}
+            key={offered.mode}
             name={name}
-            checked={one.mode === value}
-            onChoose={() => onChange(one.mode)}
-            disabled={one.refused !== null}
-            title={one.name}
-            marks={isUnasked(one.mode) && <Badge tone="failed">asks nothing</Badge>}
+            checked={offered.mode === chosen}
+            onChoose={() => onChange(offered.mode)}
+            disabled={offered.refused !== null}
+            title={offered.name}
+            marks={isUnasked(offered.mode) && <Badge tone="failed">never asks</Badge>}
           >
-            <span>{one.refused ?? one.words}</span>
-            {one.mode === value && one.note && known && (
-              <span className={own.note}>
-                {known.title}: {one.note}
+            <span>{offered.refused ?? offered.words}</span>
+            {offered.mode === chosen && offered.note && known && (
+              <span className={fields.note}>
+                {known.title}: {offered.note}
               </span>
             )}
           </Choice>
@@ -50,8 +51,8 @@ export function ModePicker({
         <p className={css.warning}>
           <TriangleAlert aria-hidden />
           <span>
-            Nobody will be asked: neither before commands, nor before what reaches beyond the folder. Use it
-            only where nothing can be lost.
+            The agent will not ask before commands, nor before access outside the folder. Use this only where
+            nothing can be lost.
           </span>
         </p>
       )}

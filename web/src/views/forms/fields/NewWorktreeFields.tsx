@@ -1,44 +1,41 @@
-/** A worktree that is to be made: its branch, what it begins with, where it will lie, and what stands in the way. */
+/** The fields of a new worktree: branch, base branch and folder, with a preview of the result. */
 import { useId } from "react";
 import { Button } from "@/ui/controls/Button";
 import { Field, Input, Switch } from "@/ui/controls/Field";
 import css from "@/views/forms/layout/form.module.css";
-import type { Place } from "@/views/forms/state/draft";
-import { previewWords, usePreview } from "@/views/forms/state/worktreePreview";
-import own from "./NewWorktreeFields.module.css";
+import type { WorkingDirectory } from "@/views/forms/state/draft";
+import { describePreview, usePreview } from "@/views/forms/state/worktreePreview";
+import fields from "./fields.module.css";
 
-export type New = Extract<Place, { kind: "new" }>;
+export type New = Extract<WorkingDirectory, { kind: "new" }>;
 
-const TONES = { path: css.mono, plain: css.hint, bad: own.bad };
+const TONES = { path: css.mono, plain: css.hint, bad: fields.bad };
 
-export function NewPlace({
-  place,
+export function NewWorktreeFields({
+  directory,
   onChange,
   repoId,
   branching,
   bases = [],
   takesIgnored = false,
 }: {
-  place: New;
-  onChange: (place: New) => void;
+  directory: New;
+  onChange: (directory: New) => void;
   repoId: string;
-  /** Of a session: it begins with the session's files, and the branch may be left to Bough. */
+  /** For a fork or child: it starts with the session's files, and Bough can name the branch. */
   branching: boolean;
   bases?: string[];
   takesIgnored?: boolean;
 }) {
   const list = useId();
-  const previewed = usePreview(repoId, place.branch, place.path, place.base);
-  const told = previewWords(place.branch, previewed, branching);
+  const previewed = usePreview(repoId, directory.branch, directory.path, directory.base);
+  const described = describePreview(directory.branch, previewed, branching);
   return (
     <div className={css.inside}>
-      <Field
-        label="Branch"
-        hint={branching ? "May be left empty." : "One that exists is reused, a new one is made."}
-      >
+      <Field label="Branch" hint={branching ? "Optional" : "Existing branches are reused."}>
         <Input
-          value={place.branch}
-          onChange={(event) => onChange({ ...place, branch: event.target.value })}
+          value={directory.branch}
+          onChange={(event) => onChange({ ...directory, branch: event.target.value })}
           placeholder="feature/login"
           autoCapitalize="none"
           autoComplete="off"
@@ -46,30 +43,30 @@ export function NewPlace({
         />
       </Field>
       <output
-        className={own.preview}
+        className={fields.preview}
         aria-live="polite"
         aria-busy={previewed.waiting}
         data-testid="path-preview"
       >
-        {told.lines.map((line) => (
+        {described.lines.map((line) => (
           <span key={line.text} className={TONES[line.tone]}>
             {line.text}
           </span>
         ))}
-        {told.suggestion && (
+        {described.suggestion && (
           <span className={css.row}>
-            <Button size="small" onClick={() => onChange({ ...place, branch: told.suggestion! })}>
-              Use {told.suggestion}
+            <Button size="small" onClick={() => onChange({ ...directory, branch: described.suggestion! })}>
+              Use {described.suggestion}
             </Button>
           </span>
         )}
       </output>
       <div className={css.pair}>
         {!branching && (
-          <Field label="Begins with" hint="For a new branch; else the default one.">
+          <Field label="Base branch" hint={`Defaults to ${bases[0] ?? "main"}.`}>
             <Input
-              value={place.base}
-              onChange={(event) => onChange({ ...place, base: event.target.value })}
+              value={directory.base}
+              onChange={(event) => onChange({ ...directory, base: event.target.value })}
               placeholder={bases[0] ?? "main"}
               list={list}
               autoCapitalize="none"
@@ -77,10 +74,10 @@ export function NewPlace({
             />
           </Field>
         )}
-        <Field label="Folder" hint="Empty: beside its other worktrees.">
+        <Field label="Folder" hint="Optional. Defaults to a folder next to the other worktrees.">
           <Input
-            value={place.path}
-            onChange={(event) => onChange({ ...place, path: event.target.value })}
+            value={directory.path}
+            onChange={(event) => onChange({ ...directory, path: event.target.value })}
             placeholder=".worktrees/…"
             autoCapitalize="none"
             spellCheck={false}
@@ -95,9 +92,9 @@ export function NewPlace({
       {takesIgnored && (
         <Switch
           label="Also copy ignored files"
-          hint="Such as build results and local settings."
-          checked={place.ignored}
-          onChange={(ignored) => onChange({ ...place, ignored })}
+          hint="For example build output and local settings."
+          checked={directory.ignored}
+          onChange={(ignored) => onChange({ ...directory, ignored })}
         />
       )}
     </div>

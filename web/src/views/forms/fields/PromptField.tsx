@@ -1,4 +1,4 @@
-/** What a session is to do, with files that go along: chosen, dropped or pasted. */
+/** A prompt with attached files, which are chosen, dropped or pasted. */
 import { Paperclip, X } from "lucide-react";
 import { type ClipboardEvent, type DragEvent, useEffect, useId, useRef } from "react";
 import { bytes } from "@/lib/format";
@@ -7,9 +7,9 @@ import { Field, TextArea } from "@/ui/controls/Field";
 import { toast } from "@/ui/feedback/toast";
 import css from "@/views/forms/layout/form.module.css";
 import { type AttachedFile, attachFiles } from "@/views/session/composer/attachments";
-import own from "./PromptField.module.css";
+import fields from "./fields.module.css";
 
-export function PromptPart({
+export function PromptField({
   label,
   hint,
   value,
@@ -25,13 +25,13 @@ export function PromptPart({
   hint?: string;
   value: string;
   onChange: (text: string) => void;
-  /** Without it, no files are taken. */
+  /** If omitted, the prompt takes no files. */
   files?: AttachedFile[];
   onFiles?: (files: AttachedFile[]) => void;
   error?: string | null;
   rows?: number;
   placeholder?: string;
-  /** Begins with the cursor in it, where a keyboard is at hand: on a phone one would cover the form. */
+  /** Focuses the field on devices with a mouse; on a phone the keyboard would cover the form. */
   focus?: boolean;
 }) {
   const area = useRef<HTMLTextAreaElement>(null);
@@ -81,17 +81,17 @@ export function PromptPart({
             type="file"
             multiple
             hidden
-            aria-label="Files for the prompt"
+            aria-label="Attached files"
             onChange={(event) => {
               void take([...(event.target.files ?? [])]);
               event.target.value = "";
             }}
           />
           {files.map((file) => (
-            <span key={file.id} className={own.file}>
+            <span key={file.id} className={fields.file}>
               {file.name} <span className={css.hint}>{bytes(file.size)}</span>
               <IconButton
-                label={`Leave out ${file.name}`}
+                label={`Remove ${file.name}`}
                 size="small"
                 onClick={() => onFiles?.(files.filter((one) => one.id !== file.id))}
               >

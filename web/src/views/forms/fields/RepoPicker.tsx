@@ -1,4 +1,4 @@
-/** Choosing a repository that is known, or making another folder known by its path. */
+/** Chooses a repository, or adds one by its path. */
 import { useQueryClient } from "@tanstack/react-query";
 import { FolderPlus } from "lucide-react";
 import { useState } from "react";
@@ -9,7 +9,7 @@ import { Button } from "@/ui/controls/Button";
 import { Field, Input, Select } from "@/ui/controls/Field";
 import { messageOf } from "@/views/forms/layout/errorFields";
 import css from "@/views/forms/layout/form.module.css";
-import own from "./RepoPicker.module.css";
+import fields from "./fields.module.css";
 
 export function RepoPicker({
   repos,
@@ -35,10 +35,10 @@ export function RepoPicker({
       />
     );
   return (
-    <div className={own.addable}>
+    <div className={fields.addable}>
       <Field label="Repository" hint={repo && <code>{repo.path}</code>} error={error}>
         <Select value={value ?? ""} onChange={(event) => onChange(event.target.value)}>
-          {!repo && <option value="">Choose one</option>}
+          {!repo && <option value="">Choose a repository</option>}
           {repos.map((one) => (
             <option key={one.id} value={one.id}>
               {one.name}
@@ -47,7 +47,7 @@ export function RepoPicker({
           ))}
         </Select>
       </Field>
-      <Button icon={<FolderPlus />} onClick={() => setAdding(true)} className={own.beside}>
+      <Button icon={<FolderPlus />} onClick={() => setAdding(true)} className={fields.beside}>
         Add
       </Button>
     </div>
@@ -61,12 +61,12 @@ function AddRepo({ onAdded, onBack }: { onAdded: (repo: Repo) => void; onBack?: 
   const [busy, setBusy] = useState(false);
   const add = async () => {
     if (busy) return;
-    if (!path.trim()) return setWrong("Give the folder's whole path.");
+    if (!path.trim()) return setWrong("Enter the full path of the folder.");
     setBusy(true);
     setWrong(null);
     try {
       const repo = await addRepo({ path: path.trim() });
-      // Known at once, before the list is read anew.
+      // Shown at once, before the list is fetched again.
       queries.setQueryData<Repo[]>(reposQuery.queryKey, (known) =>
         known?.some((one) => one.id === repo.id) ? known : [...(known ?? []), repo],
       );
@@ -80,8 +80,8 @@ function AddRepo({ onAdded, onBack }: { onAdded: (repo: Repo) => void; onBack?: 
   return (
     <div className={css.part}>
       <Field
-        label="Folder of the repository"
-        hint="The whole path on the machine where Bough runs. A folder without git works too."
+        label="Repository path"
+        hint="Full path on the machine where Bough runs. Folders without git work too."
         error={wrong}
       >
         <Input
@@ -89,7 +89,7 @@ function AddRepo({ onAdded, onBack }: { onAdded: (repo: Repo) => void; onBack?: 
           onChange={(event) => setPath(event.target.value)}
           onKeyDown={(event) => {
             if (event.key !== "Enter") return;
-            // It adds the folder; the form is sent later.
+            // Enter adds the folder and does not submit the form.
             event.preventDefault();
             event.stopPropagation();
             void add();
@@ -102,7 +102,7 @@ function AddRepo({ onAdded, onBack }: { onAdded: (repo: Repo) => void; onBack?: 
       </Field>
       <div className={css.row}>
         <Button look="primary" busy={busy} onClick={() => void add()} icon={<FolderPlus />}>
-          Add this folder
+          Add folder
         </Button>
         {onBack && <Button onClick={onBack}>Back</Button>}
       </div>

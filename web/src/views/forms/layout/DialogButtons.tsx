@@ -1,10 +1,10 @@
-/** The buttons of a dialog that is a form. */
+/** The buttons of a form in a dialog. */
 import type { ReactNode } from "react";
 import { Button } from "@/ui/controls/Button";
 import { Kbd } from "@/ui/controls/Kbd";
 import css from "./form.module.css";
 
-export function Footer({
+export function DialogButtons({
   busy,
   onClose,
   children,
@@ -22,7 +22,7 @@ export function Footer({
       <span className={css.keys}>
         <Kbd keys="mod+enter" />
       </span>
-      <Button onClick={onClose}>Not now</Button>
+      <Button onClick={onClose}>Cancel</Button>
       <Button type="submit" look={danger ? "danger" : "primary"} busy={busy} disabled={disabled}>
         {children}
       </Button>

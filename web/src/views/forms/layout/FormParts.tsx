@@ -1,9 +1,9 @@
-/** A part of a form: a group with a name, or one that is folded and shows what is chosen. */
+/** Building blocks of forms: a named section, a folded one that shows its value, a radio row. */
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import css from "./form.module.css";
 
-export function Part({
+export function FormSection({
   label,
   hint,
   error,
@@ -19,19 +19,19 @@ export function Part({
       <legend className={css.legend}>{label}</legend>
       {hint && <p className={css.hint}>{hint}</p>}
       {children}
-      <Wrong text={error} />
+      <FieldError text={error} />
     </fieldset>
   );
 }
 
-export const Wrong = ({ text }: { text?: string | null }) =>
+export const FieldError = ({ text }: { text?: string | null }) =>
   text ? (
     <p className={css.wrong} role="alert">
       {text}
     </p>
   ) : null;
 
-/** Folded, it tells its value; it opens by itself when something in it is wrong. */
+/** A section that shows its value while folded, and opens when something in it is wrong. */
 export function Fold({
   label,
   value,
@@ -42,29 +42,29 @@ export function Fold({
   label: string;
   value?: ReactNode;
   wrong?: boolean;
-  /** What is in it asks the server much, and only when somebody looks. */
+  /** Mounts the content when it is first opened, because it sends many requests. */
   lazy?: boolean;
   children: ReactNode;
 }) {
   const details = useRef<HTMLDetailsElement>(null);
   const id = useId();
-  const [looked, setLooked] = useState(!lazy);
+  const [opened, setOpened] = useState(!lazy);
   useEffect(() => {
     if (wrong && details.current) details.current.open = true;
   }, [wrong]);
   return (
-    <details className={css.fold} ref={details} onToggle={() => setLooked(true)}>
+    <details className={css.fold} ref={details} onToggle={() => setOpened(true)}>
       <summary className={css.summary} id={id}>
         <ChevronRight aria-hidden className={css.chevron} />
         <span className={css.legend}>{label}</span>
         <span className={css.value}>{value}</span>
       </summary>
-      <div className={css.inside}>{looked && children}</div>
+      <div className={css.inside}>{opened && children}</div>
     </details>
   );
 }
 
-/** One of several, as a row to choose. */
+/** A radio button as a row with a title and a description. */
 export function Choice({
   name,
   checked,

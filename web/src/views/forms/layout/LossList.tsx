@@ -1,4 +1,4 @@
-/** Work that only a worktree has, named, so that nobody deletes it unawares. */
+/** Lists the work that would be lost with a worktree: files and commits that exist nowhere else. */
 import { plural } from "@/lib/format";
 import type { Losses } from "@/views/forms/dialogs/deletion";
 import css from "./form.module.css";
@@ -37,7 +37,7 @@ export function LossList({ losses }: { losses: Losses }) {
         total={counts.untracked}
       />
       <Group
-        label={plural(counts.unpushed, "commit that is nowhere else", "commits that are nowhere else")}
+        label={plural(counts.unpushed, "unpushed commit")}
         names={losses.unpushed.map((one) => `${one.sha.slice(0, 8)} ${one.subject}`)}
         total={counts.unpushed}
       />

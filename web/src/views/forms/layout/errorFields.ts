@@ -1,11 +1,11 @@
-/** Which field of a form a refusal belongs to, so that it is said there and not in a corner. */
+/** Maps error codes of the server to the form field that they concern. */
 import { ApiError } from "@/api/client";
 
 export type FieldName =
   | "prompt"
   | "title"
   | "repo"
-  | "place"
+  | "directory"
   | "agent"
   | "mode"
   | "model"
@@ -28,28 +28,28 @@ const FIELDS: Record<string, FieldName> = {
   agent_login: "agent",
   mode_above_parent: "mode",
   mode_unmapped: "mode",
-  bad_branch: "place",
-  bad_base: "place",
-  branch_missing: "place",
-  branch_exists: "place",
-  branch_in_use: "place",
-  branch_ambiguous: "place",
-  path_exists: "place",
-  path_outside_root: "place",
-  path_in_data_folder: "place",
-  path_not_absolute: "place",
-  bad_path: "place",
-  repo_empty: "place",
-  repo_is_plain: "place",
-  repo_busy: "place",
-  no_commit: "place",
-  not_a_repository: "place",
-  git_failed: "place",
-  git_timeout: "place",
-  worktree_not_found: "place",
-  worktree_removed: "place",
-  worktree_busy: "place",
-  worktree_of_other_repo: "place",
+  bad_branch: "directory",
+  bad_base: "directory",
+  branch_missing: "directory",
+  branch_exists: "directory",
+  branch_in_use: "directory",
+  branch_ambiguous: "directory",
+  path_exists: "directory",
+  path_outside_root: "directory",
+  path_in_data_folder: "directory",
+  path_not_absolute: "directory",
+  bad_path: "directory",
+  repo_empty: "directory",
+  repo_is_plain: "directory",
+  repo_busy: "directory",
+  no_commit: "directory",
+  not_a_repository: "directory",
+  git_failed: "directory",
+  git_timeout: "directory",
+  worktree_not_found: "directory",
+  worktree_removed: "directory",
+  worktree_busy: "directory",
+  worktree_of_other_repo: "directory",
   mcp_server_not_found: "mcp",
   bad_env: "env",
   bad_agent_env: "env",
@@ -57,8 +57,8 @@ const FIELDS: Record<string, FieldName> = {
   path_missing: "files",
 };
 
-/** `offered` are the fields that the form has: what belongs to another is said for the form as a whole. */
-export function fieldOf(error: unknown, offered?: readonly FieldName[]): FieldName {
+/** Returns the field that an error concerns; `form` if the form does not have that field among `offered`. */
+export function errorField(error: unknown, offered?: readonly FieldName[]): FieldName {
   if (!(error instanceof ApiError)) return "form";
   const field =
     error.code === "bad_choice"

@@ -1,2 +1,2 @@
-/** The cursor goes to what has just appeared, once: given as a `ref`, which must be the same at every drawing. */
+/** Focuses an element when it appears; pass this function itself as the `ref`, so that it runs once. */
 export const focusOnce = (element: HTMLElement | null): void => element?.focus();

@@ -1,16 +1,16 @@
-/** Sending a form: once at a time, by button or by mod+Enter, with refusals kept beside their fields. */
+/** Submits a form once at a time, by button or mod+Enter, and keeps each error beside its field. */
 import { CircleAlert } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { ApiError } from "@/api/client";
 import { routes } from "@/app/routes";
-import { type FieldName, fieldOf, messageOf } from "./errorFields";
+import { errorField, type FieldName, messageOf } from "./errorFields";
 import css from "./form.module.css";
 
 export interface Submitting {
   busy: boolean;
   error: unknown;
-  /** What is wrong with this field. */
+  /** The error of a field. */
   at: (field: FieldName) => string | null;
   submit: () => void;
   refuse: (field: FieldName, text: string) => void;
@@ -30,7 +30,7 @@ export function useSubmit<T>(
     try {
       done(await work());
     } catch (error) {
-      setWrong({ error, field: fieldOf(error, offered), text: messageOf(error) });
+      setWrong({ error, field: errorField(error, offered), text: messageOf(error) });
     } finally {
       setBusy(false);
     }
@@ -44,7 +44,7 @@ export function useSubmit<T>(
   };
 }
 
-/** What is wrong with the form as a whole, and where to go with it. */
+/** Shows an error that concerns the whole form. */
 export function FormProblem({ of }: { of: Submitting }) {
   const text = of.at("form");
   if (!text) return null;
@@ -53,13 +53,13 @@ export function FormProblem({ of }: { of: Submitting }) {
     <div className={css.problem} role="alert">
       <CircleAlert aria-hidden />
       <span>
-        {text} {full && <Link href={routes.home}>See which sessions are active</Link>}
+        {text} {full && <Link href={routes.home}>Show active sessions</Link>}
       </span>
     </div>
   );
 }
 
-/** Sends the form around it by mod+Enter, also from a text of many lines. */
+/** Submits the surrounding form on mod+Enter, also from a text area. */
 export function SubmitKeys({
   onSubmit,
   children,
@@ -76,7 +76,7 @@ export function SubmitKeys({
     onSubmit();
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears keys of the inputs inside
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only handles keys of the inputs inside
     <div onKeyDown={onKeyDown} className={className ?? css.stack}>
       {children}
     </div>

@@ -1,4 +1,4 @@
-/** What an agent has said it can be set to, as it is kept with its session: names of models and of efforts. */
+/** Reads the models and efforts that an agent offers from the options stored with its sessions. */
 import type { Session } from "@/api/types";
 
 interface Option {
@@ -9,29 +9,32 @@ interface Option {
 
 const values = (options: unknown): string[] =>
   Array.isArray(options)
-    ? options.flatMap((one: { value?: unknown; options?: unknown }) =>
-        typeof one?.value === "string" ? [one.value] : values(one?.options),
+    ? options.flatMap((option: { value?: unknown; options?: unknown }) =>
+        typeof option?.value === "string" ? [option.value] : values(option?.options),
       )
     : [];
 
-export function offeredBy(session: Pick<Session, "metadata">): { models: string[]; efforts: string[] } {
-  const known = (session.metadata as { configOptions?: unknown }).configOptions;
-  const all: Option[] = Array.isArray(known) ? known : [];
+export function optionsOfSession(session: Pick<Session, "metadata">): {
+  models: string[];
+  efforts: string[];
+} {
+  const stored = (session.metadata as { configOptions?: unknown }).configOptions;
+  const all: Option[] = Array.isArray(stored) ? stored : [];
   const of = (...names: string[]) =>
     all
-      .filter((one) => names.includes(one.category ?? "") || names.includes(one.id ?? ""))
-      .flatMap((one) => values(one.options));
+      .filter((option) => names.includes(option.category ?? "") || names.includes(option.id ?? ""))
+      .flatMap((option) => values(option.options));
   return { models: of("model"), efforts: of("effort", "thought_level") };
 }
 
-/** What is known of an agent by its sessions: the first of them that tells something. */
-export function offeredFor(
+/** Returns the options of an agent, from the first of its sessions that has any. */
+export function optionsOfAgent(
   agent: string | null,
   sessions: readonly Pick<Session, "agent" | "metadata">[],
 ): { models: string[]; efforts: string[] } {
   for (const session of sessions) {
     if (session.agent !== agent) continue;
-    const offered = offeredBy(session);
+    const offered = optionsOfSession(session);
     if (offered.models.length || offered.efforts.length) return offered;
   }
   return { models: [], efforts: [] };

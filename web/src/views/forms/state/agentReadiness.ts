@@ -1,4 +1,4 @@
-/** How an agent stands, in words: can it be chosen, and what is missing before it works. */
+/** Tells whether an agent can be chosen, and what it still needs. */
 import type { Agent } from "@/api/types";
 
 export const isReady = (agent: Agent): boolean => agent.how !== "missing" && !agent.error;
@@ -6,26 +6,26 @@ export const isReady = (agent: Agent): boolean => agent.how !== "missing" && !ag
 export function readiness(agent: Agent): string {
   if (agent.error) return agent.error;
   if (agent.how === "missing") return "Not installed.";
-  if (agent.how === "npx") return "Fetched when it is first used.";
+  if (agent.how === "npx") return "Installs on first use.";
   return agent.version ? `Installed, ${agent.version}.` : "Installed.";
 }
 
-/** What a person has to do before this agent answers; nothing if it is logged in, or if that cannot be told. */
+/** Returns how to log in to an agent, or null if it is logged in or Bough cannot tell. */
 export const loginHint = (agent: Agent): string | null =>
   agent.login.found === false && agent.login.how ? `Not logged in. ${agent.login.how}` : null;
 
-/** Which one a form begins with: the one wished for if it can be used, else the default, else the first that can. */
+/** Picks the agent of an empty form: the wished one if it is ready, else the default, else the first that is ready. */
 export function pickAgent(agents: Agent[], wished: string | null | undefined): string | null {
   const ready = agents.filter(isReady);
-  const found =
+  const picked =
     ready.find((one) => one.name === wished) ?? ready.find((one) => one.isDefault) ?? ready[0] ?? null;
-  return found?.name ?? null;
+  return picked?.name ?? null;
 }
 
 export const agentTitle = (agents: Agent[] | undefined, name: string | null): string =>
   agents?.find((one) => one.name === name)?.title ?? name ?? "none";
 
-/** Those that answer at once before those that somebody has to log in to, the default first. */
+/** Sorts ready agents: the default first, those without a login last. */
 export const inOrder = (agents: readonly Agent[]): Agent[] =>
   agents
     .filter(isReady)

@@ -1,7 +1,7 @@
-/** What the server is told of a form: what was not changed is left to it. */
+/** The requests made from forms: unchanged values are omitted. */
 import { describe, expect, it } from "vitest";
 import type { Session } from "@/api/types";
-import { EMPTY, fromSession, NEW_PLACE, toBranch, toNewSession } from "./draft";
+import { EMPTY, fromSession, NEW_WORKTREE, toBranch, toNewSession } from "./draft";
 
 const session = {
   id: "s",
@@ -10,40 +10,39 @@ const session = {
   model: "demo-small",
   effort: null,
 } as Session;
-/** As it goes over the wire: what is undefined is not there. */
+/** As it goes over the wire, without undefined values. */
 const sent = (body: unknown) => JSON.parse(JSON.stringify(body));
 
 describe("toNewSession", () => {
-  it("opens in the repository's own folder, in the agent's own mode", () => {
+  it("opens in the repository's main folder, in the agent's default mode", () => {
     expect(sent(toNewSession({ ...EMPTY, agent: "codex", prompt: " go " }, "r"))).toEqual({
       repoId: "r",
       agent: "codex",
-      permissionMode: "auto",
       title: "",
       initialPrompt: "go",
     });
   });
 
-  it("names a worktree instead of its repository", () => {
-    const body = toNewSession({ ...EMPTY, place: { kind: "worktree", worktreeId: "w" } }, "r");
+  it("sends a worktree instead of its repository", () => {
+    const body = toNewSession({ ...EMPTY, directory: { kind: "worktree", worktreeId: "w" } }, "r");
     expect(sent(body)).toMatchObject({ worktreeId: "w" });
     expect(sent(body)).not.toHaveProperty("repoId");
   });
 
-  it("asks for a new worktree, with what was said of it", () => {
-    const place = { ...NEW_PLACE, branch: " feature/x ", base: "main" } as typeof NEW_PLACE;
-    expect(sent(toNewSession({ ...EMPTY, place }, "r"))).toMatchObject({
+  it("asks for a new worktree", () => {
+    const directory = { ...NEW_WORKTREE, branch: " feature/x ", base: "main" } as typeof NEW_WORKTREE;
+    expect(sent(toNewSession({ ...EMPTY, directory }, "r"))).toMatchObject({
       repoId: "r",
       worktree: { branch: "feature/x", base: "main" },
     });
   });
 
-  it("sends variables and files only if there are some", () => {
+  it("sends variables and files", () => {
     const draft = {
       ...EMPTY,
       env: [
-        { name: "A", value: "1" },
-        { name: " ", value: "lost" },
+        { id: "1", name: "A", value: "1" },
+        { id: "2", name: " ", value: "lost" },
       ],
       contextFiles: "a.md\n\n b.md ",
     };
@@ -52,24 +51,24 @@ describe("toNewSession", () => {
 });
 
 describe("toBranch", () => {
-  it("inherits all that was not changed", () => {
+  it("omits what was not changed", () => {
     const draft = { ...fromSession(session), prompt: "go" };
     expect(sent(toBranch(draft, session, "fork", "t"))).toEqual({ prompt: "go", taskId: "t" });
   });
 
-  it("does not take the model of one agent to another", () => {
+  it("does not send the model of one agent to another", () => {
     const draft = { ...fromSession(session), agent: "codex", model: "" };
     expect(sent(toBranch(draft, session, "fork"))).toEqual({ agent: "codex" });
   });
 
-  it("says `new` when the worktree is left to Bough, and what is wanted otherwise", () => {
-    const draft = { ...fromSession(session), place: NEW_PLACE };
+  it("sends `new` for a worktree without details", () => {
+    const draft = { ...fromSession(session), directory: NEW_WORKTREE };
     expect(sent(toBranch(draft, session, "fork")).worktree).toBe("new");
-    const other = { ...draft, place: { ...NEW_PLACE, ignored: true } as typeof NEW_PLACE };
+    const other = { ...draft, directory: { ...NEW_WORKTREE, ignored: true } as typeof NEW_WORKTREE };
     expect(sent(toBranch(other, session, "fork")).worktree).toEqual({ ignored: true });
   });
 
-  it("tells a child whether it reports, a fork nothing of it", () => {
+  it("sends the callback of a child, not of a fork", () => {
     const draft = fromSession(session);
     expect(sent(toBranch(draft, session, "spawn")).callback).toMatchObject({ enabled: true });
     expect(sent(toBranch(draft, session, "fork"))).not.toHaveProperty("callback");

@@ -1,19 +1,21 @@
-/** What a form about a session holds while it is filled in, and what the server is told of it. What was not changed in a
- * form about a branch is left out: the server inherits it. */
-import type { Branch, Mode, NewSession, Session } from "@/api/types";
+/** The values of a session form, and the requests made from them. Fork and spawn requests omit unchanged values, which the
+ * server then inherits. */
+import type { Agent, Branch, Mode, NewSession, Session } from "@/api/types";
 import { type AttachedFile, toPromptFiles } from "@/views/session/composer/attachments";
 
-export type Place =
-  /** Where the session works that is branched from. */
+export type WorkingDirectory =
+  /** The folder of the session that is forked or spawned from. */
   | { kind: "same" }
-  /** The repository's own folder. */
+  /** The repository's main folder. */
   | { kind: "own" }
   | { kind: "worktree"; worktreeId: string }
   | { kind: "new"; branch: string; path: string; base: string; ignored: boolean };
 
-export const NEW_PLACE: Place = { kind: "new", branch: "", path: "", base: "", ignored: false };
+export const NEW_WORKTREE: WorkingDirectory = { kind: "new", branch: "", path: "", base: "", ignored: false };
 
+/** A variable; `id` tells rows apart, and is the name of a variable that the server has stored. */
 export interface EnvLine {
+  id: string;
   name: string;
   value: string;
 }
@@ -40,7 +42,7 @@ export interface Draft {
   title: string;
   agent: string | null;
   mode: Mode | null;
-  place: Place;
+  directory: WorkingDirectory;
   model: string;
   effort: string;
   /** `null` inherits. */
@@ -57,7 +59,7 @@ export const EMPTY: Draft = {
   title: "",
   agent: null,
   mode: null,
-  place: { kind: "own" },
+  directory: { kind: "own" },
   model: "",
   effort: "",
   mcpServerIds: null,
@@ -67,15 +69,16 @@ export const EMPTY: Draft = {
   headless: null,
 };
 
-/** The mode of a session for which none is chosen, as the server has it. */
-export const defaultMode = (agent: string | null): Mode => (agent === "codex" ? "auto" : "acceptEdits");
+/** Returns an agent's default mode. */
+export const defaultMode = (agents: readonly Agent[] | undefined, name: string | null): Mode =>
+  agents?.find((agent) => agent.name === name)?.defaultMode ?? "acceptEdits";
 
-/** A form about a branch begins with what the session has. */
+/** Returns the values with which a fork or spawn form opens. */
 export const fromSession = (session: Session): Draft => ({
   ...EMPTY,
   agent: session.agent,
   mode: session.permissionMode,
-  place: { kind: "same" },
+  directory: { kind: "same" },
   model: session.model ?? "",
   effort: session.effort ?? "",
 });
@@ -89,29 +92,33 @@ export const lines = (text: string): string[] =>
 const envOf = (env: EnvLine[]): Record<string, string> =>
   Object.fromEntries(env.filter((line) => line.name.trim()).map((line) => [line.name.trim(), line.value]));
 
-const said = (text: string): string | undefined => text.trim() || undefined;
+const optional = (text: string): string | undefined => text.trim() || undefined;
 
 const callbackOf = (choice: CallbackChoice) => ({
   enabled: choice.enabled,
   includeLastMessage: choice.includeLastMessage,
   includeOriginalPrompt: choice.includeOriginalPrompt,
-  extraInstructions: said(choice.extraInstructions) ?? null,
+  extraInstructions: optional(choice.extraInstructions) ?? null,
 });
 
 export function toNewSession(draft: Draft, repoId: string): NewSession {
-  const { place } = draft;
+  const { directory } = draft;
   return {
-    ...(place.kind === "worktree" ? { worktreeId: place.worktreeId } : { repoId }),
-    ...(place.kind === "new" && {
-      worktree: { branch: place.branch.trim(), path: said(place.path), base: said(place.base) },
+    ...(directory.kind === "worktree" ? { worktreeId: directory.worktreeId } : { repoId }),
+    ...(directory.kind === "new" && {
+      worktree: {
+        branch: directory.branch.trim(),
+        path: optional(directory.path),
+        base: optional(directory.base),
+      },
     }),
     agent: draft.agent,
-    permissionMode: draft.mode ?? defaultMode(draft.agent),
+    permissionMode: draft.mode ?? undefined,
     title: draft.title.trim(),
-    initialPrompt: said(draft.prompt),
+    initialPrompt: optional(draft.prompt),
     files: draft.files.length ? toPromptFiles(draft.files) : undefined,
-    model: said(draft.model),
-    effort: said(draft.effort),
+    model: optional(draft.model),
+    effort: optional(draft.effort),
     mcpServerIds: draft.mcpServerIds ?? undefined,
     env: draft.env ? envOf(draft.env) : undefined,
     contextFiles: draft.contextFiles.trim() ? lines(draft.contextFiles) : undefined,
@@ -120,18 +127,19 @@ export function toNewSession(draft: Draft, repoId: string): NewSession {
 }
 
 export function toBranch(draft: Draft, session: Session, kind: "fork" | "spawn", taskId?: string): Branch {
-  const { place } = draft;
-  const changed = (now: string, was: string | null) => (now.trim() === (was ?? "") ? undefined : said(now));
+  const { directory } = draft;
+  const changed = (now: string, was: string | null) =>
+    now.trim() === (was ?? "") ? undefined : optional(now);
   return {
-    prompt: said(draft.prompt),
+    prompt: optional(draft.prompt),
     files: draft.files.length ? toPromptFiles(draft.files) : undefined,
-    title: said(draft.title),
+    title: optional(draft.title),
     agent: draft.agent === session.agent ? undefined : draft.agent,
     permissionMode: draft.mode === session.permissionMode ? undefined : draft.mode,
-    model: draft.agent === session.agent ? changed(draft.model, session.model) : said(draft.model),
-    effort: draft.agent === session.agent ? changed(draft.effort, session.effort) : said(draft.effort),
+    model: draft.agent === session.agent ? changed(draft.model, session.model) : optional(draft.model),
+    effort: draft.agent === session.agent ? changed(draft.effort, session.effort) : optional(draft.effort),
     taskId: kind === "fork" ? taskId : undefined,
-    ...worktreeOf(place),
+    ...worktreeOf(directory),
     mcpServerIds: draft.mcpServerIds ?? undefined,
     env: draft.env ? envOf(draft.env) : undefined,
     callback: kind === "spawn" ? callbackOf(draft.callback) : undefined,
@@ -139,11 +147,11 @@ export function toBranch(draft: Draft, session: Session, kind: "fork" | "spawn",
   };
 }
 
-function worktreeOf(place: Place): Pick<Branch, "worktree" | "worktreeId"> {
-  if (place.kind === "worktree") return { worktreeId: place.worktreeId };
-  if (place.kind !== "new") return {};
-  const branch = said(place.branch);
-  const path = said(place.path);
-  if (!branch && !path && !place.ignored) return { worktree: "new" };
-  return { worktree: { branch, path, ignored: place.ignored || undefined } };
+function worktreeOf(directory: WorkingDirectory): Pick<Branch, "worktree" | "worktreeId"> {
+  if (directory.kind === "worktree") return { worktreeId: directory.worktreeId };
+  if (directory.kind !== "new") return {};
+  const branch = optional(directory.branch);
+  const path = optional(directory.path);
+  if (!branch && !path && !directory.ignored) return { worktree: "new" };
+  return { worktree: { branch, path, ignored: directory.ignored || undefined } };
 }

@@ -1,9 +1,9 @@
-/** What was chosen last, for each repository, so that the next form begins with it. */
+/** Remembers the last choices per repository, with which the next form opens. */
 
 import type { Mode } from "@/api/types";
 import { getPref, setPref } from "@/lib/prefs";
 import { isUnasked } from "@/lib/words";
-import type { Draft, Place } from "./draft";
+import type { Draft, WorkingDirectory } from "./draft";
 
 interface Last {
   agent: string | null;
@@ -18,24 +18,25 @@ export const lastRepo = () => getPref<string | null>("forms.repo", null);
 export function remembered(repoId: string | null): Partial<Draft> {
   const last = repoId ? getPref<Last | null>(`forms.last.${repoId}`, null) : null;
   if (!last) return {};
-  const place: Place =
+  const directory: WorkingDirectory =
     last.place === "new" ? { kind: "new", branch: "", path: "", base: "", ignored: false } : { kind: "own" };
-  // Asking nothing is said each time anew, never by habit.
-  return { agent: last.agent, mode: last.mode && isUnasked(last.mode) ? null : last.mode, place };
+  // A mode that never asks is chosen anew each time.
+  return { agent: last.agent, mode: last.mode && isUnasked(last.mode) ? null : last.mode, directory };
 }
 
 export function remember(repoId: string, draft: Draft): void {
   setPref<string>("forms.repo", repoId);
-  const place = draft.place.kind === "new" ? "new" : "own";
+  const place = draft.directory.kind === "new" ? "new" : "own";
   setPref<Last>(`forms.last.${repoId}`, { agent: draft.agent, mode: draft.mode, place });
   rememberModel(draft.agent, draft.model);
 }
 
-export const modelsOf = (agent: string | null): string[] => getPref<string[]>(`forms.models.${agent}`, []);
+export const recentModels = (agent: string | null): string[] =>
+  getPref<string[]>(`forms.models.${agent}`, []);
 
 export function rememberModel(agent: string | null, model: string): void {
   const name = model.trim();
   if (!agent || !name) return;
-  const known = modelsOf(agent).filter((one) => one !== name);
+  const known = recentModels(agent).filter((one) => one !== name);
   setPref(`forms.models.${agent}`, [name, ...known].slice(0, MOST_MODELS));
 }

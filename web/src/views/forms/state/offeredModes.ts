@@ -1,8 +1,6 @@
-/** Which modes a form offers: synonyms once, and none with more rights than the session may give. */
+/** The modes that a form offers, and which of them cannot be chosen. */
 import type { Agent, Mode } from "@/api/types";
 import { MODES } from "@/lib/words";
-
-const SYNONYMS: Partial<Record<Mode, Mode>> = { ask: "default", "allow-all": "bypassPermissions" };
 
 const RANK: Record<Mode, number> = {
   plan: 0,
@@ -21,26 +19,23 @@ export interface OfferedMode {
   mode: Mode;
   name: string;
   words: string;
-  /** What this agent really does in it. */
+  /** How this agent implements it. */
   note: string;
-  /** Why it cannot be chosen. */
+  /** The reason why it cannot be chosen. */
   refused: string | null;
 }
 
-export function offeredModes(value: Mode | null, agent: Agent | undefined, most?: Mode): OfferedMode[] {
-  return MODES.filter(({ mode }) => {
-    const twin = SYNONYMS[mode];
-    if (twin) return mode === value;
-    return !(value && SYNONYMS[value] === mode);
-  }).map(({ mode, name, words }) => {
-    const its = agent?.modes[mode];
-    const unknown = agent && Object.keys(agent.modes).length > 0 && !its;
+/** Returns all modes; those above `most`, and those that the agent does not have, are refused. */
+export function offeredModes(agent: Agent | undefined, most?: Mode): OfferedMode[] {
+  return MODES.map(({ mode, name, words }) => {
+    const mapping = agent?.modes[mode];
+    const unknown = agent && Object.keys(agent.modes).length > 0 && !mapping;
     const refused =
       most && isAbove(mode, most)
-        ? "More than the session itself may do."
+        ? "Exceeds this session's own mode."
         : unknown
-          ? `${agent.title} has nothing like it.`
+          ? `${agent.title} does not support this mode.`
           : null;
-    return { mode, name, words, note: its?.note ?? "", refused };
+    return { mode, name, words, note: mapping?.note ?? "", refused };
   });
 }

@@ -1,12 +1,12 @@
-/** What forms offer: agents, modes, previews; and which field a refusal belongs to. */
+/** The state of forms: agents, modes, worktree previews, and the fields of errors. */
 import { describe, expect, it } from "vitest";
 import { ApiError } from "@/api/client";
 import type { Agent } from "@/api/types";
-import { fieldOf } from "@/views/forms/layout/errorFields";
-import { offeredFor } from "./agentOptions";
+import { errorField } from "@/views/forms/layout/errorFields";
+import { optionsOfAgent } from "./agentOptions";
 import { inOrder, pickAgent } from "./agentReadiness";
 import { offeredModes } from "./offeredModes";
-import { type Preview, previewWords } from "./worktreePreview";
+import { describePreview, type Preview } from "./worktreePreview";
 
 const agent = (name: string, more: Partial<Agent> = {}): Agent =>
   ({
@@ -26,9 +26,9 @@ describe("agents", () => {
     agent("plain"),
     agent("first", { isDefault: true }),
   ];
-  it("come with those first that answer at once, and without those that are missing", () =>
+  it("are sorted by readiness, without missing ones", () =>
     expect(inOrder(agents).map((one) => one.name)).toEqual(["first", "plain", "locked"]));
-  it("begin with the one wished for, if it can be used", () => {
+  it("start with the wished one if it is ready", () => {
     expect(pickAgent(agents, "plain")).toBe("plain");
     expect(pickAgent(agents, "gone")).toBe("first");
     expect(pickAgent([], "plain")).toBeNull();
@@ -36,28 +36,24 @@ describe("agents", () => {
 });
 
 describe("offeredModes", () => {
-  const names = (...args: Parameters<typeof offeredModes>) => offeredModes(...args).map((one) => one.mode);
-  it("shows synonyms once, under the name that is set", () => {
-    expect(names("acceptEdits", undefined)).toEqual([
+  it("offers every mode once, without aliases", () =>
+    expect(offeredModes(undefined).map((offered) => offered.mode)).toEqual([
       "plan",
       "default",
       "acceptEdits",
       "auto",
       "on-failure",
       "bypassPermissions",
-    ]);
-    expect(names("ask", undefined)).toContain("ask");
-    expect(names("ask", undefined)).not.toContain("default");
-  });
+    ]));
   it("refuses what is above the parent", () => {
-    const refused = offeredModes("default", undefined, "acceptEdits").filter((one) => one.refused);
+    const refused = offeredModes(undefined, "acceptEdits").filter((one) => one.refused);
     expect(refused.map((one) => one.mode)).toEqual(["auto", "on-failure", "bypassPermissions"]);
   });
-  it("tells what the agent makes of a mode, and which it does not have", () => {
+  it("shows the agent's note on a mode, and refuses modes it does not support", () => {
     const modes = { plan: { mode: "plan", start: "", note: "Reads only." } } as unknown as Agent["modes"];
-    const found = offeredModes("plan", agent("a", { modes }));
-    expect(found[0]).toMatchObject({ note: "Reads only.", refused: null });
-    expect(found[1]?.refused).toContain("nothing like it");
+    const offered = offeredModes(agent("a", { modes }));
+    expect(offered[0]).toMatchObject({ note: "Reads only.", refused: null });
+    expect(offered[1]?.refused).toContain("does not support");
   });
 });
 
@@ -73,36 +69,36 @@ describe("previewWords", () => {
     ...more,
   });
   const told = (found: Preview | undefined, branching = false, branch = "x") =>
-    previewWords(branch, { waiting: false, preview: found, error: null }, branching);
-  it("says that a branch is made, or reused", () => {
+    describePreview(branch, { waiting: false, preview: found, error: null }, branching);
+  it("says whether a branch is created or reused", () => {
     expect(told(preview()).lines.map((one) => one.text)).toEqual([
       "/w/.worktrees/x",
-      "A new branch is made.",
+      "Creates a new branch.",
     ]);
-    expect(told(preview({ branchExists: true })).lines[1]?.text).toBe("The branch exists: it is reused.");
+    expect(told(preview({ branchExists: true })).lines[1]?.text).toBe("The branch exists and is reused.");
   });
-  it("says what stands in the way, and what would do", () => {
+  it("shows a problem and a suggestion", () => {
     const found = told(preview({ problem: "It is in use.", suggestion: "x-2" }));
     expect(found.lines[1]).toEqual({ text: "It is in use.", tone: "bad" });
     expect(found.suggestion).toBe("x-2");
   });
-  it("leaves the name of a fork's branch to Bough", () =>
+  it("lets Bough name a fork's branch", () =>
     expect(told(undefined, true, "  ").lines[0]?.text).toContain("after the title"));
 });
 
 describe("fieldOf", () => {
   const refusal = (code: string, message = "") => new ApiError(code, message, 409);
-  it("finds the field of a refusal", () => {
-    expect(fieldOf(refusal("branch_in_use"))).toBe("place");
-    expect(fieldOf(refusal("bad_choice", "effort has between"))).toBe("effort");
-    expect(fieldOf(refusal("too_many_sessions"))).toBe("form");
-    expect(fieldOf(new Error("x"))).toBe("form");
+  it("finds the field of an error", () => {
+    expect(errorField(refusal("branch_in_use"))).toBe("directory");
+    expect(errorField(refusal("bad_choice", "effort has between"))).toBe("effort");
+    expect(errorField(refusal("too_many_sessions"))).toBe("form");
+    expect(errorField(new Error("x"))).toBe("form");
   });
-  it("says it for the whole form if that has no such field", () =>
-    expect(fieldOf(refusal("branch_in_use"), ["prompt"])).toBe("form"));
+  it("falls back to the form if it has no such field", () =>
+    expect(errorField(refusal("branch_in_use"), ["prompt"])).toBe("form"));
 });
 
-it("knows models by what an agent's sessions tell, also in groups", () => {
+it("reads models from an agent's sessions, also in groups", () => {
   const metadata = {
     configOptions: [
       {
@@ -118,6 +114,6 @@ it("knows models by what an agent's sessions tell, also in groups", () => {
     { agent: "demo", metadata: {} },
     { agent: "demo", metadata },
   ];
-  expect(offeredFor("demo", sessions)).toEqual({ models: ["big[1m]", "small"], efforts: ["high"] });
-  expect(offeredFor("none", sessions)).toEqual({ models: [], efforts: [] });
+  expect(optionsOfAgent("demo", sessions)).toEqual({ models: ["big[1m]", "small"], efforts: ["high"] });
+  expect(optionsOfAgent("none", sessions)).toEqual({ models: [], efforts: [] });
 });

@@ -2,12 +2,12 @@
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { useSettled } from "./useDebounced";
+import { useDebounced } from "./useDebounced";
 
 const seen: string[] = [];
 
 function Probe({ text }: { text: string }) {
-  const settled = useSettled(text, 200);
+  const settled = useDebounced(text, 200);
   if (seen.at(-1) !== settled) seen.push(settled);
   return null;
 }

@@ -1,7 +1,7 @@
-/** A value that has stood still for a while: what is typed is asked about when the typing pauses. */
+/** Returns a value once it has not changed for a while, for instance when typing pauses. */
 import { useEffect, useState } from "react";
 
-export function useSettled<T>(value: T, pause: number): T {
+export function useDebounced<T>(value: T, pause: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), pause);

@@ -1,16 +1,16 @@
-/** What the lines of the canvas mean. */
+/** Explains the edges of the canvas. */
 import css from "./Legend.module.css";
 import edge from "./TreeEdge.module.css";
 
 const LINES = [
   { words: "Child", className: edge.spawn },
   { words: "Fork", className: edge.fork },
-  { words: "Aside", className: edge.aside },
-  { words: "Report to its parent", className: `${edge.report} ${edge.queued}`, head: "queued" },
+  { words: "Side question", className: edge.aside },
+  { words: "Report to parent", className: `${edge.report} ${edge.queued}`, head: "queued" },
 ];
 
 export const Legend = () => (
-  <ul className={css.legend} aria-label="What the lines mean">
+  <ul className={css.legend} aria-label="Legend">
     {LINES.map(({ words, className, head }) => (
       <li key={words}>
         <svg width="36" height="12" aria-hidden>

@@ -1,25 +1,25 @@
-/** One session on the canvas of its tree: how it stands, who it is, what it has used. */
+/** A session on the canvas: state, title, agent, usage. */
 import { type Node as FlowNode, Handle, type NodeProps, Position } from "@xyflow/react";
 import { type CSSProperties, memo } from "react";
 import type { Node } from "@/api/types";
 import { money, tokens } from "@/lib/format";
-import { KINDS, LOOKS, look, nameOf } from "@/lib/words";
+import { KINDS, look, nameOf } from "@/lib/words";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge, StateMark } from "@/ui/labels/Badge";
-import { Marks } from "@/views/tree/SessionMarks";
+import { SessionMarks } from "@/views/tree/SessionMarks";
 import type { Flow } from "./layout";
 import css from "./SessionNode.module.css";
 
-export interface TreeNodeData extends Record<string, unknown> {
+export interface SessionNodeData extends Record<string, unknown> {
   session: Node;
   flow: Flow;
-  /** The one that the Tab key leads to. */
+  /** Whether the Tab key reaches it. */
   current: boolean;
-  /** Whether its drawer is open, or which of the two to compare it is. */
+  /** Shown in the drawer, or one of the two sessions to compare. */
   mark: "open" | "A" | "B" | null;
   raceNumber: number | null;
 }
-export type SessionNode = FlowNode<TreeNodeData, "session">;
+export type SessionFlowNode = FlowNode<SessionNodeData, "session">;
 
 const end = (id: string, type: "source" | "target", position: Position, style?: CSSProperties) => ({
   id,
@@ -27,7 +27,7 @@ const end = (id: string, type: "source" | "target", position: Position, style?: 
   position,
   style,
 });
-/** Where lines begin and end: reports go back beside the line on which their sender came. */
+/** Where edges start and end; reports return beside the edge of their sender. */
 const ENDS = {
   right: [
     end("in", "target", Position.Left),
@@ -43,7 +43,7 @@ const ENDS = {
   ],
 };
 
-export const TreeNode = memo(function TreeNode({ data }: NodeProps<SessionNode>) {
+export const SessionNode = memo(function SessionNode({ data }: NodeProps<SessionFlowNode>) {
   const { session, flow, current, mark } = data;
   return (
     <>
@@ -63,7 +63,7 @@ export const TreeNode = memo(function TreeNode({ data }: NodeProps<SessionNode>)
       >
         <span className={css.top}>
           <StateMark state={session} showLabel />
-          <Marks of={session} />
+          <SessionMarks of={session} />
         </span>
         <span className={css.title}>{nameOf(session)}</span>
         <span className={css.foot}>
@@ -83,7 +83,3 @@ export const TreeNode = memo(function TreeNode({ data }: NodeProps<SessionNode>)
     </>
   );
 });
-
-/** What is read out of a session that is moved to. */
-export const spoken = (session: Node) =>
-  `${nameOf(session)}, ${KINDS[session.kind]}, ${session.agent}, ${LOOKS[look(session)]}`;

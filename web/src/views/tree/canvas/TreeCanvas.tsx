@@ -1,4 +1,4 @@
-/** The tree on a canvas: sessions where `layout` puts them, lines as `edges` has them, moved through by arrow keys. */
+/** A tree on a canvas; arrow keys move between its sessions. */
 import "@xyflow/react/dist/base.css";
 import "@/views/canvas/canvas.css";
 import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
@@ -6,21 +6,21 @@ import { type KeyboardEvent, type MouseEvent, useEffect, useMemo, useRef, useSta
 import type { Callback, Node, RaceBrief } from "@/api/types";
 import { useMedia } from "@/lib/media";
 import { look } from "@/lib/words";
-import { FIT, FlowControls } from "@/views/canvas/CanvasControls";
-import { grow } from "@/views/tree/lineage";
-import { reports, ties } from "./edges";
+import { CanvasControls, FIT } from "@/views/canvas/CanvasControls";
+import { buildTree } from "@/views/tree/lineage";
+import { originEdges, reportEdges } from "./edges";
 import { Legend } from "./Legend";
-import { type Flow, NODE, neighbour, place } from "./layout";
-import { type SessionNode, TreeNode } from "./SessionNode";
+import { type Flow, NODE, neighbor, place } from "./layout";
+import { type SessionFlowNode, SessionNode } from "./SessionNode";
 import css from "./TreeCanvas.module.css";
-import { Arrowheads, TieEdge } from "./TreeEdge";
-import { useFlowNodes } from "./useSessionNodes";
+import { Arrowheads, TreeEdge } from "./TreeEdge";
+import { useSessionNodes } from "./useSessionNodes";
 
-const NODE_TYPES = { session: TreeNode };
-const EDGE_TYPES = { tie: TieEdge };
-/** From here on only what can be seen is drawn. */
+const NODE_TYPES = { session: SessionNode };
+const EDGE_TYPES = { tie: TreeEdge };
+/** With more sessions than this, only visible ones are rendered. */
 const MANY = 120;
-/** Below this a map shows no more than the tree itself. */
+/** With fewer sessions than this, a minimap is of no use. */
 const MAPPED = 12;
 
 export interface TreeCanvasProps {
@@ -28,7 +28,7 @@ export interface TreeCanvasProps {
   callbacks: Callback[];
   races: RaceBrief[];
   numbers: Map<string, number>;
-  /** The session whose drawer is open, and those to compare. */
+  /** The session in the drawer, and those to compare. */
   open: string | null;
   picked: string[] | null;
   start: string;
@@ -62,22 +62,22 @@ function Canvas({
   const shape = nodes
     .map((one) => `${one.id}${one.kind}${one.parentSessionId}${one.forkedFromSessionId}`)
     .join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: places change with the shape of the tree, not with how its sessions stand
-  const places = useMemo(() => place(grow(nodes), flow), [shape, flow]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: positions change with the shape of the tree, not with the state of sessions
+  const places = useMemo(() => place(buildTree(nodes), flow), [shape, flow]);
   const focus = nodes.some((one) => one.id === current) ? current : (nodes[0]?.id ?? "");
-  const flowNodes = useFlowNodes({ nodes, places, flow, current: focus, open, picked, races });
+  const flowNodes = useSessionNodes({ nodes, places, flow, current: focus, open, picked, races });
   const edges = useMemo(
-    () => [...ties(nodes, numbers), ...reports(nodes, callbacks)],
+    () => [...originEdges(nodes, numbers), ...reportEdges(nodes, callbacks)],
     [nodes, numbers, callbacks],
   );
   const { fitView, setCenter, setViewport, getZoom, getViewport } = useReactFlow();
   const box = useRef<HTMLDivElement>(null);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a tree that has grown is shown whole again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: fits the view when the tree has grown
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
       if (wide) return void fitView(FIT);
-      // As wide as the phone, from the top: further down one scrolls.
+      // On a phone, the tree is as wide as the screen and scrolls down.
       const right = Math.max(...[...places.values()].map((at) => at.x)) + NODE.width;
       const zoom = Math.min(1, Math.max(0.6, (box.current?.clientWidth ?? right) / (right + 32)));
       void setViewport({ x: 16 * zoom, y: 16, zoom });
@@ -89,7 +89,7 @@ function Canvas({
     const from = idUnder(event.target);
     if (!from || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "o") return onOpen(from);
-    const next = neighbour(nodes, places, from, event.key, flow);
+    const next = neighbor(nodes, places, from, event.key, flow);
     if (event.key.startsWith("Arrow")) event.preventDefault();
     if (!next) return;
     setCurrent(next);
@@ -104,7 +104,7 @@ function Canvas({
       top + NODE.height * zoom > clientHeight;
     if (hidden)
       void setCenter(at.x + NODE.width / 2, at.y + NODE.height / 2, { zoom: getZoom(), duration: 150 });
-    // It may have to be drawn first.
+    // The node may have to be rendered first.
     requestAnimationFrame(() =>
       requestAnimationFrame(() =>
         box.current?.querySelector<HTMLElement>(`[data-session="${next}"]`)?.focus({ preventScroll: true }),
@@ -119,7 +119,7 @@ function Canvas({
   };
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its buttons do
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only handles events of its buttons
     <div
       ref={box}
       className={css.canvas}
@@ -130,7 +130,7 @@ function Canvas({
     >
       <Arrowheads />
       {!wide && <Legend />}
-      <ReactFlow<SessionNode>
+      <ReactFlow<SessionFlowNode>
         nodes={flowNodes}
         edges={edges as never}
         nodeTypes={NODE_TYPES}
@@ -143,17 +143,17 @@ function Canvas({
         minZoom={0.15}
         maxZoom={1.75}
         panOnScroll
-        aria-label="The tree of sessions. Move with the arrow keys, open with Enter."
+        aria-label="Tree of sessions. Move with the arrow keys, open with Enter."
       >
         <Background gap={24} />
-        <FlowControls />
+        <CanvasControls />
         {wide && (
           <Panel position="top-left">
             <Legend />
           </Panel>
         )}
         {wide && !open && nodes.length > MAPPED && (
-          <MiniMap<SessionNode>
+          <MiniMap<SessionFlowNode>
             pannable
             zoomable
             ariaLabel="Map of the tree"

@@ -1,16 +1,16 @@
-/** A line between two sessions: dashed for a fork, solid for a child, dotted for an aside, an arrow back for a report. */
+/** An edge between two sessions: dashed for a fork, solid for a child, dotted for a side question, an arrow for a report. */
 import { BaseEdge, type EdgeProps, getBezierPath, getSmoothStepPath, Position } from "@xyflow/react";
 import { memo } from "react";
-import type { TieEdge as Tie } from "./edges";
+import type { TreeEdge as Tie } from "./edges";
 import css from "./TreeEdge.module.css";
 
-export const TieEdge = memo(function TieEdge(props: EdgeProps<Tie>) {
+export const TreeEdge = memo(function TreeEdge(props: EdgeProps<Tie>) {
   const down = props.sourcePosition === Position.Bottom || props.targetPosition === Position.Bottom;
   const [path] = down ? getSmoothStepPath({ ...props, borderRadius: 10 }) : getBezierPath(props);
   const { tie = "spawn", state } = props.data ?? {};
-  // Beside the session that it is about, where lines do not cross.
+  // The label is beside its session, where edges do not cross.
   const [x, y] = tie === "report" ? [props.sourceX, props.sourceY] : [props.targetX, props.targetY];
-  // A fork's words stand above its line, which ends here; a report's on its own, which begins here.
+  // A fork's label is above its edge; a report's is on it.
   const beside = { x: x - 58, y: tie === "report" ? y : y - 14 };
   const near = down ? { x: x + 56, y: y + (tie === "report" ? 33 : -64) } : beside;
   return (
@@ -28,7 +28,7 @@ export const TieEdge = memo(function TieEdge(props: EdgeProps<Tie>) {
   );
 });
 
-/** The heads of the arrows of reports. */
+/** The arrowheads of reports. */
 export const Arrowheads = () => (
   <svg aria-hidden className={css.defs}>
     <defs>

@@ -1,40 +1,45 @@
-/** What is drawn between sessions: how each came from another, and the reports that children send back. */
+/** Builds the edges between sessions: forks, children, side questions and reports. */
 import type { Edge } from "@xyflow/react";
 import type { Callback, Node } from "@/api/types";
 import { nameOf } from "@/lib/words";
-import { hangsFrom } from "@/views/tree/lineage";
+import { originOf } from "@/views/tree/lineage";
 
-export type Tie = "fork" | "spawn" | "aside" | "report";
+export type EdgeKind = "fork" | "spawn" | "aside" | "report";
 
-export interface TieData extends Record<string, unknown> {
-  tie: Tie;
-  /** How a report stands. */
+export interface TreeEdgeData extends Record<string, unknown> {
+  tie: EdgeKind;
+  /** The state of a report. */
   state?: Callback["state"];
 }
-export type TieEdge = Edge<TieData>;
+export type TreeEdge = Edge<TreeEdgeData>;
 
-const TIES: Record<Node["kind"], Tie> = { root: "fork", fork: "fork", subsession: "spawn", btw: "aside" };
-const WORDS: Record<Tie, string> = {
+const KINDS: Record<Node["kind"], EdgeKind> = {
+  root: "fork",
+  fork: "fork",
+  subsession: "spawn",
+  btw: "aside",
+};
+const LABELS: Record<EdgeKind, string> = {
   fork: "fork of",
   spawn: "child of",
-  aside: "aside to",
+  aside: "side question to",
   report: "reports to",
 };
 const REPORTS: Record<Callback["state"], string> = {
-  queued: "report waits",
+  queued: "report queued",
   held: "report held",
   delivered: "reported",
 };
 
-/** `numbers` tells which task of its session a task is, as people count. */
-export function ties(nodes: readonly Node[], numbers: Map<string, number>): TieEdge[] {
+/** Returns the edges from each session to its origin; `numbers` has the number of each task within its session. */
+export function originEdges(nodes: readonly Node[], numbers: Map<string, number>): TreeEdge[] {
   const known = new Map(nodes.map((one) => [one.id, one]));
   return nodes.flatMap((node) => {
-    const from = hangsFrom(node);
+    const from = originOf(node);
     if (!from || !known.has(from) || from === node.id) return [];
-    const tie = TIES[node.kind];
+    const tie = KINDS[node.kind];
     const number = node.branchTaskId ? numbers.get(node.branchTaskId) : undefined;
-    const label = tie !== "fork" ? undefined : number ? `fork at task ${number}` : "fork";
+    const label = tie !== "fork" ? undefined : number ? `fork after turn ${number}` : "fork";
     return [
       {
         id: `${from}>${node.id}`,
@@ -45,17 +50,17 @@ export function ties(nodes: readonly Node[], numbers: Map<string, number>): TieE
         type: "tie",
         focusable: false,
         label,
-        // Words stand above other lines.
+        // Labels are drawn above other edges.
         zIndex: label ? 1 : 0,
-        ariaLabel: `${nameOf(node)}: ${WORDS[tie]} ${nameOf(known.get(from)!)}`,
+        ariaLabel: `${nameOf(node)}: ${LABELS[tie]} ${nameOf(known.get(from)!)}`,
         data: { tie },
       },
     ];
   });
 }
 
-/** The newest report of each child to each parent. */
-export function reports(nodes: readonly Node[], callbacks: readonly Callback[]): TieEdge[] {
+/** Returns an edge for the newest report of each child. */
+export function reportEdges(nodes: readonly Node[], callbacks: readonly Callback[]): TreeEdge[] {
   const known = new Set(nodes.map((one) => one.id));
   const newest = new Map<string, Callback>();
   for (const one of callbacks) {

@@ -1,7 +1,6 @@
-/** Where the sessions of a tree stand on the canvas, and which one lies in which direction. Pure: what is drawn there is
- * `TreeCanvas`. */
+/** Computes the positions of sessions on the canvas, and their neighbors for the arrow keys. */
 import { hierarchy, tree as tidy } from "d3-hierarchy";
-import { type Branching, hangsFrom, type Kin, walk } from "@/views/tree/lineage";
+import { type Branching, type Kin, originOf, walk } from "@/views/tree/lineage";
 
 export type Flow = "right" | "down";
 export interface Point {
@@ -11,28 +10,28 @@ export interface Point {
 
 export const NODE = { width: 264, height: 104 };
 const GAP = { along: 132, across: 28 };
-/** On a phone: one below the other, as a list is read. */
+/** On a phone, sessions are stacked like a list. */
 const STEP = { x: 32, y: NODE.height + 24 };
 
-/** Top left corners by id. `right`: generations in columns, children around their parent; `down`: indented lines. */
+/** Returns the top left corners by id. `right` puts generations into columns, `down` makes an indented list. */
 export function place<T extends Kin>(roots: Branching<T>[], flow: Flow): Map<string, Point> {
   if (flow === "down")
     return new Map(
       [...walk(roots)].map(([one, depth], at) => [one.id, { x: depth * STEP.x, y: at * STEP.y }]),
     );
   const along = NODE.width + GAP.along;
-  // Several roots (their common one was removed) stand below one that is not drawn.
+  // Several roots, whose common root was removed, get an invisible one.
   const above = hierarchy<{ node?: T; children: Branching<T>[] }>(
     roots.length === 1 ? roots[0]! : { children: roots },
   );
   tidy<{ node?: T; children: Branching<T>[] }>().nodeSize([NODE.height + GAP.across, along])(above);
   const skipped = roots.length === 1 ? 0 : along;
-  const found = new Map<string, Point>();
+  const positions = new Map<string, Point>();
   above.each((one) => {
     const { x = 0, y = 0 } = one;
-    if (one.data.node) found.set(one.data.node.id, { x: y - skipped, y: x - NODE.height / 2 });
+    if (one.data.node) positions.set(one.data.node.id, { x: y - skipped, y: x - NODE.height / 2 });
   });
-  return found;
+  return positions;
 }
 
 const ARROWS: Record<string, "parent" | "child" | "before" | "after"> = {
@@ -42,8 +41,8 @@ const ARROWS: Record<string, "parent" | "child" | "before" | "after"> = {
   ArrowDown: "after",
 };
 
-/** Whom an arrow key leads to: parent, first child, or the one above or below, wherever that one hangs. */
-export function neighbour<T extends Kin>(
+/** Returns the session that an arrow key leads to: the parent, the first child, or the one above or below. */
+export function neighbor<T extends Kin>(
   nodes: readonly T[],
   places: Map<string, Point>,
   from: string,
@@ -55,12 +54,12 @@ export function neighbour<T extends Kin>(
   const node = nodes.find((one) => one.id === from);
   if (!way || !here || !node) return null;
   if (way === "parent") {
-    const above = hangsFrom(node);
+    const above = originOf(node);
     return above && places.has(above) ? above : null;
   }
   const inOrder = [...places].sort(([, a], [, b]) => a.y - b.y);
   if (way === "child") {
-    const below = new Set(nodes.filter((one) => hangsFrom(one) === from).map((one) => one.id));
+    const below = new Set(nodes.filter((one) => originOf(one) === from).map((one) => one.id));
     return inOrder.find(([id]) => below.has(id))?.[0] ?? null;
   }
   const level = inOrder.filter(([, at]) => flow === "down" || at.x === here.x);

@@ -1,5 +1,4 @@
-/** What the canvas of a tree shows besides its sessions: reports between them, and the numbers of tasks that forks began
- * at. */
+/** Fetches what the edges of a tree show: reports, and the turns that forks started from. */
 import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { callbacksQuery, tasksQuery } from "@/api/queries";
@@ -7,7 +6,7 @@ import type { Callback, Node } from "@/api/types";
 
 const unique = (ids: (string | null)[]) => [...new Set(ids.filter((id) => id !== null))];
 
-/** Reports to every session of the tree that has children. */
+/** Returns the reports to all sessions that have children. */
 export function useCallbacks(nodes: Node[]): Callback[] {
   const parents = useMemo(
     () => unique(nodes.filter((one) => one.kind === "subsession").map((one) => one.parentSessionId)),
@@ -19,15 +18,15 @@ export function useCallbacks(nodes: Node[]): Callback[] {
   });
 }
 
-/** Which task of its session each task is, for the sessions that were forked. */
+/** Returns the number of each task within its session, for sessions that were forked. */
 export function useTaskNumbers(nodes: Node[]): Map<string, number> {
   const origins = useMemo(
     () => unique(nodes.filter((one) => one.kind === "fork").map((one) => one.forkedFromSessionId)),
     [nodes],
   );
-  const found = useQueries({
+  const tasks = useQueries({
     queries: origins.map(tasksQuery),
     combine: (answers) => answers.flatMap((one) => one.data ?? []),
   });
-  return useMemo(() => new Map(found.map((task) => [task.id, task.position])), [found]);
+  return useMemo(() => new Map(tasks.map((task) => [task.id, task.position])), [tasks]);
 }

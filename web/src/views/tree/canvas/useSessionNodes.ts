@@ -1,11 +1,10 @@
-/** Nodes for the canvas that stay the same objects while nothing about them has changed, so that only the sessions that an
- * event touched are drawn again. */
+/** Turns sessions into canvas nodes. Unchanged nodes stay the same objects, so that only changed sessions render again. */
 import { useMemo, useRef } from "react";
 import type { Node, RaceBrief } from "@/api/types";
 import { type Flow, NODE, type Point } from "./layout";
-import type { SessionNode, TreeNodeData } from "./SessionNode";
+import type { SessionFlowNode, SessionNodeData } from "./SessionNode";
 
-interface Given {
+interface NodeInputs {
   nodes: Node[];
   places: Map<string, Point>;
   flow: Flow;
@@ -15,18 +14,26 @@ interface Given {
   races: RaceBrief[];
 }
 
-const same = (a: TreeNodeData, b: TreeNodeData) =>
+const same = (a: SessionNodeData, b: SessionNodeData) =>
   a.session === b.session &&
   a.flow === b.flow &&
   a.current === b.current &&
   a.mark === b.mark &&
   a.raceNumber === b.raceNumber;
 
-export function useFlowNodes({ nodes, places, flow, current, open, picked, races }: Given): SessionNode[] {
-  const known = useRef(new Map<string, SessionNode>());
+export function useSessionNodes({
+  nodes,
+  places,
+  flow,
+  current,
+  open,
+  picked,
+  races,
+}: NodeInputs): SessionFlowNode[] {
+  const known = useRef(new Map<string, SessionFlowNode>());
   return useMemo(() => {
     const numbers = new Map(races.flatMap((race) => race.sessionIds.map((id, at) => [id, at + 1] as const)));
-    const made = nodes.map((session): SessionNode => {
+    const made = nodes.map((session): SessionFlowNode => {
       const position = places.get(session.id) ?? { x: 0, y: 0 };
       const at = picked ? picked.indexOf(session.id) : -1;
       const mark = picked ? (at < 0 ? null : at ? "B" : "A") : session.id === open ? "open" : null;
@@ -42,14 +49,14 @@ export function useFlowNodes({ nodes, places, flow, current, open, picked, races
         old &&
         old.position.x === position.x &&
         old.position.y === position.y &&
-        same(old.data, data as TreeNodeData)
+        same(old.data, data as SessionNodeData)
       )
         return old;
       return {
         id: session.id,
         type: "session",
         position,
-        data: data as TreeNodeData,
+        data: data as SessionNodeData,
         ...NODE,
         measured: NODE,
       };

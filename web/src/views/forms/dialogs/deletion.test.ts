@@ -45,7 +45,7 @@ describe("worktreeStays", () => {
     expect(worktreeStays(session, { madeByBough: false } as Worktree, nothing, losses(0))).toContain(
       "did not create",
     );
-    expect(worktreeStays(session, made, nothing, losses(0, 2))).toContain("2 other active sessions work");
+    expect(worktreeStays(session, made, nothing, losses(0, 2))).toContain("2 other active sessions use");
     expect(worktreeStays(session, made, { ...nothing, cascade: true }, losses(0))).toContain("stay");
   });
 });

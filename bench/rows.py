@@ -106,10 +106,10 @@ def _service_calls(services: Services, ids: Iterator[str]) -> dict[str, Callable
 
 
 def _bare_calls(bare: sqlite3.Connection, ids: Iterator[str]) -> dict[str, Callable[[], object]]:
-    page, page_values = _bound(SESSIONS.page.with_(columns="*", where="TRUE"), limit=PAGE, offset=0)
+    page, page_values = _bound(SESSIONS.page.with_(where="TRUE"), limit=PAGE, offset=0)
     count, _ = _bound(SESSIONS.count.with_(where="TRUE"))
     get, _ = _bound(SESSIONS.get, id="")
-    last, (_, *last_values) = _bound(MESSAGES.last.with_(columns="*"), session_id="", low=-END, high=END, limit=LAST)
+    last, (_, *last_values) = _bound(MESSAGES.last, session_id="", low=-END, high=END, limit=LAST)
 
     def list_page() -> object:
         return bare.execute(page, page_values).fetchall(), bare.execute(count).fetchone()

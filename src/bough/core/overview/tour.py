@@ -171,7 +171,7 @@ def _for_people(caller: Caller) -> None:
 
 
 async def _sessions(tx: Tx, repo: Repo) -> list[Session]:
-    query = SESSIONS.page.with_(columns="*", where="repo_id = :repo_id")
+    query = SESSIONS.page.with_(where="repo_id = :repo_id")
     found: list[Session] = []
     while True:
         page: list[Any] = await tx.all(query, Session, repo_id=repo.id, limit=PIECE, offset=len(found))

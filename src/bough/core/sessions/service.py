@@ -21,7 +21,6 @@ from bough.core.state import session as lifecycle
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
 from bough.core.store.paging import Page
-from bough.core.store.row_cache import Encoded
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import CALLS, EVENTS, SESSIONS, TASKS
 from bough.core.store.transactions import Change, Store
@@ -37,7 +36,6 @@ from bough.model.session import Caller, Session, parse_statuses
 from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
-from bough.storage.queries import Query
 
 log = structlog.get_logger("bough.sessions")
 
@@ -56,7 +54,6 @@ class Sessions:
         self._tasks = tasks
         # What lists counted, and the cursor of the newest event then.
         self._totals: dict[str, tuple[Any, int]] = {}
-        self._encoded = Encoded(Session, SESSIONS.get)
 
     def check(self, new: NewSession) -> tuple[str, str | None]:
         """Refuses what is wrong wherever the session is to work; gives the agent and the prompt."""
@@ -183,11 +180,8 @@ class Sessions:
                 where.append("archived = :archived")
                 params["archived"] = wanted.archived
             text = " AND ".join(where) or "TRUE"
-
-            def query(columns: str) -> Query:
-                return SESSIONS.page.with_(columns=columns, where=text)
-
-            page: list[Any] = [*await self._encoded.page(tx, query, limit=limit, offset=offset, **params)]
+            query = SESSIONS.page.with_(where=text)
+            page = await tx.all(query, Session, limit=limit, offset=offset, **params)
             return Page(page, await self._total(tx, text, params), limit, offset)
 
         return await self._store.read(work)

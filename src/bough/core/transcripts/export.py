@@ -36,7 +36,7 @@ async def export(store: Store, session_id: str, form: Literal["json", "markdown"
         repo = await tx.one(REPOS.get, Repo, id=session.repo_id)
         query = TASKS.of_session.with_(where="session_id = :session_id")
         tasks = await tx.all(query, Task, session_id=session.id, limit=END, offset=0)
-        messages = await tx.all(MESSAGES.all.with_(columns="*"), Message, session_id=session.id)
+        messages = await tx.all(MESSAGES.all, Message, session_id=session.id)
         return Export("bough/1", session, repo, tasks, await inherited(tx, session), messages)
 
     found = await store.read(work, long=True)

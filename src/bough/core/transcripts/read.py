@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import msgspec
-
 from bough.core.store import records
-from bough.core.store.row_cache import Encoded
 from bough.core.store.short_ids import find, find_id, missing
 from bough.core.store.sql import MESSAGES, REPOS
 from bough.core.store.transactions import Store
@@ -17,7 +14,6 @@ from bough.model.repo import Repo
 from bough.model.session import Session
 from bough.model.times import parse, written
 from bough.storage.backend import Tx
-from bough.storage.queries import Query
 
 # Before every position, and beyond every one, that of waiting prompts included.
 START = -1
@@ -27,16 +23,13 @@ NEVER = "9999-12-31T23:59:59.999999Z"
 # So many messages are read in less time than it takes to hand the work to a thread and back.
 SHORT = 200
 
-# As structs, or as the JSON that they would become.
-Messages = list[Message] | list[msgspec.Raw]
-
 
 class Whole(NamedTuple):
     """Everything that there is to read of a session."""
 
     session: Session
     repo: Repo
-    messages: Messages
+    messages: list[Message]
 
 
 class Transcript:
@@ -44,7 +37,6 @@ class Transcript:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._encoded = Encoded(Message, MESSAGES.get)
 
     async def whole(self, session_id: str, *, messages: bool = True) -> Whole:
         """A session with its repository and all its messages, unless only the two are wanted."""
@@ -53,12 +45,13 @@ class Transcript:
             session = await records.session(tx, session_id)
             repo = await find(tx, "repos", session.repo_id, REPOS.get, Repo)
             short = messages and session.message_count <= SHORT
-            return Whole(session, repo, await self._encoded.page(tx, _all, session_id=session.id) if short else [])
+            return Whole(session, repo, await tx.all(MESSAGES.all, Message, session_id=session.id) if short else [])
 
         whole = await self._store.read(work)
         if messages and whole.session.message_count > SHORT:
-            session, query = whole.session, _all("*")
-            every = await self._store.read(lambda tx: tx.all(query, Message, session_id=session.id), long=True)
+            every = await self._store.read(
+                lambda tx: tx.all(MESSAGES.all, Message, session_id=whole.session.id), long=True
+            )
             return whole._replace(messages=every)
         return whole
 
@@ -70,13 +63,13 @@ class Transcript:
         before: str | None = None,
         after: str | None = None,
         since: str | None = None,
-    ) -> Messages:
+    ) -> list[Message]:
         """The last `limit` messages (or all), the first after a known one, or those changed since a time; `before` and
         `after` bound each of them."""
         most = limit if limit is not None else END
         moment = checked_moment(since) if since is not None else None
 
-        async def work(tx: Tx) -> Messages:
+        async def work(tx: Tx) -> list[Message]:
             whole_id = await find_id(tx, "sessions", session_id)
             where = {
                 "session_id": whole_id,
@@ -85,27 +78,13 @@ class Transcript:
             }
             if moment is not None:
                 return await _changed(tx, where, moment, limit)
-            query, step = (_first, 1) if after is not None else (_last, -1)
-            if most <= SHORT:
-                return (await self._encoded.page(tx, query, limit=most, **where))[::step]
-            return (await tx.all(query("*"), Message, limit=most, **where))[::step]
+            query, step = (MESSAGES.first, 1) if after is not None else (MESSAGES.last, -1)
+            return (await tx.all(query, Message, limit=most, **where))[::step]
 
         return await self._store.read(work, long=most > SHORT)
 
     async def message(self, message_id: str) -> Message:
         return await self._store.read(lambda tx: find(tx, "messages", message_id, MESSAGES.get, Message))
-
-
-def _all(columns: str) -> Query:
-    return MESSAGES.all.with_(columns=columns)
-
-
-def _first(columns: str) -> Query:
-    return MESSAGES.first.with_(columns=columns)
-
-
-def _last(columns: str) -> Query:
-    return MESSAGES.last.with_(columns=columns)
 
 
 async def _changed(tx: Tx, where: dict[str, Any], since: str, limit: int | None) -> list[Message]:

@@ -33,16 +33,16 @@ WHERE task_id = :task_id AND position >= :queued_base RETURNING *
 
 -- name: all
 -- The whole transcript of a session in order.
-SELECT {columns} FROM messages WHERE session_id = :session_id ORDER BY position
+SELECT * FROM messages WHERE session_id = :session_id ORDER BY position
 
 -- name: first
 -- The oldest messages of a session between two positions.
-SELECT {columns} FROM messages WHERE session_id = :session_id AND position > :low AND position < :high
+SELECT * FROM messages WHERE session_id = :session_id AND position > :low AND position < :high
 ORDER BY position LIMIT :limit
 
 -- name: last
 -- The newest messages of a session between two positions, newest first.
-SELECT {columns} FROM messages WHERE session_id = :session_id AND position > :low AND position < :high
+SELECT * FROM messages WHERE session_id = :session_id AND position > :low AND position < :high
 ORDER BY position DESC LIMIT :limit
 
 -- name: moment

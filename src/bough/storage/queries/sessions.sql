@@ -23,7 +23,7 @@ SELECT * FROM sessions WHERE id = :id
 
 -- name: page
 -- Sessions, newest first.
-SELECT {columns} FROM sessions WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+SELECT * FROM sessions WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
 
 -- name: count
 -- How many sessions a filter leaves.

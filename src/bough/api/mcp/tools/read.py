@@ -15,7 +15,6 @@ from bough.api.mcp.tools.results import Current, Listed, MessageResult, SessionR
 from bough.core.events.wait import MOST, Wait
 from bough.core.sessions.requests import SessionFilter
 from bough.errors import Invalid
-from bough.model.message import Message
 from bough.model.task import TaskStatus
 
 Limit = Annotated[int, Meta(ge=1, le=200)]
@@ -143,7 +142,7 @@ async def _messages(desk: Desk, wanted: MessagesOf) -> Listed[MessageResult]:
     session = await desk.see(task.session_id if task else wanted.session_id or "")
     whole = task is not None or bool(wanted.search)
     most = MOST_SEARCHED if whole else wanted.limit + wanted.offset
-    found = [_message(one) for one in await services.transcript.page(session.id, limit=most)]
+    found = [results.message(one) for one in await services.transcript.page(session.id, limit=most)]
     if task is not None:
         found = [one for one in found if one.task_id == task.id]
     if wanted.search:
@@ -153,12 +152,6 @@ async def _messages(desk: Desk, wanted: MessagesOf) -> Listed[MessageResult]:
     end = max(0, len(found) - wanted.offset)
     page = found[max(0, end - wanted.limit) : end]
     return Listed([results.shortened(one) for one in page], total, wanted.limit, wanted.offset)
-
-
-def _message(one: Message | msgspec.Raw) -> MessageResult:
-    if isinstance(one, Message):
-        return results.message(one)
-    return results.message(msgspec.json.decode(one, type=Message))
 
 
 WAITED = {

@@ -200,11 +200,7 @@ class _Row(msgspec.Struct, rename="camel"):
     updated_at: str
 
 
-# A row that was read, or the JSON that it would become, as lists keep it.
-Row = Session | msgspec.Raw
-
-
-async def sessions(services: Services, found: Sequence[Row]) -> list[SessionResult]:
+async def sessions(services: Services, found: Sequence[Session]) -> list[SessionResult]:
     """Sessions with the children of each."""
     told = [_row(one) for one in found]
     children: dict[str, list[str]] = {one.id: [] for one in told}
@@ -229,7 +225,7 @@ def status(found: Session | _Row) -> str:
     return STATUS.get(found.status) or ACTIVITY[found.activity]
 
 
-def _row(found: Row) -> _Row:
+def _row(found: Session) -> _Row:
     return msgspec.json.decode(msgspec.json.encode(found), type=_Row)
 
 

@@ -1,4 +1,4 @@
-"""Pages that are kept encoded are never older than their rows (A1)."""
+"""Reads over REST return exactly what is stored, with and without cached responses (A1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.core.store import response_cache, row_cache
+from bough.core.store import response_cache
 from bough.core.store.sql import MESSAGES
 from bough.model.message import Message
 from bough.storage.backend import Tx
@@ -17,17 +17,17 @@ from tests.support.server import Running, serving
 
 
 async def stored(server: Running, session_id: str) -> list[Any]:
-    """The transcript by another way: every row read and encoded anew."""
+    """Reads the transcript from the rows directly."""
 
     async def work(tx: Tx) -> list[Message]:
-        return await tx.all(MESSAGES.all.with_(columns="*"), Message, session_id=session_id)
+        return await tx.all(MESSAGES.all, Message, session_id=session_id)
 
-    found = await server.services.store.read(work)
-    return msgspec.json.decode(msgspec.json.encode(found))
+    messages = await server.services.store.read(work)
+    return msgspec.json.decode(msgspec.json.encode(messages))
 
 
 async def check(server: Running, session_id: str) -> None:
-    """Compares what is read, twice since that is when pages are kept, with what is stored; while nothing changes."""
+    """Compares responses with the stored rows, three times so that cached responses are compared too."""
     for _ in range(3):
         before = await stored(server, session_id)
         client = server.client
@@ -40,16 +40,10 @@ async def check(server: Running, session_id: str) -> None:
             assert after == before[1:6]
 
 
-@pytest.mark.parametrize("kept", [response_cache.MOST_BYTES, 0])
-@pytest.mark.parametrize("most", [row_cache.MOST_BYTES, 2000])
-async def test_what_is_read_is_what_is_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kept: int
-) -> None:
-    """A1: through growth, edits of waiting prompts and changes of the session; with room for all, or for hardly any;
-    with whole answers that are kept, and without."""
-    monkeypatch.setattr(response_cache, "MOST_BYTES", kept)
-    monkeypatch.setattr(row_cache, "MOST_BYTES", most)
-    monkeypatch.setattr(row_cache, "FEW", 1)
+@pytest.mark.parametrize("cache_bytes", [response_cache.MOST_BYTES, 0])
+async def test_reads_return_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache_bytes: int) -> None:
+    """A1: while messages grow, queued prompts are edited and the session changes; with cached responses and without."""
+    monkeypatch.setattr(response_cache, "MOST_BYTES", cache_bytes)
     async with serving(tmp_path) as server:
         session = await open_session(server, permissionMode="ask")
         for text in ("[[say a]] [[think b]] [[say c]]", "[[slow 20 0.2]]", "[[plan A; B]] [[say d]]"):

@@ -46,7 +46,7 @@ async def test_files_are_brought_back_and_forth(server: Running, cli: Cli, task:
     assert (await cli(*command, "--path", "a.txt")).code == 0
     assert (folder / "a.txt").read_text() == "one" and (folder / "README.md").exists()
     again = await cli("task", "restore", task["id"], "--moment", "after", "--path", "a.txt")
-    assert again.code == 0 and "Nothing had to be done." in again.err
+    assert again.code == 0 and "No file had to change." in again.err
     listed = (await cli("checkpoint", "list", "--task", task["id"])).out.splitlines()
     assert listed[0].split() == ["ID", "TASK", "MOMENT", "COMMIT", "CREATED", "FOLDER"]
     assert [line.split()[2] for line in listed[1:]] == ["restore", "restore", "after", "before"]

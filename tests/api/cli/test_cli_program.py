@@ -102,7 +102,7 @@ async def test_ids_that_mean_nothing_or_too_much(server: Running, cli: Cli, sess
     for given, words in (
         ("12345678", "There is no session '12345678'."),
         ("1234567", "at least 8 characters"),
-        (shared, f"could be any of {candidates.count(',') + 1}: {candidates}"),
+        (shared, f"matches {candidates.count(',') + 1} records: {candidates}"),
     ):
         refused = await cli("session", "show", given)
         assert (refused.code, refused.out, len(refused.err.splitlines())) == (1, "", 1)

@@ -174,10 +174,10 @@ async def test_restore_and_undo(either: Running) -> None:
     kept = await client.get(f"/api/checkpoints/{done['undoCheckpointId'][-8:]}")
     assert (kept["moment"], kept["taskId"]) == ("restore", task["id"])
     again = await restored(either, task, moment="after", paths=["a.txt"])
-    assert (again["undoCheckpointId"], again["note"]) == (None, "Nothing had to be done.")
+    assert (again["undoCheckpointId"], again["note"]) == (None, "No file had to change.")
     messages = await client.get(f"/api/sessions/{session}/messages")
     told = [one["content"]["text"] for one in messages if one["content"]["type"] == "notice"]
-    assert sum("brought back" in text for text in told) == 3 and done["undoCheckpointId"] in told[-1]
+    assert sum("were restored" in text for text in told) == 3 and done["undoCheckpointId"] in told[-1]
     refused(await client.http.post(f"/api/tasks/{task['id']}/restore", json={"paths": ["../x"]}), 400, "bad_path")
     refused(await client.http.post(f"/api/tasks/{NOBODY}/restore", json={}), 404, "task_not_found")
     refused(await client.http.get(f"/api/checkpoints/{NOBODY}"), 404, "checkpoint_not_found")

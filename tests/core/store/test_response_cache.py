@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bough.core.store import records, response_cache
-from bough.core.store.response_cache import Answers
+from bough.core.store.response_cache import ResponseCache
 from bough.storage import queries
 from tests.core.helpers import open_session
 from tests.support.server import Running, serving
@@ -36,24 +36,24 @@ async def rename(server: Running, session: str, title: str) -> None:
 async def test_an_answer_is_made_once_until_something_is_written(server: Running) -> None:
     """A1: the same bytes while nothing changes; a new answer after a change by us or by anybody else."""
     session = await open_session(server)
-    kept, made = Answers(server.services.store.db), list[str]()
+    cache, made = ResponseCache(server.services.store.db), list[str]()
     make = asking(server, session, made)
     await rename(server, session, "one")
-    assert [await kept.give("title", make) for _ in range(3)] == [b'"one"'] * 3
+    assert [await cache.get("title", make) for _ in range(3)] == [b'"one"'] * 3
     assert made == ["one"]
     await rename(server, session, "two")
-    assert [await kept.give("title", make) for _ in range(3)] == [b'"two"'] * 3
+    assert [await cache.get("title", make) for _ in range(3)] == [b'"two"'] * 3
     with sqlite3.connect(server.data / "bough.db") as other:
         other.execute("UPDATE sessions SET title = 'three' WHERE id = ?", (session,))
     other.close()
-    assert [await kept.give("title", make) for _ in range(3)] == [b'"three"'] * 3
+    assert [await cache.get("title", make) for _ in range(3)] == [b'"three"'] * 3
     assert made == ["one", "two", "three"]
 
 
 async def test_what_is_written_while_an_answer_is_made_is_in_the_next(server: Running) -> None:
     """A1: an answer that was overtaken is not given again, also if somebody else has looked at the new state."""
     session = await open_session(server)
-    kept = Answers(server.services.store.db)
+    cache = ResponseCache(server.services.store.db)
     title = asking(server, session, [])
     for looked in (False, True):
         await rename(server, session, "old")
@@ -65,14 +65,14 @@ async def test_what_is_written_while_an_answer_is_made_is_in_the_next(server: Ru
             await go.wait()
             return found
 
-        first = asyncio.create_task(kept.give("title", slow))
+        first = asyncio.create_task(cache.get("title", slow))
         await reached.wait()
         await rename(server, session, "new")
         if looked:
-            await kept.give("other", title)
+            await cache.get("other", title)
         go.set()
         assert await first == b'"old"'
-        assert await kept.give("title", title) == b'"new"'
+        assert await cache.get("title", title) == b'"new"'
 
 
 @pytest.mark.parametrize("most", [0, 10])
@@ -80,11 +80,11 @@ async def test_what_has_no_room_is_made_anew(server: Running, monkeypatch: pytes
     """A1: memory is bounded, and an answer that is not kept is as right as one that is."""
     monkeypatch.setattr(response_cache, "MOST_BYTES", most)
     session = await open_session(server)
-    kept, made = Answers(server.services.store.db), list[str]()
+    cache, made = ResponseCache(server.services.store.db), list[str]()
     make = asking(server, session, made)
     await rename(server, session, "heron")
     for key in ("a", "b", "a", "b"):
-        assert await kept.give(key, make) == b'"heron"'
+        assert await cache.get(key, make) == b'"heron"'
     assert len(made) == (4 if most == 0 else 3)
 
 

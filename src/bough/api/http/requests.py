@@ -61,7 +61,7 @@ def find_caller(
 
 async def answered(services: _Services, key: Hashable, make: Callable[[], Awaitable[Any]]) -> Response[Any]:
     """An answer that is the same until something is written; `make` is asked when it may have changed."""
-    return Response(await services.store.answers.give(key, make), media_type="application/json")
+    return Response(await services.store.responses.get(key, make), media_type="application/json")
 
 
 async def whole_id(services: _Services, table: Table, text: str) -> str:

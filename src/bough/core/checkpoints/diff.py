@@ -1,5 +1,4 @@
-"""What tasks and sessions have changed in the files, from their checkpoints (W4). Taking those is `checkpoints`,
-comparing them `bough.git.commit_diff`."""
+"""Compares checkpoints to show what tasks and sessions changed in the files (W4)."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ from bough.storage.backend import Tx
 
 
 class Changed(Diff):
-    """A diff with what it compares; without `toCheckpointId`, with the files as they are now. `overlaps` are tasks of
-    other sessions that were at work in the folder meanwhile: some of it may be theirs."""
+    """A diff and the checkpoints it compares. Without `toCheckpointId` it compares with the current files. `overlaps`
+    lists tasks of other sessions that worked in the folder at the same time and may have made some of the changes."""
 
     task_id: str | None
     session_id: str
@@ -33,14 +32,14 @@ class Changed(Diff):
 
 
 class Changes:
-    """Shows what was changed."""
+    """Shows what tasks and sessions changed."""
 
     def __init__(self, store: Store, checkpoints: Checkpoints) -> None:
         self._store = store
         self._checkpoints = checkpoints
 
     async def of_task(self, task_id: str, only: str | None = None, *, text: bool = True) -> Changed:
-        """What a task has changed; of one that runs, what it has changed so far."""
+        """Returns what a task changed; for a running task, what it has changed so far."""
 
         async def read(tx: Tx) -> tuple[Task, Session, Moments, list[Task]]:
             task = await records.task(tx, task_id)
@@ -48,21 +47,21 @@ class Changes:
             others = await tx.all(CHECKPOINTS.overlaps, Task, task_id=task.id)
             return task, session, await moments(tx, task.id), others
 
-        task, session, found, others = await self._store.read(read)
-        before = kept(found.before, f"Task {task.id}", "before it began")
-        after = None if task.ended_at is None else kept(found.after, f"Task {task.id}", "when it ended")
+        task, session, checkpoints, others = await self._store.read(read)
+        before = kept(checkpoints.before, f"Task {task.id}", "before it began")
+        after = None if task.ended_at is None else kept(checkpoints.after, f"Task {task.id}", "when it ended")
         diff = await self._between(session, before, after, only, text)
-        return msgspec.structs.replace(diff, task_id=task.id, overlaps=[one.id for one in others])
+        return msgspec.structs.replace(diff, task_id=task.id, overlaps=[overlap.id for overlap in others])
 
     async def of_session(self, session_id: str, only: str | None = None, *, text: bool = True) -> Changed:
-        """What a session has changed from its first task to its last; while one runs, until now."""
+        """Returns what a session changed from its first task to its last, or until now while one is running."""
 
         async def read(tx: Tx) -> tuple[Session, Checkpoint | None, Checkpoint | None, bool]:
             session = await records.session(tx, session_id)
             first = await tx.one(CHECKPOINTS.first_of_session, Checkpoint, session_id=session.id)
             last = await tx.one(CHECKPOINTS.last_of_session, Checkpoint, session_id=session.id)
             at_work = await tx.all(TASKS.open, Task, session_id=session.id)
-            return session, first, last, any(one.status in IN_FLIGHT for one in at_work)
+            return session, first, last, any(checkpoint.status in IN_FLIGHT for checkpoint in at_work)
 
         session, first, last, at_work = await self._store.read(read)
         first = kept(first, f"Session {session.id}", "before its first task")
@@ -82,7 +81,7 @@ class Changes:
             try:
                 new = (await self._checkpoints.snapshot(cwd)).sha
             except TooMuch as error:
-                raise Conflict("no_checkpoint", f"The files as they are now cannot be compared: {error}") from error
+                raise Conflict("no_checkpoint", f"The current files cannot be compared: {error}") from error
         diff = await compare(cwd, old, new, only=path or None, text=text)
         return Changed(
             **msgspec.structs.asdict(diff),
@@ -94,17 +93,17 @@ class Changes:
         )
 
 
-def kept(found: Checkpoint | None, whose: str, when: str) -> Checkpoint:
-    """A checkpoint that holds files; Conflict with the reason if there is none."""
-    if found is None or found.sha is None:
-        note = found.note if found is not None else None
-        why = note or "The folder is no git repository, nothing was sent yet, or it is too long ago."
+def kept(checkpoint: Checkpoint | None, whose: str, when: str) -> Checkpoint:
+    """Returns the checkpoint if it holds files, or raises `Conflict` with the reason."""
+    if checkpoint is None or checkpoint.sha is None:
+        note = checkpoint.note if checkpoint is not None else None
+        why = note or "The folder is not a git repository, nothing was sent yet, or the checkpoint was pruned."
         raise Conflict("no_checkpoint", f"{whose} has no checkpoint of its files {when}. {why}")
-    return found
+    return checkpoint
 
 
-async def there(cwd: str, found: Checkpoint) -> str:
-    """The commit of a checkpoint, if the repository still has it."""
-    if found.sha is None or not await refs.held(cwd, found.sha):
-        raise Conflict("checkpoint_gone", f"The files of checkpoint {found.id} are no longer in the repository.")
-    return found.sha
+async def there(cwd: str, checkpoint: Checkpoint) -> str:
+    """Returns the checkpoint's commit, or raises `Conflict` if the repository no longer has it."""
+    if checkpoint.sha is None or not await refs.held(cwd, checkpoint.sha):
+        raise Conflict("checkpoint_gone", f"The files of checkpoint {checkpoint.id} are no longer in the repository.")
+    return checkpoint.sha

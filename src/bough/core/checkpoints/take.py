@@ -1,5 +1,5 @@
-"""Checkpoints: the files of a git folder before and after each task, and which tasks were at work there together (W4).
-Bringing files back is `restoring`, showing what changed `changes`, forgetting old ones `pruning`."""
+"""Takes checkpoints: the files of a git folder before and after each task, and which tasks worked there at the same
+time (W4)."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.checkpoints")
 
 
-# The state of a huge working copy is not worth more waiting than this before a prompt is sent.
+# Scanning a huge working copy is not worth a longer wait before a prompt is sent.
 GIT_PATIENCE = 2.0
-# A folder that was too slow once is tried again after this many seconds: it may have been the machine.
+# A folder that was too slow is tried again after this many seconds: the machine may have been busy.
 TRY_AGAIN = 600.0
-TOO_SLOW = "No checkpoint: the folder is too large to be looked through in {patience:g} s."
-# What has files in its hands: a turn that was cut off goes on later.
+TOO_SLOW = "No checkpoint: the folder is too large to scan within {patience:g} s."
+# States of a task that holds files: an interrupted turn continues later.
 AT_WORK = ("running", "waiting_permission", "stopping", "interrupted")
-# What git says of a folder that has no files of its own to keep.
+# Git's messages about a folder without a working copy.
 NO_FILES = ("not a git repository", "must be run in a work tree")
 
 
 class Taken(msgspec.Struct):
-    """Where a working copy stood, and its files; neither for a plain folder."""
+    """The git state of a working copy and its files; both empty for a plain folder."""
 
     git: GitState | None = None
     checkpoint: Checkpoint | None = None
 
 
 class Moments(msgspec.Struct, rename="camel"):
-    """The files of a task before its first attempt and after its end."""
+    """A task's files before its first attempt and after its end."""
 
     before: Checkpoint | None = None
     after: Checkpoint | None = None
 
 
 class TaskWithFiles(Task):
-    """A task, its checkpoints, and the tasks of other sessions that were at work in its folder at the same time."""
+    """A task, its checkpoints, and tasks of other sessions that worked in its folder at the same time."""
 
     checkpoints: Moments
     overlaps: list[str]
 
 
 class Checkpoints:
-    """Takes checkpoints, one at a time in each folder."""
+    """Takes checkpoints, one at a time per folder."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
@@ -75,15 +75,15 @@ class Checkpoints:
         self._locks: dict[str, asyncio.Lock] = {}
         self._gates: dict[str, asyncio.Lock] = {}
         self._slow: dict[str, float] = {}
-        # What each task in flight began with, and the refs that are still being written.
+        # The files that each running task started with, and the refs still being written.
         self._begun: dict[str, Checkpoint] = {}
         self._keeping: set[asyncio.Task[None]] = set()
 
-    # For the runner
+    # Called by the runner
 
     async def before(self, task: Task, session: Session) -> Taken:
-        """The files before a task; those of a later attempt are its own work."""
-        # A claimed turn is visible in its row, and files are brought back only while no such row is there.
+        """Takes the files before a task. Changes found at a later attempt are the task's own work."""
+        # A claimed turn is visible in its row, and files are restored only while there is no such row.
         async with self.gate(session.cwd):
             pass
         if task.sent_attempt:
@@ -91,29 +91,29 @@ class Checkpoints:
         return await self._taken(task, session, "before")
 
     def begun(self, taken: Taken) -> None:
-        """The prompt is on its way and the checkpoint before it is written down: a ref is to hold it."""
-        made = taken.checkpoint
-        if made is not None and made.sha is not None and made.task_id is not None:
-            self._begun[made.task_id] = made
-            # The agent need not wait for it: git keeps what nothing refers to for two weeks.
-            job = asyncio.create_task(self._keep(made))
+        """Writes the ref of a stored checkpoint, now that the prompt has been sent."""
+        checkpoint = taken.checkpoint
+        if checkpoint is not None and checkpoint.sha is not None and checkpoint.task_id is not None:
+            self._begun[checkpoint.task_id] = checkpoint
+            # The agent need not wait: git keeps unreferenced objects for two weeks.
+            job = asyncio.create_task(self._keep(checkpoint))
             self._keeping.add(job)
             job.add_done_callback(self._keeping.discard)
 
     async def after(self, task: Task, session: Session) -> Taken:
-        """The files at the end of a task; only where it stands for one that was never sent."""
+        """Takes the files at the end of a task, or only the git state if its prompt was never sent."""
         begun = self._begun.pop(task.id, None)
         if begun is None:
             begun = (await self._store.read(lambda tx: moments(tx, task.id))).before
         if begun is None:
             return Taken(await state(session.cwd))
         taken = await self._taken(task, session, "after")
-        found = taken.checkpoint
-        if found is not None and found.sha is not None:
-            if begun.sha == found.sha:
-                found.ref = begun.ref
+        checkpoint = taken.checkpoint
+        if checkpoint is not None and checkpoint.sha is not None:
+            if begun.sha == checkpoint.sha:
+                checkpoint.ref = begun.ref
             else:
-                await self._keep(found)
+                await self._keep(checkpoint)
         return taken
 
     async def close(self) -> None:
@@ -121,22 +121,22 @@ class Checkpoints:
         if self._keeping:
             await asyncio.wait(self._keeping)
 
-    # For whoever brings files back
+    # Called by restore
 
     @asynccontextmanager
     async def gate(self, cwd: str) -> AsyncGenerator[None]:
-        """Held while the files of a folder are brought back: no turn begins there meanwhile."""
+        """Keeps turns from starting in a folder while its files are restored."""
         async with self._gates.setdefault(cwd, asyncio.Lock()):
             yield
 
     @asynccontextmanager
     async def alone(self, cwd: str) -> AsyncGenerator[None]:
-        """Held while a folder is looked through or its files are written."""
+        """Gives exclusive access while a folder is scanned or written."""
         async with self._locks.setdefault(cwd, asyncio.Lock()):
             yield
 
     async def snapshot(self, cwd: str, *, ignored: bool = False) -> Snapshot:
-        """The files as they are now, kept by nothing; those that git ignores too if they are wanted."""
+        """Takes the current files without a ref, including ignored ones on request."""
         async with self.alone(cwd):
             if ignored:
                 return await take(cwd, ignored=True, limits=self._limits)
@@ -148,7 +148,7 @@ class Checkpoints:
         return await self._store.read(lambda tx: find(tx, "checkpoints", checkpoint_id, CHECKPOINTS.get, Checkpoint))
 
     async def list(self, session_id: str | None, task_id: str | None, limit: int, offset: int) -> Page[Checkpoint]:
-        """Checkpoints, newest first: all, or those of a session or a task."""
+        """Lists checkpoints, newest first: all, or those of a session or task."""
 
         async def work(tx: Tx) -> Page[Checkpoint]:
             params: dict[str, str] = {}
@@ -158,19 +158,19 @@ class Checkpoints:
                 params["task_id"] = (await records.task(tx, task_id)).id
             where = " AND ".join(f"{name} = :{name}" for name in params) or "true"
             query = CHECKPOINTS.newest.with_(where=where)
-            found = await tx.all(query, Checkpoint, limit=limit, offset=offset, **params)
-            return Page(found, await tx.value(CHECKPOINTS.count.with_(where=where), **params) or 0, limit, offset)
+            rows = await tx.all(query, Checkpoint, limit=limit, offset=offset, **params)
+            return Page(rows, await tx.value(CHECKPOINTS.count.with_(where=where), **params) or 0, limit, offset)
 
         return await self._store.read(work)
 
     async def with_files(self, task_id: str) -> TaskWithFiles:
-        """A task with what is known about its files."""
+        """Returns a task with what is known about its files."""
 
         async def work(tx: Tx) -> TaskWithFiles:
             task = await records.task(tx, task_id)
             others = await tx.all(CHECKPOINTS.overlaps, Task, task_id=task.id)
-            found = await moments(tx, task.id)
-            return TaskWithFiles(**msgspec.structs.asdict(task), checkpoints=found, overlaps=[one.id for one in others])
+            rows = await moments(tx, task.id)
+            return TaskWithFiles(**msgspec.structs.asdict(task), checkpoints=rows, overlaps=[row.id for row in others])
 
         return await self._store.read(work)
 
@@ -181,33 +181,33 @@ class Checkpoints:
         patience = self._settings.checkpoint_patience
         if not self._settings.checkpoints:
             return Taken(await state(cwd))
-        made = _unmade(session, task.id, moment)
-        made.note = TOO_SLOW.format(patience=patience)
+        checkpoint = _unmade(session, task.id, moment)
+        checkpoint.note = TOO_SLOW.format(patience=patience)
         if self._is_slow(cwd):
-            return Taken(await state(cwd), made)
+            return Taken(await state(cwd), checkpoint)
         try:
-            # Waiting for others who look says nothing about the folder, but what they found does.
+            # Waiting behind others says nothing about the folder, but their result does.
             async with self.alone(cwd):
                 if self._is_slow(cwd):
-                    return Taken(None, made)
+                    return Taken(None, checkpoint)
                 async with asyncio.timeout(patience):
                     shot = await self._look(cwd)
         except TimeoutError:
             log.warning("checkpoint_too_slow", cwd=cwd, task=task.id, patience=patience)
             self._slow[cwd] = time.monotonic() + TRY_AGAIN
-            return Taken(None, made)
+            return Taken(None, checkpoint)
         except TooMuch as error:
-            made.note = f"No checkpoint: {error}"
+            checkpoint.note = f"No checkpoint: {error}"
         except (BoughError, OSError) as error:
-            told = error.message if isinstance(error, BoughError) else str(error)
-            if any(words in told for words in NO_FILES):
+            reason = error.message if isinstance(error, BoughError) else str(error)
+            if any(words in reason for words in NO_FILES):
                 return Taken(GitState())
-            log.warning("checkpoint_failed", cwd=cwd, task=task.id, error=told)
-            made.note = f"No checkpoint: {told}"
+            log.warning("checkpoint_failed", cwd=cwd, task=task.id, error=reason)
+            checkpoint.note = f"No checkpoint: {reason}"
         else:
-            fill(made, shot)
-            return Taken(GitState(shot.branch, shot.head, shot.dirty), made)
-        return Taken(await state(cwd), made)
+            fill(checkpoint, shot)
+            return Taken(GitState(shot.branch, shot.head, shot.dirty), checkpoint)
+        return Taken(await state(cwd), checkpoint)
 
     def _is_slow(self, cwd: str) -> bool:
         return time.monotonic() < self._slow.get(cwd, 0.0)
@@ -215,16 +215,16 @@ class Checkpoints:
     async def _look(self, cwd: str) -> Snapshot:
         return await take(cwd, limits=self._limits, memory=self._memories.setdefault(cwd, Memory()))
 
-    async def _keep(self, made: Checkpoint) -> None:
-        assert made.ref is not None and made.sha is not None
+    async def _keep(self, checkpoint: Checkpoint) -> None:
+        assert checkpoint.ref is not None and checkpoint.sha is not None
         try:
-            await refs.keep(made.cwd, {made.ref: made.sha})
+            await refs.keep(checkpoint.cwd, {checkpoint.ref: checkpoint.sha})
         except (BoughError, OSError) as error:
-            log.warning("checkpoint_ref_not_written", ref=made.ref, error=str(error))
+            log.warning("checkpoint_ref_not_written", ref=checkpoint.ref, error=str(error))
 
 
 async def state(cwd: str) -> GitState | None:
-    """Where a working copy stands, if that can be told in time."""
+    """Returns the git state of a working copy, or None if it takes too long."""
     try:
         async with asyncio.timeout(GIT_PATIENCE):
             return await git_state(cwd)
@@ -233,7 +233,7 @@ async def state(cwd: str) -> GitState | None:
 
 
 def _unmade(session: Session, task_id: str, moment: Moment) -> Checkpoint:
-    """A checkpoint that holds nothing yet."""
+    """Builds a checkpoint that holds no files yet."""
     return Checkpoint(
         id=new_id(),
         repo_id=session.repo_id,
@@ -252,41 +252,41 @@ def _unmade(session: Session, task_id: str, moment: Moment) -> Checkpoint:
     )
 
 
-def fill(made: Checkpoint, shot: Snapshot) -> None:
-    """Puts a snapshot into a checkpoint, and names its ref."""
-    made.sha, made.tree, made.head, made.branch = shot.sha, shot.tree, shot.head, shot.branch
-    made.note = shot.note
-    # Files are brought back more than once; the other moments of a task come once.
-    name = made.moment if made.moment in ("before", "after") else f"{made.moment}-{made.id}"
-    made.ref = refs.ref_name(made.session_id or "none", made.task_id or "none", name)
+def fill(checkpoint: Checkpoint, shot: Snapshot) -> None:
+    """Puts a snapshot into a checkpoint and names its ref."""
+    checkpoint.sha, checkpoint.tree, checkpoint.head, checkpoint.branch = shot.sha, shot.tree, shot.head, shot.branch
+    checkpoint.note = shot.note
+    # A task can be restored several times; its other moments occur once.
+    name = checkpoint.moment if checkpoint.moment in ("before", "after") else f"{checkpoint.moment}-{checkpoint.id}"
+    checkpoint.ref = refs.ref_name(checkpoint.session_id or "none", checkpoint.task_id or "none", name)
 
 
 def of_restore(session: Session, task_id: str | None, checkpoint_id: str, shot: Snapshot) -> Checkpoint:
-    """The files as they are before others are brought back."""
-    made = _unmade(session, task_id or "", "restore")
-    made.id, made.task_id = checkpoint_id, task_id
-    fill(made, shot)
-    return made
+    """Builds the checkpoint of the files before a restore."""
+    checkpoint = _unmade(session, task_id or "", "restore")
+    checkpoint.id, checkpoint.task_id = checkpoint_id, task_id
+    fill(checkpoint, shot)
+    return checkpoint
 
 
 def of_race(session: Session, race_id: str, ref: str, sha: str, head: str) -> Checkpoint:
-    """The files that all contenders of a race begin with."""
-    made = _unmade(session, "", "fork")
-    made.id, made.task_id, made.ref, made.sha, made.head = race_id, None, ref, sha, head
-    return made
+    """Builds the checkpoint of the files that all racers start with."""
+    checkpoint = _unmade(session, "", "fork")
+    checkpoint.id, checkpoint.task_id, checkpoint.ref, checkpoint.sha, checkpoint.head = race_id, None, ref, sha, head
+    return checkpoint
 
 
-# In a transaction
+# Called inside transactions
 
 
-async def record(change: Change, taken: Taken) -> None:
-    """Writes down a checkpoint."""
-    if taken.checkpoint is not None:
-        await change.tx.run(CHECKPOINTS.add, **msgspec.structs.asdict(taken.checkpoint))
+async def record(change: Change, checkpoint: Taken) -> None:
+    """Stores a checkpoint."""
+    if checkpoint.checkpoint is not None:
+        await change.tx.run(CHECKPOINTS.add, **msgspec.structs.asdict(checkpoint.checkpoint))
 
 
 async def meet(change: Change, task: Task, cwd: str) -> None:
-    """Writes down which tasks of other sessions are at work in the same folder now."""
+    """Records which tasks of other sessions are working in the same folder."""
     others = await change.tx.all(CHECKPOINTS.at_work, Task, cwd=cwd, statuses=AT_WORK, but=task.session_id)
     for other in others:
         if other.sent_attempt:
@@ -294,12 +294,12 @@ async def meet(change: Change, task: Task, cwd: str) -> None:
 
 
 async def moments(tx: Tx, task_id: str) -> Moments:
-    """The checkpoints before and after a task."""
-    found = await tx.all(CHECKPOINTS.of_task, Checkpoint, task_id=task_id)
-    by_moment = {one.moment: one for one in found}
+    """Returns a task's checkpoints before and after it."""
+    rows = await tx.all(CHECKPOINTS.of_task, Checkpoint, task_id=task_id)
+    by_moment = {row.moment: row for row in rows}
     return Moments(by_moment.get("before"), by_moment.get("after"))
 
 
 async def busy(tx: Tx, cwd: str) -> list[Task]:
-    """Turns that run in a folder."""
+    """Returns the turns that are running in a folder."""
     return await tx.all(CHECKPOINTS.at_work, Task, cwd=cwd, statuses=IN_FLIGHT, but="")

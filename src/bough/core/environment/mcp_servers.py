@@ -1,4 +1,4 @@
-"""MCP servers that people make known for their sessions (R1). Secret values are kept in a table that no list
+"""Manages the MCP servers that people register for their sessions (R1). Secret values are in a table that no list
 reads."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 from bough.agents.acp import types as acp
 from bough.core.environment.masks import is_address, masked, masked_url, unmasked
 from bough.core.environment.variables import checked_env
-from bough.core.store import records as rows
+from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find
 from bough.core.store.sql import MCP
@@ -23,16 +23,16 @@ from bough.model.repo import McpServer, Transport
 from bough.model.session import Caller, Session
 from bough.storage.backend import Tx
 
-# The name under which agents see Bough's own tools; nobody else may take it.
+# Agents see Bough's own tools under this name, so no other server may use it.
 RESERVED = "bough"
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-# RFC 9110: a header's name is a token, and its value one line.
+# RFC 9110: a header name is a token, and its value is one line.
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 BREAKS = re.compile(r"[\0\r\n]")
 
 
 class NewMcpServer(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What is needed to reach an MCP server: a command, or an address."""
+    """Describes an MCP server to register: a command or a URL."""
 
     name: str
     transport: Transport
@@ -46,7 +46,7 @@ class NewMcpServer(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class McpServerPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Changes to an MCP server; what is left out stays, and so does a value that is sent back as it was shown."""
+    """Changes to an MCP server. Omitted fields and values sent back masked stay as they are."""
 
     name: str | msgspec.UnsetType = msgspec.UNSET
     command: str | msgspec.UnsetType = msgspec.UNSET
@@ -58,7 +58,7 @@ class McpServerPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True)
 
 
 class McpServers:
-    """Keeps the MCP servers that sessions may be given."""
+    """Stores the MCP servers that sessions can use."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -85,25 +85,25 @@ class McpServers:
         return await self._store.read(lambda tx: find(tx, "mcp_servers", server_id, MCP.get, McpServer))
 
     async def alike(self, new: NewMcpServer) -> McpServer | None:
-        """The server that is known by the same name and reached in just the same way."""
+        """Returns the registered server with the same name and configuration, if any."""
 
         async def work(tx: Tx) -> McpServer | None:
             shown = await tx.one(MCP.named, McpServer, name=new.name)
             if shown is None or shown.transport != new.transport:
                 return None
-            (known,) = await tx.all(MCP.private, McpServer, ids=[shown.id])
-            return shown if _opened(known) == msgspec.structs.replace(new, idempotency_key=None) else None
+            (server,) = await tx.all(MCP.private, McpServer, ids=[shown.id])
+            return shown if _opened(server) == msgspec.structs.replace(new, idempotency_key=None) else None
 
         return await self._store.read(work)
 
     async def unused(self, new: NewMcpServer) -> McpServer | None:
-        """The server that is known by the same name and reached in the same way, if no session has it."""
+        """Returns the registered server with the same name and configuration if no session uses it."""
 
         async def work(tx: Tx) -> McpServer | None:
-            found = await tx.one(MCP.named, McpServer, name=new.name)
-            if found is None or found.transport != new.transport:
+            server = await tx.one(MCP.named, McpServer, name=new.name)
+            if server is None or server.transport != new.transport:
                 return None
-            return None if await tx.all(MCP.users, Session, pattern=f"%{found.id}%") else found
+            return None if await tx.all(MCP.users, Session, pattern=f"%{server.id}%") else server
 
         return await self._store.read(work)
 
@@ -115,40 +115,44 @@ class McpServers:
         return await self._store.read(work)
 
     async def patch(self, server_id: str, patch: McpServerPatch) -> McpServer:
-        """Changes a server, checked like a new one; its transport stays."""
+        """Changes a server and validates it like a new one. The transport cannot change."""
         changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
         if not changes:
-            raise Invalid("nothing_to_change", "Name at least one field to change.")
+            raise Invalid("nothing_to_change", "Give at least one field to change.")
 
         async def work(change: Change) -> McpServer:
             shown = await find(change.tx, "mcp_servers", server_id, MCP.get, McpServer)
-            (known,) = await change.tx.all(MCP.private, McpServer, ids=[shown.id])
-            before = _opened(known)
-            wanted = msgspec.structs.replace(before, **changes)
-            wanted.env = unmasked(wanted.env, before.env)
-            wanted.headers = unmasked(wanted.headers, before.headers)
-            if wanted.url == shown.url:
-                wanted.url = before.url
-            _check(wanted)
-            other = await change.tx.one(MCP.named, McpServer, name=wanted.name)
+            (server,) = await change.tx.all(MCP.private, McpServer, ids=[shown.id])
+            before = _opened(server)
+            merged = msgspec.structs.replace(before, **changes)
+            merged.env = unmasked(merged.env, before.env)
+            merged.headers = unmasked(merged.headers, before.headers)
+            if merged.url == shown.url:
+                merged.url = before.url
+            _check(merged)
+            other = await change.tx.one(MCP.named, McpServer, name=merged.name)
             if other is not None and other.id != shown.id:
-                raise _taken(wanted.name)
-            server = await change.tx.one(MCP.change, McpServer, id=shown.id, now=change.now, **_shown(wanted))
+                raise _taken(merged.name)
+            server = await change.tx.one(MCP.change, McpServer, id=shown.id, now=change.now, **_shown(merged))
             assert server is not None
-            await change.tx.run(MCP.change_private, id=shown.id, **_private(wanted))
+            await change.tx.run(MCP.change_private, id=shown.id, **_private(merged))
             change.emit("mcp_server.patched", server)
             return server
 
         return await self._store.write(work)
 
     async def remove(self, server_id: str) -> McpServer:
-        """Forgets a server, and takes it from the sessions that were given it."""
+        """Deletes a server and removes it from all sessions."""
 
         async def work(change: Change) -> McpServer:
             server = await find(change.tx, "mcp_servers", server_id, MCP.get, McpServer)
             for session in await change.tx.all(MCP.users, Session, pattern=f"%{server.id}%"):
-                left = [one for one in msgspec.json.decode(session.mcp_server_ids, type=list[str]) if one != server.id]
-                await rows.update_session(change, session.id, mcp_server_ids=raw(left))
+                remaining = [
+                    server_id
+                    for server_id in msgspec.json.decode(session.mcp_server_ids, type=list[str])
+                    if server_id != server.id
+                ]
+                await records.update_session(change, session.id, mcp_server_ids=raw(remaining))
             await change.tx.run(MCP.remove, id=server.id)
             change.emit("mcp_server.removed", server)
             return server
@@ -159,7 +163,8 @@ class McpServers:
 async def for_agent(
     tx: Tx, ids: list[str], *, stdio: bool = True, http: bool, sse: bool
 ) -> tuple[list[acp.McpServer], list[tuple[str, str]]]:
-    """The servers as an agent is handed them, and names and transports of those that it cannot reach (C1)."""
+    """Returns the servers in the form that the agent takes, and the name and transport of each one it cannot reach
+    (C1)."""
     servers: list[acp.McpServer] = []
     left_out: list[tuple[str, str]] = []
     for server in await tx.all(MCP.private, McpServer, ids=ids):
@@ -184,22 +189,22 @@ def _pairs(values: msgspec.Raw) -> list[acp.NameValue]:
     return [acp.NameValue(name=name, value=value) for name, value in decoded.items()]
 
 
-def _opened(known: McpServer) -> NewMcpServer:
-    """A stored server, secrets and all, as it would be asked for."""
+def _opened(server: McpServer) -> NewMcpServer:
+    """Returns a stored server, with its secrets, as a request to register it."""
     return NewMcpServer(
-        name=known.name,
-        transport=known.transport,
-        command=known.command,
-        args=msgspec.json.decode(known.args, type=list[str]),
-        env=msgspec.json.decode(known.env, type=dict[str, str]),
-        url=known.url,
-        headers=msgspec.json.decode(known.headers, type=dict[str, str]),
-        enabled=known.enabled,
+        name=server.name,
+        transport=server.transport,
+        command=server.command,
+        args=msgspec.json.decode(server.args, type=list[str]),
+        env=msgspec.json.decode(server.env, type=dict[str, str]),
+        url=server.url,
+        headers=msgspec.json.decode(server.headers, type=dict[str, str]),
+        enabled=server.enabled,
     )
 
 
 def _shown(new: NewMcpServer) -> dict[str, Any]:
-    """The columns that everybody sees."""
+    """Returns the columns that everybody may see."""
     return {
         "name": new.name,
         "command": new.command,
@@ -216,26 +221,28 @@ def _private(new: NewMcpServer) -> dict[str, Any]:
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict("name_taken", f"There is an MCP server named {name!r} already.")
+    return Conflict("name_taken", f"An MCP server already exists with the name {name!r} already.")
 
 
 def _check(new: NewMcpServer) -> None:
     if not NAME.fullmatch(new.name):
-        raise Invalid("bad_name", "The name of an MCP server has 1 to 64 letters, digits, `_` and `-`: agents use it.")
-    # Agents tell tools of `bough` by names that begin with it.
+        raise Invalid(
+            "bad_name", "An MCP server's name must be 1 to 64 letters, digits, `_` or `-`, because agents use it."
+        )
+    # Agents recognize the tools of `bough` by names with that prefix.
     if new.name.lower() == RESERVED or new.name.lower().startswith((f"{RESERVED}_", f"{RESERVED}-")):
-        raise Invalid("name_reserved", f"{RESERVED!r}, and names that begin so, are kept for Bough's own tools.")
+        raise Invalid("name_reserved", f"{RESERVED!r} and names that start with it are reserved for Bough's own tools.")
     if new.transport == "stdio":
         if not new.command or not new.command.startswith("/"):
             raise Invalid("bad_mcp_server", "A stdio server needs `command`, an absolute path.")
     elif not new.url or not is_address(new.url):
         raise Invalid("bad_mcp_server", f"An {new.transport} server needs `url`, beginning with http:// or https://.")
     checked_env(new.env)
-    # Values are secret: whatever is wrong with one, only its name is told.
+    # Values are secret: an error names the variable or header, never its value.
     for name, value in new.headers.items():
         if not HEADER_NAME.fullmatch(name):
-            raise Invalid("bad_mcp_server", f"{name!r} is not a name for an HTTP header.")
+            raise Invalid("bad_mcp_server", f"{name!r} is not a valid HTTP header name.")
         if BREAKS.search(value):
-            raise Invalid("bad_mcp_server", f"The value of the HTTP header {name!r} is not one line.")
+            raise Invalid("bad_mcp_server", f"The value of the HTTP header {name!r} must be a single line.")
     if any("\0" in arg for arg in new.args):
         raise Invalid("bad_mcp_server", "An argument cannot contain a NUL character.")

@@ -1,5 +1,5 @@
-"""Events out: one reader follows the table of events and hands rows and streaming deltas to every subscriber; rows that
-this process wrote it need not read again. Who the subscribers are (WebSocket, SSE, tests) is the doors' part."""
+"""Fans out events: follows the events table and hands rows and streaming deltas to every subscriber. Rows that this
+process wrote are not read again."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.hub")
 
 PAGE = 500
-# A database that could not be read is tried again after this.
+# How long to wait before reading the database again after an error.
 RETRY_PAUSE = 1.0
-# A subscriber that is this far behind is dropped and told where to go on: memory is bounded, nothing is lost.
+# A subscriber that falls this far behind is dropped and told its cursor, so memory stays bounded and nothing is lost.
 MOST_BYTES_BEHIND = 8 * 1024 * 1024
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Frame(msgspec.Struct):
-    """One event as it goes out: encoded once, shared by all subscribers."""
+    """One outgoing event, encoded once and shared by all subscribers."""
 
     data: bytes
     kind: str
@@ -38,7 +38,7 @@ class Frame(msgspec.Struct):
 
 
 class Dropped(Exception):
-    """The subscriber was too slow; it has everything up to `cursor`."""
+    """Raised when a subscriber was too slow; it has received everything up to `cursor`."""
 
     def __init__(self, cursor: int) -> None:
         super().__init__(f"too slow; reconnect from {cursor}")
@@ -46,7 +46,7 @@ class Dropped(Exception):
 
 
 class Subscription:
-    """What one subscriber has still to be sent."""
+    """Buffers the frames that one subscriber has not been sent yet."""
 
     def __init__(self, session_id: str | None, kinds: frozenset[str] | None = None) -> None:
         self.session_id = session_id
@@ -71,7 +71,7 @@ class Subscription:
         self._wake.set()
 
     async def next(self) -> list[Frame]:
-        """All frames that wait, at least one; Dropped if they became too many."""
+        """Waits for frames and returns all that are buffered. Raises `Dropped` if there were too many."""
         while not self._frames and not self._overrun:
             self._wake.clear()
             await self._wake.wait()
@@ -83,7 +83,7 @@ class Subscription:
         return frames
 
     def sent(self, frames: list[Frame]) -> None:
-        """Remembers how far the subscriber got."""
+        """Records how far the subscriber got."""
         for frame in reversed(frames):
             if frame.cursor is not None:
                 self.cursor = frame.cursor
@@ -91,7 +91,7 @@ class Subscription:
 
 
 class Hub:
-    """Fans events out in commit order; a delta never overtakes the event of the message that it belongs to."""
+    """Fans events out in commit order. A delta never overtakes the event of its message."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -99,12 +99,12 @@ class Hub:
         self._deltas: list[Delta] = []
         self._wake = asyncio.Event()
         self._cursor = 0
-        # Events that came with their notifications, and whether some may have come without.
+        # Events that arrived with their notifications, and whether some may have come without.
         self._heard: list[list[Event]] = []
         self._behind = False
-        # Messages that are growing now, so that a subscriber who joins late gets each as it stands.
+        # Messages that are still growing, so that a late subscriber gets each one's current text.
         self._growing: dict[str, tuple[str, Callable[[], str]]] = {}
-        # Those that were stored just now: their first event must go out before anybody is sent more of their text.
+        # Messages stored a moment ago: their first event must go out before more of their text.
         self._fresh: dict[str, tuple[str, Callable[[], str]]] = {}
 
     @property
@@ -112,7 +112,7 @@ class Hub:
         return len(self._subscriptions)
 
     async def run(self, started: asyncio.Event) -> None:
-        """Follows the table until cancelled; `started` says from when on."""
+        """Follows the events table until cancelled and sets `started` once it has begun."""
         forget = self._store.db.listen(CHANNEL_EVENTS, self._hear)
         try:
             self._store.followed = True
@@ -147,24 +147,24 @@ class Hub:
         self._wake.set()
 
     async def _pump(self) -> None:
-        # Deltas are counted before the rows are read: every row that one of them builds on is then among those read, or
-        # was heard of before, since whoever publishes text does so after the commit.
+        # Deltas are counted before the rows are read. Text is published after its commit, so every row that a delta
+        # builds on is among those read or announced before.
         ripe, fresh = len(self._deltas), list(self._fresh)
-        heard, self._heard = self._heard, []
-        for events in heard:
+        batches, self._heard = self._heard, []
+        for events in batches:
             if events[0].cursor == self._cursor + 1:
                 self._send_events(events)
             elif events[-1].cursor > self._cursor:
                 self._behind = True
         if self._behind or self._store.unheard:
             await self._catch_up()
-        self._growing |= {one: self._fresh.pop(one) for one in fresh if one in self._fresh}
+        self._growing |= {message: self._fresh.pop(message) for message in fresh if message in self._fresh}
         deltas, self._deltas = self._deltas[:ripe], self._deltas[ripe:]
         for delta in _merged(deltas):
             self._send(_live_frame(delta, delta.session_id))
 
     async def _catch_up(self) -> None:
-        """Sends what the table has and no notification brought."""
+        """Sends events from the table that no notification brought."""
         self._behind = False
         while True:
             events = await self._store.read(lambda tx: _after(tx, self._cursor, None))
@@ -181,7 +181,7 @@ class Hub:
         for subscription in self._subscriptions:
             subscription.offer(frame)
 
-    # What the recorder says
+    # Called by the recorder
 
     def grow(self, session_id: str, message_id: str, offset: int, text: str) -> None:
         """Publishes text that a message has gained."""
@@ -189,7 +189,7 @@ class Hub:
         self._wake.set()
 
     def growing(self, session_id: str, message_id: str, text: Callable[[], str]) -> None:
-        """From now on late subscribers are sent what `text()` gives; until `grown`."""
+        """Sends late subscribers the result of `text()` until `grown` is called."""
         self._fresh[message_id] = (session_id, text)
         self._wake.set()
 
@@ -197,13 +197,13 @@ class Hub:
         self._fresh.pop(message_id, None)
         self._growing.pop(message_id, None)
 
-    # What subscribers do
+    # Called for subscribers
 
     @contextlib.asynccontextmanager
     async def subscribe(
         self, session_id: str | None, cursor: int | None, kinds: frozenset[str] | None = None
     ) -> AsyncGenerator[Stream]:
-        """A stream of everything after `cursor`, or from now on; of what happens from now on only some `kinds`."""
+        """Opens a stream of everything after `cursor`, or from now on. `kinds` filters live events only."""
         subscription = Subscription(session_id, kinds)
         subscription.cursor = self._cursor if cursor is None else cursor
         start = self._cursor
@@ -219,12 +219,12 @@ class Hub:
             self._subscriptions.discard(subscription)
 
     async def missed(self, cursor: int, session_id: str | None, until: int) -> AsyncGenerator[list[Frame]]:
-        """What happened between two cursors, by pages; whatever of it is no longer kept is told as a gap."""
+        """Yields the events between two cursors in pages. A gap is reported for events that were already pruned."""
         if cursor > until:
-            # The server has never given out this cursor: its data was replaced, and what was known is worth nothing.
+            # This server never issued the cursor: the data was replaced, so the client must start over.
             yield [_gap(cursor, until, session_id)]
         while cursor < until:
-            # Looked at again for every page, since events are forgotten while a slow reader catches up.
+            # Checked again for every page, because events are pruned while a slow reader catches up.
             oldest, page = await self._kept(cursor, session_id)
             if oldest is not None and cursor < oldest - 1:
                 yield [_gap(cursor, min(oldest - 1, until), session_id)]
@@ -242,7 +242,7 @@ class Hub:
 
 
 class Stream:
-    """One subscriber's way through past and present: what it missed, texts as they stand, then live."""
+    """Carries one subscriber from missed events through current texts to live events."""
 
     def __init__(self, hub: Hub, subscription: Subscription, start: int, texts: list[Delta]) -> None:
         self._hub = hub
@@ -252,17 +252,17 @@ class Stream:
 
     @property
     def cursor(self) -> int:
-        """Up to here the subscriber has been sent everything."""
+        """Everything up to this cursor has been sent to the subscriber."""
         return self._subscription.cursor
 
     async def frames(self) -> AsyncGenerator[list[Frame]]:
-        """Never ends by itself; raises Dropped if the subscriber is too slow."""
+        """Yields frames forever. Raises `Dropped` if the subscriber is too slow."""
         subscription = self._subscription
         async for frames in self._hub.missed(subscription.cursor, subscription.session_id, self._start):
             yield frames
             subscription.sent(frames)
         subscription.cursor = self._start
-        # It carries its cursor, so that a client that saw nothing else can still go on from here.
+        # Carries its cursor so that a client that received nothing else can resume from here.
         ready = _live_frame({"type": "stream.ready", "cursor": self._start}, subscription.session_id)
         ready.cursor = self._start
         yield [ready, *(_live_frame(text, text.session_id) for text in self._texts)]
@@ -292,7 +292,7 @@ def _live_frame(body: Delta | Mapping[str, object], session_id: str | None) -> F
 
 
 def _merged(deltas: list[Delta]) -> list[Delta]:
-    """Neighbouring deltas of one message as one."""
+    """Merges neighboring deltas of the same message."""
     merged: list[Delta] = []
     for delta in deltas:
         last = merged[-1] if merged else None

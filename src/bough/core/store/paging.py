@@ -1,4 +1,4 @@
-"""A page of a list, and the bounds that every list keeps."""
+"""Defines a page of a list and the limits that every list enforces."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 DEFAULT_LIMIT = 20
 LARGEST_LIMIT = 500
-# Integers in both databases are 64 bits wide.
+# Both databases store 64-bit integers.
 LARGEST_OFFSET = 1 << 40
 
 
 class Page(msgspec.Struct, Generic[T]):
-    """Some rows, and how many there are in all."""
+    """Holds one page of rows and the total number of rows."""
 
     rows: list[T]
     total: int

@@ -1,5 +1,4 @@
-"""Reading and changing single rows inside a transaction, each change with its event. Rules about when to do so are
-the services'."""
+"""Reads and changes single rows inside a transaction. Each change emits its event."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from bough.storage.backend import Tx
 
 
 class Decided(msgspec.Struct):
-    """An answer: what it is, by which of the agent's options it is carried, and whose it is."""
+    """Holds a decision: its status, the agent's option that carries it, and who made it."""
 
     status: ApprovalStatus
     decision: Decision
@@ -66,8 +65,8 @@ async def add_session(
     branch_task_id: str | None = None,
     race: RacePlace | None = None,
 ) -> Session:
-    """Inserts a session, with the values of its environment in a table that nobody is shown. A fork, child or side
-    question has the `source` that it hangs below."""
+    """Inserts a session and stores its environment values in a separate table. A fork, child or side question has a
+    `source`."""
     below = kind in ("subsession", "btw")
     session = await change.tx.one(
         SESSIONS.add,
@@ -124,7 +123,7 @@ async def update_task(change: Change, task_id: str, **columns: Any) -> Task:
 
 
 async def move_task(change: Change, task_id: str, status: TaskStatus) -> Task | None:
-    """Moves a task along one of its MOVES; None if it stands where no such move begins."""
+    """Moves a task along one of its MOVES. Returns None if its current status does not allow the move."""
     origins = tuple(origin for origin, moves in MOVES.items() if status in moves)
     fresh = await change.tx.one(TASKS.move, Task, id=task_id, status=status, origins=origins, now=change.now)
     if fresh is not None:
@@ -144,7 +143,8 @@ async def end_task(
     git_after: msgspec.Raw | None = None,
     tool_use_count: int = 0,
 ) -> Task | None:
-    """Ends a task; None if it has ended already. What completed or failed is new to people until they look."""
+    """Ends a task and marks its session unread if the turn completed or failed. Returns None if the task has already
+    ended."""
     ended = await change.tx.one(
         TASKS.finish,
         Task,
@@ -182,7 +182,7 @@ async def add_approval(
     on_expiry: str | None = None,
     decided: Decided | None = None,
 ) -> Approval:
-    """Asks a person about a turn, or writes down what was decided without one."""
+    """Adds an approval: a pending question, or a decision that was made without a person."""
     approval = await change.tx.one(
         APPROVALS.add,
         Approval,
@@ -247,15 +247,15 @@ async def insert_message(
 
 
 async def insert_messages(change: Change, messages: list[Message]) -> None:
-    """Stores messages that have their places already."""
-    for query, params in queries.in_bulk(MESSAGES.add_all, [msgspec.structs.asdict(one) for one in messages]):
+    """Stores messages that already have positions."""
+    for query, params in queries.in_bulk(MESSAGES.add_all, [msgspec.structs.asdict(message) for message in messages]):
         await change.tx.run(query, **params)
     for message in messages:
         change.message("message.created", message)
 
 
 async def enter_transcript(change: Change, entering: Task) -> None:
-    """A prompt that waited becomes part of the conversation: it gets its real place and time."""
+    """Gives a queued prompt's message its position and time in the conversation."""
     after: Any = await change.tx.value(SESSIONS.take_positions, id=entering.session_id, count=1)
     message = await change.tx.one(
         MESSAGES.enter,

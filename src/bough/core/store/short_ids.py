@@ -1,4 +1,4 @@
-"""Finding a record by its id, or by a unique beginning or end of it (R5)."""
+"""Finds a record by its id, or by a unique prefix or suffix of it (R5)."""
 
 from __future__ import annotations
 
@@ -52,32 +52,32 @@ class _Id(msgspec.Struct):
 
 
 async def find_id(tx: Tx, table: Table, text: str) -> str:
-    """The whole id of the record that `text` stands for; NotFound, or Conflict with the candidates."""
+    """Returns the full id that `text` refers to. Raises `NotFound`, or `Conflict` with the candidates."""
     short = ids.checked_short(text, NOUNS[table])
     low, high = ids.prefix_range(short)
-    found = await tx.all(COMMON.by_prefix.with_(table=table), _Id, low=low, high=high)
+    rows = await tx.all(COMMON.by_prefix.with_(table=table), _Id, low=low, high=high)
     if not ids.is_full(short):
-        found += await tx.all(COMMON.by_suffix.with_(table=table), _Id, tail=short[-8:], pattern=f"%{short}")
-    candidates = sorted({row.id for row in found})
+        rows += await tx.all(COMMON.by_suffix.with_(table=table), _Id, tail=short[-8:], pattern=f"%{short}")
+    candidates = sorted({row.id for row in rows})
     if not candidates:
         raise missing(table, text)
     if len(candidates) > 1:
         raise Conflict(
             "ambiguous_id",
-            f"{text!r} could be any of {len(candidates)}: {', '.join(candidates)}. Give more of the id.",
+            f"{text!r} matches {len(candidates)} records: {', '.join(candidates)}. Use more of the id.",
             candidates=candidates,
         )
     return candidates[0]
 
 
 async def whole_id(tx: Tx, table: Table, text: str) -> str:
-    """The whole id, however it was spelled; one that is whole already is taken at its word, there or gone."""
+    """Returns the full id. An id that is already complete is returned unchecked."""
     short = ids.checked_short(text, NOUNS[table])
     return short if ids.is_full(short) else await find_id(tx, table, short)
 
 
 async def find(tx: Tx, table: Table, text: str, query: Query, kind: type[T]) -> T:
-    """The record that `text` stands for."""
+    """Returns the record that `text` refers to, or raises `NotFound`."""
     record = await tx.one(query, kind, id=await whole_id(tx, table, text))
     if record is None:
         raise missing(table, text)

@@ -1,5 +1,5 @@
-"""Writes: one transaction, the events it causes and the answer kept for an idempotency key, all or nothing. SQL
-itself is `bough.storage`."""
+"""Runs writes: one transaction with the events that it causes and the answer stored for its idempotency key, all or
+nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from bough.core.store.response_cache import Answers
+from bough.core.store.response_cache import ResponseCache
 from bough.core.store.short_ids import Table, whole_id
 from bough.core.store.sql import EVENTS, KEYS
 from bough.errors import Conflict, Internal
@@ -26,17 +26,17 @@ from bough.storage.backend import Backend, Tx
 T = TypeVar("T")
 
 
-# Channels of the backend. Payloads are advice: whoever hears one looks at the rows.
+# Notification channels. A payload is only a hint: the listener reads the rows.
 CHANNEL_EVENTS = "bough_events"
 CHANNEL_WORK = "bough_work"
 CHANNEL_APPROVALS = "bough_approvals"
 
-# A message longer than this is announced without its content, so that the table of events stays small.
+# A longer message is announced without its content, to keep the events table small.
 LARGEST_EVENT_CONTENT = 64 * 1024
 
 
 class Change:
-    """One transaction with the events that it will publish when it commits."""
+    """Collects the events of one transaction and stores them as its last step."""
 
     def __init__(self, tx: Tx, mute: frozenset[str] = frozenset()) -> None:
         self.tx = tx
@@ -65,11 +65,11 @@ class Change:
         self.emit(kind, record, record.session_id)
 
     def wake(self) -> None:
-        """Tells the scheduler, after commit, that there may be work."""
+        """Wakes the scheduler after commit."""
         self.tx.notify(CHANNEL_WORK, "")
 
     async def publish(self) -> None:
-        """Stores the events; the last step of the transaction, since cursors are locked until commit."""
+        """Stores the events. Must come last, because the cursor row stays locked until commit."""
         if not self._events:
             return
         last: Any = await self.tx.value(EVENTS.take_cursors, count=len(self._events))
@@ -92,14 +92,15 @@ class KeyAnswer(msgspec.Struct):
 
 
 class Store:
-    """The database as the services use it."""
+    """Gives the services access to the database."""
 
     def __init__(self, db: Backend) -> None:
         self.db = db
-        self.answers = Answers(db)
+        self.responses = ResponseCache(db)
         # Agents that children do not report to: they would take the report for something to do.
         self.mute: frozenset[str] = frozenset()
-        # Whether somebody hears of every commit; then the events of those not heard of yet, by the last cursor of each.
+        # Whether the hub receives notifications of commits. If so, `_unheard` holds the events of commits that it has
+        # not been notified of, by their last cursor.
         self.followed = False
         self._unheard: dict[int, list[Event]] = {}
 
@@ -107,7 +108,7 @@ class Store:
         return await self.db.read(work, long=long)
 
     async def write(self, work: Callable[[Change], Awaitable[T]]) -> T:
-        """Runs `work` in one transaction; it may await nothing but the transaction, and may be run again."""
+        """Runs `work` in one transaction. `work` may await only the transaction and may run more than once."""
         events: list[Event] = []
 
         async def run(tx: Tx) -> T:
@@ -129,16 +130,17 @@ class Store:
 
     @property
     def unheard(self) -> bool:
-        """Whether a transaction of ours may have been committed of which no notification has come yet."""
+        """Tells whether one of our transactions may have committed without its notification having arrived."""
         return bool(self._unheard)
 
     def heard(self, payload: str) -> list[Event] | None:
-        """The events that a notification tells of, without reading them again; None if they are not ours."""
+        """Returns the events that a notification announces, without reading them again; None if another process wrote
+        them."""
         return self._unheard.pop(int(payload), None) if payload else None
 
     def _forget(self, events: list[Event]) -> None:
-        """Of a transaction that was not committed, or may not have been, nobody hears in this way."""
-        # Its cursors may be those of another transaction by now.
+        """Drops the events of a transaction that did not commit, or may not have."""
+        # Another transaction may have taken the same cursors by now.
         if events and self._unheard.get(events[-1].cursor) is events:
             self._unheard.pop(events[-1].cursor, None)
 
@@ -152,8 +154,8 @@ class Store:
         *,
         about: tuple[Table, str] | None = None,
     ) -> T:
-        """Like `write`, but the same idempotency key in the same scope gives the first answer again (A4). `about` is
-        the record that the request is about: however its id is spelled, it is the same scope."""
+        """Runs `work` like `write`, but returns the first answer again for a repeated idempotency key in the same scope
+        (A4). `about` names the record that the request concerns, so that every spelling of its id is the same scope."""
         key = caller.idempotency_key
         if key is None:
             return await self.write(work)
@@ -164,8 +166,8 @@ class Store:
             scope = name if about is None else f"{name}:{await whole_id(change.tx, *about)}"
             claimed = await change.tx.run(KEYS.claim, key=key, scope=scope, fingerprint=fingerprint, now=change.now)
             if not claimed:
-                kept = await change.tx.one(KEYS.find, KeptAnswer, scope=scope, key=key)
-                return _answer(kept, fingerprint, key, kind)
+                stored = await change.tx.one(KEYS.find, KeptAnswer, scope=scope, key=key)
+                return _answer(stored, fingerprint, key, kind)
             result = await work(change)
             await change.tx.run(KEYS.answer, scope=scope, key=key, answer=msgspec.json.encode(result))
             return result
@@ -173,75 +175,76 @@ class Store:
         return await self.write(once)
 
     async def kept(self, caller: Caller, scope: str, request: Any, kind: type[T]) -> T | None:
-        """What `write_once` kept for this key and request, if it did; Conflict if it was for another request."""
+        """Returns the answer that `write_once` stored for this key, if any. Raises `Conflict` if it was for another
+        request."""
         key = caller.idempotency_key
         if key is None:
             return None
-        found = await self.read(lambda tx: tx.one(KEYS.find, KeptAnswer, scope=_scope(caller, scope), key=key))
-        if found is None:
+        stored = await self.read(lambda tx: tx.one(KEYS.find, KeptAnswer, scope=_scope(caller, scope), key=key))
+        if stored is None:
             return None
-        return _answer(found, hashlib.sha256(msgspec.json.encode(request)).hexdigest(), key, kind)
+        return _answer(stored, hashlib.sha256(msgspec.json.encode(request)).hexdigest(), key, kind)
 
     async def all_kept(self, caller: Caller, scope: str, kind: type[T]) -> dict[str, T]:
-        """What was kept for each key of a scope of this caller."""
-        found = await self.read(lambda tx: tx.all(KEYS.in_scope, KeyAnswer, scope=_scope(caller, scope)))
-        return {one.key: decoded(bytes(one.answer), kind) for one in found if one.answer is not None}
+        """Returns every stored answer in one of the caller's scopes, by key."""
+        rows = await self.read(lambda tx: tx.all(KEYS.in_scope, KeyAnswer, scope=_scope(caller, scope)))
+        return {row.key: decoded(bytes(row.answer), kind) for row in rows if row.answer is not None}
 
     async def forget_answer(self, caller: Caller, scope: str) -> None:
-        """Lets go of a key whose request came to nothing after its transaction: refusals are not kept."""
+        """Releases the key of a request that failed after its transaction, because refusals are not stored."""
         if caller.idempotency_key is not None:
             await self.write(lambda change: forget_in(change, caller, scope))
 
     async def keep_answer(self, caller: Caller, scope: str, answer: Any) -> None:
-        """Replaces the answer that `write_once` kept, for what is only known some time after its transaction."""
+        """Replaces the stored answer with one that was not known at commit."""
         if caller.idempotency_key is not None:
             await self.write(lambda change: self.answer_in(change, caller, scope, answer))
 
     async def answer_in(self, change: Change, caller: Caller, scope: str, answer: Any) -> None:
-        """The same in a transaction that does more."""
+        """Replaces the stored answer as part of a larger transaction."""
         key = caller.idempotency_key
         if key is not None:
-            kept = msgspec.json.encode(answer)
-            await change.tx.run(KEYS.answer, scope=_scope(caller, scope), key=key, answer=kept)
+            encoded = msgspec.json.encode(answer)
+            await change.tx.run(KEYS.answer, scope=_scope(caller, scope), key=key, answer=encoded)
 
 
 async def forget_in(change: Change, caller: Caller, scope: str) -> None:
-    """Lets go of a key in a transaction that does more."""
+    """Releases a key as part of a larger transaction."""
     await change.tx.run(KEYS.forget, scope=_scope(caller, scope), key=caller.idempotency_key)
 
 
 def _scope(caller: Caller, scope: str) -> str:
-    """Keys are their callers' own: agents choose the same ones."""
+    """Returns the caller's own scope, because different callers may choose the same keys."""
     return f"{caller.kind}:{caller.id or ''}:{scope}"
 
 
-def _answer(kept: KeptAnswer | None, fingerprint: str, key: str, kind: type[T]) -> T:
-    if kept is None or kept.answer is None:
-        raise Internal("answer_missing", f"The idempotency key {key!r} is taken but holds no answer.")
-    if kept.fingerprint != fingerprint:
+def _answer(stored: KeptAnswer | None, fingerprint: str, key: str, kind: type[T]) -> T:
+    if stored is None or stored.answer is None:
+        raise Internal("answer_missing", f"The idempotency key {key!r} is in use but has no stored answer.")
+    if stored.fingerprint != fingerprint:
         raise Conflict(
             "idempotency_key_reused",
-            f"The idempotency key {key!r} was used for another request. Use a new key for a new request.",
+            f"The idempotency key {key!r} was already used for a different request. Use a new key.",
         )
-    return decoded(bytes(kept.answer), kind)
+    return decoded(bytes(stored.answer), kind)
 
 
 def decoded(data: bytes, kind: Any) -> Any:
-    """Reads an answer back. Structs are read field by field, since msgspec itself cannot read a `Raw | None`."""
+    """Decodes a stored answer. Structs are decoded field by field, because msgspec cannot decode `Raw | None`."""
     either = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    kinds = [one for one in either if one is not NoneType]
+    kinds = [option for option in either if option is not NoneType]
     if data == b"null" and len(kinds) < len(either):
         return None
     if msgspec.Raw in kinds:
         return msgspec.Raw(data)
     if len(kinds) > 1 or not isinstance(kinds[0], type) or not issubclass(kinds[0], msgspec.Struct):
         return msgspec.json.decode(data, type=kind)
-    given = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    values = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     fields = msgspec.structs.fields(kinds[0])
     return kinds[0](
         **{
-            field.name: decoded(bytes(given[field.encode_name]), field.type)
+            field.name: decoded(bytes(values[field.encode_name]), field.type)
             for field in fields
-            if field.encode_name in given
+            if field.encode_name in values
         }
     )

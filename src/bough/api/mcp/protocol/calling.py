@@ -97,7 +97,7 @@ class Toolbox:
 
         if not tool.rows_alone:
             return _right(msgspec.to_builtins(await look()))
-        body = await store.answers.give((tool.name, caller.kind, caller.id, msgspec.json.encode(params)), look)
+        body = await store.responses.get((tool.name, caller.kind, caller.id, msgspec.json.encode(params)), look)
         return Answer(msgspec.json.decode(body), body.decode())
 
 

@@ -40,7 +40,7 @@ async def test_a_denied_edit(real: Real, record: Record) -> None:
     assert (ended["status"], ended["stopReason"]) == ("completed", ENDED_BY_DENIAL.get(real.agent, "end_turn"))
     [tool] = await real.tools(session)
     assert tool["result"]["status"] == "failed"
-    assert tool["result"]["note"] == "This was denied, and not done."
+    assert tool["result"]["note"] == "Denied – not run."
     assert _diff(tool) == (str(real.repo / "denied.txt"), "alpha")
     assert not (real.repo / "denied.txt").exists()
     kinds = [one["content"]["type"] for one in await real.messages(session)]

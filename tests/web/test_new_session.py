@@ -88,7 +88,7 @@ async def test_what_stands_in_the_way_of_a_worktree(site: Site, page: Page) -> N
     await expect(branch).to_have_value("taken-2")
     await expect(preview(page)).to_contain_text("Creates a new branch.")
     await branch.fill("blocked")
-    await expect(preview(page)).to_contain_text("There is something at")
+    await expect(preview(page)).to_contain_text("Something already exists at")
     await branch.fill("bad..name")
     await expect(preview(page)).to_contain_text("cannot be the name of a branch")
 
@@ -105,7 +105,7 @@ async def test_a_worktree_that_is_refused(site: Site, page: Page, complaints: Co
     await expect(where.get_by_role("alert")).to_have_text("Enter a branch for the new worktree.")
     await page.get_by_label("Branch").fill("blocked")
     await page.get_by_role("button", name="Start session").click()
-    await expect(where.get_by_role("alert")).to_contain_text("There is something at")
+    await expect(where.get_by_role("alert")).to_contain_text("Something already exists at")
     assert (await site.client.get("/api/sessions"))["total"] == 0
     assert await asyncio.to_thread(lambda: list((site.repo / ".worktrees/blocked").iterdir())) == []
 

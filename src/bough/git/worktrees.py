@@ -23,7 +23,7 @@ LONGEST_BRANCH = 244
 _GLOB = re.compile(r"([\\*?\[\]])")
 
 
-class Entry(msgspec.Struct):
+class ListedWorktree(msgspec.Struct):
     """One line of `git worktree list`."""
 
     path: str
@@ -60,9 +60,9 @@ async def common_folder(path: str) -> str:
     return real(found)
 
 
-async def entries(path: str) -> list[Entry]:
+async def list_worktrees(path: str) -> list[ListedWorktree]:
     """All worktrees of the repository that `path` belongs to, the main one first."""
-    found: list[Entry] = []
+    found: list[ListedWorktree] = []
     for block in (await git(path, "worktree", "list", "--porcelain", "-z")).split("\0\0"):
         facts = [line.partition(" ") for line in block.split("\0") if line]
         if not facts:
@@ -70,7 +70,7 @@ async def entries(path: str) -> list[Entry]:
         given = {name: value for name, _, value in facts}
         branch = given.get("branch")
         found.append(
-            Entry(
+            ListedWorktree(
                 path=given["worktree"],
                 sha=given.get("HEAD"),
                 branch=branch.removeprefix("refs/heads/") if branch else None,
@@ -82,10 +82,10 @@ async def entries(path: str) -> list[Entry]:
     return found
 
 
-async def entry(repo: str, path: str) -> Entry | None:
+async def find_worktree(repo: str, path: str) -> ListedWorktree | None:
     """The worktree at this path, if git knows it; the main one does not count."""
     meant = real(path)
-    return next((one for one in (await entries(repo))[1:] if real(one.path) == meant), None)
+    return next((one for one in (await list_worktrees(repo))[1:] if real(one.path) == meant), None)
 
 
 async def checked_branch(repo: str, name: str) -> str:
@@ -168,7 +168,7 @@ async def _remote_branch(repo: str, name: str) -> str | None:
 
 async def checked_out_at(repo: str, branch: str) -> str | None:
     """The worktree, the main one included, that has this branch now."""
-    return next((one.path for one in await entries(repo) if one.branch == branch), None)
+    return next((one.path for one in await list_worktrees(repo) if one.branch == branch), None)
 
 
 async def add(repo: str, path: str, branch: Branch | None, sha: str | None = None, hold: int | None = None) -> None:
@@ -226,7 +226,7 @@ async def delete_branch(repo: str, branch: str, *others: str) -> bool:
 
 async def clear(repo: str, path: str) -> bool:
     """Takes away whatever of a worktree git has begun to make at this path; anything that git does not know stays."""
-    found = await entry(repo, path)
+    found = await find_worktree(repo, path)
     if found is None:
         with contextlib.suppress(OSError):
             os.rmdir(path)

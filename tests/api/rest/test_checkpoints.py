@@ -323,7 +323,7 @@ async def test_a_plain_folder_has_none(server: Running) -> None:
     task = await ask(server, session, "[[write a.txt one]]")
     assert task["checkpoints"] == {"before": None, "after": None}
     error = refused(await server.client.http.get(f"/api/tasks/{task['id']}/diff"), 409, "no_checkpoint")
-    assert "no git repository" in error["message"]
+    assert "not a git repository" in error["message"]
     refused(await server.client.http.post(f"/api/tasks/{task['id']}/restore", json={}), 409, "no_checkpoint")
 
 

@@ -134,12 +134,12 @@ async def test_a_failed_setup_is_told(server: Running) -> None:
     """W1: the worktree stays, the answer says what failed, and its last words are kept."""
     repo = await configured(server, setup=["sh", "-c", "echo started; echo oh no >&2; exit 3"])
     tree = await made(server.client, repo)
-    assert tree["setupError"] == "The setup command 'sh' ended with 3."
+    assert tree["setupError"] == "The setup command 'sh' exited with 3."
     assert tree["setupOutput"] == "started\noh no\n"
     assert at(tree["path"], "README.md").exists()
     await server.client.call("PATCH", f"/api/repos/{repo['id']}", json={"setup": ["no such program"]})
     missing = await made(server.client, repo, "other")
-    assert "cannot be started" in missing["setupError"]
+    assert "could not be started" in missing["setupError"]
 
 
 async def test_a_setup_takes_its_time_and_no_more(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, with_key
 from bough.core.worktrees.preview import Preview
-from bough.core.worktrees.records import NewWorktree, Use, WorktreePatch
+from bough.core.worktrees.records import NewWorktree, SessionUse, WorktreePatch
 from bough.core.worktrees.removal_preview import Losses
 from bough.core.worktrees.remove import Removed, how_to_recover
 from bough.core.worktrees.service import Found
@@ -41,7 +41,7 @@ class WorktreeDetail(Worktree, kw_only=True):
     """A worktree, where it stands now (null once it is removed), and the sessions that use it."""
 
     git: WorktreeState | None
-    sessions: list[Use]
+    sessions: list[SessionUse]
 
 
 class WorktreeRemoved(Worktree, kw_only=True):

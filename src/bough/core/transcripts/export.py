@@ -1,4 +1,4 @@
-"""A session to take away: everything as JSON, or the conversation as Markdown."""
+"""Exports a session: everything as JSON, or the conversation as Markdown."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from bough.storage.backend import Tx
 
 
 class Export(msgspec.Struct, rename="camel"):
-    """One session with all that belongs to it."""
+    """One session with everything that belongs to it."""
 
     format: str
     session: Session
     repo: Repo | None
     tasks: list[Task]
-    # What a fork knew when it began; each message names the session that it is of.
+    # The messages that a fork inherited; each names the session it comes from.
     inherited: list[Message]
     messages: list[Message]
 
@@ -39,8 +39,8 @@ async def export(store: Store, session_id: str, form: Literal["json", "markdown"
         messages = await tx.all(MESSAGES.all, Message, session_id=session.id)
         return Export("bough/1", session, repo, tasks, await inherited(tx, session), messages)
 
-    found = await store.read(work, long=True)
-    return msgspec.json.encode(found) if form == "json" else markdown(found).encode()
+    exported = await store.read(work, long=True)
+    return msgspec.json.encode(exported) if form == "json" else markdown(exported).encode()
 
 
 def markdown(found: Export) -> str:
@@ -50,7 +50,7 @@ def markdown(found: Export) -> str:
         f"{session.agent} in `{session.cwd}`, {session.status}, opened {session.created_at}.",
     ]
     if found.inherited:
-        parts.append(f"What follows up to the next line was inherited from session {session.forked_from_session_id}.")
+        parts.append(f"Everything up to the next line was inherited from session {session.forked_from_session_id}.")
         parts += _spoken(found.inherited)
         parts.append("---")
     parts += _spoken(found.messages)

@@ -1,5 +1,4 @@
-"""Files that go with a prompt: checking what callers give, keeping it in the transaction of the prompt, reading it. How
-an agent is given them is `handing`."""
+"""Validates and stores the files attached to a prompt, in the prompt's transaction, and reads them."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ from bough.storage.backend import Tx
 
 
 class NewFile(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A file that goes with a prompt: a `text`, or any `data` as base64. A picture (PNG, JPEG, GIF, WebP) or a text."""
+    """A file attached to a prompt: an image (PNG, JPEG, GIF, WebP) or text. Give `text`, or `data` as base64."""
 
     name: str
     mime_type: str | None = None
@@ -44,7 +43,7 @@ NewFiles = list[NewFile] | msgspec.UnsetType
 
 
 class Files:
-    """Reads files that were kept."""
+    """Reads stored files."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -53,41 +52,41 @@ class Files:
         return await self._store.read(lambda tx: find(tx, "files", file_id, FILES.get, File))
 
 
-def checked(given: NewFiles, prompt: str | None) -> list[File]:
-    """Files that can be kept and sent; they have their ids already."""
-    if not given:
+def checked(files: NewFiles, prompt: str | None) -> list[File]:
+    """Validates files and gives them ids."""
+    if not files:
         return []
     if prompt is None:
-        raise Invalid("bad_file", "Files go with a prompt: say what the agent should do with them.")
-    if len(given) > MOST_FILES:
-        raise Invalid("too_many_files", f"A prompt takes at most {MOST_FILES} files.", limit=MOST_FILES)
-    return [_checked(one) for one in given]
+        raise Invalid("bad_file", "Files need a prompt: say what the agent should do with them.")
+    if len(files) > MOST_FILES:
+        raise Invalid("too_many_files", f"A prompt may have at most {MOST_FILES} files.", limit=MOST_FILES)
+    return [_checked(file) for file in files]
 
 
 def _checked(given: NewFile) -> File:
     if not is_plain_name(given.name):
         raise Invalid(
             "bad_file",
-            f"The name of a file has at most {LONGEST_NAME} characters, no folders and nothing that cannot be seen.",
+            f"A file name may have at most {LONGEST_NAME} characters, no folders and no invisible characters.",
         )
-    # A browser that does not know says nothing.
+    # A browser that does not know the type leaves it empty.
     said = (given.mime_type or "").lower().split(";")[0].strip() or None
     if said is not None and not MIME_TYPE.fullmatch(said):
-        raise Invalid("bad_file", f"The mimeType of {given.name!r} is not one: it has the form type/subtype.")
+        raise Invalid("bad_file", f"The mimeType of {given.name!r} is invalid. Use the form type/subtype.")
     data = _data(given)
     if len(data) > LARGEST_FILE:
         raise TooLarge(
             "file_too_large",
             f"{given.name!r} has {len(data)} bytes and the limit is {LARGEST_FILE}. "
-            "Put it into the session's folder and name it there.",
+            "Put it into the session's folder and mention its path.",
             limit=LARGEST_FILE,
         )
     picture = image_type(data)
     if picture is None and (is_image_type(said) or as_text(data) is None):
         raise Invalid(
             "bad_file",
-            f"{given.name!r} is neither a picture (PNG, JPEG, GIF, WebP) nor text in UTF-8. "
-            "Put it into the session's folder and name it there.",
+            f"{given.name!r} is neither an image (PNG, JPEG, GIF, WebP) nor UTF-8 text. "
+            "Put it into the session's folder and mention its path.",
         )
     kind = picture or text_type(given.name, said)
     return File(new_id(), given.name, kind, len(data), base64.b64encode(data).decode())
@@ -107,17 +106,17 @@ def _data(given: NewFile) -> bytes:
 
 
 async def keep(change: Change, task_id: str, files: Sequence[File]) -> None:
-    """Stores the files of a prompt, in the transaction that stores it."""
-    for position, one in enumerate(files):
+    """Stores a prompt's files in the prompt's transaction."""
+    for position, file in enumerate(files):
         await change.tx.run(
             FILES.add,
-            id=one.id,
+            id=file.id,
             task_id=task_id,
             position=position,
-            name=one.name,
-            mime_type=one.mime_type,
-            size=one.size,
-            data=one.data,
+            name=file.name,
+            mime_type=file.mime_type,
+            size=file.size,
+            data=file.data,
             now=change.now,
         )
 
@@ -131,9 +130,8 @@ async def infos(tx: Tx, task_id: str) -> list[FileInfo]:
 
 
 async def beginnings(tx: Tx, task_id: str, characters: int) -> dict[str, str]:
-    """How the texts of a prompt begin, by their ids: so many characters of each at least if it has them. Neither the
-    rest nor any picture is read."""
-    # A character has at most four bytes, and four signs of base64 are three of them.
+    """Returns the first characters of a prompt's text files, by id, without reading the rest or any image."""
+    # A character has at most four bytes, and three bytes take four characters of base64.
     signs = (characters * 4 // 3 + 1) * 4
-    found = await tx.all(FILES.beginnings, tuple[str, str], task_id=task_id, signs=signs, images=IMAGES)
-    return {id: base64.b64decode(data).decode(errors="ignore") for id, data in found}
+    rows = await tx.all(FILES.beginnings, tuple[str, str], task_id=task_id, signs=signs, images=IMAGES)
+    return {id: base64.b64decode(data).decode(errors="ignore") for id, data in rows}

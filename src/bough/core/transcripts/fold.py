@@ -1,5 +1,5 @@
-"""Folding: a stream of agent updates becomes transcript entries (R4). Pure state, no I/O; storing and publishing is
-`recorder`."""
+"""Folds a stream of agent updates into transcript messages (R4). Pure state without I/O; `recorder` stores and
+publishes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bough.model.message import Message, Role, raw
 Kind = Literal["text", "thought", "tool", "plan", "other"]
 
 SPOKEN: dict[str, Kind] = {"agent_message_chunk": "text", "agent_thought_chunk": "thought"}
-# State of the conversation rather than part of it: kept with the session.
+# These describe the conversation's state and are stored with the session, not in the transcript.
 STATE = frozenset(
     {
         "usage_update",
@@ -24,17 +24,17 @@ STATE = frozenset(
         "available_commands_update",
     }
 )
-# Tuples: what agents send in their place need not have a hash.
+# Tuples, because agents may send unhashable values in their place.
 OPEN_TOOL = ("pending", "in_progress")
 ENDED_TOOL = ("completed", "failed")
-# What of a command's output is kept, from its end.
+# How much of a command's output is kept, from its end.
 LONGEST_OUTPUT = 1024 * 1024
-CUT_OFF = "The turn ended before this call did; whether it took effect is not known."
-DENIED = "This was denied, and not done."
+CUT_OFF = "The turn ended before this call did; it may or may not have taken effect."
+DENIED = "Denied – not run."
 
 
 class Entry:
-    """One message in the making."""
+    """A message that is still growing."""
 
     __slots__ = (
         "announce",
@@ -58,10 +58,10 @@ class Entry:
         self.parts: list[str] = []
         self.body: dict[str, Any] = {}
         self.closed = False
-        # Whether its row exists, and whether its next write is an event of its own.
+        # Whether its row exists, and whether its next write needs an event of its own.
         self.stored = False
         self.announce = True
-        # How many parts, and how many characters, subscribers have been sent.
+        # How many parts, and how many characters, subscribers have received.
         self.seen = 0
         self.length = 0
 
@@ -69,14 +69,15 @@ class Entry:
         return "".join(self.parts)
 
     def unseen(self) -> str:
-        """What subscribers have not been sent yet; from now on they have."""
+        """Returns the text that subscribers have not received yet and marks it as sent."""
         text = "".join(self.parts[self.seen :])
         self.seen = len(self.parts)
         self.length += len(text)
         return text
 
     def content(self) -> msgspec.Raw:
-        """What is stored. Text parts are joined for good here, so that a long message is not joined again and again."""
+        """Returns the content to store. Joins text parts for good, so that a long message is not joined again and
+        again."""
         if self.kind in ("text", "thought"):
             self.unseen()
             text = self.text()
@@ -84,21 +85,21 @@ class Entry:
             self.seen = 1
             body: dict[str, Any] = {"type": self.kind, "text": text, "partial": not self.closed}
             if not self.closed and self.message_id is not None:
-                # Whoever takes this message up after a restart must know which chunks belong to it.
+                # After a restart, this tells which chunks belong to the message.
                 body["messageId"] = self.message_id
             return raw(body)
         return raw(self.body)
 
 
 class Fold:
-    """The transcript of one turn as it grows."""
+    """The growing transcript of one turn."""
 
     def __init__(self) -> None:
         self.dirty: dict[Entry, None] = {}
         self.grown: dict[Entry, None] = {}
         self.state: dict[str, dict[str, Any]] = {}
         self.tool_count = 0
-        # Characters that were added since somebody last set this to nothing.
+        # Characters added since this was last reset.
         self.unwritten = 0
         self._open: Entry | None = None
         self._said: Entry | None = None
@@ -106,7 +107,7 @@ class Fold:
         self._tools: dict[str, Entry] = {}
 
     def restore(self, messages: list[Message]) -> list[Entry]:
-        """Takes up a turn where its rows have left it; gives back what is still growing."""
+        """Restores a turn's state from its rows. Returns the messages that are still growing."""
         for message in messages:
             body: dict[str, Any] = msgspec.json.decode(message.content)
             kind = body.get("type")
@@ -128,14 +129,14 @@ class Fold:
         return [self._open] if self._open is not None else []
 
     def add(self, updates: list[Update]) -> None:
-        """Takes updates in the order in which the agent sent them."""
+        """Folds updates in the order in which the agent sent them."""
         for update in updates:
             text = update.text
             if text is not None:
                 entry = self._open
                 kind = SPOKEN.get(update.kind)
                 if kind is None:
-                    continue  # the agent repeats what the user said; that is stored already
+                    continue  # the agent echoes the user's text, which is already stored
                 if (
                     entry is None
                     or entry.kind != kind
@@ -157,11 +158,11 @@ class Fold:
         return entry
 
     def last_text(self) -> str:
-        """What the agent said last in this turn, as far as this fold has heard it."""
+        """Returns the agent's last text of this turn, as far as this fold has received it."""
         return self._said.text() if self._said is not None else ""
 
     def close_text(self) -> None:
-        """The message that was growing is whole."""
+        """Marks the growing message as complete."""
         entry = self._open
         if entry is not None:
             entry.closed = True
@@ -185,11 +186,10 @@ class Fold:
             self._keep(kind, body)
 
     def tool(self, update: dict[str, Any]) -> Entry:
-        """Makes or changes a tool call; a permission request may be the first to speak of one.
+        """Creates or updates a tool call; a permission request may be the first to mention one.
 
-        An id that is used again after its call has ended is that of another call: nothing that was said of the first
-        counts for it. Only an update may still have a word about a call that is over.
-        """
+        An id that is reused after its call has ended belongs to a new call, which inherits nothing from the first.
+        Only an update may still add to a call that has ended."""
         call_id = str(update.get("toolCallId", ""))
         entry = self._tools.get(call_id)
         if entry is None or (entry.body["result"].get("status") in ENDED_TOOL and not _is_last_word(update)):
@@ -201,15 +201,15 @@ class Fold:
         self._touch(entry)
         return entry
 
-    def permit(self, entry: Entry, told: dict[str, Any] | None) -> None:
-        """What policy made of a tool call, if anything; agents have no word in it."""
-        if entry.body.pop("permission", None) != told:
+    def permit(self, entry: Entry, outcome: dict[str, Any] | None) -> None:
+        """Records the policy's outcome for a tool call. Agents cannot set it."""
+        if entry.body.pop("permission", None) != outcome:
             self._touch(entry)
-        if told is not None:
-            entry.body["permission"] = told
+        if outcome is not None:
+            entry.body["permission"] = outcome
 
     def deny(self, call_id: str) -> None:
-        """A call was denied. Some agents say nothing more about it, and those that do have the last word."""
+        """Marks a call as denied. Some agents send nothing more about it; those that do have the last word."""
         entry = self._tools.get(call_id)
         if entry is not None and entry.body["result"].get("status", "pending") in OPEN_TOOL:
             entry.body["result"] |= {"status": "failed", "note": DENIED}
@@ -223,7 +223,7 @@ class Fold:
         self._touch(self._plan)
 
     def _keep(self, kind: str, body: dict[str, Any]) -> None:
-        """What we do not know, or what is not text, is kept as it came."""
+        """Stores an unknown or non-text update as it came."""
         self.close_text()
         spoken = kind in SPOKEN
         entry = Entry("other", "agent" if spoken else "system")
@@ -234,7 +234,7 @@ class Fold:
         self._touch(entry)
 
     def close(self) -> None:
-        """The turn is over: nothing in it stays open."""
+        """Closes everything that is still open, because the turn is over."""
         self.close_text()
         for entry in self._tools.values():
             result = entry.body["result"]
@@ -245,7 +245,7 @@ class Fold:
 
 
 def _is_last_word(update: dict[str, Any]) -> bool:
-    """Whether this is about a call that is over, and not the beginning of another one."""
+    """Tells whether the update concerns an ended call rather than the start of a new one."""
     kind = update.get("sessionUpdate")
     return kind == "tool_call_update" or (kind == "tool_call" and update.get("status") in ENDED_TOOL)
 
@@ -276,12 +276,12 @@ def _merge_names(body: dict[str, Any], update: dict[str, Any], meta: dict[str, A
     name = update.get("name") or _adapter_name(meta)
     for field in ("title", "kind"):
         if isinstance(update.get(field), str):
-            # What a call was called first, before the agent had better words for it, may say whose tool it is.
+            # A call's first title may tell whose tool it is, before the agent finds better words.
             if field == "title" and body.get(field, update[field]) != update[field]:
                 body.setdefault("firstTitle", body[field])
             body[field] = update[field]
     if isinstance(name, str) and name:
-        # The name of its own that the agent's program gives a tool is kept apart from words for people.
+        # The agent's own name for a tool is kept apart from its title for people.
         body["tool"] = body["name"] = name
     elif not body["tool"]:
         body["tool"] = body.get("kind") or body.get("title") or "tool"
@@ -297,11 +297,11 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _with_diffs(content: Any, before: Any) -> Any:
-    """The content of a call, with the diffs that it had: some agents put a word of success in their place."""
-    told = cast("list[Any]", content) if isinstance(content, list) else [content]
-    if any(map(_is_diff, told)):
-        return told
-    return [*told, *filter(_is_diff, cast("list[Any]", before or []))]
+    """Returns the content of a call with its earlier diffs: some agents replace them by a success message."""
+    had_diffs = cast("list[Any]", content) if isinstance(content, list) else [content]
+    if any(map(_is_diff, had_diffs)):
+        return had_diffs
+    return [*had_diffs, *filter(_is_diff, cast("list[Any]", before or []))]
 
 
 def _is_diff(part: Any) -> bool:
@@ -309,11 +309,11 @@ def _is_diff(part: Any) -> bool:
 
 
 def _merge_terminal(result: dict[str, Any], meta: dict[str, Any]) -> None:
-    """What a command printed and how it ended, from agents that tell it beside the content."""
+    """Merges a command's output and exit status from agents that send them outside the content."""
     printed = meta.pop("terminal_output_delta", None)
     if isinstance(printed, dict) and isinstance(data := cast("dict[str, Any]", printed).get("data"), str):
-        known = result.get("output")
-        result["output"] = ((known if isinstance(known, str) else "") + data)[-LONGEST_OUTPUT:]
+        output = result.get("output")
+        result["output"] = ((output if isinstance(output, str) else "") + data)[-LONGEST_OUTPUT:]
     ended = meta.pop("terminal_exit", None)
     if isinstance(ended, dict):
         ended = cast("dict[str, Any]", ended)

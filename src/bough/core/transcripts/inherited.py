@@ -1,5 +1,4 @@
-"""Reading a fork together with what was said before it: the messages that it inherited, before its own. Which those are
-is `lineage`'s part; a session's own messages alone are `transcript`."""
+"""Reads a fork's transcript with the messages that it inherited before its own."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ class _Moment(msgspec.Struct):
 
 
 async def inherited(tx: Tx, session: Session) -> list[Message]:
-    """What of others' words a session knows, in order; each message names the session that it is of."""
+    """Returns the messages that a session inherited, in order; each names its own session."""
     return await _first(tx, (await lineage.spans(tx, session))[1:], END)
 
 
@@ -36,13 +35,13 @@ async def page(
     after: str | None = None,
     since: str | None = None,
 ) -> list[Message]:
-    """Like `Transcript.page`, with what the session inherited before its own messages."""
+    """Returns a page like `Transcript.page`, with inherited messages before the session's own."""
     moment = checked_moment(since) if since is not None else None
     most = limit if limit is not None else END
 
     async def work(tx: Tx) -> list[Message]:
         own, *others = await lineage.spans(tx, await records.session(tx, session_id))
-        # Of its own also what waits.
+        # Includes the session's own queued prompts.
         spans = [replace(own, high=END), *others]
         if after is not None:
             place, position = await _place(tx, spans, after)
@@ -58,41 +57,41 @@ async def page(
 
 
 async def _place(tx: Tx, spans: list[Span], message_id: str) -> tuple[int, int]:
-    """In which of the spans a message is, and its position there."""
-    found = await find(tx, "messages", message_id, MESSAGES.get, Message)
+    """Returns the span that contains a message, and its position there."""
+    message = await find(tx, "messages", message_id, MESSAGES.get, Message)
     for place, span in enumerate(spans):
-        just_it = replace(span, low=found.position - 1, high=min(span.high, found.position + 1))
-        if span.session_id == found.session_id and await lineage.count(tx, [just_it]):
-            return place, found.position
+        just_it = replace(span, low=message.position - 1, high=min(span.high, message.position + 1))
+        if span.session_id == message.session_id and await lineage.count(tx, [just_it]):
+            return place, message.position
     raise missing("messages", message_id)
 
 
 async def _first(tx: Tx, spans: list[Span], most: int) -> list[Message]:
-    found: list[Message] = []
+    messages: list[Message] = []
     for span in reversed(spans):
-        if len(found) < most:
-            found += await tx.all(TREES.known_first, Message, limit=most - len(found), **asdict(span))
-    return found
+        if len(messages) < most:
+            messages += await tx.all(TREES.known_first, Message, limit=most - len(messages), **asdict(span))
+    return messages
 
 
 async def _last(tx: Tx, spans: list[Span], most: int) -> list[Message]:
-    found: list[Message] = []
+    messages: list[Message] = []
     for span in spans:
-        if len(found) < most:
-            found += await tx.all(TREES.known_last, Message, limit=most - len(found), **asdict(span))
-    return found[::-1]
+        if len(messages) < most:
+            messages += await tx.all(TREES.known_last, Message, limit=most - len(messages), **asdict(span))
+    return messages[::-1]
 
 
 async def _changed(tx: Tx, spans: list[Span], since: str, limit: int | None) -> list[Message]:
-    """What changed after a moment; what changed at the same one is never parted."""
+    """Returns the messages changed after `since`. Messages changed at the same moment are never split."""
     last = NEVER
     if limit is not None:
         moments: list[str] = []
         for span in spans:
             next_ones = await tx.all(TREES.known_moments, _Moment, since=since, limit=limit, **asdict(span))
-            moments += [one.updated_at for one in next_ones]
+            moments += [message.updated_at for message in next_ones]
         last = sorted(moments)[limit - 1] if len(moments) >= limit else NEVER
-    found: list[Message] = []
+    messages: list[Message] = []
     for span in reversed(spans):
-        found += await tx.all(TREES.known_changed, Message, since=since, last=last, **asdict(span))
-    return sorted(found, key=lambda one: one.updated_at)
+        messages += await tx.all(TREES.known_changed, Message, since=since, last=last, **asdict(span))
+    return sorted(messages, key=lambda message: message.updated_at)

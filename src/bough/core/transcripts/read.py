@@ -1,4 +1,4 @@
-"""Reading transcripts: whole, by pages, or what changed since (A1). Writing them is `recorder`."""
+"""Reads transcripts: whole, by pages, or what changed since a time (A1)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from bough.model.session import Session
 from bough.model.times import parse, written
 from bough.storage.backend import Tx
 
-# Before every position, and beyond every one, that of waiting prompts included.
+# Below every position, and above every one including queued prompts.
 START = -1
 END = 1 << 62
-# The last moment that can be written.
+# The last time that can be stored.
 NEVER = "9999-12-31T23:59:59.999999Z"
-# So many messages are read in less time than it takes to hand the work to a thread and back.
+# Reading this many messages takes less time than handing the work to a thread.
 SHORT = 200
 
 
 class Whole(NamedTuple):
-    """Everything that there is to read of a session."""
+    """A session with its repository and messages."""
 
     session: Session
     repo: Repo
@@ -33,13 +33,13 @@ class Whole(NamedTuple):
 
 
 class Transcript:
-    """Messages in the order of the conversation."""
+    """Reads messages in conversation order."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def whole(self, session_id: str, *, messages: bool = True) -> Whole:
-        """A session with its repository and all its messages, unless only the two are wanted."""
+        """Returns a session with its repository and, unless declined, all its messages."""
 
         async def work(tx: Tx) -> Whole:
             session = await records.session(tx, session_id)
@@ -64,8 +64,8 @@ class Transcript:
         after: str | None = None,
         since: str | None = None,
     ) -> list[Message]:
-        """The last `limit` messages (or all), the first after a known one, or those changed since a time; `before` and
-        `after` bound each of them."""
+        """Returns the last `limit` messages (or all), the first ones after a message, or those changed since a time.
+        `before` and `after` restrict each of these."""
         most = limit if limit is not None else END
         moment = checked_moment(since) if since is not None else None
 
@@ -88,8 +88,8 @@ class Transcript:
 
 
 async def _changed(tx: Tx, where: dict[str, Any], since: str, limit: int | None) -> list[Message]:
-    """What changed after a moment, and at least `limit` of it. One transaction changes many messages at one moment:
-    those are never parted, so that whoever goes on from the last moment misses none."""
+    """Returns at least `limit` messages changed after `since`. Messages changed at the same moment are never split, so
+    a client that continues from the last moment misses none."""
     until = None
     if limit is not None:
         until = await tx.value(MESSAGES.moment, since=since, skip=limit - 1, **where)
@@ -97,7 +97,7 @@ async def _changed(tx: Tx, where: dict[str, Any], since: str, limit: int | None)
 
 
 async def _position(tx: Tx, session_id: str, message_id: str) -> int:
-    """Where a message stands in this very transcript."""
+    """Returns a message's position in this transcript."""
     message = await find(tx, "messages", message_id, MESSAGES.get, Message)
     if message.session_id != session_id:
         raise missing("messages", message_id)
@@ -105,8 +105,8 @@ async def _position(tx: Tx, session_id: str, message_id: str) -> int:
 
 
 def checked_moment(text: str) -> str:
-    """A time as it is stored."""
+    """Parses a time and returns it in the stored form."""
     try:
         return written(parse(text))
     except OverflowError:
-        raise Invalid("bad_time", f"{text[:64]!r} lies beyond the years that can be written in UTC.") from None
+        raise Invalid("bad_time", f"{text[:64]!r} is outside the range of years that UTC can represent.") from None

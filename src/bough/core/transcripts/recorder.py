@@ -1,5 +1,5 @@
-"""The recorder of one live session: what the agent says is folded, published as it grows and stored in few writes. It
-decides when to write; `folding` what."""
+"""Records one live session: folds what the agent sends, publishes it as it grows and stores it in few writes. `fold`
+decides what to write, the recorder decides when."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ T = TypeVar("T")
 
 log = structlog.get_logger("bough.recorder")
 
-# A growing message is written this often at most, and more rarely the longer it is: each write holds the whole text.
+# The shortest time between writes of a growing message; longer messages are written less often, because each write
+# holds the whole text.
 GROWTH_PAUSE = 0.25
 GROWTH_PAUSE_PER_MIB = 1.0
-# New messages are written at once, but in a flood not one by one: nobody sees a hundredth of a second.
+# New messages are written at once, but a flood is batched for a hundredth of a second.
 NEWS_PAUSE = 0.01
-# More than this unwritten, and the agent has to wait.
+# With more than this unwritten, the agent has to wait.
 MOST_UNWRITTEN = 8 * 1024 * 1024
-# A database that could not be written to is tried again after this.
+# How long to wait before writing again after a database error.
 RETRY_PAUSE = 1.0
 
 
 class Write(msgspec.Struct):
-    """One entry as it stood when the transaction was prepared."""
+    """One message as it was when the transaction was prepared."""
 
     entry: Entry
     id: str
@@ -48,7 +49,7 @@ class Write(msgspec.Struct):
 
 
 class Recorder:
-    """Keeps the transcript of one session up to date while its agent lives."""
+    """Keeps one session's transcript up to date while its agent runs."""
 
     def __init__(self, store: Store, hub: Hub, session_id: str, keeper_id: str) -> None:
         self._store = store
@@ -58,8 +59,8 @@ class Recorder:
         self._confirm: Callable[[int], None] = _nobody
         self._task_id: str | None = None
         self._fold = Fold()
-        # The number of the last line that was folded; from the end of a turn on, of the one that waits to be stored
-        # with that end, and whether anything was folded since.
+        # The number of the last folded line; from the end of a turn on, the line to store with that end; and whether
+        # anything was folded since.
         self._heard = 0
         self._held: int | None = None
         self._sealed = False
@@ -73,12 +74,12 @@ class Recorder:
         return self._fold.tool_count
 
     def begin(self, task_id: str) -> None:
-        """A new turn: what comes now belongs to this task."""
+        """Starts a turn: what follows belongs to this task."""
         self._task_id = task_id
         self._fold = Fold()
 
     def restore(self, task_id: str, messages: list[Message], stored: int) -> None:
-        """Takes up a turn that an earlier server recorded up to line `stored`."""
+        """Continues a turn that an earlier server recorded up to line `stored`."""
         self.begin(task_id)
         for entry in self._fold.restore(messages):
             self._hub.growing(self._session_id, entry.id, entry.text)
@@ -87,28 +88,28 @@ class Recorder:
         self._sealed = False
 
     def confirm_to(self, confirm: Callable[[int], None]) -> None:
-        """Tells somebody of every line that is stored for good."""
+        """Calls `confirm` for every line that is stored."""
         self._confirm = confirm
 
     @property
     def last(self) -> int:
-        """The number of the last line that was heard."""
+        """The number of the last line received."""
         return self._heard if self._held is None else self._held
 
     @property
     def answered(self) -> bool:
-        """Whether the turn is over for the agent, and its end is yet to be stored."""
+        """Whether the agent has finished the turn but its end is not stored yet."""
         return self._held is not None
 
     def heard(self, number: int, *, hold: bool = False) -> None:
-        """Lines up to this number need no storing of their own; with `hold` they are stored with the turn's end."""
+        """Marks lines that need no storing of their own; with `hold` they are stored with the turn's end."""
         if hold or self._held is not None:
             self._held = number
         else:
             self._heard = number
 
     def take(self, updates: list[Update], last: int) -> None:
-        """Folds what the agent said, and publishes text of messages that subscribers know already."""
+        """Folds what the agent sent and publishes growth of messages that subscribers already know."""
         self.heard(last)
         self._sealed = self._held is not None
         fold = self._fold
@@ -121,20 +122,20 @@ class Recorder:
         self._due.set()
 
     def tool(self, update: dict[str, Any]) -> Entry:
-        """A tool call that came in another way than as an update."""
+        """Folds a tool call that did not come as an update."""
         return self._fold.tool({**update, "sessionUpdate": None})
 
     def last_text(self) -> str:
-        """What the agent said last in this turn."""
+        """Returns the agent's last text of this turn."""
         return self._fold.last_text()
 
-    def permit(self, entry: Entry, told: dict[str, Any] | None) -> None:
-        """What policy made of a tool call, if anything."""
-        self._fold.permit(entry, told)
+    def permit(self, entry: Entry, outcome: dict[str, Any] | None) -> None:
+        """Records the policy's outcome for a tool call."""
+        self._fold.permit(entry, outcome)
         self._due.set()
 
     def deny(self, call_id: str) -> None:
-        """A tool call was denied."""
+        """Records that a tool call was denied."""
         self._fold.deny(call_id)
         self._due.set()
 
@@ -143,7 +144,7 @@ class Recorder:
         await self._settled.wait()
 
     async def run(self) -> None:
-        """Writes until cancelled: news at once, growth now and then."""
+        """Writes until cancelled: new messages at once, growth from time to time."""
         loop = asyncio.get_running_loop()
         next_news = next_growth = 0.0
         while True:
@@ -169,15 +170,15 @@ class Recorder:
         return bool(self._fold.dirty) or not self._settled.is_set()
 
     async def flush(self) -> None:
-        """Writes all that is new. Like the next two, it is not left half done when the caller is cancelled."""
+        """Writes everything new. Like `settle` and `finish`, it completes even if the caller is cancelled."""
         await shielded(asyncio.create_task(self._flush(None, 0, ends=False)))
 
     async def settle(self, number: int, also: Callable[[Change], Awaitable[T]]) -> T | None:
-        """Writes all that is new and what this line means, in one transaction; nothing if the turn is over."""
+        """Writes everything new and the effect of this line in one transaction; does nothing if the turn is over."""
         return await shielded(asyncio.create_task(self._flush(also, number, ends=False)))
 
     async def finish(self, also: Callable[[Change], Awaitable[T]]) -> T | None:
-        """Writes all that is new and what the end of the turn means, in one transaction."""
+        """Writes everything new and the effects of the turn's end in one transaction."""
         self.close()
         return await shielded(asyncio.create_task(self._flush(also, 0, ends=True)))
 
@@ -209,14 +210,14 @@ class Recorder:
             return result
 
     def _take_back(self, writes: list[Write], state: dict[str, dict[str, Any]]) -> None:
-        """What could not be written is still to be written."""
+        """Marks entries as unwritten again after a failed write."""
         for write in writes:
             self._fold.dirty[write.entry] = None
             write.entry.announce = write.entry.announce or write.announce
         self._fold.state = state | self._fold.state
 
     def close(self) -> None:
-        """Nothing more will come of this turn: open messages and tool calls are closed."""
+        """Closes open messages and tool calls, because nothing more will come."""
         self._fold.close()
 
     def _prepare(self) -> tuple[list[Write], dict[str, dict[str, Any]]]:
@@ -239,7 +240,7 @@ class Recorder:
     async def _write(
         self, change: Change, task_id: str | None, writes: list[Write], state: dict[str, dict[str, Any]]
     ) -> None:
-        # What was there before changes before what follows it appears: a call has ended when the next one begins.
+        # Earlier messages change before later ones appear: a call has ended when the next one begins.
         for write in writes:
             if not write.is_new:
                 message = await change.tx.one(
@@ -285,7 +286,7 @@ def _nobody(_number: int) -> None:
 
 
 async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str, Any]]) -> None:
-    """What the agent says about the conversation goes to the session; each number keeps its source."""
+    """Stores on the session what the agent reports about the conversation; each figure keeps its source."""
     session = await records.session(change.tx, session_id)
     columns: dict[str, Any] = {}
     usage = state.get("usage_update")

@@ -1,0 +1,4 @@
+"""Manages where sessions work: repositories, boards, and worktrees from creation and setup to removal and recovery.
+`paths` checks that work stays inside the workspace root.
+
+Called by `sessions`, `trees` and the doors. Calls `checkpoints`, `store` and `bough.git`."""

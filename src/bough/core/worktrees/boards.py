@@ -1,4 +1,4 @@
-"""Boards: surfaces on which worktree cards are placed (R1)."""
+"""Manages boards, on which the cards of worktrees are arranged (R1)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DEFAULT_NAME = "Board"
 
 
 class Boards:
-    """Makes, renames and removes boards; there is always one."""
+    """Creates, renames and deletes boards. At least one always exists."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def ensure_default(self) -> None:
-        """Makes the default board of a new database."""
+        """Creates the default board of a new database."""
 
         async def work(change: Change) -> None:
             if not await change.tx.value(BOARDS.count):
@@ -60,11 +60,11 @@ class Boards:
         title = checked_name(name)
 
         async def work(change: Change) -> Board:
-            known = await find(change.tx, "boards", board_id, BOARDS.get, Board)
+            current = await find(change.tx, "boards", board_id, BOARDS.get, Board)
             other = await change.tx.one(BOARDS.named, Board, name=title)
-            if other is not None and other.id != known.id:
+            if other is not None and other.id != current.id:
                 raise _taken(title)
-            board = await change.tx.one(BOARDS.rename, Board, id=known.id, name=title, now=change.now)
+            board = await change.tx.one(BOARDS.rename, Board, id=current.id, name=title, now=change.now)
             assert board is not None
             change.emit("board.patched", board)
             return board
@@ -86,4 +86,4 @@ class Boards:
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict("name_taken", f"There is a board named {name!r} already.")
+    return Conflict("name_taken", f"A board already exists with the name {name!r} already.")

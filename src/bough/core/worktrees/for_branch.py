@@ -1,5 +1,5 @@
-"""Where a branch works: with the session that it comes from, or in a worktree of its own that begins with exactly the
-files of that moment, uncommitted and untracked ones included (B2). Making worktrees is `worktrees`."""
+"""Decides where a branch works: in its source's folder, or in a new worktree with exactly the files of that moment,
+including uncommitted and untracked ones (B2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bough.core.checkpoints import take
 from bough.core.checkpoints.take import Checkpoints
 from bough.core.store.sql import REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store, forget_in
-from bough.core.worktrees.records import NewWorktree, Start, Use
+from bough.core.worktrees.records import NewWorktree, SessionUse, Start
 from bough.core.worktrees.service import REPAIR_WITHIN, Worktrees
 from bough.errors import BoughError, Conflict, Invalid
 from bough.git.snapshot import TooMuch
@@ -32,15 +32,15 @@ T = TypeVar("T")
 log = structlog.get_logger("bough.worktrees")
 
 SCOPE = "sessions.branch.worktree"
-# A worktree that nobody can ask for again, having no key, has one of ours until its session is there: a mark by which
-# the next server finds it.
+# A worktree created without an idempotency key gets a generated one until its session exists, so that the next server
+# finds and removes it after a crash.
 MARKS = "sessions.branch.mark"
-# What of a title becomes part of a branch's name.
+# Characters of a title that go into a branch name.
 LONGEST_SLUG = 40
 
 
 class Place(msgspec.Struct):
-    """Where a branch works; `mark` says until then that nobody does yet."""
+    """Where a branch works. `mark` is set until a session exists there."""
 
     worktree_id: str | None
     cwd: str
@@ -48,8 +48,8 @@ class Place(msgspec.Struct):
 
 
 class Room(msgspec.Struct, frozen=True):
-    """The worktree that is wanted for a branch: its git branch, named after `title` if it is not said, where, after
-    which task, and whether what git ignores comes along."""
+    """The worktree requested for a branch: its git branch (named after `title` by default), its path, the task after
+    which to copy the files, and whether ignored files are copied."""
 
     title: str
     branch: str | None = None
@@ -59,7 +59,7 @@ class Room(msgspec.Struct, frozen=True):
 
 
 class BranchPlaces:
-    """Makes room for branches."""
+    """Creates the folders for branches."""
 
     def __init__(self, store: Store, worktrees: Worktrees, files: Checkpoints) -> None:
         self._store = store
@@ -69,20 +69,20 @@ class BranchPlaces:
         self._making: set[asyncio.Task[Any]] = set()
 
     async def through(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs what makes room and fills it to its end, also if nobody waits for it any more."""
+        """Runs `work` to its end even if the caller stops waiting."""
         job = asyncio.create_task(work)
         self._making.add(job)
         job.add_done_callback(self._making.discard)
         return await asyncio.shield(job)
 
     async def close(self) -> None:
-        """Waits for all that is being made."""
+        """Waits for everything in progress."""
         if self._making:
             await asyncio.wait(self._making)
 
     @contextlib.asynccontextmanager
     async def turn(self, caller: Caller, source: Session) -> AsyncGenerator[None]:
-        """One at a time with the same key: the next finds what came of it, and nothing is taken away under it."""
+        """Serializes requests with the same key: a repeat finds the first result, and nothing is removed under it."""
         if caller.idempotency_key is None:
             yield
             return
@@ -94,8 +94,8 @@ class BranchPlaces:
     async def made(
         self, caller: Caller, source: Session, room: Room, start: Start | None = None
     ) -> AsyncGenerator[Place]:
-        """A worktree with the files that the session has now, had after a task, or those of `start`; taken away again
-        if the branch comes to nothing. One that this key has made before is taken up as it is."""
+        """Creates a worktree with the session's current files, those after a task, or those of `start`, and removes it
+        if the branch fails. A worktree that this key created before is reused."""
         repo = await self._repo(source)
         start = start or await self._state(source, room)
         start = msgspec.structs.replace(start, asked=(room.branch, room.path, room.task_id, room.ignored))
@@ -113,31 +113,31 @@ class BranchPlaces:
     async def together(
         self, caller: Caller, source: Session, titles: list[str]
     ) -> AsyncGenerator[tuple[Start, list[Place]]]:
-        """A worktree for each title, made side by side, all with the files of one moment; all of them or none."""
+        """Creates one worktree per title, in parallel, all with the same files: all of them or none."""
         # One key would stand for several worktrees.
         caller = msgspec.structs.replace(caller, idempotency_key=None)
         await self._repo(source)
         start = await self._state(source, Room(""))
         async with contextlib.AsyncExitStack() as stack:
-            making = [stack.enter_async_context(self.made(caller, source, Room(one), start)) for one in titles]
+            making = [stack.enter_async_context(self.made(caller, source, Room(title), start)) for title in titles]
             places: list[Place] = []
-            # All are waited for before any is taken away again.
-            for one in await asyncio.gather(*making, return_exceptions=True):
-                if isinstance(one, BaseException):
-                    raise one
-                places.append(one)
+            # Waits for all before removing any.
+            for title in await asyncio.gather(*making, return_exceptions=True):
+                if isinstance(title, BaseException):
+                    raise title
+                places.append(title)
             yield start, places
 
     async def repair(self) -> None:
-        """Takes away what the last server made for branches that it did not come to open. Somebody may have found it
-        since, so that all that is in it is kept."""
+        """Removes worktrees that the last server created for branches that never opened. Someone may have found them
+        since, so their contents are kept on recovery refs."""
         left = await self._store.all_kept(marked(""), MARKS, Worktree)
         await asyncio.gather(*(self._repair(marked(key), made) for key, made in left.items()))
 
     async def _repair(self, mark: Caller, made: Worktree) -> None:
         try:
             if await self._store.read(lambda tx: _left(tx, made)):
-                # What takes longer goes on behind the start.
+                # A slow removal continues in the background after start-up.
                 async with asyncio.timeout(REPAIR_WITHIN):
                     await self._worktrees.remove(made.id, force=True, branch="delete" if made.branch_made else "keep")
                 log.info("worktree_repaired", worktree=made.id, path=made.path, was="without a session")
@@ -149,7 +149,7 @@ class BranchPlaces:
         repo = await self._store.read(lambda tx: tx.one(REPOS.get, Repo, id=source.repo_id))
         assert repo is not None
         if repo.kind != "git":
-            raise Invalid("not_a_repository", f"{repo.path} is no git repository: a worktree cannot be made of it.")
+            raise Invalid("not_a_repository", f"{repo.path} is not a git repository, so it cannot have worktrees.")
         return repo
 
     async def _state(self, source: Session, room: Room) -> Start:
@@ -158,7 +158,7 @@ class BranchPlaces:
             kept = moment.after
             if kept is None or kept.sha is None or kept.head is None:
                 why = kept.note if kept is not None and kept.note else "none was taken"
-                raise Conflict("no_checkpoint", f"The files after task {task_id} are not kept: {why}.")
+                raise Conflict("no_checkpoint", f"The files after task {task_id} are not available: {why}.")
             return Start(kept.sha, kept.head)
         try:
             shot = await self._files.snapshot(source.cwd, ignored=room.ignored)
@@ -170,36 +170,36 @@ class BranchPlaces:
                 )
             raise Conflict("no_checkpoint", told) from error
         if shot.head is None:
-            raise Conflict("no_commit", f"{source.cwd} has no commit yet, which a worktree needs. Make one first.")
+            raise Conflict("no_commit", f"{source.cwd} has no commits yet. Make one first: a worktree needs a commit.")
         return Start(shot.sha, shot.head)
 
 
 async def filled(change: Change, place: Place) -> None:
-    """A session works in a place, in the transaction that opens it."""
+    """Clears the mark in the transaction that opens the session."""
     if place.mark is not None:
         await forget_in(change, place.mark, MARKS)
 
 
 def marked(key: str) -> Caller:
-    """Whose the mark of a worktree is."""
+    """Returns the caller that owns a mark."""
     return Caller("system", None, key)
 
 
 async def _left(tx: Tx, made: Worktree) -> bool:
-    """Whether a worktree is there and nobody has ever worked in it."""
+    """Tells whether a worktree exists in which no session ever worked."""
     row = await tx.one(WORKTREES.get, Worktree, id=made.id)
     if row is None or row.removed_at is not None:
         return False
-    return not await tx.all(WORKTREES.sessions, Use, id=made.id, limit=1)
+    return not await tx.all(WORKTREES.sessions, SessionUse, id=made.id, limit=1)
 
 
 def _whose(caller: Caller, source: Session) -> tuple[str, str, str]:
-    """Keys are their callers' own, and about one session."""
+    """Scopes a key to its caller and source session."""
     return f"{caller.kind}:{caller.id or ''}", source.id, caller.idempotency_key or ""
 
 
 def _suffix(caller: Caller, source: Session) -> str:
-    """What makes a name one of its own; the same when the same is asked for again."""
+    """Returns a suffix that makes a name unique but stays the same for a repeated request."""
     if caller.idempotency_key is None:
         return new_id()[-8:]
     return hashlib.sha256("\0".join(_whose(caller, source)).encode("utf-8", "surrogatepass")).hexdigest()[:8]

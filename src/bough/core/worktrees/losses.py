@@ -1,65 +1,38 @@
-"""What would be lost with a worktree: files that are not committed, and commits that nobody else has (W2). What follows
-from it is `worktree_removal`."""
+"""Finds what would be lost with a worktree: uncommitted files, and commits on no other branch or remote (W2)."""
 
 from __future__ import annotations
 
 import msgspec
 
-from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.paths import relative
-from bough.git.status import NAMED, files, own_commits, submodules
-from bough.git.worktrees import Entry
+from bough.git.status import files, own_commits, submodules
+from bough.git.worktrees import ListedWorktree
 from bough.model.repo import Worktree
 
 
 class Lost(msgspec.Struct):
-    """What would be lost with a worktree."""
+    """Lists the files and commits that only this worktree has."""
 
     files: list[dict[str, str]]
     commits: list[dict[str, str]]
     more_commits: int
     submodules: bool
 
-    def refuse(self, row: Worktree) -> None:
-        """Names everything, if there is anything."""
-        total = len(self.commits) + self.more_commits
-        parts: list[str] = []
-        if self.files:
-            parts.append(f"{len(self.files)} uncommitted or untracked files ({_some(self.files, 'path')})")
-        if total:
-            parts.append(f"{total} commits that are on no other branch or remote ({_some(self.commits, 'subject')})")
-        if not parts:
-            return
-        raise Conflict(
-            "worktree_dirty",
-            f"Worktree {row.name} has {' and '.join(parts)}. Commit, push or discard them, or force it: then "
-            "everything is kept on a recovery ref.",
-            files=self.files[:NAMED],
-            filesTotal=len(self.files),
-            commits=self.commits,
-            commitsTotal=total,
-        )
 
-
-def _some(found: list[dict[str, str]], name: str) -> str:
-    named = ", ".join(one[name][:80] for one in found[:3])
-    return f"{named}, …" if len(found) > 3 else named
-
-
-async def lost(row: Worktree, entry: Entry) -> Lost:
-    """What only this worktree has."""
-    found = await files(row.path)
-    own = await own_commits(row.path, entry.branch)
-    named: list[dict[str, str]] = [{"path": shown(name), "state": state} for name, state in found.changed]
-    named += [{"path": shown(name), "state": "untracked"} for name in found.untracked]
+async def find_lost(row: Worktree, listed: ListedWorktree) -> Lost:
+    """Returns what only this worktree has, including its submodules."""
+    status = await files(row.path)
+    own = await own_commits(row.path, listed.branch)
+    named: list[dict[str, str]] = [{"path": shown(name), "state": state} for name, state in status.changed]
+    named += [{"path": shown(name), "state": "untracked"} for name in status.untracked]
     commits: list[dict[str, str]] = [{"sha": sha, "subject": subject} for sha, subject in own.named]
     more = own.total - len(own.named)
     inner = await submodules(row.path)
-    for one in inner:
-        # The data of a submodule is the worktree's own, its branches included.
-        theirs = await own_commits(one, None, remotes_only=True)
-        place = shown(relative(one, row.path))
-        commits += [{"sha": sha, "subject": f"{place}: {subject}"} for sha, subject in theirs.named]
-        more += theirs.total - len(theirs.named)
+    for path in inner:
+        # A submodule's repository, with all its branches, belongs to this worktree alone.
+        commits_inside = await own_commits(path, None, remotes_only=True)
+        prefix = shown(relative(path, row.path))
+        commits += [{"sha": sha, "subject": f"{prefix}: {subject}"} for sha, subject in commits_inside.named]
+        more += commits_inside.total - len(commits_inside.named)
     return Lost(named, commits, more, bool(inner))

@@ -1,5 +1,5 @@
-"""Where work may happen (W3): every path is resolved, links and `..` included, must lie inside the workspace root
-and outside of Bough's own data folder."""
+"""Checks where work may happen (W3): every path is resolved, including links and `..`, and must be inside the workspace
+root and outside Bough's data folder."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from bough.errors import Conflict, Denied, Invalid
 
 log = structlog.get_logger("bough.security")
 
-# Linux refuses longer paths anyway; saying so first keeps the message clear.
+# Linux refuses longer paths anyway; checking first gives a clearer message.
 LONGEST_PATH = 4096
 
 
 def resolve_inside(root: Path, given: str, *, data: Path, what: str = "path") -> Path:
-    """The real folder that `given` names; Invalid if there is none, Denied and logged if it lies outside of `root` or
-    in Bough's `data` folder. A folder that merely contains that one is fine."""
+    """Returns the real folder at `given`. Raises `Invalid` if there is none; raises `Denied` and logs it if the folder
+    is outside `root` or inside the `data` folder. A folder that contains the data folder is allowed."""
     _check_text(given, what)
     expanded = os.path.expanduser(given)
     if not os.path.isabs(expanded):
@@ -29,13 +29,13 @@ def resolve_inside(root: Path, given: str, *, data: Path, what: str = "path") ->
         is_folder = real.is_dir()
     except OSError as error:
         raise Invalid("bad_path", f"The {what} {given[:200]!r} cannot be read: {error.strerror}.") from error
-    # Outside is refused before existence is told, so that nobody can probe the rest of the machine.
+    # Refused before existence is checked, so that nobody can probe the rest of the machine.
     if real != inside and inside not in real.parents:
         raise _escape(
             given,
             real,
             inside,
-            f"The {what} {given!r} lies outside of the workspace root {inside}. "
+            f"The {what} {given!r} is outside the workspace root {inside}. "
             "Start the server with another --workspace-root to allow it.",
         )
     _check_data(given, real, data)
@@ -45,8 +45,8 @@ def resolve_inside(root: Path, given: str, *, data: Path, what: str = "path") ->
 
 
 def free_inside(root: Path, folder: Path, given: str, *, data: Path) -> Path:
-    """The real path that `given` names, from `folder` if it is relative, where nothing is yet; refused in the same way
-    as a folder is."""
+    """Returns the real path of `given`, relative to `folder`, where nothing exists yet. Refuses like
+    `resolve_inside`."""
     _check_text(given, "path")
     expanded = os.path.join(folder, os.path.expanduser(given))
     try:
@@ -56,15 +56,15 @@ def free_inside(root: Path, folder: Path, given: str, *, data: Path) -> Path:
     except OSError as error:
         raise Invalid("bad_path", f"The path {given[:200]!r} cannot be read: {error.strerror}.") from error
     if inside not in real.parents:
-        raise _escape(given, real, inside, f"The path {given!r} lies outside of the workspace root {inside}.")
+        raise _escape(given, real, inside, f"The path {given!r} is outside the workspace root {inside}.")
     _check_data(given, real, data)
     if taken or os.path.lexists(real):
-        raise Conflict("path_exists", f"There is something at {real} already; it is left as it is.", path=str(real))
+        raise Conflict("path_exists", f"Something already exists at {real}. Choose another path.", path=str(real))
     return real
 
 
 def file_inside(folder: Path, given: str, *, data: Path) -> Path:
-    """The real file that `given` names in `folder`; refused in the same way as a folder is."""
+    """Returns the real file at `given` in `folder`. Refuses like `resolve_inside`."""
     _check_text(given, "file name")
     try:
         inside = Path(os.path.realpath(folder))
@@ -73,7 +73,7 @@ def file_inside(folder: Path, given: str, *, data: Path) -> Path:
     except OSError as error:
         raise Invalid("bad_path", f"The file {given[:200]!r} cannot be read: {error.strerror}.") from error
     if real != inside and inside not in real.parents:
-        raise _escape(given, real, inside, f"The file {given!r} lies outside of the session's folder {inside}.")
+        raise _escape(given, real, inside, f"The file {given!r} is outside the session's folder {inside}.")
     _check_data(given, real, data)
     if not is_file:
         raise Invalid("path_missing", f"There is no file {real}.")
@@ -81,18 +81,18 @@ def file_inside(folder: Path, given: str, *, data: Path) -> Path:
 
 
 def _check_data(given: str, real: Path, data: Path) -> None:
-    """Tokens, secrets and the database are no place to work in."""
+    """Refuses Bough's data folder, which holds tokens, secrets and the database."""
     kept = Path(os.path.realpath(data))
     if real == kept or kept in real.parents:
         log.warning("path_in_data_folder", given=given, resolved=str(real), data=str(kept))
-        raise Denied("path_in_data_folder", f"{given!r} lies in Bough's own data folder {kept}, where no agent works.")
+        raise Denied("path_in_data_folder", f"{given!r} is inside Bough's data folder {kept}, where no agent may work.")
 
 
 def _check_text(given: str, what: str) -> None:
     if "\0" in given:
         raise Invalid("bad_path", f"A {what} cannot contain a NUL character.")
     if not given or len(os.fsencode(given)) > LONGEST_PATH:
-        raise Invalid("bad_path", f"A {what} has between 1 and {LONGEST_PATH} bytes.")
+        raise Invalid("bad_path", f"A {what} must have between 1 and {LONGEST_PATH} bytes.")
 
 
 def _escape(given: str, real: Path, inside: Path, message: str) -> Denied:

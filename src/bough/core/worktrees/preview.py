@@ -1,5 +1,5 @@
-"""What making a worktree would come to, told while a person still types (O4): the same plan as `worktree_making`, and
-nothing done. A name that would do is suggested where the one given does not."""
+"""Previews a worktree while a person types: the same plan as `create`, without doing anything (O4). Suggests another
+name where the given one is not possible."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from bough.git.paths import is_there, real
 from bough.model.repo import Repo
 from bough.settings import Settings
 
-# Names that are tried before none is suggested.
+# How many names are tried before giving up on a suggestion.
 TRIES = 20
 LONGEST = 60
-# What another name, or another number behind it, can help with.
+# Errors that another name or number can avoid.
 CURABLE = frozenset({"branch_in_use", "path_exists", "bad_branch"})
 
 
 class Preview(msgspec.Struct, rename="camel"):
-    """Where a worktree would go, of which branch, and why it cannot be made, in a sentence; with one that could."""
+    """The path and branch of the worktree, or the reason it cannot be created and a name that would work."""
 
     path: str
     branch: str
@@ -40,11 +40,11 @@ class Preview(msgspec.Struct, rename="camel"):
 
 
 async def preview(store: Store, settings: Settings, making: Making, new: NewWorktree) -> Preview:
-    """What `POST /api/worktrees` would do with the same words."""
+    """Returns what `POST /api/worktrees` would do with the same fields."""
     repo = await store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
     new = msgspec.structs.replace(new, branch=(new.branch or "").strip(), path=new.path or None)
     if not new.branch:
-        said = "Name a branch to make a worktree of."
+        said = "Give a branch for the worktree."
         return Preview(_meant(repo, new), "", False, False, said, "branch_missing", None)
     try:
         _, branch, path = await making.plan(new)
@@ -54,7 +54,7 @@ async def preview(store: Store, settings: Settings, making: Making, new: NewWork
     except BoughError as problem:
         error = problem
     path = _meant(repo, new)
-    # Of what lies outside nothing is told, not even where its links lead.
+    # Reveals nothing about paths outside the root, not even where links lead.
     inside = Path(real(str(settings.root_path))) in Path(real(path)).parents
     return Preview(
         path=real(path) if inside else path,
@@ -83,7 +83,7 @@ async def _exists(repo: Repo, branch: str) -> bool:
 
 
 async def _suggestion(making: Making, new: NewWorktree) -> str | None:
-    """The first name like the one given that would do, at the place that goes with it."""
+    """Returns the first similar name that would work, with its path."""
     stem = re.sub(r"[^\w./+-]+", "-", new.branch or "", flags=re.ASCII).strip("-./")
     stem = re.sub(r"/{2,}|\.{2,}", "-", stem)[:LONGEST]
     if not stem:

@@ -1,5 +1,4 @@
-"""Worktrees as rows: what callers say about them, reading and changing them with their events. What happens to the
-folders is `worktree_making` and `worktree_removal`."""
+"""Defines requests about worktrees, and reads and changes their rows with the matching events."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ LONGEST_NOTES = 20_000
 
 
 class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A worktree to make, of a branch that is made if it is missing; without a branch one that git has at `path`
-    already. `wait: false` answers before its setup is done."""
+    """A worktree to create. A missing branch is created. Without a branch, the worktree that git has at `path` is
+    adopted. With `wait: false` the response does not wait for the setup."""
 
     repo_id: str
     branch: str | None = None
@@ -36,8 +35,8 @@ class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Files that a worktree begins with, as a commit, the commit that they are on top of, and what was asked for, which
-    is the same when it is asked for again."""
+    """The files a worktree starts with, as a commit; the commit they are based on; and the parts of the request that
+    identify a repeat."""
 
     sha: str
     head: str
@@ -45,7 +44,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class SessionWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A worktree to make for a new session."""
+    """A worktree to create for a new session."""
 
     branch: str
     path: str | None = None
@@ -53,7 +52,7 @@ class SessionWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True
 
 
 class WorktreePatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Changes to a worktree; what is left out stays, null takes it off its board."""
+    """Changes to a worktree. Omitted fields stay; `boardId: null` takes it off its board."""
 
     name: str | msgspec.UnsetType = msgspec.UNSET
     notes: str | msgspec.UnsetType = msgspec.UNSET
@@ -62,7 +61,7 @@ class WorktreePatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     y: float | msgspec.UnsetType | None = msgspec.UNSET
 
 
-class Use(msgspec.Struct, rename="camel"):
+class SessionUse(msgspec.Struct, rename="camel"):
     """A session that works in a worktree."""
 
     id: str
@@ -81,48 +80,48 @@ async def repo_of(tx: Tx, row: Worktree) -> Repo:
 
 
 async def usable(tx: Tx, worktree_id: str) -> Worktree:
-    """A worktree that sessions can work in now."""
-    found = await worktree(tx, worktree_id)
-    if found.removed_at is not None:
-        raise Conflict("worktree_removed", f"Worktree {found.name} was removed.")
-    if found.status != "ready":
+    """Returns a worktree that is ready for sessions, or raises `Conflict`."""
+    row = await worktree(tx, worktree_id)
+    if row.removed_at is not None:
+        raise Conflict("worktree_removed", f"Worktree {row.name} was removed.")
+    if row.status != "ready":
         raise Conflict(
             "worktree_busy",
-            f"Worktree {found.name} is not ready yet ({found.status}). Wait for its event worktree.patched.",
-            status=found.status,
+            f"Worktree {row.name} is not ready yet ({row.status}). Wait for its `worktree.patched` event.",
+            status=row.status,
         )
-    return found
+    return row
 
 
 async def session_place(tx: Tx, repo_id: str | None, worktree_id: str | None) -> tuple[Repo, Worktree | None]:
-    """The repository and, if one was named, the worktree that a session is to work in."""
+    """Returns the repository and, if given, the worktree for a session."""
     if worktree_id is not None:
-        found = await usable(tx, worktree_id)
-        repo = await repo_of(tx, found)
+        row = await usable(tx, worktree_id)
+        repo = await repo_of(tx, row)
         if repo_id is not None and await find_id(tx, "repos", repo_id) != repo.id:
-            raise Invalid("worktree_of_other_repo", f"Worktree {found.name} belongs to {repo.name}.")
-        return repo, found
+            raise Invalid("worktree_of_other_repo", f"Worktree {row.name} belongs to {repo.name}.")
+        return repo, row
     if repo_id is None:
-        raise Invalid("repo_missing", "Name a repository (repoId) or a worktree (worktreeId) to work in.")
+        raise Invalid("repo_missing", "Give a repository (repoId) or a worktree (worktreeId).")
     return await find(tx, "repos", repo_id, REPOS.get, Repo), None
 
 
 async def update(change: Change, worktree_id: str, **columns: Any) -> Worktree:
-    """Changes a worktree and says so."""
-    found = await quietly(change, worktree_id, **columns)
-    change.emit("worktree.patched", found)
-    return found
+    """Changes a worktree and emits its event."""
+    row = await quietly(change, worktree_id, **columns)
+    change.emit("worktree.patched", row)
+    return row
 
 
 async def quietly(change: Change, worktree_id: str, **columns: Any) -> Worktree:
-    """Changes a worktree; the event is the caller's part."""
+    """Changes a worktree without an event; the caller emits one."""
     query = WORKTREES.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
-    found = await change.tx.one(query, Worktree, id=worktree_id, now=change.now, **columns)
-    assert found is not None
-    return found
+    row = await change.tx.one(query, Worktree, id=worktree_id, now=change.now, **columns)
+    assert row is not None
+    return row
 
 
 def checked_notes(notes: str) -> str:
     if len(notes) > LONGEST_NOTES:
-        raise Invalid("notes_too_long", f"Notes have at most {LONGEST_NOTES} characters.")
+        raise Invalid("notes_too_long", f"Notes may have at most {LONGEST_NOTES} characters.")
     return notes

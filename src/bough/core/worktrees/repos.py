@@ -1,5 +1,5 @@
-"""Repositories: folders made known to Bough, git or plain (R1). Their files are never touched here; the hidden refs of
-their checkpoints go when they are forgotten."""
+"""Registers repositories: git repositories or plain folders (R1). Never touches their files; forgetting one deletes the
+hidden refs of its checkpoints."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ LONGEST_WORD = 4000
 
 
 class RepoPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Changes to a repository; what is left out stays. `setup` is a command and its arguments, run in each new worktree
-    without a shell; `copyIgnored` are globs of ignored files to copy there from the working copy before. `boardId`, `x`
-    and `y` place the card of its own folder; null takes it off its board."""
+    """Changes to a repository. Omitted fields stay.
+
+    - `setup`: a command and its arguments, run without a shell in each new worktree.
+    - `copyIgnored`: globs of ignored files to copy from the working copy first.
+    - `boardId`, `x`, `y`: where the card of its own folder is; null takes it off its board."""
 
     name: str | msgspec.UnsetType = msgspec.UNSET
     setup: list[str] | msgspec.UnsetType | None = msgspec.UNSET
@@ -55,14 +57,13 @@ class Repos:
         self._data = settings.data_path
 
     async def add(self, caller: Caller, path: str, name: str | None = None) -> Repo:
-        """Registers a folder; one that is known already is given back, brought up to date. Nothing in Bough's own
-        data folder is taken."""
+        """Registers a folder. A known one is returned with updated data. Refuses Bough's data folder."""
         real = resolve_inside(self._root, path, data=self._data)
-        # A folder deep inside a working copy stands for the whole, as long as that lies inside the root too.
+        # A folder inside a working copy stands for the whole repository, if that is inside the root too.
         top = await _top(str(real))
         if top is not None:
             real = resolve_inside(self._root, top, data=self._data)
-        found = await inspect(str(real))
+        row = await inspect(str(real))
         title = checked_name(name) if name is not None else real.name or str(real)
 
         async def work(change: Change) -> Repo:
@@ -72,31 +73,31 @@ class Repos:
                 id=new_id(),
                 name=title,
                 path=str(real),
-                kind=found.kind,
-                default_branch=found.default_branch,
+                kind=row.kind,
+                default_branch=row.default_branch,
                 now=change.now,
             )
             if repo is not None:
                 change.emit("repo.created", repo)
                 return repo
-            known = await change.tx.one(REPOS.by_path, Repo, path=str(real))
-            if known is None:
-                raise Internal("repo_vanished", f"The repository at {real} vanished while it was registered.")
-            if name is not None and known.name != title:
+            existing = await change.tx.one(REPOS.by_path, Repo, path=str(real))
+            if existing is None:
+                raise Internal("repo_vanished", f"The repository at {real} disappeared while being registered.")
+            if name is not None and existing.name != title:
                 raise Conflict(
                     "repo_known",
-                    f"{real} is registered already, as {known.name!r} ({known.id}). Rename it, or leave the name out.",
-                    repoId=known.id,
-                    name=known.name,
+                    f"{real} is already registered as {existing.name!r} ({existing.id}). Rename it, or omit the name.",
+                    repoId=existing.id,
+                    name=existing.name,
                 )
-            if (known.kind, known.default_branch) == (found.kind, found.default_branch):
-                return known
+            if (existing.kind, existing.default_branch) == (row.kind, row.default_branch):
+                return existing
             fresh = await change.tx.one(
                 REPOS.refresh,
                 Repo,
-                id=known.id,
-                kind=found.kind,
-                default_branch=found.default_branch,
+                id=existing.id,
+                kind=row.kind,
+                default_branch=row.default_branch,
                 now=change.now,
             )
             assert fresh is not None
@@ -116,7 +117,7 @@ class Repos:
         return await self._store.read(work)
 
     async def patch(self, caller: Caller, repo_id: str, patch: RepoPatch) -> Repo:
-        """Changes a repository's name, or what is done in its new worktrees; a command to run is for people to name."""
+        """Changes a repository's name or its setup. Only people may set a command to run."""
         columns: dict[str, Any] = {
             name: getattr(patch, name) for name in ("x", "y") if getattr(patch, name) is not msgspec.UNSET
         }
@@ -124,21 +125,21 @@ class Repos:
             columns["name"] = checked_name(patch.name)
         for name in ("setup", "copy_ignored"):
             if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
-                raise Denied("setup_for_people", "What is done in new worktrees is for people to say.")
+                raise Denied("setup_for_people", "Only a person may change the setup of new worktrees.")
         if patch.setup is not msgspec.UNSET:
             columns["setup"] = raw(checked_command(patch.setup or []))
         if patch.copy_ignored is not msgspec.UNSET:
             columns["copy_ignored"] = raw(checked_globs(patch.copy_ignored or []))
         if not columns and patch.board_id is msgspec.UNSET:
-            raise Invalid("nothing_to_change", "Name at least one field to change.")
+            raise Invalid("nothing_to_change", "Give at least one field to change.")
 
         async def work(change: Change) -> Repo:
-            known = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
+            current = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
             chosen = dict(columns)
             if patch.board_id is not msgspec.UNSET:
                 chosen["board_id"] = await find_id(change.tx, "boards", patch.board_id) if patch.board_id else None
             query = REPOS.patch.with_(set=", ".join(f"{name} = :{name}" for name in chosen))
-            repo = await change.tx.one(query, Repo, id=known.id, now=change.now, **chosen)
+            repo = await change.tx.one(query, Repo, id=current.id, now=change.now, **chosen)
             assert repo is not None
             change.emit("repo.patched", repo)
             return repo
@@ -146,7 +147,7 @@ class Repos:
         return await self._store.write(work)
 
     async def remove(self, repo_id: str) -> Repo:
-        """Forgets a repository that nothing uses, and the refs of its checkpoints; its folder stays."""
+        """Forgets an unused repository and deletes the refs of its checkpoints. The folder stays."""
 
         async def work(change: Change) -> tuple[Repo, list[str]]:
             repo = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
@@ -155,7 +156,7 @@ class Repos:
                 raise Conflict(
                     "repo_in_use",
                     f"Repository {repo.name} still has {uses} sessions or worktrees. "
-                    "Remove them for good first (DELETE /api/sessions/ID?purge=true).",
+                    "Delete them first (DELETE /api/sessions/ID?purge=true).",
                 )
             refs = await change.tx.all(CHECKPOINTS.refs_of_repo, tuple[str], repo_id=repo.id)
             await change.tx.run(WORKTREES.forget_removed, repo_id=repo.id)
@@ -173,7 +174,8 @@ class Repos:
 
 
 async def _top(path: str) -> str | None:
-    """The top of the working copy that a folder belongs to, also from inside of its `.git`; a bare one has none."""
+    """Returns the top folder of the working copy that contains `path`, also from inside `.git`; None for a bare
+    repository."""
     top = await top_level(path)
     if top is not None:
         return top
@@ -184,7 +186,7 @@ async def _top(path: str) -> str | None:
         return None
     if bare == "true" or inside != "true":
         return None
-    # Above the git data of a submodule lies that of the repository which holds it.
+    # A submodule's git data is inside that of the repository that contains it.
     for folder in Path(common).parents:
         top = await top_level(str(folder))
         if top is not None:
@@ -193,29 +195,31 @@ async def _top(path: str) -> str | None:
 
 
 def checked_name(name: str) -> str:
-    """A name for people: one line, not empty, not endless."""
+    """Validates a display name: one line, not empty, not too long."""
     title = " ".join(name.split())
     if not title or len(title) > LONGEST_NAME:
-        raise Invalid("bad_name", f"A name has between 1 and {LONGEST_NAME} characters.")
+        raise Invalid("bad_name", f"A name must have between 1 and {LONGEST_NAME} characters.")
     return title
 
 
 def checked_command(words: list[str]) -> list[str]:
-    """A command as a process can be started with it; none at all is fine."""
+    """Validates a command and its arguments; an empty list is allowed."""
     if len(words) > MOST_WORDS or any(len(word) > LONGEST_WORD or "\0" in word for word in words):
-        raise Invalid("bad_setup", f"A command has at most {MOST_WORDS} words of at most {LONGEST_WORD} characters.")
+        raise Invalid(
+            "bad_setup", f"A command may have at most {MOST_WORDS} words of at most {LONGEST_WORD} characters."
+        )
     if words and not words[0].strip():
-        raise Invalid("bad_setup", "The first word of a command is a program.")
+        raise Invalid("bad_setup", "The first word of a command must be a program.")
     return words
 
 
 def checked_globs(globs: list[str]) -> list[str]:
-    """Globs of files below the top of a working copy, and nothing else."""
+    """Validates globs of files inside a working copy."""
     if len(globs) > MOST_WORDS:
-        raise Invalid("bad_glob", f"There are at most {MOST_WORDS} globs.")
+        raise Invalid("bad_glob", f"Give at most {MOST_WORDS} globs.")
     for glob in globs:
         parts = glob.split("/")
         wrong = not glob.strip() or len(glob) > LONGEST_WORD or "\0" in glob or glob.startswith("/") or ".." in parts
         if wrong or parts[0] == ".git":
-            raise Invalid("bad_glob", f"{glob[:200]!r} is no glob of files inside of a working copy, such as `.env`.")
+            raise Invalid("bad_glob", f"{glob[:200]!r} is not a glob of files inside a working copy, such as `.env`.")
     return globs

@@ -1,5 +1,5 @@
-"""Worktrees: made, adopted, looked at, changed, compared and removed (R1, W1–W3). How they are made and removed is
-`worktree_making` and `worktree_removal`."""
+"""Offers every operation on worktrees: create, adopt, list, inspect, change, compare, remove and recover (R1,
+W1–W3)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
-from bough.core.worktrees import records as rows
+from bough.core.worktrees import records
 from bough.core.worktrees.create import INTERRUPTED, SCOPE, Making, unfinished
 from bough.core.worktrees.paths import resolve_inside
 from bough.core.worktrees.preview import Preview, preview
-from bough.core.worktrees.records import NewWorktree, Start, Use, WorktreePatch, checked_notes
+from bough.core.worktrees.records import NewWorktree, SessionUse, Start, WorktreePatch, checked_notes
 from bough.core.worktrees.removal_preview import Losses, losses
 from bough.core.worktrees.remove import BranchFate, Removal, Removed
 from bough.core.worktrees.repos import checked_name
@@ -38,13 +38,13 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.worktrees")
 
-# Of a repository that something else works on for longer, the next start repairs the rest.
+# If something else holds a repository longer than this, the next start repairs the rest.
 REPAIR_WITHIN = 5.0
 MOST_USES = 100
 
 
 class Found(msgspec.Struct, rename="camel"):
-    """A worktree that git knows; without `worktreeId` it can be adopted."""
+    """A worktree that git lists. Without `worktreeId` it can be adopted."""
 
     path: str
     branch: str | None
@@ -55,7 +55,7 @@ class Found(msgspec.Struct, rename="camel"):
 
 
 class Worktrees:
-    """Everything that can be done to a worktree."""
+    """Creates, adopts, lists, changes, compares and removes worktrees."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
@@ -64,37 +64,37 @@ class Worktrees:
         self._removal = Removal(store, settings, self._making)
 
     async def create(self, caller: Caller, new: NewWorktree, scope: str = SCOPE) -> Worktree:
-        """Makes a worktree of a branch, or adopts the one at a path if no branch is named; answered when its setup has
-        ended unless told not to wait."""
+        """Creates a worktree of a branch, or adopts the one at `path` if no branch is given. Waits for the setup unless
+        told otherwise."""
         if new.branch is not None:
             return (await self._making.create(caller, new, scope))[0]
         if new.path is None:
-            raise Invalid("branch_missing", "Name a branch to make a worktree of, or the path of one to adopt.")
+            raise Invalid("branch_missing", "Give a branch for a new worktree, or the path of one to adopt.")
         return await self._adopt(caller, new, new.path, scope)
 
     async def preview(self, new: NewWorktree) -> Preview:
-        """What `create` would make of a branch, or why it would not."""
+        """Returns what `create` would make, or why it would refuse."""
         return await preview(self._store, self._settings, self._making, new)
 
     async def begin(self, caller: Caller, new: NewWorktree, scope: str, start: Start) -> tuple[Worktree, bool]:
-        """Makes a worktree that begins with the files of `start`, brought in before its setup; or gives the one that
-        this key has made, as it is. Says whether it is new."""
+        """Creates a worktree that starts with the files of `start`, or returns the one this key created. Also returns
+        whether it is new."""
         return await self._making.create(caller, new, scope, start)
 
     async def _adopt(self, caller: Caller, new: NewWorktree, path: str, scope: str) -> Worktree:
         repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
         common = await git.common_folder(repo.path)
-        given = path if path.startswith("~") or not path else os.path.join(repo.path, path)
-        folder = str(resolve_inside(self._settings.root_path, given, data=self._settings.data_path))
-        found = await git.entry(repo.path, folder)
-        if found is None:
+        wanted_path = path if path.startswith("~") or not path else os.path.join(repo.path, path)
+        folder = str(resolve_inside(self._settings.root_path, wanted_path, data=self._settings.data_path))
+        listed = await git.find_worktree(repo.path, folder)
+        if listed is None:
             raise Conflict(
                 "not_a_worktree",
-                f"Git knows no worktree of {repo.name} at {folder}. Those it knows: GET /api/repos/{repo.id}/worktrees",
+                f"Git lists no worktree of {repo.name} at {folder}. To list them: GET /api/repos/{repo.id}/worktrees",
             )
-        title = checked_name(new.name if new.name is not None else found.branch or os.path.basename(folder))
+        title = checked_name(new.name if new.name is not None else listed.branch or os.path.basename(folder))
         checked_notes(new.notes)
-        base = await git.find_branch(repo.path, found.branch, new.base, repo.default_branch) if found.branch else None
+        base = await git.find_branch(repo.path, listed.branch, new.base, repo.default_branch) if listed.branch else None
 
         async def work(change: Change) -> Worktree:
             board = await find(change.tx, "boards", new.board_id, BOARDS.get, Board) if new.board_id else None
@@ -105,9 +105,9 @@ class Worktrees:
                 repo_id=repo.id,
                 name=title,
                 path=folder,
-                branch=found.branch,
+                branch=listed.branch,
                 base_ref=base.base_ref if base else None,
-                base_sha=base.base_sha if base else found.sha,
+                base_sha=base.base_sha if base else listed.sha,
                 made_by_bough=False,
                 notes=new.notes,
                 board_id=board.id if board else None,
@@ -120,15 +120,15 @@ class Worktrees:
             if row is not None:
                 change.emit("worktree.created", row)
                 return row
-            known = await change.tx.one(WORKTREES.by_path, Worktree, path=folder)
-            assert known is not None
-            return known
+            existing = await change.tx.one(WORKTREES.by_path, Worktree, path=folder)
+            assert existing is not None
+            return existing
 
         async with alone(common):
             return await self._store.write_once(caller, scope, [new.repo_id, path, new.notes], Worktree, work)
 
     async def list(self, repo_id: str | None, removed: bool, limit: int, offset: int) -> Page[Worktree]:
-        """A page of worktrees, newest first: those that are there, or those that were removed."""
+        """Lists worktrees, newest first: existing ones or removed ones."""
 
         async def work(tx: Tx) -> Page[Worktree]:
             where = ["status <> 'making'", f"removed_at IS {'NOT ' if removed else ''}NULL"]
@@ -143,39 +143,43 @@ class Worktrees:
         return await self._store.read(work)
 
     async def known_to_git(self, repo_id: str, known: bool | None = None) -> list[Found]:
-        """The worktrees that git has of a repository, besides its own working copy; all, or only those that Bough
-        knows, or only the others."""
+        """Lists the worktrees that git has for a repository besides its main working copy; `known` selects those that
+        Bough knows or does not know."""
 
         async def work(tx: Tx) -> tuple[Repo, list[Worktree]]:
             repo = await find(tx, "repos", repo_id, REPOS.get, Repo)
             return repo, await tx.all(WORKTREES.of_repo, Worktree, repo_id=repo.id)
 
-        repo, ours = await self._store.read(work)
+        repo, rows = await self._store.read(work)
         await git.common_folder(repo.path)
-        ids = {row.path: row.id for row in ours}
-        found = [
+        ids = {row.path: row.id for row in rows}
+        listed = [
             Found(
-                shown(one.path),
-                one.branch,
-                one.sha,
-                one.locked is not None,
-                not is_folder(one.path),
-                ids.get(real(one.path)),
+                shown(item.path),
+                item.branch,
+                item.sha,
+                item.locked is not None,
+                not is_folder(item.path),
+                ids.get(real(item.path)),
             )
-            for one in (await git.entries(repo.path))[1:]
-            if real(one.path) != repo.path
+            for item in (await git.list_worktrees(repo.path))[1:]
+            if real(item.path) != repo.path
         ]
-        return [one for one in found if known is None or known == (one.worktree_id is not None)]
+        return [item for item in listed if known is None or known == (item.worktree_id is not None)]
 
     async def get(self, worktree_id: str) -> Worktree:
-        return await self._store.read(lambda tx: rows.worktree(tx, worktree_id))
+        return await self._store.read(lambda tx: records.worktree(tx, worktree_id))
 
-    async def look(self, worktree_id: str) -> tuple[Worktree, WorktreeState | None, list[Use]]:
-        """A worktree, where it stands now (not said of one that is removed), and the sessions that use it."""
+    async def look(self, worktree_id: str) -> tuple[Worktree, WorktreeState | None, list[SessionUse]]:
+        """Returns a worktree, its current git state (None if removed) and the sessions that use it."""
 
-        async def work(tx: Tx) -> tuple[Worktree, Repo, list[Use]]:
-            row = await rows.worktree(tx, worktree_id)
-            return row, await rows.repo_of(tx, row), await tx.all(WORKTREES.sessions, Use, id=row.id, limit=MOST_USES)
+        async def work(tx: Tx) -> tuple[Worktree, Repo, list[SessionUse]]:
+            row = await records.worktree(tx, worktree_id)
+            return (
+                row,
+                await records.repo_of(tx, row),
+                await tx.all(WORKTREES.sessions, SessionUse, id=row.id, limit=MOST_USES),
+            )
 
         row, repo, uses = await self._store.read(work)
         return row, await _state(row, repo) if row.removed_at is None else None, uses
@@ -190,35 +194,35 @@ class Worktrees:
             columns["notes"] = checked_notes(patch.notes)
 
         async def work(change: Change) -> Worktree:
-            row = await rows.worktree(change.tx, worktree_id)
+            row = await records.worktree(change.tx, worktree_id)
             chosen = dict(columns)
             if patch.board_id is not msgspec.UNSET:
                 board = await find(change.tx, "boards", patch.board_id, BOARDS.get, Board) if patch.board_id else None
                 chosen["board_id"] = board.id if board else None
             if not chosen:
-                raise Invalid("nothing_to_change", "Name at least one field to change.")
+                raise Invalid("nothing_to_change", "Give at least one field to change.")
             if row.removed_at is not None and chosen.get("board_id") is not None:
                 raise Conflict("worktree_removed", f"Worktree {row.name} was removed.")
-            return await rows.update(change, row.id, **chosen)
+            return await records.update(change, row.id, **chosen)
 
         return await self._store.write(work)
 
     async def diff(self, worktree_id: str, against: Literal["base", "head"] = "base") -> Diff:
-        """What has changed in a worktree since it began, or since its last commit; untracked files count."""
-        row = await self._store.read(lambda tx: rows.usable(tx, worktree_id))
+        """Returns the changes in a worktree since it started or since its last commit, untracked files included."""
+        row = await self._store.read(lambda tx: records.usable(tx, worktree_id))
         path = str(resolve_inside(self._settings.root_path, row.path, what="folder", data=self._settings.data_path))
         base = await git.resolve(path, row.base_sha) if against == "base" and row.base_sha else None
         return await diff(path, base or await git.resolve(path, "HEAD"))
 
     async def losses(self, worktree_id: str, besides: str | None = None) -> Losses:
-        """What `remove` would lose, and whether it would be refused."""
+        """Returns what `remove` would lose and whether it would refuse."""
         if besides is not None:
             session = besides
             besides = await self._store.read(lambda tx: find_id(tx, "sessions", session))
         return await losses(self._store, worktree_id, besides)
 
     async def check_removal(self, worktree_id: str, *, force: bool, besides: str | None = None) -> None:
-        """Refuses what `remove` would refuse, without doing anything; the session `besides` is about to end."""
+        """Raises what `remove` would raise, without doing anything. The session `besides` is about to end."""
         await self._removal.check(worktree_id, force=force, besides=besides)
 
     async def remove(self, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep") -> Removed:
@@ -227,77 +231,79 @@ class Worktrees:
     async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
         return await self._removal.recover(caller, worktree_id)
 
-    async def discard(self, caller: Caller, scope: str, made: Worktree) -> None:
-        """Takes a worktree away that was made for something that came to nothing; never one with work in it."""
+    async def discard(self, caller: Caller, scope: str, worktree: Worktree) -> None:
+        """Removes a worktree created for something that failed, but never one with work in it."""
         try:
-            await self.remove(made.id, branch="delete" if made.branch_made else "keep")
+            await self.remove(worktree.id, branch="delete" if worktree.branch_made else "keep")
         except BoughError as error:
-            log.warning("worktree_kept", worktree=made.id, error=error.message)
+            log.warning("worktree_kept", worktree=worktree.id, error=error.message)
         else:
             await self._store.forget_answer(caller, scope)
 
-    async def withdraw(self, caller: Caller, scope: str, made: Worktree, *, new: bool) -> None:
-        """Takes away, with its key, what `begin` gave for something that came to nothing. If it is new it held a copy
-        of what is elsewhere, and nothing of it is kept; never raises, since something else went wrong before."""
+    async def withdraw(self, caller: Caller, scope: str, worktree: Worktree, *, new: bool) -> None:
+        """Removes what `begin` returned for something that failed, and releases the key. A new worktree is not kept,
+        because it only held copies. Never raises, because the caller is already handling an error."""
         try:
-            removed = await self.remove(made.id, force=True, branch="delete" if made.branch_made else "keep")
+            removed = await self.remove(worktree.id, force=True, branch="delete" if worktree.branch_made else "keep")
             if new:
-                repo = await self._store.read(lambda tx: rows.repo_of(tx, removed.worktree))
-                await worktree_recovery.drop(repo.path, made.id)
-                await self._store.write(lambda change: rows.quietly(change, made.id, recovery_ref=None))
+                repo = await self._store.read(lambda tx: records.repo_of(tx, removed.worktree))
+                await worktree_recovery.drop(repo.path, worktree.id)
+                await self._store.write(lambda change: records.quietly(change, worktree.id, recovery_ref=None))
         except Exception as error:
-            log.warning("worktree_kept", worktree=made.id, path=made.path, error=str(error))
+            log.warning("worktree_kept", worktree=worktree.id, path=worktree.path, error=str(error))
         try:
             await self._store.forget_answer(caller, scope)
         except Exception as error:
-            log.warning("key_kept", worktree=made.id, error=str(error))
+            log.warning("key_kept", worktree=worktree.id, error=str(error))
 
     async def repair(self) -> None:
-        """What a server does first with worktrees that the last one was making, setting up, removing or recovering."""
-        left = await self._store.read(unfinished)
-        await asyncio.gather(*(self._repair(row, repo) for row, repo in left))
+        """Repairs worktrees that the last server was creating, setting up, removing or recovering."""
+        rows = await self._store.read(unfinished)
+        await asyncio.gather(*(self._repair(row, repo) for row, repo in rows))
 
     async def _repair(self, row: Worktree, repo: Repo) -> None:
         try:
             if row.status == "setting_up":
-                error = "\n".join(one for one in (row.setup_error, INTERRUPTED) if one)
-                await self._store.write(lambda change: rows.update(change, row.id, status="ready", setup_error=error))
+                error = "\n".join(text for text in (row.setup_error, INTERRUPTED) if text)
+                await self._store.write(
+                    lambda change: records.update(change, row.id, status="ready", setup_error=error)
+                )
                 return
             common = await git.common_folder(repo.path)
-            # A git that outlived the last server still holds the lock.
+            # A git process that outlived the last server still holds the lock.
             async with alone(common, REPAIR_WITHIN):
                 if row.status == "making":
                     await self._making.undo(repo, row)
                 elif row.status == "recovering":
                     await self._removal.undo_recovery(repo, row)
                 else:
-                    # What was to go is still there, whole or in part; removing it again goes on from here.
-                    await self._store.write(lambda change: rows.update(change, row.id, status="ready"))
+                    # The folder is still there, whole or in part; another removal continues from here.
+                    await self._store.write(lambda change: records.update(change, row.id, status="ready"))
             log.info("worktree_repaired", worktree=row.id, path=row.path, was=row.status)
         except (BoughError, OSError) as error:
             log.warning("worktree_not_repaired", worktree=row.id, path=row.path, error=str(error))
 
     async def close(self) -> None:
-        """Ends what still runs in worktrees being made."""
+        """Stops everything that still runs in worktrees being created."""
         await self._making.close()
 
 
 async def _state(row: Worktree, repo: Repo) -> WorktreeState:
-    """Where it stands by git's own word."""
+    """Reads the worktree's state from git."""
     if not is_folder(row.path):
         return WorktreeState(branch=row.branch, missing=True)
-    found = await files(row.path)
-    entry = await git.entry(repo.path, row.path)
+    status = await files(row.path)
+    entry = await git.find_worktree(repo.path, row.path)
     state = WorktreeState(
-        branch=found.branch,
-        sha=found.sha,
-        dirty=bool(found.changed or found.untracked),
-        changed=len(found.changed),
-        untracked=len(found.untracked),
+        branch=status.branch,
+        sha=status.sha,
+        dirty=bool(status.changed or status.untracked),
+        changed=len(status.changed),
+        untracked=len(status.untracked),
         locked=shown(entry.locked) if entry is not None and entry.locked is not None else None,
     )
-    if found.upstream is not None:
-        state.ahead, state.behind, state.against = found.ahead, found.behind, found.upstream
+    if status.upstream is not None:
+        state.ahead, state.behind, state.against = status.ahead, status.behind, status.upstream
         return state
     for other in (row.base_ref, row.base_sha):
         counted = await distance(row.path, other) if other else None

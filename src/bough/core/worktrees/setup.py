@@ -1,5 +1,5 @@
-"""What is done in a new worktree: submodules, ignored files from the working copy, the repository's own command. Each
-failure is told and none is fatal; when it is done, and where it is kept, is `worktree_making`."""
+"""Sets up a new worktree: submodules, ignored files from the working copy, the repository's own command. Failures are
+reported and never fatal."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from bough.git.paths import is_there, real
 from bough.git.run import GitFailed, environment, git
 from bough.model.repo import Repo
 
-# Cloning submodules through a network.
+# Submodules are cloned over a network.
 SUBMODULES_WITHIN = 600.0
 LARGEST_COPY = 256 * 1024 * 1024
 MOST_COPIES = 20_000
-# The end of what a command printed says why it failed.
+# The end of a command's output says why it failed.
 TAIL = 8 * 1024
-# How often those who watch are shown more of it.
+# How often watchers are shown more output.
 SHOW_EVERY = 1.0
-# After a polite signal; then it is killed.
+# After the polite signal; then the process is killed.
 GRACE = 3.0
 Show = Callable[[str], Awaitable[None]]
 
 
 class Outcome(msgspec.Struct):
-    """What did not work, and the end of what the command printed."""
+    """The errors, and the end of the command's output."""
 
     error: str | None
     output: str | None
 
 
 def wanted(repo: Repo, path: str) -> bool:
-    """Whether there is anything to do."""
+    """Tells whether there is anything to set up."""
     return bool(_words(repo.setup) or _words(repo.copy_ignored)) or is_there(path, ".gitmodules")
 
 
@@ -49,7 +49,7 @@ def _words(raw: msgspec.Raw) -> list[str]:
 
 
 async def set_up(repo: Repo, path: str, within: float, show: Show) -> Outcome:
-    """Does it all, in order; what failed does not keep the rest from being tried."""
+    """Runs all steps in order. A failed step does not prevent the others."""
     errors: list[str] = []
     output: str | None = None
     if is_there(path, ".gitmodules"):
@@ -65,9 +65,9 @@ async def set_up(repo: Repo, path: str, within: float, show: Show) -> Outcome:
         except OSError as error:
             errors.append(f"Ignored files: {error}")
     if command := _words(repo.setup):
-        told, output = await run(command, path, within, show)
-        if told:
-            errors.append(told)
+        failure, output = await run(command, path, within, show)
+        if failure:
+            errors.append(failure)
     return Outcome(_short("\n".join(errors)) if errors else None, output)
 
 
@@ -77,7 +77,7 @@ def _short(text: str) -> str:
 
 
 async def copy_ignored(source: str, target: str, globs: list[str]) -> None:
-    """Copies the files that match and that git ignores, links as links; what is there already stays."""
+    """Copies matching ignored files, keeping links as links. Existing files stay."""
     try:
         names = await git(
             *(source, "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"),
@@ -85,12 +85,12 @@ async def copy_ignored(source: str, target: str, globs: list[str]) -> None:
             ":(exclude,top).worktrees",
         )
     except GitFailed as error:
-        # A bare repository has no files to copy from.
+        # A bare repository has no files to copy.
         if "must be run in a work tree" in error.message:
             return
         raise
-    found = [name for name in names.split("\0") if name and not name.endswith("/")]
-    await asyncio.to_thread(_copy, Path(source), Path(real(target)), found)
+    files = [name for name in names.split("\0") if name and not name.endswith("/")]
+    await asyncio.to_thread(_copy, Path(source), Path(real(target)), files)
 
 
 def _copy(source: Path, target: Path, names: list[str]) -> None:
@@ -98,13 +98,13 @@ def _copy(source: Path, target: Path, names: list[str]) -> None:
     if size > LARGEST_COPY or len(names) > MOST_COPIES:
         raise Invalid(
             "copy_too_large",
-            f"{len(names)} ignored files with {size} bytes match, and at most {MOST_COPIES} with {LARGEST_COPY} bytes "
+            f"{len(names)} ignored files with {size} bytes match; the limit is {MOST_COPIES} with {LARGEST_COPY} bytes "
             "are copied; none was. Choose narrower globs.",
         )
     for name in names:
         old, new = source / name, target / name
         inside = Path(os.path.realpath(new.parent))
-        # A link in the branch may lead elsewhere.
+        # A link in the branch may point elsewhere.
         if os.path.lexists(new) or (inside != target and target not in inside.parents):
             continue
         new.parent.mkdir(parents=True, exist_ok=True)
@@ -115,37 +115,37 @@ def _copy(source: Path, target: Path, names: list[str]) -> None:
 
 
 async def run(command: list[str], path: str, within: float, show: Show) -> tuple[str | None, str | None]:
-    """Runs the command in the worktree; gives what went wrong, and the end of its output. Nothing of it stays."""
-    kept = {name: value for name, value in environment().items() if not name.startswith(("GIT_", "AGENT_"))}
+    """Runs the command in the worktree. Returns its error and the end of its output. Leaves no process behind."""
+    env = {name: value for name, value in environment().items() if not name.startswith(("GIT_", "AGENT_"))}
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=path,
-            env=kept,
+            env=env,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
         )
     except OSError as error:
-        return f"The setup command {command[0]!r} cannot be started: {error.strerror}.", None
+        return f"The setup command {command[0]!r} could not be started: {error.strerror}.", None
     tail = _Tail(show)
     reading = asyncio.create_task(tail.read(process.stdout))
-    told: str | None = None
+    error_text: str | None = None
     try:
         async with asyncio.timeout(within):
             code = await process.wait()
         if code:
-            told = f"The setup command {command[0]!r} ended with {code}."
+            error_text = f"The setup command {command[0]!r} exited with {code}."
     except TimeoutError:
-        told = f"The setup command {command[0]!r} took longer than {within:g} s and was ended."
+        error_text = f"The setup command {command[0]!r} took longer than {within:g} s and was stopped."
     finally:
         await asyncio.shield(_end(process, reading))
-    return told, tail.text or None
+    return error_text, tail.text or None
 
 
 async def _end(process: asyncio.subprocess.Process, reading: asyncio.Task[None]) -> None:
-    """Ends what the command left running, and takes its last words."""
+    """Kills what the command left running and reads the rest of its output."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.returncode is not None and number is signal.SIGTERM:
             continue
@@ -161,7 +161,7 @@ async def _end(process: asyncio.subprocess.Process, reading: asyncio.Task[None])
 
 
 class _Tail:
-    """The end of an output as it grows."""
+    """Keeps the end of a growing output."""
 
     def __init__(self, show: Show) -> None:
         self._show = show

@@ -3,7 +3,7 @@ archiving are `steering`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Response, Router, delete, get, patch, post
@@ -137,9 +137,8 @@ async def get_session(
     messages: Annotated[bool, QueryParameter(description="False leaves the transcript out.")] = True,
 ) -> Response[SessionDetail]:
     async def made() -> SessionDetail:
-        session, repo, found = await services.transcript.whole(session_id, messages=messages)
-        # Structs, or the JSON that they would become: what goes out is the same.
-        return SessionDetail(*_values(session), repo=repo, messages=cast("list[Message]", found))
+        whole = await services.transcript.whole(session_id, messages=messages)
+        return SessionDetail(*_values(whole.session), repo=whole.repo, messages=whole.messages)
 
     return await answered(services, ("session", session_id, messages), made)
 

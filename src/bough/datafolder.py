@@ -1,4 +1,4 @@
-"""The data folder as a thing that one process at a time works on. What lies in it belongs to those who put it there."""
+"""Locks the data folder for one process at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bough.errors import Busy
 
 @contextlib.contextmanager
 def only_one(data: Path) -> Generator[None]:
-    """Refuses a second holder of the same data folder; the lock goes with the process, however it ends."""
+    """Refuses a second process on the same data folder. The lock ends with the process, however that happens."""
     handle = os.open(data / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -21,7 +21,7 @@ def only_one(data: Path) -> Generator[None]:
         except BlockingIOError:
             raise Busy(
                 "data_folder_in_use",
-                f"Another Bough server runs on {data}. Stop it, or choose another folder with --data.",
+                f"Another Bough server is running on {data}. Stop it, or choose another folder with --data.",
             ) from None
         yield
     finally:
@@ -29,7 +29,7 @@ def only_one(data: Path) -> Generator[None]:
 
 
 def in_use(data: Path) -> bool:
-    """Whether a process holds the folder now; nothing is made by looking."""
+    """Tells whether a process holds the folder, without creating anything."""
     try:
         handle = os.open(data / "server.lock", os.O_RDWR | os.O_CLOEXEC)
     except OSError:

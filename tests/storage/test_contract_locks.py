@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -59,41 +58,3 @@ async def test_a_killed_process_frees_its_name(empty: Backend, database_url: str
     holder.kill()
     await eventually(lambda: is_free(empty, "server"))
     await holder.wait()
-
-
-async def test_slots_are_counted(empty: Backend) -> None:
-    """T5: never more than the limit, every number once, and everybody gets a turn."""
-    held: set[int] = set()
-    most = 0
-
-    async def one() -> None:
-        nonlocal most
-        async with empty.slot("agents", 3) as number:
-            assert number in range(3) and number not in held
-            held.add(number)
-            most = max(most, len(held))
-            await asyncio.sleep(0.002)
-            held.remove(number)
-
-    async with asyncio.timeout(10):
-        await asyncio.gather(*(one() for _ in range(20)))
-    assert most == 3
-
-
-async def test_slots_of_different_names_are_apart(empty: Backend) -> None:
-    """T5: one pool's crowd is not another's."""
-    async with asyncio.timeout(10), empty.slot("a", 1) as one, empty.slot("b", 1) as other:
-        assert (one, other) == (0, 0)
-
-
-async def test_a_waiter_that_gives_up_leaves_no_hole(empty: Backend) -> None:
-    """T5: a cancelled waiter takes no place with it."""
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(empty.slot("agents", 1))
-        waiting = asyncio.create_task(stack.enter_async_context(empty.slot("agents", 1)))
-        await asyncio.sleep(0.01)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-    async with asyncio.timeout(10), empty.slot("agents", 1) as number:
-        assert number == 0

@@ -126,7 +126,7 @@ async def test_an_owner_that_lost_its_name_to_another_is_stopped(
         async with boxes.own("host-h7"):
             holder = await admin.fetchval("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted")
             taking = asyncio.create_task(
-                rival.execute("SELECT pg_advisory_lock($1)", postgres_locks.key("own host-h7", 8))
+                rival.execute("SELECT pg_advisory_lock($1)", postgres_locks.key("own host-h7"))
             )
 
             async def rival_waits() -> bool:
@@ -142,28 +142,6 @@ async def test_an_owner_that_lost_its_name_to_another_is_stopped(
     current = asyncio.current_task()
     assert current is not None and current.cancelling() == 0
     await rival.close()
-
-
-async def test_slots_are_counted_over_processes_and_freed_by_death(
-    boxes: Backend, postgres_url: str, admin: Any
-) -> None:
-    """O3: a pool's limit holds for all servers, and a dead one's places return."""
-    other = await open_backend(postgres_url)
-    async with other.slot("pool", 1):
-        waiting = asyncio.create_task(boxes.slot("pool", 1).__aenter__())
-        holder = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
-        asking = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%generate_series%' AND pid <> $1 AND pid <> $2"
-        pid = await admin.fetchval(holder)
-
-        async def asked() -> bool:
-            return bool(await admin.fetchval(asking, pid, admin.get_server_pid()))
-
-        await eventually(asked)
-        assert not waiting.done()
-        await admin.execute("SELECT pg_terminate_backend($1)", pid)
-        async with asyncio.timeout(5):
-            assert await waiting == 0
-    await other.close()
 
 
 async def test_text_columns_have_the_order_of_sqlite(boxes: Backend, admin: Any) -> None:

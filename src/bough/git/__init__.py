@@ -1,2 +1,1 @@
-"""Git as Bough uses it: the real program, arguments never through a shell. What its answers mean to sessions is
-`bough.core`."""
+"""Runs the real git for worktrees, snapshots, diffs and merges. Arguments never pass through a shell."""

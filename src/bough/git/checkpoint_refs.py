@@ -1,5 +1,4 @@
-"""Checkpoints in the repository: hidden refs that hold snapshots against git's own clearing up. Taking a snapshot is
-`snapshot`, bringing one back `restore`, which are kept and how long `bough.core`."""
+"""Stores checkpoints on hidden refs, so that git does not garbage-collect their commits."""
 
 from __future__ import annotations
 
@@ -13,14 +12,14 @@ from bough.git.run import GitFailed, git
 from bough.git.snapshot import QUIET, SCRATCH
 
 PREFIX = "refs/bough/checkpoints"
-# No notes about the refs either: they are made once and dropped once.
+# No reflog: these refs are created once and deleted once.
 _REFS = (*QUIET, "-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", "-z", "--stdin")
-# An index of ours this old was left behind by a process that was killed.
+# A temporary index this old was left by a killed process.
 STALE = 24 * 3600
 
 
 def ref_name(session_id: str, task_id: str, moment: str) -> str:
-    """The ref of a checkpoint; one moment of a task has one."""
+    """Returns the ref of a checkpoint: one per moment of a task."""
     return f"{PREFIX}/{session_id}/{task_id}/{moment}"
 
 
@@ -31,14 +30,14 @@ async def keep(path: str, refs: Mapping[str, str]) -> None:
 
 
 async def drop(path: str, refs: Iterable[str]) -> None:
-    """Forgets refs; those that are gone already are fine."""
+    """Deletes refs. Missing ones are ignored."""
     words = "".join(f"delete {ref}\0\0" for ref in dict.fromkeys(refs))
     if words:
         await git(path, *_REFS, stdin=words.encode())
 
 
 async def held(path: str, sha: str) -> bool:
-    """Whether a commit is still there."""
+    """Tells whether a commit still exists."""
     try:
         await git(path, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{sha}^{{tree}}")
     except GitFailed:
@@ -47,11 +46,11 @@ async def held(path: str, sha: str) -> bool:
 
 
 def sweep(git_dir: str) -> int:
-    """Removes what killed processes have left in the private folder of a working copy."""
+    """Deletes what killed processes left in a working copy's private folder."""
     swept = 0
-    for left in Path(git_dir).glob(f"{SCRATCH}*"):
+    for count in Path(git_dir).glob(f"{SCRATCH}*"):
         with contextlib.suppress(OSError):
-            if os.stat(left).st_mtime < time.time() - STALE:
-                left.unlink()
+            if os.stat(count).st_mtime < time.time() - STALE:
+                count.unlink()
                 swept += 1
     return swept

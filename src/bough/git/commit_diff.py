@@ -1,5 +1,4 @@
-"""What differs between two commits: which files, how many lines, and the text, in bounds. Comparing a commit with the
-files of a working copy is `diffs`; which commits are worth comparing is `bough.core`."""
+"""Compares two commits: files, line counts and text, within limits."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from bough.git.decode import shown
 from bough.git.run import git, git_head
 from bough.git.working_copy_diff import LARGEST_TEXT, MOST_FILES, Diff, FileDiff, FileStatus
 
-# Comparing every file of a large repository.
+# For comparing every file of a large repository.
 WITHIN = 600.0
 _WORDS: dict[str, FileStatus] = {
     "A": "added",
@@ -19,7 +18,7 @@ _WORDS: dict[str, FileStatus] = {
     "C": "copied",
     "T": "typeChanged",
 }
-# The same whatever the user has chosen for their own eyes, and no program of theirs.
+# The same output whatever the user configured, without running their programs.
 _COMPARE = (
     *("--literal-pathspecs", "-c", "core.quotePath=false", "diff-tree", "-r", "-M"),
     *("--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"),
@@ -27,8 +26,8 @@ _COMPARE = (
 
 
 async def compare(path: str, old: str, new: str, *, only: str | None = None, text: bool = True) -> Diff:
-    """What differs between two commits in the repository at `path`; of `only` one file or folder, and without `text`
-    just the numbers."""
+    """Returns the differences between two commits of the repository at `path`, optionally for `only` one file or
+    folder. Without `text`, returns only the counts."""
     sides = (old, new, "--", *((only,) if only else ()))
     listed = await git(path, *_COMPARE, "--raw", "--numstat", "-z", *sides, timeout=WITHIN)
     found = list(_files(listed))
@@ -50,7 +49,7 @@ async def compare(path: str, old: str, new: str, *, only: str | None = None, tex
 
 
 def _files(listed: str) -> Iterator[FileDiff]:
-    """Reads `--raw --numstat -z`: first what became of each file, then in the same order how many lines."""
+    """Parses `--raw --numstat -z`: first the status of each file, then in the same order its line counts."""
     words = iter(listed.split("\0"))
     states: list[tuple[FileStatus, str | None, str]] = []
     numbers: list[tuple[str, str]] = []
@@ -63,7 +62,7 @@ def _files(listed: str) -> Iterator[FileDiff]:
             added, gone, name = word.split("\t", 2)
             numbers.append((added, gone))
             if not name:
-                # A rename: the names follow by themselves.
+                # A rename: both names follow separately.
                 next(words)
                 next(words)
     for (status, old, name), (added, gone) in zip(states, numbers, strict=True):

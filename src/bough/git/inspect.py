@@ -1,4 +1,4 @@
-"""Looking at a folder: is it a repository, what is its default branch, where does it stand. Nothing here writes."""
+"""Inspects a folder without writing: whether it is a repository, its default branch and its state."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from bough.model.repo import GitState, RepoKind
 
 
 class Found(msgspec.Struct):
-    """What a folder turned out to be."""
+    """The kind of folder that was found."""
 
     kind: RepoKind
     default_branch: str | None
 
 
 async def inspect(path: str) -> Found:
-    """What the folder is: a git repository (its top, bare or not), or a plain folder."""
+    """Returns whether the folder is a git repository (its top folder, bare or not) or a plain folder."""
     try:
         await git(path, "rev-parse", "--git-dir")
     except GitFailed:
@@ -25,7 +25,7 @@ async def inspect(path: str) -> Found:
 
 
 async def top_level(path: str) -> str | None:
-    """The top folder of the working copy that `path` lies in; none if it lies in none."""
+    """Returns the top folder of the working copy that contains `path`, if any."""
     try:
         return (await git(path, "rev-parse", "--show-toplevel")).rstrip("\n") or None
     except GitFailed:
@@ -33,7 +33,7 @@ async def top_level(path: str) -> str | None:
 
 
 async def default_branch(path: str) -> str | None:
-    """The branch that the remote names as its head, else the one that is checked out."""
+    """Returns the branch that the remote names as its head, or else the one that is checked out."""
     for arguments in (
         ("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"),
         ("symbolic-ref", "--quiet", "--short", "HEAD"),
@@ -47,20 +47,20 @@ async def default_branch(path: str) -> str | None:
 
 
 async def state(path: str) -> GitState:
-    """Branch, commit and whether anything is uncommitted; an empty state for a plain folder."""
+    """Returns branch, commit and whether anything is uncommitted; an empty state for a plain folder."""
     try:
         text = await git(path, "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
     except GitFailed:
         return GitState()
-    found = GitState()
+    status = GitState()
     for line in text.splitlines():
         if line.startswith("# branch.oid "):
             sha = line.removeprefix("# branch.oid ")
-            found.sha = None if sha == "(initial)" else sha
+            status.sha = None if sha == "(initial)" else sha
         elif line.startswith("# branch.head "):
             head = line.removeprefix("# branch.head ")
-            found.branch = None if head == "(detached)" else head
+            status.branch = None if head == "(detached)" else head
         elif not line.startswith("#"):
-            found.dirty = True
+            status.dirty = True
             break
-    return found
+    return status

@@ -1,5 +1,4 @@
-"""Committing the files of a working copy as they are, and merging a commit into the branch of another one, whole or not
-at all. Who may do so, and when, is `bough.core`."""
+"""Commits a working copy's files as they are, and merges a commit into another branch completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,21 +15,21 @@ from bough.git.snapshot import IDENTITY, QUIET, place, take
 from bough.git.status import files
 from bough.git.worktrees import resolve
 
-# Writing every file of a large working copy.
+# For writing every file of a large working copy.
 WITHIN = 600.0
 MOST_NAMED = 100
-# What is under way in a working copy while one of these is there.
+# Files that exist while a merge, rebase or the like is in progress.
 _UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
-# With the time of now.
+# Dated now.
 _OURS = {name: value for name, value in IDENTITY.items() if not name.endswith("DATE")}
-# Whatever the user has chosen for merges of their own.
+# Overrides whatever the user configured for their own merges.
 _MERGE = ("merge", "--quiet", "--ff", "--commit", "--no-squash", "--no-edit", "--no-stat", "--no-verify")
 
 Merged = Literal["fast_forward", "merge", "none"]
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """A commit of all files of a working copy that no branch points to yet; HEAD itself if nothing is uncommitted."""
+    """A commit of all files of a working copy that no branch points to yet; HEAD if nothing is uncommitted."""
 
     sha: str
     head: str
@@ -41,7 +40,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A merge that can be done: into which branch, from where, and which files it changes."""
+    """A merge that can be done: the branch, the commit it starts from and the files it changes."""
 
     branch: str
     kind: Merged
@@ -49,7 +48,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 async def prepare(path: str, message: str) -> Prepared:
-    """Makes the commit, and nothing else."""
+    """Creates the commit and changes nothing else."""
     torn = [shown(name) for name, state in (await files(path)).changed if state == "in conflict"]
     if torn:
         raise Conflict("merge_blocked", f"Files in {path} are in conflict: {', '.join(torn)}.", files=torn)
@@ -65,7 +64,7 @@ async def prepare(path: str, message: str) -> Prepared:
 
 
 async def settle(path: str, prepared: Prepared) -> None:
-    """Moves the branch of the working copy on to its new commit; the files are the same."""
+    """Moves the branch to its new commit. The files stay the same."""
     if prepared.new:
         note = ("-m", "commit: bough race", "HEAD", prepared.sha, prepared.head)
         await git(path, *QUIET, "update-ref", *note, env=await identity(path))
@@ -73,7 +72,7 @@ async def settle(path: str, prepared: Prepared) -> None:
 
 
 async def identity(path: str) -> dict[str, str]:
-    """Nothing if the user has told git who they are; else variables that say that it is Bough."""
+    """Returns nothing if the user has configured a git identity, or else variables that name Bough."""
     try:
         await git(path, "-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
     except GitFailed:
@@ -82,14 +81,14 @@ async def identity(path: str) -> dict[str, str]:
 
 
 async def check(path: str, sha: str) -> Wanted:
-    """Refuses a merge that would stop half-way or cost anybody something; touches nothing."""
+    """Refuses a merge that would stop halfway or lose something. Changes nothing."""
     where = await place(path)
     try:
         branch = (await git(path, "symbolic-ref", "--quiet", "--short", "HEAD")).strip()
     except GitFailed:
         raise Conflict("merge_blocked", f"No branch is checked out at {path} that could be merged into.") from None
     if any(is_there(where.git_dir, name) for name in _UNFINISHED):
-        raise Conflict("merge_blocked", f"A merge or rebase is under way at {path}. Finish it first.")
+        raise Conflict("merge_blocked", f"A merge or rebase is in progress at {path}. Finish it first.")
     head = await resolve(path, "HEAD")
     if head is None:
         raise Conflict("merge_blocked", f"There is no commit yet at {path} that could be merged into.")
@@ -102,9 +101,9 @@ async def check(path: str, sha: str) -> Wanted:
     changed = await git(path, "diff-tree", "-r", "-z", "--name-status", "--no-renames", head, tree, timeout=WITHIN)
     words = changed.split("\0")[:-1]
     touched = dict(zip(words[1::2], words[::2], strict=True))
-    found = await files(path)
-    dirty = {name for name, _ in found.changed} | set(found.untracked)
-    # Ignored files are not told of, and git would write over them.
+    merged = await files(path)
+    dirty = {name for name, _ in merged.changed} | set(merged.untracked)
+    # Git does not report ignored files and would overwrite them.
     blocked = sorted(
         name for name, state in touched.items() if name in dirty or (state == "A" and is_there(where.top, name))
     )
@@ -120,7 +119,7 @@ async def check(path: str, sha: str) -> Wanted:
 
 
 async def _tree(path: str, head: str, sha: str, branch: str) -> str:
-    """The tree that a merge comes to; Conflict with the files that it fails at."""
+    """Returns the tree that the merge results in, or raises `Conflict` with the conflicting files."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
     tree, *torn = (await git(path, *QUIET, *words, head, sha, timeout=WITHIN, fine=(0, 1))).split("\0")
     named = [shown(name) for name in dict.fromkeys(torn) if name]
@@ -135,7 +134,7 @@ async def _tree(path: str, head: str, sha: str, branch: str) -> str:
 
 
 async def merge(path: str, sha: str, message: str) -> None:
-    """Does a merge that was checked; if git refuses it all the same, everything is as it was."""
+    """Performs a checked merge. If git refuses it anyway, everything stays as it was."""
     where = await place(path)
     words = (*QUIET, "-c", "merge.autoStash=false", *_MERGE, "-m", message, sha)
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def real(path: str) -> str:
-    """The path with every link followed."""
+    """Returns the path with all links resolved."""
     return os.path.realpath(path)
 
 
@@ -16,12 +16,12 @@ def is_folder(path: str) -> bool:
 
 
 def is_there(*parts: str) -> bool:
-    """Whether anything is there, a link to nowhere included."""
+    """Tells whether anything exists there, including a broken link."""
     return os.path.lexists(os.path.join(*parts))
 
 
 def below(path: str, folder: str) -> bool:
-    """Whether a path lies inside of a folder, links followed."""
+    """Tells whether a path is inside a folder after links are resolved."""
     return Path(real(folder)) in Path(real(path)).parents
 
 

@@ -1,5 +1,5 @@
-"""One at a time in a repository: git itself races when it adds worktrees or writes its configuration, and other
-processes may use the same repository. What is done under the lock is left to whoever takes it."""
+"""Serializes work in a repository: git races when it adds worktrees or writes its configuration, and other processes
+may use the same repository."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from weakref import WeakValueDictionary
 
 from bough.errors import Busy, Conflict
 
-# The checkout of a very large repository takes minutes, and several may wait for theirs.
+# Checking out a very large repository takes minutes, and several may be waiting.
 WITHIN = 600.0
-# How soon another process is noticed to have let go; in this one it is known at once.
+# How often to check whether another process released the lock; within this process it is known at once.
 PAUSE = 0.02
 FILE = "bough.lock"
 
@@ -23,8 +23,8 @@ _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 @contextlib.asynccontextmanager
 async def alone(common: str, within: float = WITHIN) -> AsyncGenerator[int]:
-    """Holds the repository whose common folder this is; gives the open lock file. A git that was handed it keeps the
-    lock until it has ended, even if we are killed; what it leaves running does not, once we are done."""
+    """Locks the repository with this common folder and yields the open lock file. A git process that inherits it keeps
+    the lock until it exits, even if we are killed; processes that it leaves behind do not, once we are done."""
     path = os.path.join(common, FILE)
     lock = _locks.setdefault(f"{id(asyncio.get_running_loop())} {path}", asyncio.Lock())
     try:
@@ -36,7 +36,7 @@ async def alone(common: str, within: float = WITHIN) -> AsyncGenerator[int]:
         handle = _opened(path)
         try:
             deadline = asyncio.get_running_loop().time() + within
-            # Nobody tells us when another process lets go.
+            # Another process does not tell us when it releases the lock.
             while not taken(handle):
                 if asyncio.get_running_loop().time() > deadline:
                     raise _busy(common, within)
@@ -63,7 +63,7 @@ def _busy(common: str, within: float) -> Busy:
 
 
 def taken(handle: int) -> bool:
-    """Takes the lock if nobody has it."""
+    """Takes the lock if it is free."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

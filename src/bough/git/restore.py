@@ -1,5 +1,5 @@
-"""Bringing the files of a working copy to a snapshot: a plan of what is written and removed, checked as a whole before
-anything is touched. Index, branch and ignored files stay as they are; who may do so and when is `bough.core`."""
+"""Restores the files of a working copy to a snapshot: plans what to write and remove, and checks the whole plan before
+touching anything. Index, branch and ignored files stay."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from bough.git.run import GitFailed, git
 from bough.git.snapshot import QUIET, UNFILTERED, Place, Snapshot, listed, place, scratch_index, take, without_filters
 from bough.git.threads import in_thread
 
-# Writing every file of a large working copy.
+# For writing every file of a large working copy.
 WITHIN = 600.0
 GITLINK = "160000"
 ABSENT = "000000"
 MOST_NAMED = 20
-# What a sparse checkout hides is not to be hidden from us.
+# Files that a sparse checkout hides must be visible here.
 _WHOLE = ("-c", "core.sparseCheckout=false", "-c", "index.sparse=false")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A path that differs between two trees, with its modes in the one and the other."""
+    """A path that differs between two trees, with its modes in both."""
 
     path: str
     before: str
@@ -34,7 +34,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct):
-    """What has to be done: paths to write and to remove, paths left alone, and the state that it begins from."""
+    """The paths to write and to remove, the paths left alone, and the state it starts from."""
 
     place: Place
     now: Snapshot
@@ -49,63 +49,67 @@ class Plan(msgspec.Struct):
 
 
 async def plan(path: str, target: str, only: Iterable[str] | None = None) -> Plan:
-    """What brings the files at `path` to the commit `target`, all of them or those in and below the paths `only`.
-    Raises Conflict if something that is not to be touched is in the way."""
+    """Plans how to restore `path` to the commit `target`: everything, or only the paths in `only` and below. Raises
+    `Conflict` if something that must not be touched is in the way."""
     where = await place(path)
-    chosen = None if only is None else [checked_path(one) for one in only]
+    chosen = None if only is None else [checked_path(entry) for entry in only]
     now = await take(path)
     entries = await _between(where, now.sha, target, chosen)
-    # Files that are ignored now and were not then: what they hold must not be lost, so the snapshot takes them in.
-    hidden = await in_thread(_files_among, where.top, [one.path for one in entries if one.before == ABSENT])
+    # Files that are ignored now but were not then: the snapshot includes them so that their contents are not lost.
+    hidden = await in_thread(_files_among, where.top, [entry.path for entry in entries if entry.before == ABSENT])
     if hidden:
         now = await take(path, also=hidden)
         entries = await _between(where, now.sha, target, chosen)
-    made = Plan(where, now, target, [], [], [])
-    await in_thread(_sort_in, made, entries)
-    if any(os.path.basename(one.path) == ".gitignore" for one in entries):
-        then = await _ignored_then(where, target, made.removes)
-        made.left += [one for one in made.removes if one in then]
-        made.removes = [one for one in made.removes if one not in then]
-    await in_thread(_check, made)
-    return made
+    result = Plan(where, now, target, [], [], [])
+    await in_thread(_sort_in, result, entries)
+    if any(os.path.basename(entry.path) == ".gitignore" for entry in entries):
+        then = await _ignored_then(where, target, result.removes)
+        result.left += [entry for entry in result.removes if entry in then]
+        result.removes = [entry for entry in result.removes if entry not in then]
+    await in_thread(_check, result)
+    return result
 
 
-def _sort_in(made: Plan, entries: list[Entry]) -> None:
-    for one in entries:
-        on_disk = os.path.lexists(os.path.join(made.place.top, one.path))
-        if GITLINK in (one.before, one.after) or (not on_disk and ABSENT not in (one.before, one.after)):
-            # Submodules have their own history; what is tracked but not on disk, a sparse checkout leaves out.
-            made.left.append(one.path)
-        elif one.after != ABSENT:
-            made.writes.append(one.path)
+def _sort_in(result: Plan, entries: list[Entry]) -> None:
+    for entry in entries:
+        on_disk = os.path.lexists(os.path.join(result.place.top, entry.path))
+        if GITLINK in (entry.before, entry.after) or (not on_disk and ABSENT not in (entry.before, entry.after)):
+            # Submodules have their own history, and a tracked file missing on disk is left out by a sparse checkout.
+            result.left.append(entry.path)
+        elif entry.after != ABSENT:
+            result.writes.append(entry.path)
         elif on_disk:
-            made.removes.append(one.path)
+            result.removes.append(entry.path)
 
 
-async def apply(made: Plan) -> None:
-    """Does what was planned; if that fails half-way, what was done is undone as far as possible."""
-    await in_thread(_check, made)
+async def apply(planned: Plan) -> None:
+    """Carries out a plan. If it fails halfway, undoes what was done as far as possible."""
+    await in_thread(_check, planned)
     try:
-        await _carry_out(made.place, made.target, made.writes, made.removes)
+        await _carry_out(planned.place, planned.target, planned.writes, planned.removes)
     except (OSError, GitFailed) as error:
-        back = await _between(made.place, made.target, made.now.sha, made.paths)
-        writes = [one.path for one in back if one.after not in (ABSENT, GITLINK)]
+        back = await _between(planned.place, planned.target, planned.now.sha, planned.paths)
+        writes = [path.path for path in back if path.after not in (ABSENT, GITLINK)]
         with contextlib.suppress(OSError, GitFailed):
-            await _carry_out(made.place, made.now.sha, writes, [one.path for one in back if one.after == ABSENT])
-        raise Conflict("restore_failed", f"The files could not be brought back: {_told(error)}.") from error
+            await _carry_out(
+                planned.place, planned.now.sha, writes, [path.path for path in back if path.after == ABSENT]
+            )
+        raise Conflict("restore_failed", f"The files could not be restored: {_told(error)}.") from error
 
 
 def checked_path(path: str) -> str:
-    """A path inside the working copy, as git spells it."""
+    """Validates a path inside the working copy and returns git's spelling of it."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if path.startswith("/") or ".." in parts or "\0" in path or ".git" in parts[:1]:
-        raise Invalid("bad_path", f"{path!r} is not a path inside the working copy; give one relative to its top.")
+        raise Invalid(
+            "bad_path", f"{path!r} is not a path inside the working copy. Use a path relative to its top folder."
+        )
     return "/".join(parts)
 
 
 async def changed_paths(path: str, old: str, new: str) -> set[str]:
-    """Which paths differ between two commits."""
-    return {one.path for one in await _between(await place(path), old, new, None)}
+    """Returns the paths that differ between two commits."""
+    return {entry.path for entry in await _between(await place(path), old, new, None)}
 
 
 async def _carry_out(where: Place, target: str, writes: list[str], removes: list[str]) -> None:
@@ -131,7 +135,7 @@ def _remove(top: str, paths: list[str]) -> None:
 
 
 def _remove_empty(top: str, folder: str) -> None:
-    """Removes a folder that has become empty, and those above it that become so by this."""
+    """Removes a folder that became empty, and the parents that become empty with it."""
     while folder:
         try:
             os.rmdir(os.path.join(top, folder))
@@ -155,12 +159,12 @@ async def _between(where: Place, old: str, new: str, only: list[str] | None) -> 
 
 
 def _self_and_above(path: str) -> list[str]:
-    """`a/b/c`, `a/b`, `a`."""
-    found: list[str] = []
+    """Returns `a/b/c`, `a/b`, `a`."""
+    result: list[str] = []
     while path:
-        found.append(path)
+        result.append(path)
         path = os.path.dirname(path)
-    return found
+    return result
 
 
 def _files_among(top: str, paths: list[str]) -> tuple[str, ...]:
@@ -175,7 +179,7 @@ def _is_file(top: str, path: str) -> bool:
 
 
 async def _ignored_then(where: Place, target: str, paths: list[str]) -> set[str]:
-    """Which of the paths the snapshot's own rules ignore: it does not hold them though they may have been there."""
+    """Returns the paths that the snapshot's own rules ignore: it does not hold them although they may have existed."""
     names = (await git(where.top, "ls-tree", "-r", "-z", "--name-only", target)).split("\0")
     rules = [name for name in names if os.path.basename(name) == ".gitignore"]
     if not paths:
@@ -191,25 +195,25 @@ async def _ignored_then(where: Place, target: str, paths: list[str]) -> set[str]
                 words = ("check-ignore", "--no-index", "-z", "--stdin")
                 return set((await git(folder, *words, env=env, stdin=listed(paths))).split("\0"))
             except GitFailed as error:
-                # It fails with 1 and says nothing if none of them is ignored.
+                # Exits with 1 and no output if none of them is ignored.
                 if error.message.endswith(": 1"):
                     return set()
                 raise
 
 
 async def _unfiltered(where: Place, sha: str) -> list[str]:
-    """Filters that were off when the snapshot was taken."""
+    """Returns the filters that were off when the snapshot was taken."""
     body = await git(where.top, "show", "--no-patch", "--format=%B", sha)
     return [line.removeprefix(UNFILTERED) for line in body.splitlines() if line.startswith(UNFILTERED)]
 
 
 def _check(made: Plan) -> None:
-    """Refuses a plan that would go through a link, or over files that nobody has kept."""
+    """Refuses a plan that would follow a link or overwrite files that nothing holds."""
     unread = [shown(one) for one in made.paths if one in made.now.left_out]
     if unread:
         raise Conflict(
             "files_not_kept",
-            f"What these files hold now cannot be read, and so would be lost: {', '.join(unread)}. Make them readable, "
+            f"These files cannot be read, so their contents would be lost: {', '.join(unread)}. Make them readable, "
             "move them away, or name other paths.",
             paths=unread,
         )
@@ -232,7 +236,7 @@ def _check(made: Plan) -> None:
 def _refuse_links(top: str, path: str, removes: set[str]) -> None:
     for above in _above(path):
         if above in removes:
-            # What is seen below it now goes with it.
+            # Whatever is below it now goes with it.
             return
         if os.path.islink(os.path.join(top, above)):
             raise Conflict(
@@ -243,12 +247,12 @@ def _refuse_links(top: str, path: str, removes: set[str]) -> None:
 
 
 def _above(path: str) -> list[str]:
-    """The folders that a path lies in, the outermost first."""
+    """Returns the folders that contain a path, outermost first."""
     return _self_and_above(path)[:0:-1]
 
 
 def _in_the_way(top: str, path: str, removes: set[str]) -> list[str]:
-    """What is no part of the snapshot of now and would be lost by writing `path`."""
+    """Returns what is not part of the current snapshot and would be lost by writing `path`."""
     for above in _above(path):
         if above in removes:
             return []

@@ -1,5 +1,4 @@
-"""Running git: one place that fixes its environment, bounds its time and turns its failures into errors. What is asked
-of git is the other modules' part."""
+"""Runs git: fixes its environment, limits its time and turns its failures into errors."""
 
 from __future__ import annotations
 
@@ -16,30 +15,30 @@ from typing import Any
 
 from bough.errors import Conflict, Internal
 
-# A status scan of a very large tree takes seconds; longer than this something hangs (a prompt, a dead network drive).
+# Scanning a very large tree takes seconds; anything longer hangs (a prompt, a dead network drive).
 TIMEOUT = 60.0
-# Each only waits for a process; of their own, so that a git that hangs holds up nothing else.
+# Each thread only waits for a process. A pool of its own, so that a hanging git delays nothing else.
 _threads = ThreadPoolExecutor(16, "bough-git")
-# How soon a thread notices that nobody waits for it any more: what git has started may keep its pipes open for ever.
+# How soon a thread notices that its caller is gone: processes that git started may keep its pipes open forever.
 PAUSE = 0.5
-# A git that was killed is gone in no time, unless the disk it reads from does not answer.
+# A killed git is gone at once, unless its disk does not respond.
 GRACE = 2.0
 CHUNK = 64 * 1024
 
-# Nothing may wait for a person, page its output, speak another language or follow the caller's own GIT_* variables.
+# Nothing may wait for a person, use a pager, speak another language or follow the caller's GIT_* variables.
 _FIXED = {"GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "LC_ALL": "C.UTF-8", "GIT_OPTIONAL_LOCKS": "0"}
-# What would point git elsewhere, and what of ours the hooks of a repository must not see.
+# Variables that would redirect git, and variables of ours that a repository's hooks must not see.
 _HIDDEN = ("GIT_", "BOUGH_")
 
 
 class GitFailed(Conflict):
-    """Git said no; the message carries what it said."""
+    """Raised when git fails; the message contains its output."""
 
 
 def environment() -> dict[str, str]:
-    """The caller's environment without what would point git elsewhere."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_HIDDEN)}
-    return kept | _FIXED
+    """Returns the environment without variables that would redirect git."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(_HIDDEN)}
+    return env | _FIXED
 
 
 async def git(
@@ -51,8 +50,8 @@ async def git(
     hold: Sequence[int] = (),
     fine: Sequence[int] = (0,),
 ) -> str:
-    """What `git ARGUMENTS` prints in `cwd`; GitFailed if it fails, with another code than those that are `fine`. Git
-    holds the files `hold` open for as long as it runs, whatever becomes of us."""
+    """Runs `git ARGUMENTS` in `cwd` and returns its output. Raises `GitFailed` for exit codes other than 0 and `fine`.
+    Git keeps the files `hold` open while it runs, whatever happens to us."""
     out = await _run(cwd, arguments, env or {}, stdin, timeout, hold, fine=fine)
     return out.decode("utf-8", "surrogateescape")
 
@@ -64,7 +63,7 @@ async def git_head(
     env: Mapping[str, str] | None = None,
     timeout: float = TIMEOUT,  # noqa: ASYNC109
 ) -> tuple[bytes, bool]:
-    """The first `limit` bytes of what git prints, and whether there was more."""
+    """Returns the first `limit` bytes of git's output, and whether there was more."""
     out = await _run(cwd, arguments, env or {}, None, timeout, (), cut=limit)
     return out[:limit], len(out) > limit
 
@@ -103,7 +102,7 @@ async def _run(
 def _talk(
     process: subprocess.Popen[bytes], stdin: bytes | None, cut: int | None, given_up: threading.Event
 ) -> tuple[bytes, bytes]:
-    """What git prints, and what it complains of, until it has ended, has said more than is wanted or is given up."""
+    """Reads git's output and errors until it exits, exceeds the limit or is given up."""
     out, err = bytearray(), bytearray()
     left = memoryview(stdin or b"")
     given = process.stdin
@@ -138,19 +137,19 @@ def _talk(
     return bytes(out), bytes(err)
 
 
-def _written(pipe: int, left: memoryview) -> memoryview:
-    """What is still to be written; nothing if git does not want it."""
+def _written(pipe: int, remaining: memoryview) -> memoryview:
+    """Writes to git and returns what remains; nothing if git does not want it."""
     try:
-        return left[os.write(pipe, left[:CHUNK]) :]
+        return remaining[os.write(pipe, remaining[:CHUNK]) :]
     except BlockingIOError:
-        return left
+        return remaining
     except BrokenPipeError:
-        return left[:0]
+        return remaining[:0]
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends git and what it has started: filters, hooks, ssh."""
-    # Before it is waited for, its number is nobody else's.
+    """Kills git and everything it started: filters, hooks, ssh."""
+    # Its pid cannot be reused before it is waited for.
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -159,7 +158,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _start(
     cwd: str, arguments: Sequence[str], env: Mapping[str, str], writes: bool, hold: Sequence[int]
 ) -> subprocess.Popen[bytes]:
-    """Starts git, in half a millisecond; the event loop's own way takes several, since it copies our memory first."""
+    """Starts git in half a millisecond. The event loop's own way takes several, because it forks."""
     try:
         return subprocess.Popen(
             ["git", *arguments],
@@ -169,7 +168,7 @@ def _start(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=tuple(hold),
-            # A group of its own, so that all of it can be ended.
+            # A process group of its own, so that all of it can be killed.
             start_new_session=True,
         )
     except FileNotFoundError as error:

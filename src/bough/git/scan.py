@@ -1,5 +1,4 @@
-"""One look at a working copy, read for programs: HEAD, branch, and every path that differs from the index. What is made
-of it is `snapshot`; what people are told of it is `status`."""
+"""Scans a working copy for programs: HEAD, branch, and every path that differs from the index."""
 
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ from bough.git.run import git
 
 
 class Scan(msgspec.Struct):
-    """What was seen. `changed` are paths whose file differs from the index or is not in it, `lines` counts all that git
-    listed, `text` is its own words, `at` when it was asked."""
+    """The scan's result. `changed` are paths whose file differs from the index or is not in it, `lines` counts
+    everything git listed, `text` is git's raw output, `at` is the time."""
 
     head: str | None
     branch: str | None
@@ -23,7 +22,7 @@ class Scan(msgspec.Struct):
 
 
 async def scan(path: str, settings: tuple[str, ...] = (), *, ignored: bool = False) -> Scan:
-    """Looks at the working copy at `path`, with further settings of git."""
+    """Scans the working copy at `path` with additional git settings."""
     words = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"]
     words += ["--ignore-submodules=dirty", *(("--ignored=traditional",) if ignored else ())]
     at = time.time_ns()
@@ -31,26 +30,26 @@ async def scan(path: str, settings: tuple[str, ...] = (), *, ignored: bool = Fal
 
 
 def parse_scan(text: str, at: int = 0) -> Scan:
-    """Reads `git status --porcelain=v2 --branch -z --no-renames`."""
-    found = Scan(None, None, [], 0, text, at)
+    """Parses `git status --porcelain=v2 --branch -z --no-renames`."""
+    scanned = Scan(None, None, [], 0, text, at)
     for line in text.split("\0"):
         kind, _, rest = line.partition(" ")
         if kind == "#":
             name, _, value = rest.partition(" ")
             if name == "branch.oid" and value != "(initial)":
-                found.head = value
+                scanned.head = value
             elif name == "branch.head" and value != "(detached)":
-                found.branch = value
+                scanned.branch = value
             continue
         if not kind:
             continue
-        found.lines += 1
+        scanned.lines += 1
         if kind in "?!":
-            # A slash at its end: a repository of its own, whose files are not ours.
+            # A trailing slash: a nested repository, whose files are not ours.
             if not rest.endswith("/"):
-                found.changed.append(rest)
+                scanned.changed.append(rest)
         elif kind == "u":
-            found.changed.append(rest.split(" ", 9)[9])
+            scanned.changed.append(rest.split(" ", 9)[9])
         elif rest[1] != ".":
-            found.changed.append(rest.split(" ", 7)[7])
-    return found
+            scanned.changed.append(rest.split(" ", 7)[7])
+    return scanned

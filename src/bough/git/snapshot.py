@@ -1,5 +1,5 @@
-"""A commit of the exact state of a working copy's files, made beside its index, branch, stash, configuration and hooks,
-none of which notice. Which snapshots are kept, and for how long, is `bough.git.checkpoint_refs` and `bough.core`."""
+"""Commits the exact state of a working copy's files without touching its index, branch, stash, configuration or
+hooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bough.git.run import GitFailed, git
 from bough.git.scan import Scan, scan
 from bough.git.threads import in_thread
 
-# Nothing of the user's runs or is asked, except the filters that say what a file is in git.
+# Nothing of the user's runs or asks, except the filters that define a file's content in git.
 QUIET = tuple(
     part
     for setting in (
@@ -32,7 +32,7 @@ QUIET = tuple(
     )
     for part in ("-c", setting)
 )
-# The same files on the same commit are the same snapshot, whoever takes it and when.
+# The same files on the same commit give the same snapshot, whoever takes it and when.
 IDENTITY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -40,11 +40,11 @@ IDENTITY = {
 }
 MESSAGE = "Files as Bough found them.\n"
 UNFILTERED = "Unfiltered: "
-# How the names of our own indexes begin.
+# Prefix of our temporary indexes.
 SCRATCH = "bough-index-"
-# So many files that cannot be read are left out; with more, something else is wrong.
+# Up to this many unreadable files are left out; more means that something else is wrong.
 MOST_SKIPPED = 20
-# A file that changed this shortly before it was looked at may change again without its times telling.
+# A file that changed this shortly before the scan may change again without a new timestamp.
 FRESH = 1_000_000_000
 
 # With more changes than this, comparing them saves nothing.
@@ -55,8 +55,8 @@ _NOT_READ = re.compile(r"Unable to process path (.+)")
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A commit and its tree, where HEAD and branch stood, whether anything was uncommitted, and what is missing: in
-    words, and the paths that could not be read."""
+    """A commit and its tree, HEAD and branch at that time, whether anything was uncommitted, and what is missing: as a
+    note and as the paths that could not be read."""
 
     sha: str
     tree: str
@@ -68,18 +68,18 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much that is not committed a snapshot may take in."""
+    """How much uncommitted data a snapshot may take in."""
 
     files: int
     bytes: int
 
 
 class TooMuch(Exception):
-    """More than the limits has changed; nothing was stored."""
+    """Raised when more than the limits has changed; nothing was stored."""
 
 
 class Memory(msgspec.Struct):
-    """The last snapshot of a working copy and what was seen then: if it looks the same, it is the same."""
+    """The last snapshot of a working copy and what the scan saw then: the same view means the same snapshot."""
 
     top: str = ""
     seen: tuple[object, ...] | None = None
@@ -87,27 +87,27 @@ class Memory(msgspec.Struct):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a working copy and its private part of the repository lie."""
+    """A working copy's top folder and its private part of the repository."""
 
     top: str
     git_dir: str
 
 
 async def place(path: str) -> Place:
-    """The top of the working copy that `path` lies in; GitFailed if there is none."""
+    """Returns the working copy that contains `path`, or raises `GitFailed`."""
     top, git_dir = (await git(path, "rev-parse", "--show-toplevel", "--absolute-git-dir")).rstrip("\n").split("\n")
     return Place(top, git_dir)
 
 
 @contextlib.asynccontextmanager
 async def scratch_index(where: Place, *, seeded: bool) -> AsyncGenerator[dict[str, str]]:
-    """The environment of git with an index of our own, empty or as the real one; gone afterwards."""
-    # Beside the real one, so that it lies on the same disk; of a name of its own, so that nobody waits for anybody.
+    """Yields git's environment with a temporary index, empty or copied from the real one."""
+    # Next to the real one, to be on the same disk; with a unique name, so that nobody waits for anybody.
     name = os.path.join(where.git_dir, f"{SCRATCH}{os.getpid()}-{secrets.token_hex(6)}")
     try:
         if seeded:
             with contextlib.suppress(FileNotFoundError):
-                # With its time: git trusts what an index says of a file only if that is older than the index.
+                # With its timestamp: git trusts an index entry only if the file is older than the index.
                 await in_thread(shutil.copy2, os.path.join(where.git_dir, "index"), name)
         yield {"GIT_INDEX_FILE": name}
     finally:
@@ -124,11 +124,12 @@ async def take(
     limits: Limits | None = None,
     memory: Memory | None = None,
 ) -> Snapshot:
-    """The files of the working copy at `path` as a commit on HEAD, which is HEAD itself if nothing is uncommitted.
+    """Commits the files of the working copy at `path` on top of HEAD; returns HEAD itself if nothing is
+    uncommitted.
 
-    Tracked files as they are on disk, and untracked ones; ignored ones on request, or those named in `also`.
-    Repositories inside are left out unless they are submodules. `limits` raises TooMuch; with `memory`, the last
-    snapshot is given again if nothing has changed since."""
+    Takes tracked files as they are on disk and untracked ones; ignored ones on request, or those named in `also`.
+    Leaves out nested repositories unless they are submodules. Raises `TooMuch` beyond `limits`. With `memory`,
+    returns the last snapshot again if nothing has changed."""
     shot = _Shot(path, limits)
     found = await shot.look(ignored)
     memory = memory or Memory()
@@ -152,7 +153,7 @@ async def take(
 
 
 class _Shot:
-    """One snapshot in the making: what had to be turned off or left out for it."""
+    """One snapshot in progress: what had to be turned off or left out for it."""
 
     def __init__(self, path: str, limits: Limits | None) -> None:
         self._path = path
@@ -166,13 +167,13 @@ class _Shot:
 
     @property
     def notes(self) -> list[str]:
-        notes = [f"The filter {name} failed; its files are kept as they are." for name in self.unfiltered]
+        notes = [f"The filter {name} failed; its files are stored unfiltered." for name in self.unfiltered]
         if self.left_out:
             notes.append(f"Could not be read and are left out: {', '.join(self.left_out)}.")
         return notes
 
     def without_filter(self, error: GitFailed) -> bool:
-        """Whether it is worth another try, without a filter that failed."""
+        """Tells whether to try again without a filter that failed."""
         found = _FILTER_FAILED.search(error.message)
         if found is None or found[1] in self.unfiltered:
             return False
@@ -218,7 +219,7 @@ class _Shot:
         return Snapshot(sha, tree, found.head, found.branch, bool(found.lines), note, tuple(self.left_out))
 
     async def _index(self, where: Place, env: dict[str, str], paths: list[str], *how: str) -> None:
-        """Brings paths in the index to what is on disk; leaves out what cannot be read."""
+        """Updates paths in the index to what is on disk, leaving out what cannot be read."""
         while paths:
             stdin = listed(paths)
             try:
@@ -235,20 +236,20 @@ class _Shot:
 
 
 def listed(paths: list[str]) -> bytes:
-    """Paths for git to read with -z."""
+    """Encodes paths for git's -z input."""
     return b"".join(os.fsencode(one) + b"\0" for one in paths)
 
 
 def without_filters(names: list[str]) -> tuple[str, ...]:
-    """Settings that turn filters off."""
+    """Returns settings that turn filters off."""
     parts = ("required=false", "clean=", "smudge=", "process=")
     return tuple(word for name in names for part in parts for word in ("-c", f"filter.{name}.{part}"))
 
 
 def _sorted_out(top: str, paths: list[str]) -> tuple[list[str], list[str]]:
-    """Which of the paths are there as files, links or submodules, and which are gone."""
+    """Splits the paths into those that exist as files, links or submodules, and those that are gone."""
     changed: list[str] = []
-    gone: list[str] = []
+    missing: list[str] = []
     links: dict[str, bool] = {"": False}
 
     def beyond_a_link(folder: str) -> bool:
@@ -257,10 +258,10 @@ def _sorted_out(top: str, paths: list[str]) -> tuple[list[str], list[str]]:
         return links[folder]
 
     for path in dict.fromkeys(paths):
-        # A folder that became a link: what git knows behind it is gone, even if there is something at its other end.
+        # A folder that became a link: what git knows behind it is gone, even if the link leads somewhere.
         there = not beyond_a_link(os.path.dirname(path)) and os.path.lexists(os.path.join(top, path))
-        (changed if there else gone).append(path)
-    return changed, gone
+        (changed if there else missing).append(path)
+    return changed, missing
 
 
 def _size(top: str, paths: list[str]) -> int:
@@ -272,7 +273,8 @@ def _size(top: str, paths: list[str]) -> int:
 
 
 def _looks(top: str, found: Scan) -> tuple[object, ...] | None:
-    """What tells whether anything has changed: git's own words, and the times of all that it only names."""
+    """Returns what tells whether anything has changed: git's own output and the timestamps of everything it only
+    names."""
     if len(found.changed) > MOST_COMPARED:
         return None
     facts: list[object] = [found.text]
@@ -299,5 +301,5 @@ async def _tree_of(path: str, sha: str) -> str:
 
 @lru_cache(256)
 def _trees(_path: str) -> dict[str, str]:
-    """The tree of the commit that a working copy was last seen on; commits never change."""
+    """Caches the tree of the commit that a working copy was last on; commits never change."""
     return {}

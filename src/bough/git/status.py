@@ -1,5 +1,4 @@
-"""Where a working copy stands: its branch, what is not committed, and which commits nobody else has. Nothing here
-writes."""
+"""Reads a working copy's state without writing: its branch, uncommitted files, and commits that exist nowhere else."""
 
 from __future__ import annotations
 
@@ -12,12 +11,12 @@ from bough.git.decode import shown
 from bough.git.paths import is_there
 from bough.git.run import GitFailed, git
 
-# What is named of each; the rest is counted.
+# At most this many of each are listed; the rest are counted.
 NAMED = 100
 
 
 class Files(msgspec.Struct):
-    """What `git status` tells, each path with how it stands; submodules by what is in them too."""
+    """The result of `git status`: every path with its state, including the contents of submodules."""
 
     branch: str | None = None
     sha: str | None = None
@@ -29,7 +28,7 @@ class Files(msgspec.Struct):
 
 
 class Commits(msgspec.Struct):
-    """Commits that are on no other branch and on no remote: the newest ones by sha and subject, and how many."""
+    """Commits on no other branch and no remote: the newest by sha and subject, and their number."""
 
     named: list[tuple[str, str]]
     total: int
@@ -39,28 +38,28 @@ _WORDS = {"M": "modified", "A": "added", "D": "deleted", "R": "renamed", "C": "c
 
 
 async def files(path: str) -> Files:
-    """How the working copy stands; whatever is in a submodule counts."""
+    """Returns the state of the working copy, including its submodules."""
     text = await git(
         *(path, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=none")
     )
-    found = Files()
+    status = Files()
     parts = iter(text.split("\0"))
     for part in parts:
         kind, _, rest = part.partition(" ")
         if kind == "#":
-            _head(found, rest)
+            _head(status, rest)
         elif kind == "1":
             fields = rest.split(" ", 7)
-            found.changed.append((fields[7], _word(fields[0], fields[1])))
+            status.changed.append((fields[7], _word(fields[0], fields[1])))
         elif kind == "2":
             fields = rest.split(" ", 8)
             next(parts, None)
-            found.changed.append((fields[8], _word(fields[0], fields[1])))
+            status.changed.append((fields[8], _word(fields[0], fields[1])))
         elif kind == "u":
-            found.changed.append((rest.split(" ", 9)[9], "in conflict"))
+            status.changed.append((rest.split(" ", 9)[9], "in conflict"))
         elif kind == "?":
-            found.untracked.append(rest)
-    return found
+            status.untracked.append(rest)
+    return status
 
 
 def _head(found: Files, line: str) -> None:
@@ -83,7 +82,7 @@ def _word(state: str, module: str) -> str:
 
 
 async def distance(path: str, other: str) -> tuple[int, int] | None:
-    """How many commits HEAD has that `other` lacks, and the other way round."""
+    """Returns how many commits HEAD is ahead of and behind `other`."""
     with contextlib.suppress(GitFailed, ValueError):
         told = await git(path, "rev-list", "--left-right", "--count", "--end-of-options", f"HEAD...{other}")
         ahead, behind = told.split()
@@ -92,14 +91,14 @@ async def distance(path: str, other: str) -> tuple[int, int] | None:
 
 
 async def own_commits(path: str, branch: str | None, *, remotes_only: bool = False) -> Commits:
-    """The commits of HEAD that only this branch has, or nobody if HEAD is detached. With `remotes_only`, for one that
-    goes as a whole, those of its other branches and of its stash count as well."""
+    """Returns the commits of HEAD that only this branch has, or that no branch has if HEAD is detached. With
+    `remotes_only`, for a repository that goes as a whole, its other branches and its stash count too."""
     if remotes_only:
-        # Not its tags: those that came with a clone are often on no branch.
+        # Tags do not count: those that came with a clone are often on no branch.
         ours, held_by = ["HEAD", "refs/stash", "--branches"], list[str]()
     else:
         ours, held_by = ["HEAD"], [*([f"--exclude={branch}"] if branch else []), "--branches"]
-    # Without a commit there is no HEAD, and nothing to lose; a file may be called HEAD.
+    # Without a commit there is no HEAD and nothing to lose; a file may be called HEAD.
     meant = ["--ignore-missing", *ours, "--not", *held_by, "--remotes", "--"]
     total = int(await git(path, "rev-list", "--count", *meant))
     if not total:
@@ -110,7 +109,7 @@ async def own_commits(path: str, branch: str | None, *, remotes_only: bool = Fal
 
 
 async def submodules(path: str) -> list[str]:
-    """The repositories inside of a working copy that it has as submodules, checked out, these of theirs included."""
+    """Returns the checked-out submodules of a working copy, including nested ones."""
     found: list[str] = []
     for inner in await own_submodules(path):
         found += [inner, *await submodules(inner)]
@@ -118,8 +117,8 @@ async def submodules(path: str) -> list[str]:
 
 
 async def own_submodules(path: str) -> list[str]:
-    """The same without those of theirs."""
+    """Returns the direct submodules only."""
     lines = [line.partition(" ") for line in (await git(path, "ls-files", "--stage", "-z")).split("\0")]
-    # One that is in conflict is listed more than once.
+    # One in conflict is listed more than once.
     named = dict.fromkeys(rest.partition("\t")[2] for mode, _, rest in lines if mode == "160000")
     return [inner for name in named if is_there(inner := os.path.join(path, name), ".git")]

@@ -1,4 +1,4 @@
-"""Work on files beside the event loop. What is done to them is `snapshot` and `restore`."""
+"""Runs work on files in threads beside the event loop."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Like `asyncio.to_thread`, but whoever is cancelled waits for the thread: nothing stops that, and what comes
-    afterwards must not meet it."""
+    """Runs like `asyncio.to_thread`, but a cancelled caller waits for the thread, which cannot be stopped and must not
+    meet what comes next."""
     job = asyncio.create_task(asyncio.to_thread(work, *args, **kwargs))
     try:
         return await asyncio.shield(job)

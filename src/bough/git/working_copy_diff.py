@@ -1,5 +1,5 @@
-"""What has changed in a working copy since a commit: the text and the numbers, untracked files and renames included.
-Nothing of the repository is touched; what to compare with is `bough.core`'s choice."""
+"""Compares a working copy with a commit: text and counts, including untracked files and renames. Touches nothing in the
+repository."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bough.git.paths import is_there
 from bough.git.run import git, git_head
 from bough.git.snapshot import QUIET, listed, place, scratch_index
 
-# Reading every file of a large working copy.
+# For reading every file of a large working copy.
 WITHIN = 600.0
 LARGEST_TEXT = 1024 * 1024
 MOST_FILES = 2000
-# Beyond this an untracked file is named, not read: it is data, and no diff that anybody looks at.
+# A larger untracked file is listed but not read: it is data, not a diff that anybody reads.
 LARGEST_UNTRACKED = 5 * 1024 * 1024
 FileStatus = Literal["added", "deleted", "modified", "renamed", "copied", "typeChanged", "unmerged"]
 _STATES: dict[str, FileStatus] = {
@@ -34,7 +34,7 @@ _STATES: dict[str, FileStatus] = {
 
 
 class FileDiff(msgspec.Struct, rename="camel"):
-    """One file: what became of it, and how many lines came and went (none are counted in a binary one)."""
+    """One file: its status and how many lines were added and removed (not counted for binary files)."""
 
     path: str
     old_path: str | None
@@ -46,7 +46,7 @@ class FileDiff(msgspec.Struct, rename="camel"):
 
 
 class Diff(msgspec.Struct, rename="camel"):
-    """What has changed since `sha`; `note` says what is missing if it is cut."""
+    """The changes since `sha`; `note` says what is missing if it was cut."""
 
     sha: str | None
     files: list[FileDiff]
@@ -58,7 +58,7 @@ class Diff(msgspec.Struct, rename="camel"):
 
 
 async def diff(path: str, since: str | None) -> Diff:
-    """All changes of the files since a commit; none means since nothing at all."""
+    """Returns all changes to the files since a commit; without one, since the empty tree."""
     where = await place(path)
     with tempfile.TemporaryDirectory(prefix="bough-diff-") as folder:
         async with scratch_index(where, seeded=True) as env:
@@ -88,7 +88,7 @@ async def diff(path: str, since: str | None) -> Diff:
 
 
 async def _own_objects(path: str, folder: str) -> dict[str, str]:
-    """Variables under which git reads the repository's objects and writes new ones elsewhere."""
+    """Returns variables that let git read the repository's objects and write new ones elsewhere."""
     real = (await git(path, "rev-parse", "--path-format=absolute", "--git-path", "objects")).rstrip("\n")
     quoted = real.replace("\\", "\\\\").replace('"', '\\"')
     return {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}
@@ -112,12 +112,12 @@ def _whole_lines(text: bytes, cut: bool) -> str:
 
 
 async def _untracked(path: str) -> tuple[list[str], list[str]]:
-    """Untracked files that are read, and those that are too large to be."""
+    """Returns the untracked files to read, and those that are too large."""
     small: list[str] = []
     large: list[str] = []
     for name in (await git(path, "ls-files", "--others", "--exclude-standard", "-z")).split("\0"):
         full = os.path.join(path, name)
-        # A folder is a repository inside of this one, which has a history of its own.
+        # A folder is a nested repository with its own history.
         if not name or name.endswith("/") or not is_there(full):
             continue
         (large if os.lstat(full).st_size > LARGEST_UNTRACKED else small).append(name)

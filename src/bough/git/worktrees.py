@@ -1,5 +1,4 @@
-"""Worktrees as git knows them: listing, adding and removing them, and which branch is meant. What a worktree is to
-sessions, and when one may go, is `bough.core`."""
+"""Lists, adds and removes git worktrees, and resolves branch names."""
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ from bough.errors import Conflict, Invalid
 from bough.git.paths import is_there, real, relative
 from bough.git.run import GitFailed, git
 
-# Checking out a very large repository, hooks included.
+# For checking out a very large repository, including hooks.
 ADD_WITHIN = 600.0
 LONGEST_BRANCH = 244
 _GLOB = re.compile(r"([\\*?\[\]])")
 
 
 class ListedWorktree(msgspec.Struct):
-    """One line of `git worktree list`."""
+    """One entry of `git worktree list`."""
 
     path: str
     sha: str | None = None
@@ -35,7 +34,7 @@ class ListedWorktree(msgspec.Struct):
 
 
 class Branch(msgspec.Struct):
-    """What a branch name turned out to be, and the commit that a worktree of it begins with."""
+    """The kind of branch that a name refers to, and the commit that its worktree starts from."""
 
     name: str
     kind: Literal["new", "local", "remote"]
@@ -46,7 +45,7 @@ class Branch(msgspec.Struct):
 
 
 async def common_folder(path: str) -> str:
-    """The folder that all worktrees of a repository share; Conflict for a plain folder."""
+    """Returns the folder that all worktrees of a repository share, or raises `Conflict` for a plain folder."""
     try:
         found = (await git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).rstrip("\n")
     except GitFailed as error:
@@ -54,14 +53,14 @@ async def common_folder(path: str) -> str:
             raise
         raise Conflict(
             "repo_is_plain",
-            f"{path} is no git repository, so it has no worktrees. Run `git init` there first; "
+            f"{path} is not a git repository, so it cannot have worktrees. Run `git init` there first; "
             "sessions can work in the folder itself.",
         ) from None
     return real(found)
 
 
 async def list_worktrees(path: str) -> list[ListedWorktree]:
-    """All worktrees of the repository that `path` belongs to, the main one first."""
+    """Lists all worktrees of the repository that `path` belongs to, the main one first."""
     found: list[ListedWorktree] = []
     for block in (await git(path, "worktree", "list", "--porcelain", "-z")).split("\0\0"):
         facts = [line.partition(" ") for line in block.split("\0") if line]
@@ -83,28 +82,28 @@ async def list_worktrees(path: str) -> list[ListedWorktree]:
 
 
 async def find_worktree(repo: str, path: str) -> ListedWorktree | None:
-    """The worktree at this path, if git knows it; the main one does not count."""
+    """Returns the worktree at this path if git lists it. The main one does not count."""
     meant = real(path)
-    return next((one for one in (await list_worktrees(repo))[1:] if real(one.path) == meant), None)
+    return next((listed for listed in (await list_worktrees(repo))[1:] if real(listed.path) == meant), None)
 
 
 async def checked_branch(repo: str, name: str) -> str:
-    """A name that a branch can have, meant literally: no option, no shorthand."""
+    """Validates a branch name, taken literally: no option, no shorthand."""
     if not name or len(name.encode("utf-8", "replace")) > LONGEST_BRANCH:
-        raise Invalid("bad_branch", f"A branch name has between 1 and {LONGEST_BRANCH} bytes.")
+        raise Invalid("bad_branch", f"A branch name must have between 1 and {LONGEST_BRANCH} bytes.")
     if name.startswith("-") or "\0" in name or name in ("HEAD", "@"):
-        raise Invalid("bad_branch", f"{name!r} cannot be the name of a branch.")
+        raise Invalid("bad_branch", f"{name!r} is not a valid branch name.")
     try:
         meant = (await git(repo, "check-ref-format", "--branch", name)).rstrip("\n")
     except (GitFailed, UnicodeEncodeError):
         meant = ""
     if meant != name:
-        raise Invalid("bad_branch", f"{name!r} cannot be the name of a branch.")
+        raise Invalid("bad_branch", f"{name!r} is not a valid branch name.")
     return name
 
 
 async def resolve(repo: str, name: str) -> str | None:
-    """The commit that a name stands for."""
+    """Returns the commit that a name refers to, if any."""
     if "\0" in name or not name:
         return None
     try:
@@ -114,13 +113,13 @@ async def resolve(repo: str, name: str) -> str | None:
 
 
 async def find_branch(repo: str, name: str, base: str | None, default: str | None) -> Branch:
-    """Which branch is meant: one that is there, one that only a remote has, or a new one from `base`."""
+    """Resolves a name to an existing branch, a remote-only branch, or a new one from `base`."""
     base_ref = base if base is not None else default
     base_sha = await resolve(repo, base_ref) if base_ref is not None else None
     if base is None and base_sha is None:
         base_ref, base_sha = "HEAD", await resolve(repo, "HEAD")
     if base is not None and base_sha is None:
-        raise Invalid("bad_base", f"{base!r} is no commit, branch or tag of this repository.")
+        raise Invalid("bad_base", f"{base!r} is not a commit, branch or tag of this repository.")
     local = await resolve(repo, f"refs/heads/{name}")
     if local is not None:
         fork = await _fork_point(repo, base_sha, local)
@@ -133,12 +132,14 @@ async def find_branch(repo: str, name: str, base: str | None, default: str | Non
         start = remote.removeprefix("refs/remotes/")
         return Branch(name, "remote", start, sha, base_ref if fork else None, fork or sha)
     if base_sha is None:
-        raise Conflict("repo_empty", "This repository has no commit yet that a branch could begin with. Commit first.")
+        raise Conflict(
+            "repo_empty", "This repository has no commits yet. Commit first, so that a branch can start from it."
+        )
     return Branch(name, "new", base_sha, base_sha, base_ref, base_sha)
 
 
 async def _fork_point(repo: str, base: str | None, sha: str) -> str | None:
-    """Where a branch left its base."""
+    """Returns where a branch left its base."""
     if base is None:
         return None
     with contextlib.suppress(GitFailed):
@@ -147,7 +148,7 @@ async def _fork_point(repo: str, base: str | None, sha: str) -> str | None:
 
 
 async def _remote_branch(repo: str, name: str) -> str | None:
-    """The one remote branch of this name; with several the remote of `checkout.defaultRemote`, or origin."""
+    """Returns the only remote branch of this name; with several, that of `checkout.defaultRemote` or origin."""
     remotes = (await git(repo, "remote")).split("\n")
     known = set((await git(repo, "for-each-ref", "--format=%(refname)", "refs/remotes")).split("\n"))
     found = [one for one in remotes if one and f"refs/remotes/{one}/{name}" in known]
@@ -158,7 +159,7 @@ async def _remote_branch(repo: str, name: str) -> str | None:
         if chosen not in found:
             raise Conflict(
                 "branch_ambiguous",
-                f"Several remotes have a branch {name!r}: {', '.join(found)}. Make it yourself from one of them "
+                f"Several remotes have a branch {name!r}: {', '.join(found)}. Create it yourself from one of them "
                 "(`git branch --track`), or set checkout.defaultRemote.",
                 remotes=found,
             )
@@ -167,12 +168,12 @@ async def _remote_branch(repo: str, name: str) -> str | None:
 
 
 async def checked_out_at(repo: str, branch: str) -> str | None:
-    """The worktree, the main one included, that has this branch now."""
-    return next((one.path for one in await list_worktrees(repo) if one.branch == branch), None)
+    """Returns the worktree, including the main one, that has this branch checked out."""
+    return next((listed.path for listed in await list_worktrees(repo) if listed.branch == branch), None)
 
 
 async def add(repo: str, path: str, branch: Branch | None, sha: str | None = None, hold: int | None = None) -> None:
-    """Makes a worktree at a path that is free: of a branch, or of a commit alone. Hooks run as they do with git."""
+    """Creates a worktree at a free path, for a branch or a detached commit. Hooks run as usual."""
     if branch is None:
         assert sha is not None
         how = ["--detach", path, sha]
@@ -186,7 +187,7 @@ async def add(repo: str, path: str, branch: Branch | None, sha: str | None = Non
 
 
 async def exclude(common: str, top: str, path: str) -> None:
-    """Keeps a worktree inside of a working copy out of its `git status`, without touching anything that is tracked."""
+    """Keeps a worktree inside a working copy out of its `git status` without touching tracked files."""
     inside = relative(path, top)
     if inside.startswith("..") or "\n" in inside:
         return
@@ -198,7 +199,7 @@ async def exclude(common: str, top: str, path: str) -> None:
 
 
 def _add_line(info: Path, line: str) -> None:
-    """Adds a line to `exclude`, unless it is there."""
+    """Adds a line to `exclude` unless it is already there."""
     info.mkdir(exist_ok=True)
     file = info / "exclude"
     known = file.read_bytes() if file.exists() else b""
@@ -208,12 +209,12 @@ def _add_line(info: Path, line: str) -> None:
 
 
 async def remove(repo: str, path: str, *, force: bool) -> None:
-    """Takes a worktree away, its folder too, if that is still there; what is ignored in it goes as well."""
+    """Removes a worktree and its folder, including ignored files."""
     await git(repo, "worktree", "remove", *(["--force", "--force"] if force else []), path, timeout=ADD_WITHIN)
 
 
 async def delete_branch(repo: str, branch: str, *others: str) -> bool:
-    """Deletes a branch that is checked out nowhere and whose commits other branches, remotes or `others` hold."""
+    """Deletes a branch that is not checked out and whose commits are also on other branches, remotes or `others`."""
     tip = await resolve(repo, f"refs/heads/{branch}")
     if tip is None or await checked_out_at(repo, branch) is not None:
         return False
@@ -225,7 +226,7 @@ async def delete_branch(repo: str, branch: str, *others: str) -> bool:
 
 
 async def clear(repo: str, path: str) -> bool:
-    """Takes away whatever of a worktree git has begun to make at this path; anything that git does not know stays."""
+    """Removes whatever git started to create at this path. Anything that git does not list stays."""
     found = await find_worktree(repo, path)
     if found is None:
         with contextlib.suppress(OSError):
@@ -238,7 +239,7 @@ async def clear(repo: str, path: str) -> bool:
 
 
 def tidy(path: str, top: str) -> None:
-    """Takes away the empty folders that a worktree leaves above itself, up to `top`."""
+    """Removes the empty folders that a worktree leaves above itself, up to `top`."""
     folder = Path(path).parent
     while folder != Path(top) and Path(top) in folder.parents:
         try:

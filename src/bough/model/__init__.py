@@ -1,1 +1,1 @@
-"""What things are: plain structs and rules without any I/O."""
+"""Defines what things are: structs and rules without I/O."""

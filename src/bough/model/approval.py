@@ -1,4 +1,4 @@
-"""An approval: a question to a person that a turn waits on (P4)."""
+"""Defines an approval: a question to a person that a turn waits for (P4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OptionKind = Literal["allow_once", "allow_always", "reject_once", "reject_always
 
 
 class Option(msgspec.Struct, rename="camel"):
-    """One answer that the agent offers; ids differ between agents, so choices are made by kind."""
+    """One answer that the agent offers. Ids differ between agents, so decisions go by kind."""
 
     option_id: str
     name: str
@@ -20,7 +20,7 @@ class Option(msgspec.Struct, rename="camel"):
 
 
 class Approval(msgspec.Struct, rename="camel"):
-    """A row of `approvals`, with the agent's own options and the tool call that it asks about."""
+    """A row of `approvals`, with the agent's options and the tool call in question."""
 
     id: str
     session_id: str
@@ -38,10 +38,10 @@ class Approval(msgspec.Struct, rename="camel"):
     created_at: str
     updated_at: str
     decided_at: str | None
-    # Until when it waits, and what is answered then; null waits for ever.
+    # When it expires and the answer it then gets; null waits forever.
     expires_at: str | None
     on_expiry: Literal["allow", "deny"] | None
-    # Why it is asked, or was answered without asking.
+    # Why a person is asked, or why it was decided without one.
     reason: str | None
-    # By what exactly this use of a tool is known again.
+    # Identifies this exact tool use for an "always" answer.
     key: str | None

@@ -1,5 +1,4 @@
-"""A call of one of Bough's own tools by a session's agent or by a script (5c). What tools there are is
-`bough.api.mcp`; how a call takes its course is `bough.core.tool_calls.service`."""
+"""Defines a call of one of Bough's own tools by a session's agent or a script (5c)."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ CallState = Literal["asked", "acting", "done", "failed", "denied"]
 
 
 class Call(msgspec.Struct, rename="camel"):
-    """A row of `calls`: who wants what done in which turn, what became of it, and whether the caller knows."""
+    """A row of `calls`: who asked for what in which turn, the outcome, and whether the caller has received it."""
 
     id: str
     caller: str
@@ -37,21 +36,21 @@ class Call(msgspec.Struct, rename="camel"):
 
 
 class Claim(msgspec.Struct, kw_only=True, frozen=True):
-    """What a call would do: in a sentence for people, and in what it needs rights for (5d, 5e)."""
+    """What a call would do: a sentence for people, and the rights that it needs (5d, 5e)."""
 
     title: str
-    # The session that is prompted, changed, stopped or branched.
+    # The session to prompt, change, stop or branch.
     target: str | None = None
-    # Whether that session's own agent does the work, with all that it may.
+    # Whether that session's own agent does the work, with all its rights.
     commands: bool = False
-    # Whether what is made takes over the environment and the MCP servers of that session.
+    # Whether the new session takes over that session's environment and MCP servers.
     inherits: bool = False
-    # The rights of what is made, or that something is changed to, and the agent that has them.
+    # The rights of the new or changed session, and its agent.
     mode: PermissionMode | None = None
     agent: str | None = None
-    # MCP servers that what is made is given.
+    # MCP servers for the new session.
     servers: tuple[str, ...] = ()
-    # Whether a worktree is made, in which the repository's own command is run.
+    # Whether a worktree is created, in which the repository's setup command runs.
     sets_up: bool = False
-    # The repository in which something is made or changed.
+    # The repository in which something is created or changed.
     repo: str | None = None

@@ -19,15 +19,15 @@ class CardRepo(msgspec.Struct, rename="camel"):
 
 
 class CardSession(Node, kw_only=True):
-    """A session on a card: as in the drawing of its tree, with the root of that."""
+    """A session on a card: its tree node and the root of its tree."""
 
     root_session_id: str
     repo_id: str
 
 
 class Card(msgspec.Struct, rename="camel"):
-    """A working copy: a worktree, or the repository's own folder if that is null; where it lies; the sessions that work
-    there as they were opened, the last ones if there are many."""
+    """A working copy on a board: a worktree, or the repository's own folder if `worktree` is null; its position, and
+    its latest sessions, oldest first."""
 
     worktree: Worktree | None
     repo: CardRepo

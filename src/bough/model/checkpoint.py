@@ -1,4 +1,4 @@
-"""A checkpoint: the files of a folder at one moment, as a record (W4). The files themselves are in git."""
+"""Defines the record of a checkpoint: a folder's files at one moment (W4). Git holds the files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Moment = Literal["before", "after", "restore", "fork"]
 
 
 class Checkpoint(msgspec.Struct, rename="camel"):
-    """A row of `checkpoints`. Without `sha` nothing was kept, and `note` says why; `ref` is what holds the commit in
-    the repository."""
+    """A row of `checkpoints`. Without `sha` no files were stored and `note` says why; `ref` holds the commit in the
+    repository."""
 
     id: str
     repo_id: str

@@ -1,5 +1,5 @@
-"""Events (A3): what happened, in past tense. State changes are rows with a cursor; streaming deltas have none and are
-never stored."""
+"""Defines events (A3), named in the past tense. State changes are rows with a cursor; streaming deltas have none and
+are never stored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EventType = Literal[
     "choice.removed",
 ]
 
-# What a subscriber is sent besides rows: text as it grows, the text so far on joining, where it stands, what it missed.
+# Frames besides rows: growing text, the text so far on joining, the current cursor, a gap.
 LiveType = Literal["message.delta", "message.snapshot", "stream.ready", "stream.gap"]
 
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
@@ -49,7 +49,7 @@ LIVE_TYPES: tuple[LiveType, ...] = get_args(LiveType)
 
 
 class Event(msgspec.Struct, rename="camel"):
-    """A row of `events`: `data` is the record as it stood when it changed."""
+    """A row of `events`; `data` is the record after the change."""
 
     cursor: int
     type: EventType
@@ -60,7 +60,7 @@ class Event(msgspec.Struct, rename="camel"):
 
 
 class Delta(msgspec.Struct, rename="camel"):
-    """Text added to a message that is being streamed, at `offset` characters; what a client has already, it skips."""
+    """Text added to a streaming message at `offset` characters. A client skips what it already has."""
 
     type: LiveType
     session_id: str

@@ -1,5 +1,4 @@
-"""A file that goes with a prompt: what it is called, what sort it is, and which sorts there are. Rules without I/O;
-keeping files is `core/files`, giving them to an agent `core/handing`."""
+"""Defines a file attached to a prompt: its name, its type and the types that are allowed."""
 
 from __future__ import annotations
 
@@ -12,15 +11,14 @@ from typing import Literal
 
 import msgspec
 
-# More is a folder, and agents can read folders.
+# For more, the agent can read a folder.
 MOST_FILES = 10
-# What models take of one picture at most.
+# The largest image that models accept.
 LARGEST_FILE = 5 * 1024 * 1024
 LONGEST_NAME = 200
 TEXT = "text/plain"
 
-# What a picture begins with: names and clients are wrong about it often enough, and an agent that is sent something
-# else as a picture may never get over it.
+# Image signatures. File names and clients are often wrong, and some agents never recover from an image that is none.
 SIGNATURES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
@@ -33,13 +31,13 @@ SHOWN = frozenset({*IMAGES, TEXT})
 OPAQUE = "application/octet-stream"
 
 MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
-# Characters that turn the direction of what follows, and could make a name look like another.
+# Characters that change text direction and could make one name look like another.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 class FileInfo(msgspec.Struct, rename="camel"):
-    """A file of a prompt as messages name it."""
+    """An attached file as messages list it."""
 
     id: str
     name: str
@@ -56,7 +54,7 @@ class FileInfo(msgspec.Struct, rename="camel"):
 
 
 class File(FileInfo):
-    """The same with what is in it, as base64."""
+    """An attached file with its content as base64."""
 
     data: str
 
@@ -70,31 +68,34 @@ class File(FileInfo):
 
 
 def described(name: str, mime_type: str, size: int) -> str:
-    """A file in a few words."""
+    """Describes a file in a few words."""
     return f"{name} ({mime_type}, {size} {'byte' if size == 1 else 'bytes'})"
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether this is the name of a file and nothing more: no way to another folder, nothing that cannot be seen."""
+    """Tells whether this is a plain file name: no folders, nothing invisible."""
     return (
         0 < len(name) <= LONGEST_NAME
         and name.strip(" .") != ""
-        and not any(one in "/\\" or one in _TURNING or unicodedata.category(one) in _UNSEEN for one in name)
+        and not any(
+            character in "/\\" or character in _TURNING or unicodedata.category(character) in _UNSEEN
+            for character in name
+        )
     )
 
 
 def image_type(data: bytes) -> str | None:
-    """The sort of picture that this is, if it is one that agents take."""
+    """Returns the image type of the data if agents accept it."""
     return next((kind for kind, begins in SIGNATURES if begins.match(data)), None)
 
 
 def is_image_type(kind: str | None) -> bool:
-    """Whether this names a sort of picture; SVG is a text."""
+    """Tells whether this is an image type. SVG counts as text."""
     return kind is not None and kind.startswith("image/") and kind != "image/svg+xml"
 
 
 def text_type(name: str, said: str | None) -> str:
-    """What a text is called: as it was said if that says anything, else by its name."""
+    """Returns the type of a text: the declared one if it is useful, or else by the file's name."""
     known = None if said == "application/octet-stream" else said
     guessed = known or _types().guess_type(name)[0] or TEXT
     return TEXT if is_image_type(guessed) or guessed.startswith(("audio/", "video/")) else guessed
@@ -102,12 +103,12 @@ def text_type(name: str, said: str | None) -> str:
 
 @functools.cache
 def _types() -> mimetypes.MimeTypes:
-    """Without the lists of the machine, so that a name means the same everywhere."""
+    """Returns a type table without the machine's own lists, so that a name means the same everywhere."""
     return mimetypes.MimeTypes(filenames=())
 
 
 def as_text(data: bytes) -> str | None:
-    """The text that this is, if it is one."""
+    """Returns the data as text if it is UTF-8."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -1,5 +1,4 @@
-"""What the start page of a person shows: what needs them, what runs, which trees there are, what it all has used (O4).
-Reading it is `bough.core.overview.home`."""
+"""Defines the start page: what needs a person, what is running, the latest trees and usage (O4)."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from bough.model.task import TaskStatus
 
 
 class LastTask(msgspec.Struct, rename="camel"):
-    """The turn of a session that was started last; `prompt` is how its prompt begins."""
+    """A session's latest turn; `prompt` is the beginning of its prompt."""
 
     id: str
     status: TaskStatus
@@ -22,7 +21,7 @@ class LastTask(msgspec.Struct, rename="camel"):
 
 
 class HomeSession(msgspec.Struct, rename="camel"):
-    """A session in a list; without a title of its own the first line of its first prompt stands for it."""
+    """A session in a list. Without a title, the first line of its first prompt stands in."""
 
     id: str
     title: str
@@ -39,7 +38,7 @@ class HomeSession(msgspec.Struct, rename="camel"):
     unread: bool
     queue_paused: bool
     archived: bool
-    # Prompts that wait, and open questions.
+    # Queued prompts and open approvals.
     queued: int
     asking: int
     last_task: LastTask | None
@@ -50,7 +49,7 @@ class HomeSession(msgspec.Struct, rename="camel"):
 
 
 class HomeApproval(Approval, kw_only=True):
-    """An open question, and where it comes from."""
+    """An open approval and its session."""
 
     session_title: str
     root_session_id: str
@@ -60,7 +59,7 @@ class HomeApproval(Approval, kw_only=True):
 
 
 class HomeTree(msgspec.Struct, rename="camel"):
-    """A tree by its root, and how many of its sessions are at work, ask, have prompts that wait, are unread."""
+    """A tree by its root, with the number of sessions that are running, waiting for approval, queued or unread."""
 
     session: HomeSession
     sessions: int
@@ -74,7 +73,7 @@ class HomeTree(msgspec.Struct, rename="camel"):
 
 
 class Needs(msgspec.Struct, rename="camel"):
-    """What waits for a person: questions, what did not get through, what has come to an end and was not looked at."""
+    """What needs a person: approvals, failures, and finished work that nobody has looked at."""
 
     approvals: list[HomeApproval]
     failed: list[HomeSession]
@@ -90,7 +89,7 @@ class Spent(msgspec.Struct, rename="camel"):
 
 
 class Totals(msgspec.Struct, rename="camel"):
-    """What was used since the day began, in the last seven days with this one, and ever."""
+    """Usage today, in the last seven days including today, and in total."""
 
     today: Spent
     week: Spent
@@ -98,7 +97,7 @@ class Totals(msgspec.Struct, rename="camel"):
 
 
 class Counts(msgspec.Struct, rename="camel"):
-    """How many there are of each, also where a list is cut."""
+    """The number of each, even where a list is cut."""
 
     approvals: int
     failed: int

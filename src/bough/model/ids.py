@@ -1,5 +1,4 @@
-"""Ids: UUIDv7 text, and the short forms in which people write them (R5). Finding a row by a short form is storage's
-part."""
+"""Creates ids (UUIDv7 text) and checks the short forms that people type (R5)."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ _last = 0
 
 
 def new_id() -> str:
-    """A UUIDv7; ids made by one process sort in the order in which they were made."""
-    # 48 bits of milliseconds and the 12 bits after them as a counter-like fraction (RFC 9562, method 3).
+    """Returns a UUIDv7. Ids created by one process sort in creation order."""
+    # 48 bits of milliseconds, and the next 12 bits as a fraction (RFC 9562, method 3).
     global _last
     with _lock:
         stamp = max((time.time_ns() << 12) // 1_000_000, _last + 1)
@@ -34,12 +33,12 @@ def new_id() -> str:
 
 
 def is_full(text: str) -> bool:
-    """Whether this is a whole id rather than a short form of one."""
+    """Tells whether this is a complete id rather than a short form."""
     return len(text) == LENGTH
 
 
 def checked_short(text: str, noun: str) -> str:
-    """The short form in lower case, a whole id with its hyphens; Invalid if it cannot be one."""
+    """Returns the short form in lower case, or a complete id with hyphens. Raises `Invalid` if it cannot be an id."""
     short = text.strip().lower()
     bare = _BARE.fullmatch(short)
     if bare is not None:
@@ -54,12 +53,12 @@ def checked_short(text: str, noun: str) -> str:
 
 
 def prefix_range(short: str) -> tuple[str, str]:
-    """The half-open range of ids that begin with `short`."""
+    """Returns the half-open range of ids that start with `short`."""
     return short, short[:-1] + chr(ord(short[-1]) + 1)
 
 
 def shortest_unique(ids: list[str]) -> dict[str, str]:
-    """The shortest form of each id that tells it from the others: a prefix, or a suffix for siblings born together."""
+    """Returns the shortest unique form of each id: a prefix, or a suffix for ids created together."""
     return {one: _shortest(one, ids) for one in ids}
 
 

@@ -1,4 +1,4 @@
-"""A message: one entry of a transcript (R4). Contents are JSON objects told apart by `type`; this module makes the
+"""Defines a message of a transcript (R4). Contents are JSON objects distinguished by `type`; this module builds the
 ones that Bough itself writes."""
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from bough.model.file import FileInfo
 
 Role = Literal["user", "agent", "system"]
 
-# Prompts that wait sort behind the whole conversation; they get their real position when their turn starts.
+# Queued prompts sort after the whole conversation and get their real position when their turn starts.
 QUEUED_BASE = 1 << 40
 
 
 class Message(msgspec.Struct, rename="camel"):
-    """A row of `messages`; `position` orders the transcript of its session."""
+    """A row of `messages`; `position` orders the session's transcript."""
 
     id: str
     session_id: str
@@ -30,20 +30,20 @@ class Message(msgspec.Struct, rename="camel"):
 
 
 def raw(value: Any) -> msgspec.Raw:
-    """Any value as the JSON that is stored and sent."""
+    """Encodes a value as the JSON that is stored and sent."""
     return msgspec.Raw(msgspec.json.encode(value))
 
 
 def user_text(text: str, files: Sequence[FileInfo] = ()) -> msgspec.Raw:
-    """A prompt, with the files that go with it by their names."""
+    """Builds the content of a prompt with the names of its files."""
     content: dict[str, Any] = {"type": "text", "text": text}
     if files:
-        content["files"] = [FileInfo(one.id, one.name, one.mime_type, one.size) for one in files]
+        content["files"] = [FileInfo(file.id, file.name, file.mime_type, file.size) for file in files]
     return raw(content)
 
 
 def files_of(content: dict[str, Any]) -> list[FileInfo]:
-    """The files that a message names."""
+    """Returns the files that a message lists."""
     return msgspec.convert(content.get("files", []), list[FileInfo])
 
 

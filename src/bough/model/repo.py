@@ -1,4 +1,4 @@
-"""Repositories, worktrees, boards and MCP servers as records (R1). Git itself is `bough.git`."""
+"""Defines repositories, worktrees, boards and MCP servers (R1)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import msgspec
 
 RepoKind = Literal["git", "plain"]
 Transport = Literal["stdio", "http", "sse"]
-# `making` is never shown: whoever asked for it has no answer yet. `recovering` is said of one that is still removed.
+# `making` is never shown, because its creator has no answer yet. A worktree being recovered is still removed.
 WorktreeStatus = Literal["making", "setting_up", "ready", "removing", "recovering"]
 
 
 class Repo(msgspec.Struct, rename="camel"):
-    """A folder that sessions work in: a git repository, or a plain folder."""
+    """A folder that sessions work in: a git repository or a plain folder."""
 
     id: str
     name: str
@@ -22,17 +22,17 @@ class Repo(msgspec.Struct, rename="camel"):
     default_branch: str | None
     created_at: str
     updated_at: str
-    # What is done in each new worktree: a command and its arguments; ignored files to copy there before, as globs.
+    # The setup of each new worktree: a command with arguments, and globs of ignored files to copy first.
     setup: msgspec.Raw
     copy_ignored: msgspec.Raw
-    # Where the card of its own folder lies; without a board on the default one.
+    # The position of its own folder's card; without a board, on the default one.
     board_id: str | None = None
     x: float | None = None
     y: float | None = None
 
 
 class Worktree(msgspec.Struct, rename="camel"):
-    """One working copy of a repository, and where its card lies on a board."""
+    """A working copy of a repository and its card's position on a board."""
 
     id: str
     repo_id: str
@@ -49,19 +49,19 @@ class Worktree(msgspec.Struct, rename="camel"):
     created_at: str
     updated_at: str
     removed_at: str | None
-    # Where the files of a worktree that was removed by force are kept.
+    # The ref that holds the files of a worktree removed by force.
     recovery_ref: str | None
     status: WorktreeStatus
-    # Whether Bough made the branch too.
+    # Whether Bough also created the branch.
     branch_made: bool
-    # What of its setup did not work, and the end of what that printed.
+    # The errors of its setup and the end of its output.
     setup_error: str | None
     setup_output: str | None
 
 
 class WorktreeState(msgspec.Struct, rename="camel"):
-    """Where a worktree stands now. Ahead and behind are counted `against` its upstream, or else its base; a `missing`
-    one has no folder any more."""
+    """The current git state of a worktree. Ahead and behind are counted `against` its upstream, or else its base;
+    `missing` means that the folder is gone."""
 
     branch: str | None = None
     sha: str | None = None
@@ -76,7 +76,7 @@ class WorktreeState(msgspec.Struct, rename="camel"):
 
 
 class Board(msgspec.Struct, rename="camel"):
-    """A surface on which worktree cards are placed; one is the default."""
+    """A surface for worktree cards; one is the default."""
 
     id: str
     name: str
@@ -86,8 +86,8 @@ class Board(msgspec.Struct, rename="camel"):
 
 
 class McpServer(msgspec.Struct, rename="camel"):
-    """A tool server that sessions may be given. Values of `env` and `headers`, and in `url` the login and the values of
-    the query, are kept apart and shown as `***`; `args` are no place for secrets."""
+    """A tool server for sessions. Secret parts (values of `env` and `headers`, and the login and query values of `url`)
+    are stored separately and shown as `***`. Do not put secrets into `args`."""
 
     id: str
     name: str
@@ -103,7 +103,7 @@ class McpServer(msgspec.Struct, rename="camel"):
 
 
 class GitState(msgspec.Struct, rename="camel"):
-    """Where a working copy stood at one moment."""
+    """The state of a working copy at one moment."""
 
     branch: str | None = None
     sha: str | None = None

@@ -1,5 +1,4 @@
-"""Rules and remembered choices: what people have said about uses of tools beforehand (P3). What follows from them is
-`bough.core.policy.decide`."""
+"""Defines rules and remembered choices: decisions that people made beforehand about tool uses (P3)."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ Scope = Literal["session", "worktree", "everywhere"]
 
 
 class Rule(msgspec.Struct, rename="camel"):
-    """A row of `rules`. What is null matches everything; the first rule that matches, by position, decides."""
+    """A row of `rules`. A null field matches everything; the first matching rule by position decides."""
 
     id: str
     position: int
@@ -34,7 +33,7 @@ class Rule(msgspec.Struct, rename="camel"):
 
 
 class Choice(msgspec.Struct, rename="camel"):
-    """A row of `choices`: *always*, said by a person to exactly one use of a tool, and how far it reaches."""
+    """A row of `choices`: an "always" answer to one exact tool use, with its scope."""
 
     id: str
     scope: Scope

@@ -1,4 +1,4 @@
-"""A session: one conversation with one agent in one folder (R2), its two-part status (T1) and permission modes
+"""Defines a session: one conversation with one agent in one folder (R2), its two-part status (T1) and permission modes
 (P1)."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PermissionMode = Literal[
     "default", "acceptEdits", "bypassPermissions", "plan", "ask", "auto", "on-failure", "allow-all"
 ]
 Who = Literal["person", "session", "system"]
-# What becomes of a question that nobody answers (P4).
+# The answer to an approval that nobody decides (P4).
 Headless = Literal["wait", "deny", "allow"]
 # How the agent of a fork came to know the conversation: it copied its own, or was told the transcript.
 ForkHistory = Literal["native", "replay"]
@@ -24,7 +24,7 @@ ForkHistory = Literal["native", "replay"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 
-# How much each mode grants (P1): a mapped or inherited mode may never rank higher than the one that was asked for.
+# How much each mode grants (P1): a mapped or inherited mode never ranks higher than the requested one.
 RANK: dict[PermissionMode, int] = {
     "plan": 0,
     "default": 1,
@@ -36,7 +36,7 @@ RANK: dict[PermissionMode, int] = {
     "allow-all": 4,
 }
 
-# Status moves that exist. `error` is final unless a person set it by hand (T2).
+# Allowed status moves. `error` is final unless a person set it by hand (T2).
 MOVES: dict[Status, frozenset[Status]] = {
     "active": frozenset({"completed", "cancelled", "error"}),
     "completed": frozenset({"active", "cancelled"}),
@@ -46,18 +46,18 @@ MOVES: dict[Status, frozenset[Status]] = {
 
 
 def parse_statuses(text: str | None) -> tuple[Status, ...]:
-    """`a,b` from a query string; nothing means all."""
+    """Parses `a,b` from a query string; an empty string means all."""
     if not text:
         return STATUSES
-    wanted = [part.strip() for part in text.split(",") if part.strip()]
-    unknown = [part for part in wanted if part not in STATUSES]
-    if unknown or not wanted:
+    statuses = [part.strip() for part in text.split(",") if part.strip()]
+    unknown = [part for part in statuses if part not in STATUSES]
+    if unknown or not statuses:
         raise Invalid("bad_status", f"Unknown status {', '.join(unknown) or text!r}; known are {', '.join(STATUSES)}.")
-    return tuple(status for status in STATUSES if status in wanted)
+    return tuple(status for status in STATUSES if status in statuses)
 
 
 class CallbackConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What a child tells its parent at the end of each task (Q3)."""
+    """What a child reports to its parent at the end of each task (Q3)."""
 
     enabled: bool = True
     include_last_message: bool = True
@@ -112,7 +112,7 @@ class SessionMetadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen
 
 
 class Session(msgspec.Struct, rename="camel"):
-    """A row of `sessions` as everyone sees it; secrets live in a table of their own."""
+    """A row of `sessions` as everyone sees it. Secrets are in a separate table."""
 
     id: str
     repo_id: str
@@ -148,7 +148,7 @@ class Session(msgspec.Struct, rename="camel"):
     updated_at: str
     active_at: str
     ended_at: str | None
-    # What becomes of a question that nobody answers; null leaves it to the server's setting.
+    # The answer to an approval that nobody decides; null uses the server's setting.
     headless: Headless | None
     depth: int
     turns: int
@@ -160,10 +160,10 @@ class Session(msgspec.Struct, rename="camel"):
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who asks: a person (or script) with the server's token, or a session with its own."""
+    """The caller: a person or script with the server's token, or a session with its own."""
 
     kind: Who = "person"
     id: str | None = None
     idempotency_key: str | None = None
-    # Whether a person has allowed exactly this, though it is above the caller's own rights.
+    # Whether a person allowed exactly this although it exceeds the caller's rights.
     granted: bool = False

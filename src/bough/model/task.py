@@ -1,4 +1,4 @@
-"""A task: one prompt and the turn it causes (R3), with its states as data."""
+"""Defines a task: one prompt and its turn (R3), with its states as data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Source = Literal["user", "session", "callback", "btw", "schedule", "initial"]
 
 TASK_STATUSES: tuple[TaskStatus, ...] = get_args(TaskStatus)
 
-# Every move that a task can make; ARCHITECTURE.md draws the same picture and a test compares the two.
+# Every possible move of a task. ARCHITECTURE.md shows the same table, and a test compares them.
 MOVES: dict[TaskStatus, frozenset[TaskStatus]] = {
     "queued": frozenset({"dispatching", "cancelled"}),
     "dispatching": frozenset({"running", "interrupted", "failed", "stopping", "cancelled"}),
@@ -39,8 +39,8 @@ IN_FLIGHT: tuple[TaskStatus, ...] = ("dispatching", "running", "waiting_permissi
 
 
 class Task(msgspec.Struct, rename="camel"):
-    """A row of `tasks`. `held`: interrupted, and not tried again before somebody says so. `usage` is what the agent
-    reported for this turn, `cost` what the session's cost grew by."""
+    """A row of `tasks`. `held`: interrupted and waiting for a person. `usage` is what the agent reported for this turn;
+    `cost` is the growth of the session's cost."""
 
     id: str
     session_id: str

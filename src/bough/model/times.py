@@ -1,5 +1,4 @@
-"""Times as the text that is stored, compared and sent: UTC, microseconds, always the same width. Clocks for waiting
-are asyncio's."""
+"""Handles times as stored, compared and sent: UTC text with microseconds, always the same width."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from bough.errors import Invalid
 
 
 def now() -> str:
-    """This moment, such as `2026-11-15T08:19:00.123456Z`; text order is time order."""
+    """Returns the current time, such as `2026-11-15T08:19:00.123456Z`; text order is time order."""
     return written(datetime.now(UTC))
 
 
@@ -18,22 +17,22 @@ def written(moment: datetime) -> str:
 
 
 def quarter(moment: str) -> str:
-    """The quarter of an hour that a moment lies in, such as `2026-11-15T08:15`; every day begins with one."""
+    """Returns the quarter hour that contains a time, such as `2026-11-15T08:15`."""
     return f"{moment[:14]}{int(moment[14:16]) // 15 * 15:02}"
 
 
 def before(seconds: float) -> str:
-    """The moment `seconds` ago."""
+    """Returns the time `seconds` ago."""
     return written(datetime.now(UTC) - timedelta(seconds=seconds))
 
 
 def after(seconds: float) -> str:
-    """The moment in `seconds`."""
+    """Returns the time in `seconds`."""
     return before(-seconds)
 
 
 def seconds_until(moment: str) -> float:
-    """How long it is until a moment; less than nothing if it has passed."""
+    """Returns the seconds until a time; negative if it has passed."""
     return (parse(moment) - datetime.now(UTC)).total_seconds()
 
 
@@ -42,9 +41,9 @@ def seconds_between(earlier: str, later: str) -> float:
 
 
 def parse(text: str) -> datetime:
-    """An ISO 8601 time, as anyone writes it; without an offset it is UTC."""
+    """Parses an ISO 8601 time; without an offset it is UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise Invalid("bad_time", f"{text[:64]!r} is not a time; write it like 2026-11-15T08:19:00Z.") from None
+        raise Invalid("bad_time", f"{text[:64]!r} is not a time. Use the form 2026-11-15T08:19:00Z.") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,5 +1,4 @@
-"""A use of a tool as Bough's policy sees it, whichever agent wants it (P3). Reading one out of an agent's own words is
-`bough.core.policy.tool_use`; deciding about it is `bough.core.policy.decide`."""
+"""Defines a tool use as the policy sees it, whichever agent wants it (P3)."""
 
 from __future__ import annotations
 
@@ -13,13 +12,13 @@ ToolKind = Literal[
 
 
 class ToolUse(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
-    """What an agent wants to do. Paths are absolute and resolved; `cwd` bounds what belongs to the session."""
+    """What an agent wants to do. Paths are absolute and resolved; `cwd` is the session's folder."""
 
     agent: str
     cwd: str
     # The kinds of ACP, and `mcp` for a tool of an MCP server.
     kind: ToolKind = "other"
-    # The tool as the agent calls it: `Bash`, `write_file`, and for MCP the tool's own name without its server.
+    # The agent's name of the tool, such as `Bash` or `write_file`; for MCP, the tool's own name without its server.
     name: str = ""
     # The MCP server that the tool belongs to.
     server: str | None = None
@@ -27,18 +26,18 @@ class ToolUse(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     command: str | None = None
     # Every file that it names; empty if it does not say.
     paths: tuple[str, ...] = ()
-    # The same files as the agent named them, where that leads through symbolic links.
+    # The same files as the agent spelled them, where links are involved.
     named: tuple[str, ...] = ()
-    # Those of the paths that are folders, where the use is to delete or to move: all that is in them goes along.
+    # Paths that are folders, for a delete or move: everything in them goes along.
     folders: tuple[str, ...] = ()
-    # Those of the paths that grant rights later if they are written: settings of git or of an agent.
+    # Paths that would grant rights later if written: settings of git or of an agent.
     protected: tuple[str, ...] = ()
-    # Whether it names more files than are looked at.
+    # Whether it names more files than are checked.
     many: bool = False
-    # Whether the agent keeps to a sandbox in every mode, so that what it asks about may be to leave it.
+    # Whether the agent stays in a sandbox in every mode, so that a request may be about leaving it.
     sandboxed: bool = False
-    # Whether it may belong to an MCP server that the agent does not tell.
+    # Whether it may belong to an MCP server that the agent does not name.
     unsure_server: bool = False
     title: str = ""
-    # By what exactly this use is known again when a person says *always*.
+    # Identifies this exact use for an "always" answer.
     key: str = ""

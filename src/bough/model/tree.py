@@ -1,5 +1,4 @@
-"""Trees: how sessions hang together, what children report, and what a tree may use (B1–B5, Q3). Making branches is
-`bough.core.trees.branch`."""
+"""Defines trees: how sessions are related, what children report, and budgets (B1–B5, Q3)."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ CallbackState = Literal["queued", "delivered", "held"]
 
 
 class Callback(msgspec.Struct, rename="camel"):
-    """A row of `callbacks`: one report of a child, and how it travels to its parent."""
+    """A row of `callbacks`: one report of a child on its way to the parent."""
 
     id: str
     child_session_id: str
@@ -29,7 +28,7 @@ class Callback(msgspec.Struct, rename="camel"):
 
 
 class Aside(msgspec.Struct, rename="camel"):
-    """A row of `asides`: what an agent is told before its next prompt, beside that."""
+    """A row of `asides`: a note that an agent receives with its next prompt."""
 
     id: str
     session_id: str
@@ -57,7 +56,7 @@ class Budget(msgspec.Struct, rename="camel"):
 
     @property
     def id(self) -> str:
-        """A tree is known by its root."""
+        """The root session's id identifies a tree."""
         return self.root_session_id
 
 
@@ -94,13 +93,13 @@ class Node(msgspec.Struct, rename="camel"):
     tokens: int
     cost: float
     seconds: float
-    # How its first prompt begins.
+    # The beginning of its first prompt.
     first_prompt: str
-    # Prompts that wait, open questions, and reports that could not be delivered.
+    # Queued prompts, open approvals, and reports that could not be delivered.
     queued: int
     asking: int
     held: int
-    # Whether a turn has ended since a person looked and whether the last one failed; who opened it; whether an agent
+    # Whether a turn ended since a person looked and whether the last one failed; who created it; whether an agent
     # caused its newest turn.
     unread: bool
     failed: bool
@@ -112,13 +111,13 @@ class Node(msgspec.Struct, rename="camel"):
 
 
 class Tree(msgspec.Struct, rename="camel"):
-    """A whole tree: its sessions as they were opened, what they have used together, and what they may."""
+    """A whole tree: its sessions in creation order, their usage and their budget."""
 
     root_session_id: str
     sessions: list[Node]
     used: Used
     budget: Budget | None
-    # How many sessions are at work, wait for an answer, or have prompts that wait.
+    # How many sessions are running, waiting for approval, or have queued prompts.
     running: int
     asking: int
     queued: int

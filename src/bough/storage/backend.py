@@ -1,7 +1,4 @@
-"""Owns what the rest of Bough may ask of a database, and the small parts that both backends share.
-
-How each database does it is left to `sqlite` and `postgres`, and which one it is to `open`.
-"""
+"""Defines what Bough asks of a database, and the parts that both backends share."""
 
 from __future__ import annotations
 
@@ -16,83 +13,77 @@ from bough.storage.queries import Query
 
 T = TypeVar("T")
 
-# PostgreSQL takes less than 8,000 bytes in one notification, and ours carry the channel too.
+# PostgreSQL limits a notification to 8,000 bytes, which include the channel.
 NOTIFICATION_MAX_BYTES = 7_900
 
 
 class Tx(Protocol):
-    """One transaction, or one consistent view for reading. When a statement fails, the whole of it fails."""
+    """One transaction, or one consistent view for reading. A failed statement fails the whole transaction."""
 
     async def all(self, query: Query, type: type[T], /, **params: Any) -> list[T]:
-        """Return every row as `type`: a struct filled by column name, or a tuple."""
+        """Returns every row as `type`: a struct filled by column name, or a tuple."""
         ...
 
     async def one(self, query: Query, type: type[T], /, **params: Any) -> T | None:
-        """Return the first row as `type`, or None."""
+        """Returns the first row as `type`, or None."""
         ...
 
     async def value(self, query: Query, /, **params: Any) -> Any | None:
-        """Return the first column of the first row (JSON as text, a boolean perhaps as 0 or 1), or None."""
+        """Returns the first column of the first row (JSON as text, a boolean perhaps as 0 or 1), or None."""
         ...
 
     async def run(self, query: Query, /, **params: Any) -> int:
-        """Run a statement and return how many rows it changed."""
+        """Runs a statement and return how many rows it changed."""
         ...
 
     def notify(self, channel: str, payload: str) -> None:
-        """Tell the channel's listeners after commit; equal ones in one transaction are told once."""
+        """Notifies the channel's listeners after commit; identical notifications of one transaction are sent once."""
         ...
 
 
 class Backend(Protocol):
-    """A database. A `work` may await the methods of its `Tx` and nothing else, and may be run again."""
+    """A database. A `work` may await only the methods of its `Tx` and may run more than once."""
 
     dialect: str
 
     async def transaction(self, work: Callable[[Tx], Awaitable[T]]) -> T:
-        """Run `work` alone, as if no other transaction ran beside it, and return after commit."""
+        """Runs `work` as if no other transaction ran at the same time, and returns after commit."""
         ...
 
     async def read(self, work: Callable[[Tx], Awaitable[T]], *, long: bool = False) -> T:
-        """Run `work` on one consistent view that holds all that was committed before; writing is an error.
+        """Runs `work` on one consistent view of everything committed before. Writing is an error.
 
-        `long` keeps reads of more than about a millisecond off the event loop.
-        """
+        `long` keeps reads of more than about a millisecond off the event loop."""
         ...
 
     def state(self) -> int | None:
-        """Return a number that is another one after every commit, of whichever process; None where that costs a query.
+        """Returns a number that changes with every commit of any process; None where that would cost a query.
 
-        What is read after one call is still true if the next call returns the same.
-        """
+        What was read after one call is still current if the next call returns the same number."""
         ...
 
     def listen(self, channel: str, callback: Callable[[str], None]) -> Callable[[], None]:
-        """Call back with each payload on the event loop; "" means that some may be lost: scan again.
+        """Calls back on the event loop with each payload; "" means that some may be lost and the caller should
+        scan.
 
-        Returns what ends the subscription.
-        """
+        Returns a function that ends the subscription."""
         ...
 
     def own(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Be the only one of all processes with this name, else `Busy`; the holder's death frees it."""
-        ...
-
-    def slot(self, name: str, limit: int) -> AbstractAsyncContextManager[int]:
-        """Hold one of `limit` places, waiting for a free one; gives its number."""
+        """Makes this process the only one with this name, or raises `Busy`. The holder's death frees the name."""
         ...
 
     async def keep_copy(self, label: str) -> Path | None:
-        """Copy the database beside itself before a change for good, and say where; None where we do not."""
+        """Copies the database before an irreversible change and returns the path; None where the backend does not."""
         ...
 
     async def close(self) -> None:
-        """Finish what was begun and let go of everything."""
+        """Finishes what was started and releases everything."""
         ...
 
 
 class TxState:
-    """What a transaction gathers besides its rows: notifications, and the failure that dooms it."""
+    """Collects a transaction's notifications, and the failure that dooms it."""
 
     __slots__ = ("failure", "notifications")
 
@@ -108,13 +99,13 @@ class TxState:
         self.notifications[channel, payload] = None
 
     def refuse_if_failed(self) -> None:
-        """PostgreSQL would answer COMMIT with a silent rollback here, so both backends say it aloud."""
+        """Raises after a failed statement: PostgreSQL would answer COMMIT with a silent rollback."""
         if self.failure is not None:
             raise self.failure
 
 
 class Listeners:
-    """Who listens to which channel in this process."""
+    """The listeners of this process, by channel."""
 
     def __init__(self) -> None:
         self._callbacks: dict[str, dict[object, Callable[[str], None]]] = {}
@@ -132,7 +123,7 @@ class Listeners:
         return unsubscribe
 
     def deliver(self, channel: str, payload: str) -> None:
-        """Call everyone; one that raises is reported to the loop, and the others still hear."""
+        """Calls every listener. One that raises is reported to the loop, and the others are still called."""
         for callback in tuple(self._callbacks.get(channel, {}).values()):
             try:
                 callback(payload)
@@ -142,6 +133,6 @@ class Listeners:
                 )
 
     def scan_again(self) -> None:
-        """Tell everyone that notifications may have been lost."""
+        """Tells every listener that notifications may have been lost."""
         for channel in tuple(self._callbacks):
             self.deliver(channel, "")

@@ -1,7 +1,4 @@
-"""Owns the schema's versions: numbered SQL, up and down, a transaction for each, and a copy kept beforehand.
-
-What the migrations say is left to the files in `migrations/`, and when to run them to the caller.
-"""
+"""Migrates the schema: numbered SQL files, up and down, one transaction each, with a copy made first."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from bough.storage.queries import TOKEN, Query
 
 FOLDER = Path(__file__).with_name("migrations")
 
-# Two servers that start at once take turns; a migration that runs longer than this needs a person's eye.
+# Two servers that start at once take turns; a migration that takes longer than this needs a person.
 TURN_SECONDS = 120.0
 TURN_POLL_SECONDS = 0.05
 
@@ -66,7 +63,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """One migration as its two files say it to one database."""
+    """One migration as written for one database."""
 
     version: int
     name: str
@@ -79,7 +76,7 @@ class Migration(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """Where a database stands: its version, what it has, what it lacks."""
+    """A database's version, and its applied and pending migrations."""
 
     version: int
     applied: list[Applied]
@@ -87,7 +84,7 @@ class Status(msgspec.Struct, frozen=True):
 
 
 async def status(backend: Backend, folder: Path = FOLDER) -> Status:
-    """Compare the database with the files, or say plainly why they do not belong together."""
+    """Compares the database with the migration files, or says why they do not belong together."""
     known = read_folder(folder, backend.dialect)
 
     async def work(tx: Tx) -> list[Applied]:
@@ -110,7 +107,8 @@ async def status(backend: Backend, folder: Path = FOLDER) -> Status:
 
 
 async def upgrade(backend: Backend, to: int | None = None, folder: Path = FOLDER) -> list[int]:
-    """Apply what is pending, up to version `to`, and say which; an older SQLite file is copied first."""
+    """Applies pending migrations up to version `to` and returns their numbers. An existing SQLite file is copied
+    first."""
     async with _turn(backend):
         now = await status(backend, folder)
         last = now.version + len(now.pending) if to is None else to
@@ -126,7 +124,7 @@ async def upgrade(backend: Backend, to: int | None = None, folder: Path = FOLDER
 
 
 async def downgrade(backend: Backend, to: int, folder: Path = FOLDER) -> list[int]:
-    """Undo the newest migrations down to version `to`, and say which; a SQLite file is copied first."""
+    """Reverts the newest migrations down to version `to` and returns their numbers. A SQLite file is copied first."""
     async with _turn(backend):
         now = await status(backend, folder)
         if not 0 <= to <= now.version:
@@ -140,10 +138,9 @@ async def downgrade(backend: Backend, to: int, folder: Path = FOLDER) -> list[in
 
 
 def read_folder(folder: Path, dialect: str = "sqlite") -> list[Migration]:
-    """Return the migrations in order; they count from 1 without a gap, and each has both ways.
+    """Returns the migrations in order: numbered from 1 without a gap, each with both directions.
 
-    What the databases cannot share has a file for each: `NNNN_name.sqlite.up.sql`, `NNNN_name.postgres.up.sql`.
-    """
+    Where the databases differ, each has a file: `NNNN_name.sqlite.up.sql`, `NNNN_name.postgres.up.sql`."""
     scripts: dict[tuple[int, str], dict[str, str]] = {}
     for path in sorted(folder.glob("*.sql")):
         match = _FILE.fullmatch(path.name)
@@ -163,11 +160,11 @@ def read_folder(folder: Path, dialect: str = "sqlite") -> list[Migration]:
 
 
 def statements(script: str, dialect: str) -> Iterator[Query]:
-    """Split a script into statements, in the words of the dialect."""
+    """Splits a script into statements in the dialect."""
     text = ""
     for piece in re.split(r"(?<=;)", script):
         text += piece
-        # SQLite's own scanner knows strings, comments and the bodies of triggers.
+        # SQLite's own scanner handles strings, comments and trigger bodies.
         if sqlite3.complete_statement(text):
             if _without_comments(text) != ";":
                 yield Query("migration", _spell(text.strip().removesuffix(";"), dialect), "Part of a migration.")
@@ -177,7 +174,7 @@ def statements(script: str, dialect: str) -> Iterator[Query]:
 
 
 def _spell(statement: str, dialect: str) -> str:
-    """Give PostgreSQL's TEXT columns the order of SQLite's, which is by bytes."""
+    """Gives PostgreSQL's TEXT columns SQLite's byte order."""
     if dialect != "postgres" or not _without_comments(statement).upper().startswith(("CREATE TABLE", "ALTER TABLE")):
         return statement
     return _PG_TEXT.sub(lambda match: f'{match[0]} COLLATE "C"' if match["text"] else match[0], statement)
@@ -213,7 +210,7 @@ async def _undo(backend: Backend, migration: Migration) -> None:
 
 @asynccontextmanager
 async def _turn(backend: Backend) -> AsyncGenerator[None]:
-    """Let one process at a time look at the schema and change it."""
+    """Lets one process at a time check and change the schema."""
     deadline = asyncio.get_running_loop().time() + TURN_SECONDS
     async with AsyncExitStack() as stack:
         while True:

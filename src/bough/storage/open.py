@@ -1,4 +1,4 @@
-"""Owns which backend a database URL means. Bringing its schema up to date is left to `migrate`."""
+"""Opens the backend for a database URL."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from bough.storage.sqlite_tx import Synchronous
 
 
 async def open_backend(url: str, *, synchronous: Synchronous = "NORMAL") -> Backend:
-    """Open `sqlite:///abs/path`, a plain path, or `postgresql://…`.
+    """Opens `sqlite:///abs/path`, a plain path, or `postgresql://…`.
 
-    `synchronous` is SQLite's: NORMAL survives the death of any process, FULL also that of the machine.
-    """
+    `synchronous` is SQLite's: NORMAL survives the death of any process, FULL also a power failure."""
     scheme, found, rest = url.partition("://")
     if not found:
         return await SqliteBackend.open(Path(url), synchronous=synchronous)
     if scheme == "sqlite" and rest.startswith("/"):
         return await SqliteBackend.open(Path(unquote(rest)), synchronous=synchronous)
     if scheme in ("postgresql", "postgres"):
-        # Imported here, since most installations never need asyncpg's memory.
+        # Imported here because most installations never need asyncpg's memory.
         from bough.storage.postgres import PostgresBackend
 
         return await PostgresBackend.open(url)

@@ -1,7 +1,4 @@
-"""Owns the PostgreSQL backend: a pool, and transactions that behave as if alone and are repeated if need be.
-
-Statements are left to `postgres_tx`, notifications to `postgres_listener`, locks to `postgres_locks`.
-"""
+"""Implements the PostgreSQL backend: a pool, and serializable transactions that are retried after a conflict."""
 
 from __future__ import annotations
 
@@ -31,9 +28,9 @@ from bough.storage.postgres_tx import (
 T = TypeVar("T")
 
 POOL_MAX = 10
-# Beyond a few at once, writers of one process mostly get into each other's way, and reads need room too.
+# More than a few concurrent writers mostly conflict with each other, and reads need connections too.
 WRITERS_MAX = 4
-# With the pauses below, a restart of PostgreSQL of some seconds is sat out.
+# With the pauses below, this survives a PostgreSQL restart of some seconds.
 ATTEMPTS = 12
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.005, 1.0
 CLOSE_TIMEOUT_SECONDS = 10.0
@@ -41,9 +38,9 @@ UNIQUE = "constraint_unique"
 
 _PG: Any = asyncpg  # asyncpg carries no types
 
-# The same SQL serves SQLite, which knows no row locks: so PostgreSQL must notice every conflict by itself. Writers
-# share an empty table's lock; who lost a race takes it for itself, and cannot lose again. LOCK TABLE comes
-# before the snapshot is taken, unlike an advisory lock, and these modes leave pg_dump alone.
+# SQLite has no row locks, so the shared SQL has none, and PostgreSQL must detect every conflict itself. Writers share
+# the lock of an empty table; after losing a race, a writer takes it exclusively and cannot lose again. LOCK TABLE,
+# unlike an advisory lock, runs before the snapshot is taken, and these modes do not block pg_dump.
 _TURNS = "CREATE TABLE IF NOT EXISTS bough_turns ()"
 _RACE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE bough_turns IN ROW SHARE MODE"
 _ALONE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE bough_turns IN EXCLUSIVE MODE"
@@ -51,7 +48,7 @@ _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 class PostgresBackend:
-    """A `Backend` on a PostgreSQL database, shared with any number of other processes."""
+    """A `Backend` on a PostgreSQL database that other processes may share."""
 
     dialect = "postgres"
 
@@ -60,7 +57,6 @@ class PostgresBackend:
         self._pool = pool
         self._listeners = Listeners()
         self._listener = Listener(url, self._listeners)
-        self._slots = postgres_locks.Slots(url, self._listeners)
         self._writers = asyncio.Semaphore(WRITERS_MAX)
         self._closed = False
 
@@ -97,7 +93,7 @@ class PostgresBackend:
         return await self._repeat(work, _READ)
 
     def state(self) -> int | None:
-        """Not told: asking the server takes as long as a look at the rows."""
+        """Unknown: asking the server takes as long as reading the rows."""
         return None
 
     def listen(self, channel: str, callback: Callable[[str], None]) -> Callable[[], None]:
@@ -106,14 +102,10 @@ class PostgresBackend:
     def own(self, name: str) -> AbstractAsyncContextManager[None]:
         return postgres_locks.own(self._url, name)
 
-    def slot(self, name: str, limit: int) -> AbstractAsyncContextManager[int]:
-        return self._slots.slot(name, limit)
-
     async def keep_copy(self, label: str) -> Path | None:
-        """Keep nothing: copying a database needs rights and room that only its administrator can judge.
+        """Copies nothing: only the administrator can judge the rights and space that a copy needs.
 
-        PostgreSQL is run by someone who has backups; the guide says to take one before an upgrade.
-        """
+        The documentation says to take a backup before an upgrade."""
         return None
 
     async def close(self) -> None:
@@ -121,7 +113,6 @@ class PostgresBackend:
             return
         self._closed = True
         await self._listener.stop()
-        await self._slots.close()
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
                 await self._pool.close()
@@ -139,7 +130,7 @@ class PostgresBackend:
             try:
                 return await self._attempt(work, begin)
             except Conflict as error:
-                # PostgreSQL may see two that race for a key collide before it sees that they race. Alone, it is true.
+                # PostgreSQL may report a duplicate key before it notices the race. Run alone, the error is real.
                 if begin != _RACE or error.code != UNIQUE:
                     raise
                 begin = _ALONE
@@ -163,7 +154,7 @@ class PostgresBackend:
             return await _run(connection, work, begin)
         except TryAgain as error:
             if error.lost:
-                with suppress(*DRIVER_ERRORS):  # the pool may have let go of it by itself
+                with suppress(*DRIVER_ERRORS):  # the pool may have released it already
                     connection.terminate()
             raise
         finally:
@@ -171,7 +162,7 @@ class PostgresBackend:
 
 
 async def _run(connection: Any, work: Callable[[Tx], Awaitable[T]], begin: str) -> T:
-    """Try `work` once, in a transaction of its own."""
+    """Tries `work` once in its own transaction."""
     tx = PostgresTx(connection)
     try:
         with named_errors():

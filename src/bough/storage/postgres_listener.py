@@ -1,7 +1,4 @@
-"""Owns the connection on which PostgreSQL tells us of notifications, and its return after a loss.
-
-Who in this process listens to what is left to `backend.Listeners`.
-"""
+"""Receives PostgreSQL's notifications on its own connection and reconnects after a loss."""
 
 from __future__ import annotations
 
@@ -13,17 +10,17 @@ from bough.errors import BoughError
 from bough.storage.backend import Listeners
 from bough.storage.postgres_tx import DRIVER_ERRORS, TryAgain, connect
 
-# One channel for all: subscribing is then a matter of this process alone, and has no gap.
+# One channel for everything, so that subscribing happens within this process and has no gap.
 CHANNEL = "bough"
-# A connection can die without a word (a cable, a firewall); asking now and then finds out.
+# A connection can die silently (a cable, a firewall); a regular query detects it.
 PING_SECONDS = 20.0
 PING_TIMEOUT_SECONDS = 5.0
-# First and longest pause between two tries to come back.
+# First and longest pause between reconnects.
 RETRY_SECONDS, RETRY_MAX_SECONDS = 0.05, 2.0
 
 
 class Listener:
-    """Hears everything on `CHANNEL`, and after each loss tells all listeners to scan again."""
+    """Receives everything on `CHANNEL` and tells all listeners to scan again after a loss."""
 
     def __init__(self, url: str, listeners: Listeners) -> None:
         self._url = url
@@ -67,7 +64,7 @@ class Listener:
 
 
 async def until_lost(connection: Any) -> None:
-    """Return when the connection has ended, whoever ended it."""
+    """Returns when the connection has ended."""
     lost = asyncio.Event()
 
     def tell(_connection: Any) -> None:
@@ -87,7 +84,7 @@ async def until_lost(connection: Any) -> None:
 
 
 async def close(connection: Any) -> None:
-    """Close politely, but never wait long for a server that may be gone."""
+    """Closes politely but never waits long for a server that may be gone."""
     try:
         await connection.close(timeout=PING_TIMEOUT_SECONDS)
     except DRIVER_ERRORS:

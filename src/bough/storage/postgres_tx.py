@@ -1,8 +1,4 @@
-"""Owns running queries on one PostgreSQL connection, and naming PostgreSQL's errors as callers know them.
-
-Beginning, committing and retrying are left to `postgres`; locks and notifications to `postgres_locks` and
-`postgres_listener`.
-"""
+"""Runs queries on one PostgreSQL connection and translates PostgreSQL's errors."""
 
 from __future__ import annotations
 
@@ -19,14 +15,14 @@ from bough.storage.queries import Query, Statement
 
 T = TypeVar("T")
 
-# Longer than a slow network needs, short enough to say plainly that nobody answers.
+# Longer than a slow network needs, short enough to report that nobody answers.
 CONNECT_TIMEOUT_SECONDS = 10.0
-# A machine that lost its power is noticed in half a minute, and what it owned is freed.
+# A machine that lost power is noticed within half a minute, and its locks are freed.
 _KEEPALIVE = {"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "4"}
 SETTINGS = {"application_name": "bough", **_KEEPALIVE}
 
 _PG: Any = asyncpg  # asyncpg carries no types
-# The last is what asyncpg says to who asks between the server's farewell and the end of the socket.
+# asyncpg raises the last one between the server's goodbye and the end of the socket.
 _LOST: tuple[type[Exception], ...] = (
     OSError,
     _PG.PostgresConnectionError,
@@ -38,12 +34,12 @@ DRIVER_ERRORS: tuple[type[Exception], ...] = (*_LOST, _PG.PostgresError)
 _CONSTRAINTS = {"23505": "unique", "23503": "foreign_key", "23514": "check", "23502": "not_null"}
 # Serialization failure, deadlock.
 _CONTENDED = {"40001", "40P01"}
-# The server is going down, has crashed, is not up yet, or has no connection to spare.
+# The server is shutting down, has crashed, is not up yet, or has no free connection.
 _AWAY = {"57P01", "57P02", "57P03", "53300"}
 
 
 class TryAgain(Exception):
-    """The transaction did not happen and may be run again, after a lost race or (`lost`) connection."""
+    """The transaction did not happen and may run again, after a lost race or (`lost`) connection."""
 
     def __init__(self, message: str, *, lost: bool) -> None:
         super().__init__(message)
@@ -74,7 +70,7 @@ def translate(error: Exception) -> BoughError | TryAgain:
 
 @contextmanager
 def named_errors() -> Generator[None]:
-    """Raise the driver's errors under our names."""
+    """Raises the driver's errors as ours."""
     try:
         yield
     except DRIVER_ERRORS as error:
@@ -82,18 +78,18 @@ def named_errors() -> Generator[None]:
 
 
 async def connect(url: str) -> Any:
-    """Open a connection of its own, for what must outlive a transaction; refused ones are `TryAgain`."""
+    """Opens a separate connection for what must outlive a transaction. Refusals raise `TryAgain`."""
     with named_errors():
         return await _PG.connect(url, timeout=CONNECT_TIMEOUT_SECONDS, server_settings=SETTINGS)
 
 
 async def set_up(connection: Any) -> None:
-    """Make `SUM` of integers an integer, as in SQLite."""
+    """Makes `SUM` of integers an integer, as in SQLite."""
     await connection.set_type_codec("numeric", schema="pg_catalog", encoder=str, decoder=_number, format="text")
 
 
 async def leave_as_is(connection: Any) -> None:
-    """Reset nothing: our transactions leave nothing behind, and it would be a round trip wasted."""
+    """Resets nothing: our transactions leave nothing behind, and a reset would cost a round trip."""
 
 
 def _number(text: str) -> int | float:
@@ -101,7 +97,7 @@ def _number(text: str) -> int | float:
 
 
 class PostgresTx(TxState):
-    """A `Tx` on a connection whose transaction is begun and ended by `postgres`."""
+    """A `Tx` on a connection whose transaction `postgres` begins and ends."""
 
     __slots__ = ("_connection",)
 
@@ -128,7 +124,7 @@ class PostgresTx(TxState):
         return int(count) if count.isdecimal() else 0
 
     async def send_notifications(self, channel: str) -> None:
-        """Queue what was gathered on the one channel that all backends hear; the commit sends it."""
+        """Queues the collected notifications on the channel that all backends hear; the commit sends them."""
         if self.notifications:
             payloads = [f"{name}\n{payload}" for name, payload in self.notifications]
             sql = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
@@ -145,7 +141,7 @@ class PostgresTx(TxState):
     async def _ask(self, method: str, *arguments: Any) -> Any:
         try:
             with named_errors():
-                # By name, because a lost connection raises at the call already, and not only when awaited.
+                # By name, because a lost connection raises at the call and not only when awaited.
                 return await getattr(self._connection, method)(*arguments)
         except (BoughError, TryAgain, asyncio.CancelledError) as error:
             self.failure = error

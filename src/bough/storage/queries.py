@@ -1,13 +1,10 @@
-"""Owns named SQL: reading `.sql` files, and turning `:name` parameters into what each database wants.
-
-Running a query is left to the backends, and what the SQL says to the `.sql` files.
+"""Loads named SQL from `.sql` files and turns `:name` parameters into each database's form.
 
 A file holds statements of this form, and `queries.load("sessions").get` is then a `Query`:
 
-    -- name: get
-    -- One session by its id.
-    SELECT * FROM sessions WHERE id = :id AND status IN :statuses {and_where}
-"""
+-- name: get
+-- One session by its id.
+SELECT * FROM sessions WHERE id = :id AND status IN :statuses {and_where}"""
 
 from __future__ import annotations
 
@@ -22,12 +19,12 @@ from bough.storage.values import storable
 
 FOLDER = Path(__file__).with_name("queries")
 
-# Both databases stop at about 32,766 parameters; a list this long should be a join or a page anyway.
+# Both databases stop at about 32,766 parameters; a longer list should be a join or a page anyway.
 LIST_MAX = 10_000
-# Rows inserted by one statement: with more, the time for each row no longer falls.
+# Rows inserted by one statement; more do not lower the time per row.
 BULK_MAX = 64
 
-# What is matched without a named group (literals, comments, casts) is copied as it stands.
+# Whatever matches without a named group (literals, comments, casts) is copied unchanged.
 TOKEN = re.compile(
     r"""
       '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | ::
@@ -46,7 +43,7 @@ class _Param(NamedTuple):
 
 
 class Statement:
-    """One query compiled for one dialect and one set of list lengths, with the row mappers it has needed."""
+    """One query compiled for one dialect and one set of list lengths, with its row mappers."""
 
     __slots__ = ("_mappers", "names", "query", "sql")
 
@@ -57,7 +54,7 @@ class Statement:
         self._mappers: dict[Any, Callable[[Iterable[Any]], list[Any]]] = {}
 
     def mapper(self, type_: Any, columns: Callable[[], Iterable[str]]) -> Callable[[Iterable[Any]], list[Any]]:
-        """Return the function from raw rows to `type_`; `columns` is asked only the first time."""
+        """Returns the function from raw rows to `type_`; `columns` is called only the first time."""
         found = self._mappers.get(type_)
         if found is None:
             found = self._mappers[type_] = rows.mapper(self.query, type_, tuple(columns()))
@@ -65,7 +62,7 @@ class Statement:
 
 
 class Query:
-    """One named statement, as written."""
+    """One named statement as written."""
 
     __slots__ = ("_filled", "_fragments", "_lists", "_names", "_parts", "_statements", "doc", "name", "text")
 
@@ -87,7 +84,7 @@ class Query:
         return f"Query({self.name!r})"
 
     def with_(self, **fragments: str) -> Query:
-        """Fill every `{fragment}` with SQL from trusted code, never from input; the result is kept."""
+        """Fills every `{fragment}` with SQL from trusted code, never from input. The result is cached."""
         key = frozenset(fragments.items())
         filled = self._filled.get(key)
         if filled is None:
@@ -101,7 +98,7 @@ class Query:
         return filled
 
     def bind(self, dialect: str, params: dict[str, Any]) -> tuple[Statement, list[Any]]:
-        """Return the compiled statement and the values of its parameters, in order."""
+        """Returns the compiled statement and its parameter values in order."""
         if params.keys() != self._names:
             raise Internal(
                 "query_parameters",
@@ -118,7 +115,8 @@ class Query:
         return statement, [storable(params[name], dialect) for name in statement.names]
 
     def _expand(self, params: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
-        """Spread lists over `name_0 …`, padded with the last value to a power of two: fewer statements."""
+        """Spreads lists over `name_0 …`, padded with the last value to a power of two, so that fewer statements are
+        compiled."""
         flat = dict(params)
         lengths: list[int] = []
         for name in self._lists:
@@ -173,7 +171,8 @@ class QuerySet:
 
 
 def in_bulk(query: Query, rows: Sequence[dict[str, Any]]) -> Iterator[tuple[Query, dict[str, Any]]]:
-    """Fill the `{rows}` of an `INSERT … VALUES {rows}` with many rows, in pieces of powers of two: few statements."""
+    """Fills the `{rows}` of an `INSERT … VALUES {rows}` in chunks of powers of two, so that fewer statements are
+    compiled."""
     start = 0
     while start < len(rows):
         size = min(BULK_MAX, 1 << ((len(rows) - start).bit_length() - 1))
@@ -187,7 +186,7 @@ def in_bulk(query: Query, rows: Sequence[dict[str, Any]]) -> Iterator[tuple[Quer
 
 
 def load(name: str, folder: Path | str = FOLDER) -> QuerySet:
-    """Read `FOLDER/NAME.sql`."""
+    """Reads `FOLDER/NAME.sql`."""
     source = f"{name}.sql"
     parts = _HEADER.split((Path(folder) / source).read_text(encoding="utf-8"))
     if any(line.strip() and not line.startswith("--") for line in parts[0].splitlines()):

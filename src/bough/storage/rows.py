@@ -1,7 +1,4 @@
-"""Owns the way from a database row to a `msgspec.Struct` or a tuple, worked out once per statement and type.
-
-Fetching the rows is left to the backends.
-"""
+"""Maps database rows to `msgspec.Struct`s or tuples; the mapping is computed once per statement and type."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _PLAIN = (types.StrType, types.IntType, types.LiteralType, types.AnyType)
 
 
 def mapper(query: str, type_: Any, columns: tuple[str, ...]) -> Callable[[Iterable[Any]], list[Any]]:
-    """Return the function from rows with these columns to values of `type_`, or say why there is none."""
+    """Returns the function from rows with these columns to values of `type_`, or raises with the reason."""
     if type_ is tuple or get_origin(type_) is tuple:
         return _tuples(query, get_args(type_), columns)
     if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
@@ -83,7 +80,7 @@ def _leaves(struct: type[msgspec.Struct]) -> list[tuple[str, msgspec.structs.Fie
 def _compiled(
     struct: type[msgspec.Struct], columns: tuple[str, ...], fixes: dict[str, Fix | None]
 ) -> Callable[[Iterable[Any]], list[Any]]:
-    """The same written out for these columns, which takes a third of the time of a loop over them."""
+    """Generates the mapping code for these columns, which takes a third of the time of a loop."""
     names: dict[str, Any] = {"Raw": msgspec.Raw, **{f"fix_{name}": fix for name, fix in fixes.items()}}
 
     def column(name: str) -> str:
@@ -139,7 +136,8 @@ def _fixes(query: str, fields: list[tuple[str, Any]]) -> list[tuple[int, Fix]]:
 
 
 def _fix(query: str, name: str, type_: Any) -> Fix | None:
-    """What turns a driver's value into the field's type: SQLite has no booleans, and JSON arrives as text."""
+    """Returns the conversion from a driver's value to the field's type: SQLite has no booleans, and JSON arrives as
+    text."""
     info = types.type_info(type_)
     kinds = [kind for kind in getattr(info, "types", [info]) if not isinstance(kind, types.NoneType)]
     if all(isinstance(kind, _PLAIN) for kind in kinds):

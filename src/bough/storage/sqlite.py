@@ -1,7 +1,4 @@
-"""Owns the SQLite backend: one writer thread, reads on the event loop, threads for long reads, locks by file.
-
-What happens inside a transaction is left to `sqlite_tx`, grouping and commits to `sqlite_writer`.
-"""
+"""Implements the SQLite backend: one writer thread, reads on the event loop, threads for long reads, file locks."""
 
 from __future__ import annotations
 
@@ -28,12 +25,12 @@ from bough.storage.sqlite_writer import Writer
 
 T = TypeVar("T")
 
-# Long reads are searches and exports; two at once leave a core to everything else.
+# Long reads are searches and exports; two at a time leave a core for everything else.
 LONG_READERS = 2
 
 
 class SqliteBackend:
-    """A `Backend` on one file. Notifications and slots reach this process only: one server owns the file."""
+    """A `Backend` on one file. Notifications reach this process only, because one server owns the file."""
 
     dialect = "sqlite"
 
@@ -48,18 +45,17 @@ class SqliteBackend:
         self._loop_thread = threading.get_ident()
         self._listeners = Listeners()
         self._writer = Writer(writer, self._listeners, self._close_all)
-        self._slots: dict[str, _Slots] = {}
         self._closed = False
 
     @classmethod
     async def open(cls, path: Path, *, synchronous: Synchronous = "NORMAL") -> SqliteBackend:
-        """Open the file, making it if need be; the folder must be there."""
+        """Opens the file, creating it if needed; the folder must exist."""
         if not path.parent.is_dir():
             raise Invalid("database_path", f"The folder {path.parent} does not exist.")
         loop = asyncio.get_running_loop()
         threads = ThreadPoolExecutor(LONG_READERS, "bough-sqlite-reader")
         try:
-            # In a thread, because reading back a long log after a crash takes time.
+            # In a thread, because reading a long log after a crash takes time.
             writer = await loop.run_in_executor(threads, lambda: connect(path, synchronous=synchronous))
             try:
                 reader = connect(path, read_only=True)
@@ -90,7 +86,8 @@ class SqliteBackend:
         )
 
     def state(self) -> int | None:
-        """SQLite counts for each connection what others commit; the one for short reads commits nothing itself."""
+        """Returns SQLite's count of other connections' commits; the connection for short reads commits nothing
+        itself."""
         self._refuse_nesting()
         if self._closed:
             raise Busy("database_closed", "The database is closed.")
@@ -104,10 +101,9 @@ class SqliteBackend:
 
     @asynccontextmanager
     async def own(self, name: str) -> AsyncGenerator[None]:
-        """Hold a lock on a file beside the database: the kernel frees it with the process, however that ends.
+        """Locks a file next to the database. The kernel frees the lock when the process ends.
 
-        The file stays, since removing it would let two processes lock two files of one name.
-        """
+        The file stays, because removing it would let two processes lock two files of the same name."""
         path = self.path.with_name(f"{self.path.name}.own-{quote(name, safe='')}")
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -127,21 +123,12 @@ class SqliteBackend:
         finally:
             os.close(lock)
 
-    @asynccontextmanager
-    async def slot(self, name: str, limit: int) -> AsyncGenerator[int]:
-        slots = self._slots.setdefault(name, _Slots())
-        number = await slots.take(limit)
-        try:
-            yield number
-        finally:
-            slots.give_back(number)
-
     async def keep_copy(self, label: str) -> Path | None:
-        """Copy the file by SQLite's own backup, which is whole even while others write."""
+        """Copies the file with SQLite's own backup, which is consistent even while others write."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._copy, label)
 
     async def close(self) -> None:
-        """Finish the queued works, then close; the writer goes last and folds the log into the file."""
+        """Finishes queued work, then closes; the writer goes last and merges the log into the file."""
         if self._closed:
             return
         self._closed = True
@@ -175,7 +162,7 @@ class SqliteBackend:
             if not target.exists():
                 break
             target = self.path.with_name(f"{stem}-{number}.bak")
-        # Only a whole copy gets the name of one.
+        # Only a complete copy gets its final name.
         part = target.with_suffix(".part")
         source = connect(self.path, read_only=True)
         copy = connect(part)
@@ -188,7 +175,7 @@ class SqliteBackend:
 
 
 def _snapshot(connection: sqlite3.Connection, work: Callable[[Tx], Awaitable[T]]) -> T:
-    """Run `work` on one view of the database; BEGIN and COMMIT cost under 2 µs together."""
+    """Runs `work` on one view of the database; BEGIN and COMMIT cost under 2 µs together."""
     if connection.in_transaction:
         raise Internal("foreign_await", "A work called the backend; it may use its own Tx only.")
     try:
@@ -199,34 +186,3 @@ def _snapshot(connection: sqlite3.Connection, work: Callable[[Tx], Awaitable[T]]
             connection.execute("COMMIT")
     except sqlite3.Error as error:
         raise translate(error) from error
-
-
-class _Slots:
-    """The numbered places of one name."""
-
-    def __init__(self) -> None:
-        self._held: set[int] = set()
-        self._waiting: list[tuple[int, asyncio.Future[int]]] = []
-
-    async def take(self, limit: int) -> int:
-        for number in range(limit):
-            if number not in self._held:
-                self._held.add(number)
-                return number
-        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting.append((limit, waiter))
-        try:
-            return await waiter
-        except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
-                self.give_back(waiter.result())
-            raise
-
-    def give_back(self, number: int) -> None:
-        """Hand the place to who has waited longest for one that may have it."""
-        self._waiting = [(limit, waiter) for limit, waiter in self._waiting if not waiter.done()]
-        for limit, waiter in self._waiting:
-            if number < limit:
-                waiter.set_result(number)
-                return
-        self._held.discard(number)

@@ -1,7 +1,4 @@
-"""Owns running queries on one SQLite connection: its settings, driving a work in one go, naming its errors.
-
-Threads, groups and commits are left to `sqlite_writer` and `sqlite`.
-"""
+"""Runs queries on one SQLite connection: its settings, driving a work without suspending, translating errors."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ from bough.storage.queries import Query, Statement
 T = TypeVar("T")
 Synchronous = Literal["NORMAL", "FULL"]
 
-# Another process (a backup tool, `bough db`) may hold the file for a moment; longer is a fault to report.
+# Another process (a backup tool, `bough db`) may hold the file for a moment; longer is an error.
 BUSY_TIMEOUT_SECONDS = 5.0
 # All of Bough's statements fit, so each is prepared once per connection.
 STATEMENTS_KEPT = 512
-# Page cache of each connection. No mmap: its pages count as ours, and memory would grow with the file.
+# Page cache per connection. No mmap: its pages count as ours, and memory would grow with the file.
 CACHE_KIB = 4_096
 PAGE_BYTES = 4_096
-# A burst may grow the log; it is cut back to this at the next checkpoint.
+# A burst may grow the log; the next checkpoint shrinks it to this.
 WAL_KEPT_BYTES = 16 * 1024 * 1024
 
 _KINDS = {
@@ -39,7 +36,7 @@ _KINDS = {
 
 
 def connect(path: Path, *, synchronous: Synchronous = "NORMAL", read_only: bool = False) -> sqlite3.Connection:
-    """Open the file with our settings; a new file is for its owner alone, since it holds tokens."""
+    """Opens the file with our settings. A new file is readable by its owner only, because it holds tokens."""
     if not read_only:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = sqlite3.connect(
@@ -69,16 +66,16 @@ def _configure(connection: sqlite3.Connection, path: Path, synchronous: Synchron
             )
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
-        # The writer folds the log when it is quiet; SQLite by itself only if it never is.
+        # The writer checkpoints when idle; SQLite does it by itself only if the writer never is.
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_KEPT_BYTES // PAGE_BYTES}")
         connection.execute("PRAGMA foreign_keys = ON")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    # As in PostgreSQL; and only so can `id LIKE '019a3af2%'` use an index.
+    # As in PostgreSQL; only then can `id LIKE '019a3af2%'` use an index.
     connection.execute("PRAGMA case_sensitive_like = ON")
 
 
 def drive(work: Callable[[Tx], Awaitable[T]], tx: SqliteTx) -> T:
-    """Run `work` to its end in this thread: awaits on `tx` never suspend, and any other is refused."""
+    """Runs `work` to its end in this thread. Awaits on `tx` never suspend, and any other await is refused."""
     steps = work(tx).__await__()
     try:
         awaited = next(steps)
@@ -91,7 +88,7 @@ def drive(work: Callable[[Tx], Awaitable[T]], tx: SqliteTx) -> T:
         raise
     cast("Any", steps).close()
     if hasattr(awaited, "_asyncio_future_blocking"):
-        # asyncio marks a future as awaited; left so, the next to await it would fail.
+        # asyncio marks a future as awaited; left that way, the next await would fail.
         awaited._asyncio_future_blocking = False
     raise _foreign_await()
 
@@ -101,7 +98,7 @@ def _foreign_await() -> Internal:
 
 
 def translate(error: sqlite3.Error) -> BoughError:
-    """Name an error of SQLite as callers know it."""
+    """Translates an error of SQLite."""
     name: str = getattr(error, "sqlite_errorname", "")
     if name.startswith("SQLITE_CONSTRAINT"):
         return Conflict(f"constraint_{_KINDS.get(name, 'other')}", str(error))
@@ -115,7 +112,7 @@ def translate(error: sqlite3.Error) -> BoughError:
 
 
 class SqliteTx(TxState):
-    """A `Tx` on a connection whose transaction is begun and ended by others."""
+    """A `Tx` on a connection whose transaction others begin and end."""
 
     __slots__ = ("_connection",)
 

@@ -1,7 +1,4 @@
-"""Owns the one thread that writes to a SQLite file: it runs queued works in groups, with one commit each.
-
-Opening and closing the connection is left to `sqlite`.
-"""
+"""Runs the one thread that writes to a SQLite file: it groups queued work into shared commits."""
 
 from __future__ import annotations
 
@@ -20,16 +17,16 @@ from bough.storage.sqlite_tx import SqliteTx, drive, translate
 
 T = TypeVar("T")
 
-# Nobody in a group is answered before its commit, so a group must stay a matter of a few milliseconds.
+# Nobody in a group is answered before its commit, so a group must take only a few milliseconds.
 GROUP_MAX = 100
-# After so many changed rows, the log is folded into the file as soon as nobody has written for a moment: done in the
-# middle of a commit, as SQLite would do it, it makes whoever waits for that commit wait for the disk.
+# After this many changed rows the log is merged as soon as the writer is idle. SQLite would do it inside a commit,
+# and the caller would wait for the disk.
 FOLD_AFTER = 200
 QUIET_SECONDS = 0.02
 
 
 class _GroupLost(Exception):
-    """SQLite has ended the transaction of the group by itself."""
+    """Raised when SQLite itself has ended the group's transaction."""
 
 
 def _lost() -> Busy:
@@ -49,7 +46,7 @@ class _Job:
 
 
 class Writer:
-    """Takes works from the event loop and answers after commit."""
+    """Takes work from the event loop and answers after commit."""
 
     def __init__(self, connection: sqlite3.Connection, listeners: Listeners, finish: Callable[[], None]) -> None:
         """`finish` is called in the thread after the last work, to close what may take time to close."""
@@ -72,7 +69,7 @@ class Writer:
         return await future
 
     async def close(self) -> None:
-        """Finish everything queued before, then end the thread."""
+        """Finishes everything queued before, then ends the thread."""
         if self._closed is None:
             self._closed = self._loop.create_future()
             self._jobs.put(None)
@@ -99,7 +96,7 @@ class Writer:
             self._tell(self._end)
 
     def _next(self) -> _Job | None:
-        """The next job, whenever it comes; the log is folded meanwhile if that is due."""
+        """Returns the next job. Merges the log in the meantime if that is due."""
         if self._connection.total_changes - self._folded >= FOLD_AFTER:
             try:
                 return self._jobs.get(timeout=QUIET_SECONDS)
@@ -114,7 +111,7 @@ class Writer:
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _run(self, group: list[_Job]) -> None:
-        """Run a group in one transaction: a failed work is undone alone, a failed commit fails them all."""
+        """Runs a group in one transaction: a failed work is rolled back alone, a failed commit fails all."""
         execute = self._connection.execute
         try:
             execute("BEGIN IMMEDIATE")
@@ -140,7 +137,7 @@ class Writer:
         except BaseException as error:
             job.error = error
             if not self._connection.in_transaction:
-                # Some failures, such as a full disk, make SQLite undo the whole transaction by itself.
+                # Some failures, such as a full disk, make SQLite roll back the whole transaction.
                 raise _GroupLost from error
             execute("ROLLBACK TO work")
         execute("RELEASE work")
@@ -149,7 +146,7 @@ class Writer:
         try:
             self._loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:
-            # The loop was closed before the backend: the works are committed, and nobody is left to be told.
+            # The loop was closed before the backend: the work is committed, and nobody is left to notify.
             return
 
     def _deliver(self, group: list[_Job]) -> None:

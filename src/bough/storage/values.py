@@ -1,7 +1,4 @@
-"""Owns which Python values may become SQL parameters: what one database cannot keep is refused for both.
-
-How a value sits in a statement is left to `queries`.
-"""
+"""Decides which Python values may become SQL parameters: what one database cannot store is refused for both."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ _JSON_NUMBER_STARTS = b"-0123456789 \t\r\n"
 
 
 def storable(value: Any, dialect: str) -> Any:
-    """Return `value` as the drivers take it, or raise."""
+    """Returns `value` in the form that the drivers take, or raises."""
     kind = cast("type[Any]", type(value))
     if value is None or kind is bool:
         return value
@@ -29,7 +26,7 @@ def storable(value: Any, dialect: str) -> Any:
         return _json(value, dialect)
     if kind is float:
         return _float(value)
-    # str and int enums land here, off the fast path.
+    # str and int enums end up here, off the fast path.
     if isinstance(value, str):
         return _text(str.__str__(value))
     if isinstance(value, int):
@@ -60,11 +57,9 @@ def _float(value: float) -> float:
 
 
 def _json(value: msgspec.Raw | bytes, dialect: str) -> str | bytes:
-    """JSON goes in as text, so that LIKE and the JSON operators work on it.
+    """Encodes JSON as text, so that LIKE and the JSON operators work on it.
 
-    A bare number stays a blob in SQLite: a JSON column has numeric affinity there, and would drop digits of
-    text that looks like a number.
-    """
+    A bare number stays a blob in SQLite: a JSON column has numeric affinity there and would drop digits."""
     raw = bytes(value)
     try:
         text = raw.decode()

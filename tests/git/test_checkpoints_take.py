@@ -242,7 +242,7 @@ def test_a_filter_that_fails_is_left_out(repo: Path) -> None:
     (repo / "old.bin").write_text("odd")
     found = shot(repo)
     assert {held(repo, found.sha)[name] for name in ("new.bin", "old.bin")} == {"100644 new", "100644 odd"}
-    assert found.note == "The filter lfs failed; its files are kept as they are."
+    assert found.note == "The filter lfs failed; its files are stored unfiltered."
 
 
 def test_what_cannot_be_read_is_named(repo: Path) -> None:

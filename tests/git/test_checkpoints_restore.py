@@ -258,7 +258,7 @@ def test_all_or_nothing(repo: Path) -> None:
         (repo / name).write_text("now!\n")
     git(repo, "config", "filter.odd.smudge", "grep now")
     before = files(repo)
-    with pytest.raises(Conflict, match="could not be brought back") as error:
+    with pytest.raises(Conflict, match="could not be restored") as error:
         restore(repo, sha)
     assert error.value.code == "restore_failed"
     assert files(repo) == before

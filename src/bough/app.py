@@ -30,7 +30,6 @@ from bough.core.services import Services
 from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
-from bough.core.sessions.seen import Seeing
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -47,7 +46,7 @@ from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
 from bough.core.turns.agent_pool import AgentPool
-from bough.core.turns.maintenance import Upkeep
+from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
@@ -124,7 +123,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     control = Control(store, runner, tasks)
     places = BranchPlaces(store, worktrees, runner.checkpoints)
     branching = Branching(store, settings, catalog, places)
-    cascades = Cascades(store, control, sessions, agents)
+    cascades = Cascades(store, control)
     calls = Calls(store, settings, catalog, scheduler.lending)
     repos = Repos(store, settings)
     return Services(
@@ -161,57 +160,66 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         calls=calls,
         trees=Trees(store),
         homes=Homes(store),
-        seeing=Seeing(store),
         cards=Cards(store),
         tours=Tours(store, settings, repos, worktrees, cascades),
         waiting=Waiting(store),
         cascades=cascades,
         runner=runner,
         scheduler=scheduler,
-        upkeep=Upkeep(store, settings, agents),
+        maintenance=Maintenance(store, settings, agents),
         recovery=Recovery(store, settings, launcher, runner, scheduler),
     )
 
 
+class BackgroundWork:
+    """Owns the tasks that run as long as the server does; one that fails is logged and leaves the others running."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(self._report)
+        self._tasks.append(task)
+
+    async def stop(self) -> None:
+        """Cancels all tasks and waits until they have ended."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)
+
+    @staticmethod
+    def _report(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("background_work_broke", task=task.get_name(), error=repr(error), exc_info=error)
+
+
 @contextlib.asynccontextmanager
 async def _working(services: Services) -> AsyncGenerator[Services]:
-    """Repairs what was left, then keeps hub, scheduler and upkeep at work until the end."""
-    jobs: list[asyncio.Task[None]] = []
-
-    def start(work: Coroutine[Any, Any, None]) -> None:
-        job = asyncio.create_task(work)
-        job.add_done_callback(_report)
-        jobs.append(job)
-
-    started = asyncio.Event()
-    start(services.hub.run(started))
-    start(services.runner.permissions.follow())
+    """Repairs what the last server left, then runs the background work until the server ends."""
+    background = BackgroundWork()
+    hub_started = asyncio.Event()
+    background.start("hub", services.hub.run(hub_started))
+    background.start("permissions", services.runner.permissions.follow())
     try:
-        await started.wait()
+        await hub_started.wait()
         await services.boards.ensure_default()
         await services.worktrees.repair()
         await services.branching.repair()
         await services.recovery.run()
-        start(services.calls.follow())
-        start(services.scheduler.run())
-        start(services.upkeep.run())
-        start(services.pruning.run())
-        start(services.search.index.run())
+        background.start("calls", services.calls.follow())
+        background.start("scheduler", services.scheduler.run())
+        background.start("maintenance", services.maintenance.run())
+        background.start("prune", services.pruning.run())
+        background.start("search index", services.search.index.run())
         yield services
     finally:
-        # Agents are let go before their turns are cancelled, so that none is told to stop because we do.
+        # Agents are detached before their turns are cancelled, so that none is told to stop because the server does.
         services.runner.agents.detach()
-        for job in jobs:
-            job.cancel()
-        await asyncio.wait(jobs)
+        await background.stop()
         await services.calls.close()
         await services.race_results.close()
         await services.worktrees.close()
         await services.branching.close()
         await services.runner.agents.close()
         await services.checkpoints.close()
-
-
-def _report(job: asyncio.Task[None]) -> None:
-    if not job.cancelled() and (error := job.exception()) is not None:
-        log.error("background_work_broke", error=repr(error), exc_info=error)

@@ -23,8 +23,12 @@ class AgentTimeout(AgentFailed):
 class AgentRefused(AgentFailed):
     """The agent answered a request with a JSON-RPC error: `rpc_code`, and `data` as it was sent."""
 
-    def __init__(self, code: str, message: str, *, rpc_code: int, data: Any = None, **details: Any) -> None:
+    def __init__(
+        self, code: str, message: str, *, agent_message: str, rpc_code: int, data: Any = None, **details: Any
+    ) -> None:
         super().__init__(code, message, rpc_code=rpc_code, data=data, **details)
+        # The agent's own words, without the sentence around them.
+        self.agent_message = agent_message
         self.rpc_code = rpc_code
         self.data = data
 

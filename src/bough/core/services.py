@@ -22,7 +22,6 @@ from bough.core.search.service import Search
 from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
-from bough.core.sessions.seen import Seeing
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -38,7 +37,7 @@ from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
-from bough.core.turns.maintenance import Upkeep
+from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
@@ -85,12 +84,11 @@ class Services:
     calls: Calls
     trees: Trees
     homes: Homes
-    seeing: Seeing
     cards: Cards
     tours: Tours
     waiting: Waiting
     cascades: Cascades
     runner: Runner
     scheduler: Scheduler
-    upkeep: Upkeep
+    maintenance: Maintenance
     recovery: Recovery

@@ -212,7 +212,7 @@ async def test_sessions_see_for_nobody(server: Running) -> None:
     repo = await client.repo(server.repo())
     session = await ended(client, repo, "[[say one]]")
     with pytest.raises(Denied) as denied:
-        await server.services.seeing.see(Caller("session", session["id"]), session["id"])
+        await server.services.sessions.see(Caller("session", session["id"]), session["id"])
     assert denied.value.code == "seen_for_people"
     assert (await client.get(f"/api/sessions/{session['id']}"))["seenAt"] is None
     refused(await client.http.post("/api/sessions/01a1e0bf-1d08-73fd-b151-8a173b3f4b4f/seen", json={}), 404)

@@ -400,7 +400,7 @@ async def test_what_is_born_during_a_cascade_is_found(server: Running) -> None:
     """B5: a session that is opened below while all is being stopped is stopped as well."""
     root, child, grandchild, fork = await family(server)
     services, control = server.services, Fertile(server, child["id"])
-    cascades = Cascades(services.store, control, services.sessions, services.runner.agents)
+    cascades = Cascades(services.store, control)
     done = await cascades.run(Caller(), root["id"], "stop")
     assert {one.session_id for one in done.sessions} == {
         one["id"] for one in (root, child, grandchild, fork, *control.born)
@@ -421,7 +421,7 @@ async def test_a_refusal_in_the_middle_is_told(server: Running) -> None:
             return await super().stop(caller, session_id, expected_task)
 
     control = Stubborn(services.store, services.runner, services.tasks)
-    cascades = Cascades(services.store, control, services.sessions, services.runner.agents)
+    cascades = Cascades(services.store, control)
     done = {one.session_id: one for one in (await cascades.run(Caller(), root["id"], "stop")).sessions}
     assert (done[child["id"]].outcome, done[child["id"]].code) == ("refused", "session_busy")
     assert done[grandchild["id"]].outcome == "stopped"

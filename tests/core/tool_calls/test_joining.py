@@ -237,5 +237,5 @@ async def test_old_calls_are_forgotten(place: Hall) -> None:
     services = place.server.services
     old = before(services.settings.keep_answers + 60)
     await services.store.write(lambda change: change.tx.run(age, at=old))
-    await services.upkeep.look()
+    await services.maintenance.look()
     assert await rows(place, agent.id) == []

@@ -73,4 +73,4 @@ def test_noise(kind: str, text: str, noise: bool) -> None:
 
 def _refused(rpc_code: int, words: str) -> AgentRefused:
     message = f"bird --acp refused session/prompt: {words} ({rpc_code})"
-    return AgentRefused("agent_refused", message, rpc_code=rpc_code, method="session/prompt", stderr="last words")
+    return AgentRefused("agent_refused", message, agent_message=words, rpc_code=rpc_code, stderr="last words")

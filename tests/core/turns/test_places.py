@@ -114,7 +114,7 @@ async def test_the_idle_clock_stands_still_while_something_waits(tmp_path: Path)
         bystander = await open_session(server)
         async with client.events(bystander, 0) as events:
             await events.until(lambda event: event.get("data", {}).get("status") == "completed")
-        await server.services.upkeep.look()
+        await server.services.maintenance.look()
         for session in (asking, running, paused):
             assert (await client.get(f"/api/sessions/{session}"))["status"] == "active"
 

@@ -310,6 +310,7 @@ class AgentConnection:
         return AgentRefused(
             "agent_refused",
             f"{self.name} refused {method}: {error.message} ({error.code})",
+            agent_message=error.message,
             rpc_code=error.code,
             **self._details(method=method, data=error.data),
         )

@@ -27,7 +27,7 @@ from bough.model.session import Session
 async def see_session(
     services: Services, caller: Caller, session_id: Id, data: JSONBody[Keyed | None] = None
 ) -> Session:
-    return await services.seeing.see(with_key(caller, data.idempotency_key if data else None), session_id)
+    return await services.sessions.see(with_key(caller, data.idempotency_key if data else None), session_id)
 
 
 @get("/home", responses=errors(), summary="What needs a person, what runs, which trees there are, what was used")

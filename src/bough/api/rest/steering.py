@@ -10,7 +10,6 @@ from litestar import Router, post
 from litestar.params import JSONBody
 
 from bough.api.http.requests import Caller, Id, Keyed, Services, errors, whole_id, with_key
-from bough.core.sessions.archive import archive
 from bough.core.sessions.cascades import Cascaded
 from bough.errors import Invalid
 from bough.model.session import Session
@@ -116,8 +115,7 @@ async def archive_session(
         whole = await whole_id(services, "sessions", session_id)
         done = await services.cascades.run(keyed, whole, "archive" if wanted.archived else "unarchive")
         return SessionSteered(*_values(done.session), cascade=done.sessions)
-    agents = services.runner.agents
-    return SessionSteered(*_values(await archive(services.sessions, agents, keyed, session_id, wanted.archived)))
+    return SessionSteered(*_values(await services.control.archive(keyed, session_id, wanted.archived)))
 
 
 def _values(session: Session) -> tuple[Any, ...]:

@@ -8,13 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from bough.core.sessions.archive import archive
 from bough.core.sessions.control import Control
-from bough.core.sessions.service import Sessions
 from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change, Store
-from bough.core.turns.agent_pool import AgentPool
 from bough.errors import BoughError, Conflict, NotFound
 from bough.model.session import Caller, Session
 from bough.model.task import Task
@@ -67,11 +64,9 @@ class AtWork(msgspec.Struct):
 class Cascades:
     """Steers whole parts of trees."""
 
-    def __init__(self, store: Store, control: Control, sessions: Sessions, agents: AgentPool) -> None:
+    def __init__(self, store: Store, control: Control) -> None:
         self._store = store
         self._control = control
-        self._sessions = sessions
-        self._agents = agents
 
     async def run(self, caller: Caller, session_id: str, verb: Verb, *, force: bool = False) -> Cascade:
         """Does it to everything below a session, then to the session itself. What would be refused because something
@@ -136,7 +131,7 @@ class Cascades:
             wanted = verb == "archive"
             if session.archived == wanted:
                 return "unchanged", session, None
-            fresh = await archive(self._sessions, self._agents, caller, session.id, wanted)
+            fresh = await self._control.archive(caller, session.id, wanted)
             return "archived" if wanted else "unarchived", fresh, None
         if session.status != "active":
             return "unchanged", session, None

@@ -140,6 +140,42 @@ class Control:
         await self._store.keep_answer(caller, scope, Stopped(session, None))
         return session
 
+    async def archive(self, caller: Caller, session_id: str, archived: bool) -> Session:
+        """Archives a session and ends its agent, or takes it out of the archive. An active session is completed by
+        it; one with work to do is refused."""
+
+        async def work(change: Change) -> Session:
+            session = await records.session(change.tx, session_id)
+            if archived and session.status == "active":
+                tasks = await change.tx.all(TASKS.open, Task, session_id=session.id)
+                if tasks:
+                    queued = sum(1 for task in tasks if task.status == "queued")
+                    busy = "A turn is running" if len(tasks) > queued else "Nothing runs"
+                    raise Conflict(
+                        "session_busy",
+                        f"{busy} and {queued} prompts are queued in session {session.id}. Let it finish, or complete "
+                        "it with force: true, then archive it.",
+                        queued=queued,
+                    )
+                session = await lifecycle.end(change, session, "completed", "archived")
+            if session.archived == archived:
+                return session
+            return await records.update_session(change, session.id, archived=archived)
+
+        about = ("sessions", session_id)
+        session = await self._store.write_once(caller, "sessions.archive", archived, Session, work, about=about)
+        await self._end_agent(session.id)
+        return session
+
+    async def _end_agent(self, session_id: str) -> Session:
+        """Ends the agent of a session that has ended, and returns the session as it is now. It may have been resumed
+        meanwhile, by somebody else or before this call was repeated."""
+        agent = self._runner.agents.get(session_id)
+        session = (await self._fresh(session_id, None)).session
+        if agent is not None and session.status != "active":
+            await self._runner.agents.suspend(agent)
+        return session
+
     async def check_purge(self, session_id: str) -> None:
         """Refuses what `purge` would refuse."""
         await self._store.read(lambda tx: _childless(tx, session_id))
@@ -170,15 +206,10 @@ class Control:
         return next((task for task in open_tasks if task.status in UNDER_WAY), None)
 
     async def _end(self, session: Session, task: Task | None) -> Session:
-        """Ends the agent of a session that has ended, and gives back the session as it is then."""
-        agent = self._runner.agents.get(session.id)
+        """Waits for the turn that was stopped, then ends the agent of a session that has ended."""
         if task is not None:
             await self._settle(session.id, task)
-        session = (await self._fresh(session.id, None)).session
-        # It may have been resumed meanwhile, by somebody else or before this call was repeated.
-        if agent is not None and session.status != "active":
-            await self._runner.agents.suspend(agent)
-        return session
+        return await self._end_agent(session.id)
 
     async def _settle(self, session_id: str, task: Task) -> None:
         """Waits, within bounds, until a turn that was stopped has ended."""

@@ -22,18 +22,17 @@ from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find_id
-from bough.core.store.sql import CALLS, EVENTS, SESSIONS, TASKS
+from bough.core.store.sql import CALLS, EVENTS, HOME, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
 from bough.core.worktrees.paths import file_inside, resolve_inside
 from bough.core.worktrees.records import session_place, usable
-from bough.errors import Conflict, Internal, Invalid
+from bough.errors import Conflict, Denied, Internal, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session, parse_statuses
-from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -271,27 +270,18 @@ class Sessions:
         about = ("sessions", session_id)
         return await self._store.write_once(caller, "sessions.resume", None, Session, work, about=about)
 
-    async def archive(self, caller: Caller, session_id: str, archived: bool) -> Session:
-        """Puts a session out of sight, or back. An active one is completed by it, so that nothing runs or counts
-        unseen; one with work to do is refused. Ending its process is left to whoever calls."""
+    async def see(self, caller: Caller, session_id: str) -> Session:
+        """Notes that a person has looked at a session; writes nothing if no turn has ended since the last time. This
+        is no activity: neither the idle clock nor the order of recent sessions changes."""
+        if caller.kind == "session":
+            raise Denied("seen_for_people", "Only people can mark a session as seen.")
 
         async def work(change: Change) -> Session:
             session = await records.session(change.tx, session_id)
-            if archived and session.status == "active":
-                tasks = await change.tx.all(TASKS.open, Task, session_id=session.id)
-                if tasks:
-                    waiting = sum(1 for task in tasks if task.status == "queued")
-                    busy = "A turn is under way" if len(tasks) > waiting else "Nothing runs"
-                    raise Conflict(
-                        "session_busy",
-                        f"{busy} and {waiting} prompts wait in session {session.id}. Let it finish, or complete it "
-                        "with force: true, then archive it.",
-                        queued=waiting,
-                    )
-                session = await lifecycle.end(change, session, "completed", "archived")
-            if session.archived == archived:
+            was_unread = await change.tx.run(HOME.read, session_id=session.id)
+            if not was_unread and session.seen_at is not None:
                 return session
-            return await records.update_session(change, session.id, archived=archived)
+            return await records.update_session(change, session.id, seen_at=change.now)
 
         about = ("sessions", session_id)
-        return await self._store.write_once(caller, "sessions.archive", archived, Session, work, about=about)
+        return await self._store.write_once(caller, "sessions.seen", None, Session, work, about=about)

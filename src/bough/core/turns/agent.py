@@ -305,7 +305,7 @@ class Agent:
                     if self._turn is not None and (move.option is not None or move.value != self._wanted.mode):
                         self._own(self._handler.moved(self, move))
             else:
-                self._failures.heard(update)
+                self._failures.observe(update)
         if self._muted:
             self.recorder.heard(last)
         else:

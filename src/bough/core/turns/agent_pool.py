@@ -24,9 +24,9 @@ from bough.core.store import records
 from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
-from bough.core.turns import modes, tokens, trust
+from bough.core.turns import tokens, trust
 from bough.core.turns.agent import Agent, Opened, PermissionHandler
-from bough.core.turns.agent_settings import KnownSettings, Value, with_offered
+from bough.core.turns.agent_settings import KnownSettings, Value, wanted_mode, with_offered
 from bough.core.turns.context import SessionContext
 from bough.core.turns.prompt_files import PromptCapabilities
 from bough.model.ids import new_id
@@ -254,7 +254,7 @@ async def _wanted(
     assert private is not None
     ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
     servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
-    mode = await modes.wanted(tx, entry, session)
+    mode = await wanted_mode(tx, entry, session)
     wanted = [msgspec.json.decode(private.env), servers]
     if address is not None:
         wanted.append(address)

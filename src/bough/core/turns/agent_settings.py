@@ -11,9 +11,13 @@ from bough.agents.acp.answers import SessionOpened, read_config_options
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.wire import Update
 from bough.agents.catalog import CatalogEntry
+from bough.agents.catalog.entry import ModeSettings
 from bough.agents.errors import AgentRefused
+from bough.core.store.sql import RULES
 from bough.errors import AgentFailed
+from bough.model.rule import Rule
 from bough.model.session import Session
+from bough.storage.backend import Tx
 
 # Updates in which an agent says how it is set.
 CONFIGURED = frozenset({"current_mode_update", "config_option_update"})
@@ -215,6 +219,26 @@ class AgentSettings:
         current = await client.set_config_option(agent_session, option, value)
         self._options = {one.id: one.current for one in current}
         self._choices |= {one.id: [choice.value for choice in one.choices] for one in current}
+
+
+async def is_strict(tx: Tx, agent: str) -> bool:
+    """Tells whether there are rules that an agent could break by not asking."""
+    rules = await tx.all(RULES.all, Rule)
+    return any(rule.effect != "allow" and rule.agent in (None, agent) for rule in rules)
+
+
+async def wanted_mode(tx: Tx, entry: CatalogEntry, session: Session) -> ModeSettings:
+    """Returns the settings for a session's mode; the most careful ones while rules restrict the agent, so that it asks
+    and the rules are applied (P1, P2)."""
+    return entry.mode(session.permission_mode, await is_strict(tx, entry.name))
+
+
+async def may_move(tx: Tx, entry: CatalogEntry, session: Session, move: Move) -> bool:
+    """Tells whether an agent may keep a setting that it changed by itself: a mode that grants no more than the
+    session's, but never a pinned option."""
+    if move.option is not None:
+        return False
+    return entry.may_be_in(str(move.value), session.permission_mode, await is_strict(tx, entry.name))
 
 
 def _model_ids(offered: Any) -> list[str]:

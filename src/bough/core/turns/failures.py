@@ -1,6 +1,5 @@
-"""What agents say when something went wrong, each in its own way: an error, a text that looks like an answer, a word in
-`_meta`. Here it becomes one kind of failure, with the next step where there is one; what is not meant for people is
-told apart."""
+"""Recognizes how an agent reports a failure (an error, a text that looks like an answer, a value in `_meta`) and turns
+it into one kind of error, with the next step where there is one."""
 
 from __future__ import annotations
 
@@ -16,86 +15,83 @@ from bough.agents.catalog import CatalogEntry
 from bough.agents.errors import AgentRefused
 from bough.errors import AgentFailed
 
-# What agents answer who want to be logged in first; some pass on what the service of their model answered.
+# The error codes of agents that need a login; some pass on the status of their model's service.
 LOGIN_NEEDED = (-32000, 401)
-# What of an agent's own words is told.
-LONGEST_SAID = 2000
+# The longest excerpt of an agent's own words in an error.
+LONGEST_EXCERPT = 2000
 
 
 class FailureDetector:
-    """Listens for what one agent complains of."""
+    """Watches one agent for reports of failure."""
 
     def __init__(self, entry: CatalogEntry) -> None:
         self._entry = entry
-        # Whether the agent says that the turn failed, though it may end it well.
+        # Whether the agent reported a failure in `_meta`; it may still end the turn normally.
         self._failed = False
 
     def begin(self) -> None:
-        """A turn begins."""
+        """Forgets the reports of earlier turns."""
         self._failed = False
 
-    def heard(self, update: Update) -> None:
-        """An update that may hold a complaint."""
-        wanted = self._entry.quirks.failure_meta
-        if update.kind != "session_info_update" or not wanted:
+    def observe(self, update: Update) -> None:
+        """Notes whether an update reports that the turn failed."""
+        pattern = self._entry.quirks.failure_meta
+        if update.kind != "session_info_update" or not pattern:
             return
-        path, _, value = wanted.partition("=")
-        found: Any = msgspec.json.decode(update.raw)
+        path, _, expected = pattern.partition("=")
+        value: Any = msgspec.json.decode(update.raw)
         for name in ("_meta", *path.split(".")):
-            if not isinstance(found, dict) or name not in found:
+            if not isinstance(value, dict) or name not in value:
                 return
-            found = cast("dict[str, Any]", found)[name]
-        self._failed = str(found) == value
+            value = cast("dict[str, Any]", value)[name]
+        self._failed = str(value) == expected
 
     def is_noise(self, update: Update) -> bool:
-        """Whether this is text of the agent's that is not meant for people."""
+        """Tells whether an update is text of the agent that is not meant for people."""
         return update.kind == "agent_message_chunk" and any(
             re.fullmatch(pattern, (update.text or "").strip()) for pattern in self._entry.quirks.noise
         )
 
-    def check(self, stop_reason: str, said: str) -> None:
-        """AgentFailed if a turn that ended well did not go well, by the agent's last words or by its signs."""
+    def check(self, stop_reason: str, last_text: str) -> None:
+        """Raises `AgentFailed` if a turn that ended normally has failed, by the agent's last text or its reports."""
         if stop_reason != "end_turn":
             return
         quirks = self._entry.quirks
-        said = said.strip()
-        if any(re.search(pattern, said) for pattern in quirks.unauthenticated):
-            raise self.login_needed(said)
-        if self._failed or any(re.search(pattern, said) for pattern in quirks.failures):
-            raise AgentFailed("agent_error", self._says(said or "The turn failed."), agent=self._entry.name)
+        last_text = last_text.strip()
+        if any(re.search(pattern, last_text) for pattern in quirks.unauthenticated):
+            raise self.login_needed(last_text)
+        if self._failed or any(re.search(pattern, last_text) for pattern in quirks.failures):
+            raise AgentFailed("agent_error", self._quoted(last_text or "The turn failed."), agent=self._entry.name)
 
     @contextlib.contextmanager
     def explained(self) -> Generator[None]:
-        """An agent that wants to be logged in first is a sentence with the next step, other errors are its words."""
+        """Rewords an agent's error: a missing login becomes the next step, any other error the agent's own words."""
         try:
             yield
         except AgentRefused as error:
-            said = _plain(error)
+            words = error.agent_message.removeprefix("Internal error: ")
             if error.rpc_code in LOGIN_NEEDED or any(
-                re.search(pattern, said) for pattern in self._entry.quirks.unauthorized
+                re.search(pattern, words) for pattern in self._entry.quirks.unauthorized
             ):
-                raise self.login_needed(said) from error
-            raise AgentRefused(error.code, self._says(said), **error.details) from error
+                raise self.login_needed(words) from error
+            raise AgentRefused(
+                error.code, self._quoted(words), agent_message=error.agent_message, **error.details
+            ) from error
 
-    def _says(self, said: str) -> str:
-        return f"{self._entry.title} says: {_unwrapped(said)}"[:LONGEST_SAID]
+    def _quoted(self, words: str) -> str:
+        return f"{self._entry.title} says: {_unwrapped(words)}"[:LONGEST_EXCERPT]
 
-    def login_needed(self, said: str) -> AgentFailed:
+    def login_needed(self, words: str) -> AgentFailed:
+        """Builds the error that tells how to log in."""
         entry = self._entry
         sentence = f"{entry.title} is not logged in, or its key was refused. {entry.login.how}".strip()
-        return AgentFailed("agent_login", sentence, agent=entry.name, said=said[:LONGEST_SAID])
+        return AgentFailed("agent_login", sentence, agent=entry.name, said=words[:LONGEST_EXCERPT])
 
 
-def _plain(error: AgentRefused) -> str:
-    """An agent's own words, without what the connection says around them."""
-    said = error.message.partition(f" refused {error.details.get('method')}: ")[2]
-    return said.removesuffix(f" ({error.rpc_code})").removeprefix("Internal error: ") or error.message
-
-
-def _unwrapped(said: str) -> str:
-    """The message of an error that an agent passes on as the service sent it."""
+def _unwrapped(words: str) -> str:
+    """Returns the message inside an error that the agent passes on as its model's service sent it."""
     try:
-        found: Any = msgspec.json.decode(said)
-        return str(found["error"]["message"])
+        decoded: Any = msgspec.json.decode(words)
+        return str(decoded["error"]["message"])
     except (msgspec.DecodeError, TypeError, KeyError, IndexError):
-        return said
+        return words

@@ -30,7 +30,7 @@ LONGEST_LOOK = 30.0
 BATCH = 50
 
 
-class Upkeep:
+class Maintenance:
     """Looks at the clocks from time to time."""
 
     def __init__(self, store: Store, settings: Settings, agents: AgentPool) -> None:
@@ -41,7 +41,9 @@ class Upkeep:
 
     async def run(self) -> None:
         """Keeps up until cancelled."""
-        await asyncio.gather(self._watch(), self._expiry.run())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watch(), name="clocks")
+            group.create_task(self._expiry.run(), name="expiry")
 
     async def _watch(self) -> None:
         """Looks at the clocks; one failed look is logged, and the next one tries again."""

@@ -18,10 +18,9 @@ from bough.core.policy.decide import Verdict
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
-from bough.core.turns import modes
 from bough.core.turns.agent import Agent
 from bough.core.turns.agent_pool import AgentPool
-from bough.core.turns.agent_settings import Move
+from bough.core.turns.agent_settings import Move, may_move
 from bough.errors import AgentFailed, BoughError, Busy
 from bough.model.approval import Approval
 from bough.model.message import notice
@@ -114,7 +113,7 @@ class Permissions:
 
         async def work(tx: Tx) -> bool:
             session = await records.session(tx, agent.session_id)
-            return await modes.may_move(tx, agent.entry, session, move)
+            return await may_move(tx, agent.entry, session, move)
 
         if await _patiently(lambda: self._store.read(work)):
             return

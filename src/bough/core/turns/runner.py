@@ -273,8 +273,11 @@ class Runner:
         await self._close(claimed, lambda change: interrupt(change, claimed.task, error, policy))
 
     def _hopeless(self, session_id: str) -> bool:
+        now = time.monotonic()
+        # Deaths that are too long ago to count are forgotten, whatever became of their sessions.
+        self._deaths = {known: times for known, times in self._deaths.items() if now - times[-1] < DEATHS_WITHIN}
         deaths = self._deaths.setdefault(session_id, deque(maxlen=self._settings.max_deaths))
-        deaths.append(time.monotonic())
+        deaths.append(now)
         return len(deaths) == self._settings.max_deaths and deaths[-1] - deaths[0] < DEATHS_WITHIN
 
     # Stopping

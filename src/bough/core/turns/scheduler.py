@@ -24,6 +24,8 @@ log = structlog.get_logger("bough.scheduler")
 
 # Wake-ups are advice; this scan finds what one was lost for.
 SCAN_EVERY = 5.0
+# The number of trees whose last turn is remembered for fairness; more do not wait at once.
+MOST_SERVED = 1000
 
 
 class Runnable(msgspec.Struct):
@@ -45,7 +47,7 @@ class Scheduler:
         self._wake = asyncio.Event()
         self._turns: dict[str, asyncio.Task[None]] = {}
         self._suspending: dict[str, asyncio.Task[None]] = {}
-        # When each tree was served last. Forgotten with the process, which costs one turn of fairness and no more.
+        # When each tree was last served, the latest last. A restart forgets it, which costs one turn of fairness.
         self._served: dict[str, int] = {}
         self._counter = itertools.count(1)
 
@@ -95,10 +97,17 @@ class Scheduler:
             candidates.remove(best)
             if self._has_place(best.session_id):
                 under_way[best.root_session_id] += 1
-                self._served[best.root_session_id] = next(self._counter)
+                self._note_served(best.root_session_id)
                 self.adopt(best.session_id, self._runner.turn(best.session_id))
             else:
                 await self._make_room(best)
+
+    def _note_served(self, root_session_id: str) -> None:
+        """Remembers when a tree was served; the trees that were served longest ago are forgotten."""
+        self._served.pop(root_session_id, None)
+        self._served[root_session_id] = next(self._counter)
+        while len(self._served) > MOST_SERVED:
+            del self._served[next(iter(self._served))]
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:
         return await tx.all(TASKS.runnable, Runnable)

@@ -164,7 +164,7 @@ class _Trying:
         if update.kind in CONFIGURED:
             self._tuning.told(update)
         else:
-            self._complaints.heard(update)
+            self._complaints.observe(update)
         return not self._complaints.is_noise(update)
 
 

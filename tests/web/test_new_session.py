@@ -83,14 +83,14 @@ async def test_what_stands_in_the_way_of_a_worktree(site: Site, page: Page) -> N
     await branch.fill("ready")
     await expect(preview(page)).to_contain_text("The branch exists and is reused.")
     await branch.fill("taken")
-    await expect(preview(page)).to_contain_text("a branch can be in one place only")
+    await expect(preview(page)).to_contain_text("git allows a branch in only one worktree")
     await preview(page).get_by_role("button", name="Use taken-2").click()
     await expect(branch).to_have_value("taken-2")
     await expect(preview(page)).to_contain_text("Creates a new branch.")
     await branch.fill("blocked")
     await expect(preview(page)).to_contain_text("Something already exists at")
     await branch.fill("bad..name")
-    await expect(preview(page)).to_contain_text("cannot be the name of a branch")
+    await expect(preview(page)).to_contain_text("is not a valid branch name")
 
 
 async def test_a_worktree_that_is_refused(site: Site, page: Page, complaints: Complaints) -> None:

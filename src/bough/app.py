@@ -112,7 +112,6 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     """The services, wired to each other."""
     store = Store(db)
     catalog = load_catalog(settings.data_path)
-    store.mute = frozenset(one.name for one in catalog.entries() if not one.quirks.takes_reports)
     hub = Hub(store)
     tasks = Tasks(store, settings)
     agents = AgentPool(store, hub, settings, catalog, launcher)
@@ -204,6 +203,9 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
     try:
         await hub_started.wait()
         await services.boards.ensure_default()
+        await services.callbacks.exclude(
+            agent.name for agent in services.catalog.entries() if not agent.quirks.takes_reports
+        )
         await services.worktrees.repair()
         await services.branching.repair()
         await services.recovery.run()

@@ -3,6 +3,7 @@ a task of the parent, so it queues, wakes and survives like any prompt."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -41,6 +42,17 @@ class Callbacks:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+    async def exclude(self, agents: Iterable[str]) -> None:
+        """Stores which agents must not be sent reports, so that every transaction can look it up."""
+        names = sorted(agents)
+
+        async def work(change: Change) -> None:
+            await change.tx.run(TREES.forget_agents_without_reports)
+            for name in names:
+                await change.tx.run(TREES.add_agent_without_reports, agent=name)
+
+        await self._store.write(work)
 
     async def list(self, session_id: str, state: str | None, limit: int, offset: int) -> Page[Callback]:
         """Reports that a session has sent or been sent, newest first."""
@@ -135,7 +147,7 @@ async def refuses(change: Change, parent: Session) -> str | None:
         return "The parent was archived."
     if parent.status != "active" and reason(parent) != IDLE:
         return f"The parent was ended ({parent.status})."
-    if parent.agent in change.mute:
+    if await change.tx.value(TREES.takes_no_reports, agent=parent.agent) is not None:
         return f"The parent's agent ({parent.agent}) would do what it is sent, word by word."
     if parent.status != "active" and parent.worktree_id is not None:
         try:

@@ -38,9 +38,8 @@ LARGEST_EVENT_CONTENT = 64 * 1024
 class Change:
     """Collects the events of one transaction and stores them as its last step."""
 
-    def __init__(self, tx: Tx, mute: frozenset[str] = frozenset()) -> None:
+    def __init__(self, tx: Tx) -> None:
         self.tx = tx
-        self.mute = mute
         self.now = now()
         self._events: list[tuple[EventType, str | None, str, msgspec.Raw]] = []
         self.published: list[Event] = []
@@ -97,8 +96,6 @@ class Store:
     def __init__(self, db: Backend) -> None:
         self.db = db
         self.responses = ResponseCache(db)
-        # Agents that children do not report to: they would take the report for something to do.
-        self.mute: frozenset[str] = frozenset()
         # Whether the hub receives notifications of commits. If so, `_unheard` holds the events of commits that it has
         # not been notified of, by their last cursor.
         self.followed = False
@@ -114,7 +111,7 @@ class Store:
         async def run(tx: Tx) -> T:
             nonlocal events
             self._forget(events)
-            change = Change(tx, self.mute)
+            change = Change(tx)
             result = await work(change)
             await change.publish()
             events = change.published

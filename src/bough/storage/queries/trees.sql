@@ -214,3 +214,15 @@ SELECT updated_at FROM messages WHERE session_id = :session_id AND position > :l
 SELECT * FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
   AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
   AND updated_at > :since AND updated_at <= :last ORDER BY position
+
+-- name: takes_no_reports
+-- Whether an agent must not be sent reports.
+SELECT 1 FROM agents_without_reports WHERE agent = :agent
+
+-- name: forget_agents_without_reports
+-- Clears the list, before the catalog is written again.
+DELETE FROM agents_without_reports
+
+-- name: add_agent_without_reports
+-- Adds an agent that must not be sent reports.
+INSERT INTO agents_without_reports (agent) VALUES (:agent)

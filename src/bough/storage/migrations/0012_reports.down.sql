@@ -1,0 +1,1 @@
+DROP TABLE agents_without_reports;

@@ -1,5 +1,4 @@
-"""What can go wrong with an agent, as kinds of `AgentFailed` that a caller can tell apart.
-It leaves what to do about it (another attempt, an answer to a person) to the core."""
+"""Defines the ways in which an agent can fail, as subclasses of `AgentFailed`."""
 
 import os
 import shlex
@@ -9,11 +8,11 @@ from typing import Any
 from bough.errors import AgentFailed
 
 NAME_LENGTH = 80
-"""A command is named in a sentence; beyond this length the sentence is no longer read."""
+"""Characters of a command in an error message; longer ones would hide the message."""
 
 
 class AgentGone(AgentFailed):
-    """The agent's process, or our line to it, is no longer there."""
+    """The agent's process, or the link to it, is gone."""
 
 
 class AgentTimeout(AgentFailed):
@@ -21,7 +20,7 @@ class AgentTimeout(AgentFailed):
 
 
 class AgentRefused(AgentFailed):
-    """The agent answered a request with a JSON-RPC error: `rpc_code`, and `data` as it was sent."""
+    """The agent answered a request with a JSON-RPC error: `rpc_code` and its `data`."""
 
     def __init__(
         self, code: str, message: str, *, agent_message: str, rpc_code: int, data: Any = None, **details: Any
@@ -34,6 +33,6 @@ class AgentRefused(AgentFailed):
 
 
 def command_name(command: Sequence[str]) -> str:
-    """How a sentence names an agent: its command without the folder of the program."""
+    """Returns the name of an agent in messages: its command without the program's folder."""
     name = shlex.join([os.path.basename(command[0]), *command[1:]])
     return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"

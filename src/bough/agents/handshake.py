@@ -1,5 +1,4 @@
-"""An agent that is started only to see how it answers: one process, one session, perhaps one turn in which it may do
-nothing that it asks for. What its answers mean is up to the caller; working with agents is the core's."""
+"""Starts an agent only to see how it answers: one process, one session, perhaps one turn without permissions."""
 
 from __future__ import annotations
 
@@ -19,57 +18,64 @@ from bough.agents.acp.types import TextBlock
 from bough.agents.acp.wire import AgentRequest, Update
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentGone
+from bough.agents.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND
 from bough.agents.link import Link
 from bough.agents.process_link import start_process
 from bough.errors import AgentFailed
 
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-
-# Hears every update, and says whether text in it is meant for people.
-Hear = Callable[[Update], bool]
+# Sees every update, and returns whether its text is meant for people.
+UpdateFilter = Callable[[Update], bool]
 
 
 class Step(msgspec.Struct):
-    """Something that was done, and how long it took."""
+    """A step of a handshake, and the seconds that it took."""
 
     name: str
     seconds: float
 
 
 class Steps(list[Step]):
-    """What was done so far; a step that failed counts too."""
+    """The steps so far, including a failed one."""
 
     @contextlib.contextmanager
     def take(self, name: str) -> Generator[None]:
-        begun = time.monotonic()
+        """Times a step."""
+        started = time.monotonic()
         try:
             yield
         finally:
-            self.append(Step(name, round(time.monotonic() - begun, 3)))
+            self.append(Step(name, round(time.monotonic() - started, 3)))
 
 
 class Handshake:
-    """The talk with one agent. It listens to it, as the connection's handler, and refuses what it asks for."""
+    """The conversation with one agent. It is the connection's handler and refuses every request of the agent."""
 
-    def __init__(self, link: Link, steps: Steps, hear: Hear) -> None:
+    def __init__(self, link: Link, steps: Steps, for_people: UpdateFilter) -> None:
         self.connection = AgentConnection(link, self)
         self.client = AgentClient(self.connection)
-        # What the agent said in its turn, and what it wanted to do.
+        # The agent's text in its turn, and the titles of the tool calls that were refused.
         self.text = ""
         self.refused: list[str] = []
         self._steps = steps
-        self._hear = hear
+        self._for_people = for_people
 
-    async def initialize(self, patience: float) -> Initialized:
+    async def initialize(self, seconds: float) -> Initialized:
+        """Agrees on the protocol."""
         with self._steps.take("initialize"):
-            return await self.client.initialize(patience)
+            return await self.client.initialize(seconds)
 
-    async def open(self, cwd: str, prepared: PreparedStart, can: Capabilities, patience: float) -> SessionOpened:
+    async def open(
+        self,
+        cwd: str,
+        prepared: PreparedStart,
+        capabilities: Capabilities,
+        seconds: float,
+    ) -> SessionOpened:
         """Opens a session as the server would, without MCP servers."""
-        told = prepared.instructions if can.system_prompt else ""
+        instructions = prepared.instructions if capabilities.system_prompt else ""
+        meta = prepared.meta or None
         with self._steps.take("session/new"):
-            return await self.client.new_session(cwd, meta=prepared.meta or None, instructions=told, timeout=patience)
+            return await self.client.new_session(cwd, meta=meta, instructions=instructions, timeout=seconds)
 
     async def prompt(self, session_id: str, text: str) -> PromptResult:
         """Runs one turn to its end."""
@@ -77,27 +83,27 @@ class Handshake:
         with self._steps.take("session/prompt"):
             return await self.client.prompt(session_id, [TextBlock(text=text)], key=f"prompt:{uuid.uuid4().hex}")
 
-    # What the connection tells
+    # Called by the connection
 
     def on_updates(self, updates: list[Update], last: int) -> None:
         for update in updates:
-            if self._hear(update) and update.kind == "agent_message_chunk":
+            if self._for_people(update) and update.kind == "agent_message_chunk":
                 self.text += update.text or ""
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
         key = f"answer:{number}"
         with contextlib.suppress(AgentGone):
             if request.method != "session/request_permission":
-                said = f"Bough does not offer {request.method}."
-                await self.connection.reply_error(request.id, METHOD_NOT_FOUND, said, key=key)
+                problem = f"Bough does not offer {request.method}."
+                await self.connection.reply_error(request.id, METHOD_NOT_FOUND, problem, key=key)
                 return
             try:
-                asked = msgspec.json.decode(request.params, type=_Asked)
+                permission = msgspec.json.decode(request.params, type=_PermissionRequest)
             except msgspec.DecodeError as error:
                 await self.connection.reply_error(request.id, INVALID_PARAMS, str(error), key=key)
                 return
-            self.refused.append(str(asked.tool_call.get("title") or "something"))
-            await self.connection.reply(request.id, {"outcome": _refusal(asked.options)}, key=key)
+            self.refused.append(str(permission.tool_call.get("title") or "something"))
+            await self.connection.reply(request.id, {"outcome": _refusal(permission.options)}, key=key)
 
     def on_answer(self, key: str, number: int) -> None: ...
 
@@ -107,11 +113,13 @@ class Handshake:
 
 
 @contextlib.asynccontextmanager
-async def shaking_hands(prepared: PreparedStart, cwd: str, steps: Steps, hear: Hear) -> AsyncGenerator[Handshake]:
-    """Starts an agent; afterwards nothing of it is left."""
+async def shaking_hands(
+    prepared: PreparedStart, cwd: str, steps: Steps, for_people: UpdateFilter
+) -> AsyncGenerator[Handshake]:
+    """Starts an agent, and ends it with everything it started."""
     with steps.take("start"):
         link = await start_process(prepared.command, cwd=cwd, env=prepared.env)
-    shake = Handshake(link, steps, hear)
+    shake = Handshake(link, steps, for_people)
     running = asyncio.create_task(shake.connection.run(), name=f"handshake {link.pid}")
     try:
         yield shake
@@ -119,11 +127,11 @@ async def shaking_hands(prepared: PreparedStart, cwd: str, steps: Steps, hear: H
         with steps.take("end"):
             await link.end()
         with contextlib.suppress(AgentFailed):
-            # Whoever waited for an answer has heard of it.
+            # The caller that waited for an answer has already received this error.
             await running
 
 
-class _Asked(msgspec.Struct, rename="camel"):
+class _PermissionRequest(msgspec.Struct, rename="camel"):
     tool_call: dict[str, Any] = {}
     options: list[dict[str, Any]] = []
 

@@ -1,5 +1,4 @@
-"""Getting an agent: its npm package, in the version that Bough was measured with, put into the data folder by the
-system's npm. Finding it there afterwards is `catalog.finding`."""
+"""Installs an agent's npm package into the data folder, in the version that Bough was tested with."""
 
 from __future__ import annotations
 
@@ -22,45 +21,47 @@ from bough.agents.catalog.prepare import HIDDEN_PREFIXES
 from bough.errors import AgentFailed, Invalid
 
 OLDEST_NODE = (20,)
-"""No agent that comes as a package runs on an older Node.js."""
+"""The oldest Node.js that runs any of the packaged agents."""
 INSTALL_WITHIN = 900.0
-"""Seconds for one package: a minute is usual, a slow network needs longer."""
+"""Seconds to install one package. A minute is usual; a slow network needs longer."""
 ASK_WITHIN = 20.0
-"""Seconds for node to tell its version."""
-LONGEST_COMPLAINT = 2000
+"""Seconds for node to print its version."""
+LONGEST_OUTPUT = 2000
 GET_NODE = "Install Node.js 22 or newer, which brings npm, and try again."
 
 
 class Installed(msgspec.Struct, rename="camel"):
-    """An agent that is there now."""
+    """An installed agent."""
 
     name: str
     version: str
     folder: str
-    # Whether it was there already.
+    # Whether it was installed before.
     already: bool
-    # What it still needs, if anything.
+    # A problem that may keep it from starting, if any.
     warning: str = ""
 
 
 def package_of(entry: CatalogEntry) -> Package:
-    """The package of an agent; Invalid if it does not come as one."""
+    """Returns the npm package of an agent. Raises `Invalid` if it has none."""
     if entry.package is None:
-        said = "comes with Bough." if is_own(entry) else f"does not come as an npm package. {entry.install}".rstrip()
-        raise Invalid("no_package", f"{entry.title} {said}", agent=entry.name)
+        reason = "comes with Bough." if is_own(entry) else f"does not come as an npm package. {entry.install}".rstrip()
+        raise Invalid("no_package", f"{entry.title} {reason}", agent=entry.name)
     return entry.package
 
 
 def install(entry: CatalogEntry, data: Path) -> Installed:
-    """Installs the package of an agent, unless it is there in its version. Whoever looks meanwhile sees all of the old
-    one or all of the new one."""
+    """Installs the package of an agent, unless that version is installed already.
+
+    Replaces an old version in one step, so that other processes see either the old or the new one.
+    """
     package = package_of(entry)
     npm, node = _tools(entry)
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder = npm_folder(data, entry)
     folder.parent.mkdir(exist_ok=True)
-    with _alone(folder):
-        already = _is_there(folder, entry, package)
+    with _install_lock(folder):
+        already = _is_installed(folder, entry, package)
         if not already:
             _fetch(folder, entry, package, npm)
     warning = _outdated(entry, folder, package, node)
@@ -68,7 +69,7 @@ def install(entry: CatalogEntry, data: Path) -> Installed:
 
 
 def _tools(entry: CatalogEntry) -> tuple[str, tuple[int, ...]]:
-    """npm, and the version of the node that runs it."""
+    """Returns the path of npm, and the version of the node that runs it."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         missing = "npm" if npm is None else "node"
@@ -85,20 +86,20 @@ def _tools(entry: CatalogEntry) -> tuple[str, tuple[int, ...]]:
 
 def _fetch(folder: Path, entry: CatalogEntry, package: Package, npm: str) -> None:
     new, old = (folder.with_name(f".{folder.name}.{kind}") for kind in ("new", "old"))
-    for left in (new, old):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in (new, old):
+        shutil.rmtree(leftover, ignore_errors=True)
     new.mkdir()
     try:
         _run_npm(npm, new, entry, package)
-        if not _is_there(new, entry, package):
-            said = f"npm has installed {package.pinned}, but it has no program {bin_name(entry, package)!r}."
-            raise AgentFailed("install_failed", said, agent=entry.name)
+        if not _is_installed(new, entry, package):
+            problem = f"npm installed {package.pinned}, but it has no program {bin_name(entry, package)!r}."
+            raise AgentFailed("install_failed", problem, agent=entry.name)
         with contextlib.suppress(FileNotFoundError):
             folder.rename(old)
         new.rename(folder)
     finally:
-        for left in (new, old):
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in (new, old):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _run_npm(npm: str, folder: Path, entry: CatalogEntry, package: Package) -> None:
@@ -117,33 +118,33 @@ def _run_npm(npm: str, folder: Path, entry: CatalogEntry, package: Package) -> N
     )
     with process:
         try:
-            said, _ = process.communicate(timeout=INSTALL_WITHIN)
+            output, _ = process.communicate(timeout=INSTALL_WITHIN)
         except BaseException as error:
-            # A person who stops us stops npm and what it has started, too.
+            # If the user interrupts Bough, npm and everything that it started must end too.
             os.killpg(process.pid, signal.SIGKILL)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
-            late = f"npm took more than {INSTALL_WITHIN:g} s to install {entry.name}."
-            raise AgentFailed("install_failed", late, agent=entry.name) from error
+            problem = f"npm took more than {INSTALL_WITHIN:g} s to install {entry.name}."
+            raise AgentFailed("install_failed", problem, agent=entry.name) from error
     if process.returncode != 0:
-        why = said.strip()[-LONGEST_COMPLAINT:] or f"it ended with code {process.returncode}"
-        raise AgentFailed("install_failed", f"npm could not install {package.pinned}: {why}", agent=entry.name)
+        reason = output.strip()[-LONGEST_OUTPUT:] or f"it ended with code {process.returncode}"
+        raise AgentFailed("install_failed", f"npm could not install {package.pinned}: {reason}", agent=entry.name)
 
 
-def _is_there(folder: Path, entry: CatalogEntry, package: Package) -> bool:
+def _is_installed(folder: Path, entry: CatalogEntry, package: Package) -> bool:
     program = folder / "node_modules" / ".bin" / bin_name(entry, package)
     about = _read(folder, package, _Version)
     return about is not None and about.version == package.version and os.access(program, os.X_OK)
 
 
 def _outdated(entry: CatalogEntry, folder: Path, package: Package, node: tuple[int, ...]) -> str:
-    """What to know if the package says that it wants a newer node than there is."""
+    """Returns a warning if the package requires a newer node than the installed one."""
     about = _read(folder, package, _Needs)
-    least = re.fullmatch(r">=\s*v?([\d.]+)", about.engines.get("node", "")) if about is not None else None
-    if least is None or node >= _numbers(least[1]):
+    minimum = re.fullmatch(r">=\s*v?([\d.]+)", about.engines.get("node", "")) if about is not None else None
+    if minimum is None or node >= _numbers(minimum[1]):
         return ""
-    here = ".".join(map(str, node))
-    return f"{entry.title} asks for Node.js {least[1]} or newer; this is {here}, with which it may not start."
+    installed = ".".join(map(str, node))
+    return f"{entry.title} requires Node.js {minimum[1]} or newer. With {installed} it may not start."
 
 
 class _Version(msgspec.Struct):
@@ -158,7 +159,7 @@ _About = TypeVar("_About")
 
 
 def _read(folder: Path, package: Package, kind: type[_About]) -> _About | None:
-    """What the package says about itself, if it says that."""
+    """Reads the installed package's package.json. Returns None if it lacks what is asked for."""
     try:
         return msgspec.json.decode((folder / "node_modules" / package.npm / "package.json").read_bytes(), type=kind)
     except (OSError, msgspec.DecodeError):
@@ -166,13 +167,13 @@ def _read(folder: Path, package: Package, kind: type[_About]) -> _About | None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    found = re.search(r"\d+(?:\.\d+)*", version)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
+    match = re.search(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Generator[None]:
-    """One install of an agent at a time; a second one waits and finds it there."""
+def _install_lock(folder: Path) -> Generator[None]:
+    """Lets one process at a time install an agent. A second one waits and finds it installed."""
     handle = os.open(folder.with_name(f".{folder.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

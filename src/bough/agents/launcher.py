@@ -1,4 +1,4 @@
-"""How agents come up and are found again, as the core asks for it. Keepers answer it in service."""
+"""Defines how the core starts agents and finds them again. `keeper.keeper_launcher` implements it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from bough.agents.link import Link
 
 
 class Launcher(Protocol):
-    """Starts agents under a name, and finds them under it after a restart of the server."""
+    """Starts agents by name, and finds them by name after a restart of the server."""
 
     async def start(self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Link:
-        """Starts an agent; AgentFailed("agent_missing") when there is nothing to start."""
+        """Starts an agent. Raises `AgentFailed` (`agent_missing`) if it cannot be started."""
         ...
 
     async def attach(self, name: str, last: int) -> Link:
-        """A link to an agent that was started earlier, from the line after `last` on.
+        """Returns a link to an agent that was started earlier, which delivers the lines after `last`.
 
-        If it is dead, everything that it left running is ended first, and the link gives what it had still to say.
+        If the agent is dead, ends everything that it left running first. The link then delivers its last lines.
         """
         ...
 
     async def drop(self, name: str) -> None:
-        """Ends what is left of an agent, if anything is, and forgets it."""
+        """Ends what is left of an agent and forgets it."""
         ...
 
     def names(self) -> list[str]:
-        """All agents that were started and not dropped."""
+        """Returns the names of all agents that were started and not dropped."""
         ...

@@ -1,21 +1,20 @@
-"""Cuts a stream of bytes into lines, with a bound on the memory that one line may take.
-It leaves what a line means, and where the bytes come from, to others."""
+"""Splits a stream of bytes into lines, with a bound on the length of a line."""
 
 LINE_CAP = 64 * 1024 * 1024
-"""Longest line taken from an agent: the longest seen was a diff of 0.8 MB, and others stop at 32 MiB."""
+"""Bytes of the longest accepted line. The longest seen was a diff of 0.8 MB; other clients stop at 32 MiB."""
 
 
 class LineSplitter:
-    """Feed it what was read; it returns the lines that became whole, without their newline."""
+    """Collects what was read and returns the lines that are complete, without their newline."""
 
     def __init__(self, cap: int = LINE_CAP) -> None:
         self._cap = cap
         self._open = bytearray()
         self.overflow = False
-        """A line grew beyond the cap. It is dropped, with all that follows it."""
+        """Whether a line grew beyond the cap. It is dropped with everything after it."""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Takes the next bytes of the stream."""
+        """Adds the next bytes of the stream. Returns the lines that they complete."""
         if self.overflow:
             return []
         lines = data.split(b"\n")
@@ -31,12 +30,12 @@ class LineSplitter:
         return lines
 
     def rest(self) -> bytes:
-        """What stands after the last newline, once the stream has ended."""
+        """Returns the bytes after the last newline, once the stream has ended."""
         rest, self._open = bytes(self._open), bytearray()
         return rest
 
     def _cut(self, lines: list[bytes]) -> None:
-        """Keeps the lines before the first one that is too long, if there is one."""
+        """Drops the first line that is too long and everything after it, if there is one."""
         for index, line in enumerate(lines):
             if len(line) > self._cap:
                 del lines[index:]

@@ -1,5 +1,4 @@
-"""A link to an agent that runs as a child of this process: starts it, carries its lines, ends its whole tree.
-It leaves the meaning of lines to `bough.agents.acp`, and agents that outlive the server to the keeper."""
+"""Links to an agent that runs as a child of this process: starts it, exchanges lines, and ends its process tree."""
 
 import asyncio
 import contextlib
@@ -15,18 +14,19 @@ from bough.agents.keeper import process_tree
 from bough.agents.lines import LINE_CAP
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 from bough.agents.process_pipes import Pipes
+from bough.agents.shield import shielded
 from bough.errors import AgentFailed
 
 LAST_WORDS = 1.0
-"""Seconds of silence after which a pipe that outlives its agent is given up: a left command may hold it."""
+"""Seconds of silence after which the pipe of a dead agent is abandoned, since a leftover command may hold it open."""
 KILL_WAIT = 5.0
-"""Seconds for the kernel to take away killed processes; only one stuck in the kernel needs longer."""
+"""Seconds for the kernel to remove killed processes; only one stuck in the kernel needs longer."""
 POLL = 0.02
-"""Seconds between looks at processes that are not our children, whose end nobody reports."""
+"""Seconds between checks of processes that are not children, whose end is not reported."""
 
 
 class ProcessLink:
-    """The lines of one agent process that we started and hold the pipes of."""
+    """The lines of one agent that this process started and whose pipes it holds."""
 
     def __init__(self, command: tuple[str, ...], pipes: Pipes, process: "subprocess.Popen[bytes]") -> None:
         self.command = command
@@ -49,12 +49,12 @@ class ProcessLink:
         if lines is not None:
             self._received += len(lines)
             return Batch(lines, self._received)
-        # It cannot answer any more: say so to the agent, and to whoever waits for it to read.
+        # Nothing reads its answers any more. Closing its input tells the agent, and wakes blocked senders.
         self._pipes.input.close()
         if self._pipes.output.overflow:
             raise AgentFailed(
                 "line_too_long",
-                f"{command_name(self.command)} wrote a line longer than we take.",
+                f"{command_name(self.command)} wrote a line that is too long.",
                 command=list(self.command),
                 stderr=self.stderr_tail(),
             )
@@ -69,10 +69,10 @@ class ProcessLink:
         return True
 
     def confirm(self, number: int) -> None:
-        """Nothing is kept: the agent ends with us, and its lines with it."""
+        """Does nothing: the agent and its lines end with this process."""
 
     def forget(self, prefix: str) -> None:
-        """Nothing is kept: see `confirm`."""
+        """Does nothing, like `confirm`."""
 
     def stderr_tail(self) -> str:
         return self._pipes.errors.text()
@@ -80,22 +80,14 @@ class ProcessLink:
     async def end(self, grace: float = END_GRACE) -> Exit:
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(grace), name=f"agent {self.pid} end")
-        cancelled: asyncio.CancelledError | None = None
-        while not self._ending.done():
-            try:
-                await asyncio.wait([self._ending])
-            except asyncio.CancelledError as error:
-                cancelled = error
-        if cancelled is not None:
-            raise cancelled
-        return self._ending.result()
+        return await shielded(self._ending)
 
     async def leave(self) -> None:
         await self.end()
 
     async def _end(self, grace: float) -> Exit:
         try:
-            # Looked up before the agent leaves: afterwards nothing leads from it to the commands it started.
+            # Looked up before the agent exits: afterwards nothing leads from it to the commands it started.
             known = await asyncio.to_thread(process_tree.family, self._root)
             self._pipes.input.close()
             await self._gone([self._root], grace)
@@ -123,7 +115,7 @@ class ProcessLink:
             left = [process for process in left if process_tree.alive(process)]
 
     async def _close_when_over(self) -> None:
-        """Ends the pipes of a dead agent that are held open by something that it left behind."""
+        """Closes the pipes of a dead agent that a leftover process holds open."""
         await self._watch.exited.wait()
         await self._pipes.close_when_quiet(LAST_WORDS)
 
@@ -136,15 +128,15 @@ class ProcessLink:
 async def start_process(
     command: Sequence[str], *, cwd: str, env: Mapping[str, str], line_cap: int = LINE_CAP
 ) -> ProcessLink:
-    """Starts an agent in its own session; AgentFailed("agent_missing") when there is nothing to start."""
+    """Starts an agent in its own session. Raises `AgentFailed` (`agent_missing`) if it cannot be started."""
     program = find_program(command, cwd, env)
     pipes = Pipes(line_cap)
     try:
         await pipes.open()
         stdin, stdout, stderr = pipes.child_ends
-        # Not the loop's own way to start processes: uvloop's lets the agent, and all that it starts, inherit
-        # second copies of the pipes, which then never end.
-        process = subprocess.Popen(  # noqa: ASYNC220 - takes a millisecond, as in the standard library's loop
+        # Not with the event loop's own function: uvloop's lets the agent and its children inherit second copies
+        # of the pipes, which then never end.
+        process = subprocess.Popen(  # noqa: ASYNC220 - it takes a millisecond, as in the standard library's loop
             [program, *command[1:]],
             stdin=stdin,
             stdout=stdout,
@@ -164,7 +156,7 @@ async def start_process(
 
 
 class _Watch:
-    """Hears of the end of the process itself, and reaps it."""
+    """Notices the end of the process and reaps it."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
@@ -195,17 +187,17 @@ async def _within(seconds: float, event: asyncio.Event) -> None:
 
 
 def find_program(command: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
-    """Returns the program as a path, found as the agent's own environment would find it."""
+    """Returns the path of the program, looked up in the agent's own environment."""
     if not os.path.isdir(cwd):
-        raise agent_missing(command, f"cannot start: its folder {cwd} is not there.")
+        raise agent_missing(command, f"cannot start: its folder {cwd} does not exist.")
     name = os.path.join(cwd, command[0]) if os.path.dirname(command[0]) else command[0]
     program = shutil.which(name, path=env.get("PATH", os.defpath))
     if program is None:
-        found = "is not executable" if os.path.exists(name) else "was not found"
-        raise agent_missing(command, f"cannot start: the program {command[0]!r} {found}.")
+        problem = "is not executable" if os.path.exists(name) else "was not found"
+        raise agent_missing(command, f"cannot start: the program {command[0]!r} {problem}.")
     return os.path.abspath(program)
 
 
 def agent_missing(command: Sequence[str], problem: str) -> AgentFailed:
-    """The failure of an agent that cannot be started."""
+    """Returns the error for an agent that cannot be started."""
     return AgentFailed("agent_missing", f"{command_name(command)} {problem}", command=list(command))

@@ -1,5 +1,4 @@
-"""The three pipes of an agent on the event loop: lines from stdout, the tail of stderr, lines into stdin.
-It leaves the process itself, and the decision to end it, to `bough.agents.process_link`."""
+"""Connects an agent's three pipes to the event loop: lines from stdout, the tail of stderr, lines to stdin."""
 
 import asyncio
 import contextlib
@@ -10,13 +9,13 @@ from typing import IO, cast
 from bough.agents.lines import LineSplitter
 
 UNDELIVERED_LIMIT = 4 * 1024 * 1024
-"""Bytes of whole lines that wait for the reader; beyond it the agent is left to wait on its full pipe."""
+"""Bytes of undelivered lines beyond which reading pauses, so that the agent blocks on its full pipe."""
 STDERR_TAIL = 64 * 1024
-"""Bytes of stderr that are kept: enough for a stack trace, too little to hurt."""
+"""Bytes of stderr that are kept: enough for a stack trace, little enough not to hurt."""
 
 
 class OutputPipe(asyncio.Protocol):
-    """Lines from stdout, in the batches they were read in."""
+    """Lines from stdout, in the batches in which they were read."""
 
     def __init__(self, cap: int) -> None:
         self._splitter = LineSplitter(cap)
@@ -30,12 +29,12 @@ class OutputPipe(asyncio.Protocol):
 
     @property
     def overflow(self) -> bool:
-        """The stream was given up because of a line beyond the cap."""
+        """Whether the stream was abandoned because of a line beyond the cap."""
         return self._splitter.overflow
 
     @property
     def idle(self) -> bool:
-        """Nothing waits to be delivered, here or (as far as we let it flow) in the pipe."""
+        """Whether nothing waits to be delivered, here or in the pipe."""
         return not self._batches and not self._paused
 
     async def batch(self) -> list[bytes] | None:
@@ -55,7 +54,7 @@ class OutputPipe(asyncio.Protocol):
         return lines
 
     def close(self) -> None:
-        """Ends the stream here and now; what was read before is still delivered."""
+        """Ends the stream now. Lines that were read before are still delivered."""
         if self._transport is not None:
             self._transport.close()
         self._end()
@@ -89,7 +88,7 @@ class OutputPipe(asyncio.Protocol):
 
 
 class ErrorPipe(asyncio.Protocol):
-    """The end of what was written to stderr; always read, so that no agent ever waits on it."""
+    """The tail of stderr. It is always read, so that no agent blocks on it."""
 
     def __init__(self) -> None:
         self._tail = bytearray()
@@ -119,7 +118,7 @@ class ErrorPipe(asyncio.Protocol):
 
 
 class InputPipe(asyncio.BaseProtocol):
-    """Lines into stdin, with the agent's slowness passed on to the sender."""
+    """Lines to stdin. A slow agent slows down the sender."""
 
     def __init__(self) -> None:
         self._transport: asyncio.WriteTransport | None = None
@@ -128,7 +127,7 @@ class InputPipe(asyncio.BaseProtocol):
         self.closed = False
 
     async def write(self, line: bytes) -> bool:
-        """Hands over the line at once and waits until the agent has taken most of it; False: nobody reads."""
+        """Writes a line and waits until the agent has read most of it. Returns False if its end is closed."""
         if self.closed or self._transport is None:
             return False
         self._transport.write(line + b"\n")
@@ -136,14 +135,14 @@ class InputPipe(asyncio.BaseProtocol):
         return not self.closed
 
     def close(self) -> None:
-        """Sends EOF after what is still under way."""
+        """Sends EOF after the lines that are still queued."""
         self.closed = True
         self._flowing.set()
         if self._transport is not None:
             self._transport.close()
 
     def abort(self) -> None:
-        """Closes without waiting for anything that is still under way."""
+        """Closes at once and drops queued lines."""
         self.closed = True
         self._flowing.set()
         if self._transport is not None:
@@ -159,15 +158,15 @@ class InputPipe(asyncio.BaseProtocol):
         self._flowing.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None  # a transport of the standard library cannot be aborted after its end
+        self._transport = None  # A transport of the standard library cannot be aborted after its end.
         self.closed = True
         self._flowing.set()
 
 
 class Pipes:
-    """Our ends of an agent's three pipes, and the child's ends until it has been started.
+    """This process's ends of an agent's three pipes, and the agent's ends until it has started.
 
-    Real pipes, not the socket pairs that event loops make: a program can open /dev/stderr only on a pipe.
+    These are real pipes, not the socket pairs of event loops, because a program can open /dev/stderr only on a pipe.
     """
 
     def __init__(self, cap: int) -> None:
@@ -191,7 +190,7 @@ class Pipes:
             os.close(self._child_ends.pop())
 
     async def close_when_quiet(self, seconds: float) -> None:
-        """Waits for the end of stdout and stderr; ends them itself when nothing at all moves for so long."""
+        """Waits for the end of stdout and stderr. Closes them when nothing moves for this long."""
         while not (self.output.ended.is_set() and self.errors.ended.is_set()):
             before = (self.output.activity, self.errors.activity)
             with contextlib.suppress(TimeoutError):
@@ -210,6 +209,6 @@ class Pipes:
 
     def _pipe(self, *, writing: bool = False) -> IO[bytes]:
         read, write = os.pipe()
-        ours, theirs = (write, read) if writing else (read, write)
-        self._child_ends.append(theirs)
-        return open(ours, "wb" if writing else "rb", buffering=0)
+        own_end, child_end = (write, read) if writing else (read, write)
+        self._child_ends.append(child_end)
+        return open(own_end, "wb" if writing else "rb", buffering=0)

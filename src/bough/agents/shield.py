@@ -1,4 +1,4 @@
-"""Waiting for what must not be left half done. What that is, its owner knows."""
+"""Waits for tasks that must not be left half done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 async def shielded(task: asyncio.Task[T]) -> T:
-    """Waits for a task even when the waiter is cancelled; that is then told at the end."""
+    """Waits for a task to end even if the waiter is cancelled. The cancellation is raised afterwards."""
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:

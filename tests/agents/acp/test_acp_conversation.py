@@ -197,7 +197,7 @@ async def test_a_stopped_reader_fails_its_waiters() -> None:
     async with peer("echo") as agent:
         task = await waiting_prompt(agent, "p")
         agent.run.cancel()
-        with pytest.raises(AgentGone, match="no longer listened to"):
+        with pytest.raises(AgentGone, match="no longer connected"):
             await task
 
 

@@ -67,10 +67,10 @@ async def test_line_beyond_the_cap() -> None:
     """C1: a line that is too long is a clear failure, lines before it arrive."""
     async with peer("long_line", "5000", line_cap=4096) as agent:
         session = await agent.open()
-        with pytest.raises(AgentFailed, match="wrote a line longer than we take") as caught:
+        with pytest.raises(AgentFailed, match="wrote a line that is too long") as caught:
             await agent.client.prompt(session, [], "p")
         assert caught.value.code == "line_too_long"
-        with pytest.raises(AgentFailed, match="longer than we take"):
+        with pytest.raises(AgentFailed, match="that is too long"):
             await agent.run
 
 
@@ -79,7 +79,7 @@ async def test_line_without_end_costs_bounded_memory() -> None:
     before = psutil.Process().memory_info().rss
     async with peer("long_line", "0") as agent:
         session = await agent.open()
-        with pytest.raises(AgentFailed, match="longer than we take"):
+        with pytest.raises(AgentFailed, match="that is too long"):
             await agent.client.prompt(session, [], "p")
         after = psutil.Process().memory_info().rss
     assert after - before < 100 * 1024 * 1024

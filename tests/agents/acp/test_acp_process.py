@@ -44,7 +44,7 @@ async def lines_until_closed(link: ProcessLink) -> list[bytes]:
             "/",
             "no-such-agent --acp cannot start: the program 'no-such-agent' was not found",
         ),
-        (["true"], "/no/such/folder", "/no/such/folder is not there"),
+        (["true"], "/no/such/folder", "/no/such/folder does not exist"),
     ],
 )
 async def test_nothing_to_start(argv: list[str], cwd: str, words: str) -> None:

@@ -105,7 +105,7 @@ async def test_a_client_that_cannot_be_asked_denies(agent: Driver, cwd: Path) ->
     agent.decide = lambda _: None
     request = agent.send_prompt(session, "[[run touch x]][[say on]]")
     await agent.until(lambda: len(agent.permissions) == 1)
-    agent.raw(b'{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"what?"}}\n')
+    agent.raw(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"what?"}}\n')
     await agent.answer(request)
     assert (agent.tools(session)[0]["status"], agent.said(session)) == ("failed", "on")
 

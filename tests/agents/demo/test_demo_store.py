@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bough.agents.acp_server.record_files import PAGE
-from bough.agents.demo.records import (
+from bough.agents.acp_server.records import (
     EndRecord,
-    Json,
     PermissionRecord,
     PromptRecord,
     Record,
@@ -22,7 +20,9 @@ from bough.agents.demo.records import (
     UpdateRecord,
     encode_record,
 )
-from bough.agents.demo.store import Home, SessionFile
+from bough.agents.acp_server.session_store import PAGE
+from bough.agents.demo.state import DemoFile, DemoStore, open_store
+from bough.agents.json_rpc import Json
 
 AT = "2026-01-01T00:00:00.000+00:00"
 
@@ -32,13 +32,13 @@ def _prompt(turn: int, *texts: str) -> PromptRecord:
     return PromptRecord(at=AT, turn=turn, message_id="m", content=content)
 
 
-def _file(home: Home) -> SessionFile:
-    return home.create("/project")
+def _file(store: DemoStore) -> DemoFile:
+    return store.create("/project")
 
 
 def test_state_follows_from_the_records(tmp_path: Path) -> None:
     """L5: mode, options, title, texts, remembered permissions and usage are what the records say."""
-    file = _file(Home(tmp_path))
+    file = _file(open_store(tmp_path))
     file.append(SettingRecord(at=AT, mode="plan"))
     file.append(SettingRecord(at=AT, model="demo-large", effort="low"))
     file.append(_prompt(1, "a", "b"))
@@ -48,16 +48,16 @@ def test_state_follows_from_the_records(tmp_path: Path) -> None:
     file.append(EndRecord(at=AT, turn=1, usage=Tokens(1, 2, 3), cost=0.1, stop_reason="end_turn"))
     file.append(EndRecord(at=AT, turn=2, usage=Tokens(1, 2, 3), cost=0.2, error="oh"))
     state = file.state()
-    assert (state.cwd, state.mode, state.model, state.effort) == ("/project", "plan", "demo-large", "low")
-    assert (state.title, state.turns, state.texts, state.always) == ("T", 1, ["a", "b"], {"edit"})
+    assert (state.folder, state.mode, state.model, state.effort) == ("/project", "plan", "demo-large", "low")
+    assert (state.title, state.turns, state.texts, state.always_allowed) == ("T", 1, ["a", "b"], {"edit"})
     assert (state.tokens.total, state.cost) == (12, 0.3)
 
 
 def test_each_reader_sees_what_others_append(tmp_path: Path) -> None:
     """L5: two processes may hold one file; what one appends, the other reads, once."""
-    home = Home(tmp_path)
-    one = _file(home)
-    two = home.find(one.id)
+    store = open_store(tmp_path)
+    one = _file(store)
+    two = store.find(one.id)
     assert two is not None
     for turn, file in enumerate([one, two, one, two], start=1):
         file.append(_prompt(turn, f"text {turn}"))
@@ -68,15 +68,15 @@ def test_each_reader_sees_what_others_append(tmp_path: Path) -> None:
 def test_a_line_cut_anywhere_costs_only_itself(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     """L5: a writer killed in the middle of a line leaves a record that counts for nothing, and no other damage."""
     folder = tmp_path_factory.mktemp("home")
-    home = Home(folder)
-    file = _file(home)
+    store = open_store(folder)
+    file = _file(store)
     file.append(_prompt(1, "before"))
     line = encode_record(_prompt(2, "cut"))
     with (folder / f"{file.id}.jsonl").open("ab") as raw:
         raw.write(line[: cut % len(line)])
     assert file.state().texts == ["before"]
     file.append(_prompt(2, "after"))
-    again = home.find(file.id)
+    again = store.find(file.id)
     assert again is not None
     assert file.state().texts == again.state().texts == ["before", "after"]
 
@@ -85,8 +85,8 @@ def test_a_line_cut_anywhere_costs_only_itself(tmp_path_factory: pytest.TempPath
 def test_rubbish_is_passed_over(tmp_path_factory: pytest.TempPathFactory, rubbish: list[bytes]) -> None:
     """L5: lines that are no records are passed over."""
     folder = tmp_path_factory.mktemp("home")
-    home = Home(folder)
-    file = _file(home)
+    store = open_store(folder)
+    file = _file(store)
     with (folder / f"{file.id}.jsonl").open("ab") as raw:
         raw.writelines(line + b"\n" for line in rubbish)
     file.append(_prompt(1, "kept"))
@@ -95,30 +95,30 @@ def test_rubbish_is_passed_over(tmp_path_factory: pytest.TempPathFactory, rubbis
 
 def test_a_fork_is_a_copy_with_a_header_of_its_own(tmp_path: Path) -> None:
     """L5: a fork has the parent's records up to now, another id and folder, and a life of its own."""
-    home = Home(tmp_path)
-    parent = _file(home)
+    store = open_store(tmp_path)
+    parent = _file(store)
     kept: list[Record] = [SettingRecord(at=AT, mode="auto", cwd="/moved"), _prompt(1, "a")]
     for record in kept:
         parent.append(record)
-    fork = home.fork(parent, "/elsewhere")
+    fork = store.fork(parent, "/elsewhere")
     parent.append(_prompt(2, "b"))
     header, *copied, _ = fork.records()
     assert isinstance(header, SessionRecord)
     assert (header.id, header.forked_from, copied) == (fork.id, parent.id, kept)
     state = fork.state()
-    assert (state.cwd, state.mode, state.texts) == ("/elsewhere", "auto", ["a"])
+    assert (state.folder, state.mode, state.texts) == ("/elsewhere", "auto", ["a"])
     assert sorted(os.listdir(tmp_path)) == sorted(f"{each.id}.jsonl" for each in (parent, fork))
 
 
 def test_pages_are_stable_while_sessions_change(tmp_path: Path) -> None:
     """L5: paging by cursor misses no session that was not touched meanwhile, and repeats none."""
-    home = Home(tmp_path)
-    files = [_file(home) for _ in range(PAGE + 5)]
+    store = open_store(tmp_path)
+    files = [_file(store) for _ in range(PAGE + 5)]
     for index, file in enumerate(files):
         os.utime(tmp_path / f"{file.id}.jsonl", (index, index))
-    first, cursor = home.page(None, None)
+    first, cursor = store.page(None, None)
     files[0].append(_prompt(1, "touched"))
-    second, end = home.page(None, cursor)
+    second, end = store.page(None, cursor)
     listed = [file.id for file, _ in (*first, *second)]
     assert listed == [file.id for file in reversed(files[1:])]
     assert end is None
@@ -128,18 +128,18 @@ def test_pages_are_stable_while_sessions_change(tmp_path: Path) -> None:
 def test_only_ids_name_files(tmp_path: Path, name: str) -> None:
     """L5: an id from a client never reaches a file elsewhere."""
     (tmp_path / "x.jsonl").touch()
-    home = Home(tmp_path / "home")
+    store = open_store(tmp_path / "home")
     (tmp_path / "home").mkdir()
-    assert home.find(name) is None
-    home.delete(name)
+    assert store.find(name) is None
+    store.delete(name)
     assert (tmp_path / "x.jsonl").exists()
 
 
 def test_a_deleted_session_is_not_brought_back(tmp_path: Path) -> None:
     """L5: appending to a session that somebody deleted fails instead of making half a file."""
-    home = Home(tmp_path)
-    file = _file(home)
-    home.delete(file.id)
+    store = open_store(tmp_path)
+    file = _file(store)
+    store.delete(file.id)
     with pytest.raises(FileNotFoundError):
         file.append(_prompt(1, "x"))
     assert os.listdir(tmp_path) == []

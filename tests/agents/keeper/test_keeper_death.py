@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from bough.agents.keeper import orphans, process_tree, start_keeper
+from bough.agents.keeper.dead_agent_link import DeadAgentLink
 from bough.agents.keeper.files import KEEPER, MARK
-from bough.agents.keeper.keeper_launcher import DeadAgentLink, KeeperLauncher
+from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from bough.agents.link import LinkClosed
 from tests.agents.keeper.keeper_peers import FAMILY, Keepers, gone, keeper_pid, read, read_to_end
 from tests.support.eventually import eventually

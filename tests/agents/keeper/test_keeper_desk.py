@@ -48,7 +48,7 @@ async def test_one_at_a_time(keepers: Keepers) -> None:
     link = await keepers.start("cat")
     with RawClient(link.folder) as second:
         second.hello()
-        assert second.hear_note() == ("busy", "This keeper already serves a server; it serves one at a time.")
+        assert second.hear_note() == ("busy", "This keeper already serves another server.")
         assert second.hear() is None
     assert await link.send(b"mine", "1")
     assert await read(link, 1) == [b"mine"]
@@ -105,8 +105,8 @@ async def test_another_version(keepers: Keepers, version: int) -> None:
         other.hello(version=version, take_over=True)
         assert other.hear_note() == (
             "version",
-            f"This keeper speaks version {VERSION} of its protocol, the server version {version}: they cannot talk. "
-            "The agent goes on.",
+            f"This keeper speaks version {VERSION} of its protocol, and the server version {version}. "
+            "The agent keeps running.",
         )
         assert other.hear() is None
     link = await keepers.attach(link, 0)
@@ -127,8 +127,8 @@ async def test_lines_that_are_not_there(keepers: Keepers) -> None:
             client.hello(last=last)
             assert client.hear_note() == (
                 "lost",
-                f"The server has the lines up to {last}, but this keeper holds {held}, and said 5 in all: "
-                "what is between cannot be given.",
+                f"The server has the lines up to {last}, but this keeper holds {held} of 5. "
+                "The lines in between are lost.",
             )
     link = await keepers.attach(link, 4)
     assert await read(link, 1) == [b"x" * 300_000]
@@ -180,7 +180,10 @@ async def test_a_frame_that_is_not_known(keepers: Keepers) -> None:
         client.hello()
         client.say(frames.frame(99, b"from the future"))
         client.say(frames.send_frame("1", b"known"))
-        assert client.hear_note() == ("unknown_frame", f"This keeper (version {VERSION}) knows no frame of kind 99.")
+        assert client.hear_note() == (
+            "unknown_frame",
+            f"This keeper (version {VERSION}) does not know frames of kind 99.",
+        )
         assert client.hear_kind(frames.ACK).text()["state"] == "fresh"
 
 

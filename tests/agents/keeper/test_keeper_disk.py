@@ -62,7 +62,7 @@ async def test_the_agent_waits_and_nothing_is_lost(keepers: Keepers, tmp_path: P
         str(done),
     )
     await eventually(lambda: link.trouble != "")
-    assert link.trouble == "The journal cannot be written (File too large): the agent waits until it can."
+    assert link.trouble == "The journal cannot be written (File too large). The agent is paused until it can."
     send = asyncio.create_task(link.send(b"hello", "prompt:1:1"))
     await link.leave()
     await asyncio.wait([send])

@@ -49,7 +49,7 @@ async def test_lines_both_ways(keepers: Keepers, tmp_path: Path) -> None:
     ("argv", "cwd", "words"),
     [
         (["no-such-agent"], "/", "no-such-agent cannot start: the program 'no-such-agent' was not found"),
-        (["true"], "/no/such/folder", "/no/such/folder is not there"),
+        (["true"], "/no/such/folder", "/no/such/folder does not exist"),
     ],
 )
 async def test_nothing_to_start(keepers: Keepers, argv: list[str], cwd: str, words: str) -> None:
@@ -175,7 +175,7 @@ async def test_a_large_line_each_way(keepers: Keepers) -> None:
 async def test_a_line_that_never_ends(keepers: Keepers) -> None:
     """C1: the agent is ended for it, and that is said, as by a process's link."""
     link = await keepers.python("while True: print('x' * 1000000, end='')")
-    with pytest.raises(AgentFailed, match="wrote a line longer than we take") as caught:
+    with pytest.raises(AgentFailed, match="wrote a line that is too long") as caught:
         await link.receive()
     assert caught.value.code == "line_too_long"
     assert gone(link.pid)

@@ -1,6 +1,4 @@
-"""Owns the proof that output is kept within its bounds, shown as whole characters, and never lost without a word.
-It leaves real commands to the integration tests.
-"""
+"""A command's output: kept within bounds, shown as whole characters, and never cut without a note."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bough.agents.terminal.output import LIVE_HEAD, LIVE_TAIL, Screen
+from bough.agents.terminal.output import LIVE_HEAD, LIVE_TAIL, CommandOutput
 
 text = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0\ufffd"))
 NOTE = re.compile(r"\n\[… (\d+) bytes are left out here …\]\n")
@@ -19,25 +17,25 @@ NOTE = re.compile(r"\n\[… (\d+) bytes are left out here …\]\n")
 def test_what_fits_is_whole(text: str, cuts: list[int]) -> None:
     """C1: text that fits comes out as it went in, in whichever pieces; while it grows no character is cut."""
     data = text.encode()
-    screen = Screen()
+    output = CommandOutput()
     places = sorted({min(cut, len(data)) for cut in cuts} | {len(data)})
     before = 0
     for place in places:
-        screen.add(data[before:place])
+        output.add(data[before:place])
         before = place
-        assert text.startswith(screen.live())
-    assert screen.text() == text
+        assert text.startswith(output.live())
+    assert output.text() == text
 
 
 @given(pieces=st.lists(text, min_size=1), head=st.integers(1, 20), tail=st.integers(1, 20))
 def test_what_does_not_fit_is_counted(pieces: list[str], head: int, tail: int) -> None:
     """C1: of more, beginning and end are kept, both at whole characters, and the rest is counted to the byte."""
-    screen = Screen(head, tail)
+    output = CommandOutput(head, tail)
     for piece in pieces:
-        screen.add(piece.encode())
+        output.add(piece.encode())
     whole = "".join(pieces)
     size = len(whole.encode())
-    shown = screen.text()
+    shown = output.text()
     if size <= head + tail:
         assert shown == whole
         return
@@ -50,20 +48,20 @@ def test_what_does_not_fit_is_counted(pieces: list[str], head: int, tail: int) -
 @given(st.lists(st.binary(max_size=30)))
 def test_any_bytes_are_text(pieces: list[bytes]) -> None:
     """C1: whatever is printed becomes text that JSON and databases take."""
-    screen = Screen(16, 16)
+    output = CommandOutput(16, 16)
     for piece in pieces:
-        screen.add(piece)
-        for shown in (screen.live(), screen.text()):
+        output.add(piece)
+        for shown in (output.live(), output.text()):
             shown.encode()
             assert "\0" not in shown
 
 
 def test_a_growing_view_is_small() -> None:
     """C1: what is shown again and again is a small part of a large output, its end above all."""
-    screen = Screen()
+    output = CommandOutput()
     for number in range(50_000):
-        screen.add(b"%d\n" % number)
-    shown = screen.live()
+        output.add(b"%d\n" % number)
+    shown = output.live()
     assert len(shown) < LIVE_HEAD + LIVE_TAIL + 100
     assert shown.startswith("0\n1\n")
     assert shown.endswith("\n49999\n")

@@ -1,6 +1,4 @@
-"""Owns the proof that what a shell leaves is read exactly, kept without what is not the user's, and moved with a fork.
-It leaves real shells to the integration tests.
-"""
+"""The state that a shell leaves: read exactly, without variables of Bough, and moved along with a fork."""
 
 from __future__ import annotations
 
@@ -10,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bough.agents.acp_server.record_files import now
+from bough.agents.acp_server.records import SettingRecord, ShellRecord
+from bough.agents.acp_server.session_store import now
 from bough.agents.terminal.prompts import CUT_OFF
-from bough.agents.terminal.records import SettingRecord, ShellRecord
-from bough.agents.terminal.shell import MARK, STATE_LIMIT, Left, environment, read_left
-from bough.agents.terminal.store import Home
+from bough.agents.terminal.shell import MARK, STATE_LIMIT, ShellState, environment, read_state
+from bough.agents.terminal.state import open_store
 from bough.core.transcripts import replay
 
 BASE = {"PATH": "/bin", "HOME": "/root", "BOUGH_TOKEN": "secret"}
@@ -29,23 +27,23 @@ def _written(cwd: str, env: dict[str, str]) -> bytes:
 
 
 @given(st.dictionaries(names, values, min_size=1))
-def test_the_next_environment_is_the_last_one(exported: dict[str, str]) -> None:
-    """L5: what a shell ends with, the next one begins with, whatever the values."""
-    left = read_left(_written("/", exported), BASE)
-    assert left is not None
-    again = environment(BASE, left.set, left.unset, cwd="/", mark="m")
-    mine = {name: value for name, value in exported.items() if not name.startswith("BOUGH_")}
-    assert {name: value for name, value in again.items() if name not in ("PWD", MARK)} == mine
+def test_the_next_shell_gets_the_exported_variables(exported: dict[str, str]) -> None:
+    """L5: a shell starts with the variables that the last one ended with, whatever their values."""
+    state = read_state(_written("/", exported), BASE)
+    assert state is not None
+    following = environment(BASE, state.set, state.unset, cwd="/", mark="m")
+    expected = {name: value for name, value in exported.items() if not name.startswith("BOUGH_")}
+    assert {name: value for name, value in following.items() if name not in ("PWD", MARK)} == expected
 
 
 @pytest.mark.parametrize("data", [b"", b"/", b"/\n", b"/\n\0", b"/\n\0PATH=/bin\0HOME=/ro"])
-def test_what_is_not_whole_is_not_taken(data: bytes) -> None:
-    """L5: a shell that was killed while it wrote has written nothing."""
-    assert read_left(data, BASE) is None
+def test_an_incomplete_state_is_ignored(data: bytes) -> None:
+    """L5: the state of a shell that was killed while writing it does not count."""
+    assert read_state(data, BASE) is None
 
 
-def test_the_folder_is_the_way_that_was_taken(tmp_path: Path) -> None:
-    """L5: the way over a link if it leads there, else the real path; what is gone is known by its name."""
+def test_the_folder_is_the_path_that_the_shell_shows(tmp_path: Path) -> None:
+    """L5: a path through a link counts if it leads there, else the real path; a deleted folder keeps its name."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     real, link = str(tmp_path / "real"), str(tmp_path / "link")
@@ -57,33 +55,33 @@ def test_the_folder_is_the_way_that_was_taken(tmp_path: Path) -> None:
         ("", f"{real}/gone", f"{real}/gone"),
         (f"{real}\n", f"{real}\n", f"{real}\n"),
     ):
-        left = read_left(_written(physical, {"PWD": logical}), {})
-        assert left is not None
-        assert left.cwd == expected
+        state = read_state(_written(physical, {"PWD": logical}), {})
+        assert state is not None
+        assert state.cwd == expected
 
 
-def test_what_cannot_be_kept_is_left_out() -> None:
-    """L5: a value that is no text is not kept, but neither is it taken for gone; too much is known as such."""
-    left = read_left(b"/\n\0PATH=/bin\0HOME=\xff\0TERM=dumb\0X=1\0", BASE)
-    assert left == Left("/", {"X": "1"}, [])
-    assert read_left(b"/\xff\n\0PATH=/bin\0", BASE) is None
-    assert not Left("/", {"X": "1"}, []).too_large
-    assert Left("/", {"X": "x" * STATE_LIMIT}, []).too_large
+def test_values_that_are_not_text_are_left_out() -> None:
+    """L5: a value that is not text is not kept, and its variable does not count as unset; too much is recognized."""
+    state = read_state(b"/\n\0PATH=/bin\0HOME=\xff\0TERM=dumb\0X=1\0", BASE)
+    assert state == ShellState("/", {"X": "1"}, [])
+    assert read_state(b"/\xff\n\0PATH=/bin\0", BASE) is None
+    assert not ShellState("/", {"X": "1"}, []).too_large
+    assert ShellState("/", {"X": "x" * STATE_LIMIT}, []).too_large
 
 
-def test_a_move_takes_the_shell_along(tmp_path: Path) -> None:
-    """B1, B2: a session that goes to another folder stands at the same place of it; one that stood outside stays."""
-    home = Home(tmp_path)
-    for stands, expected in (("/old/a/b", "/new/a/b"), ("/old", "/new"), ("/older", "/older"), ("/tmp", "/tmp")):
-        file = home.create("/old")
-        file.append(ShellRecord(at=now(), cwd=stands, set={"X": "1", "OLDPWD": "/old"}))
-        fork = home.fork(file, "/new")
+def test_a_shell_moves_with_its_session(tmp_path: Path) -> None:
+    """B1, B2: when a session moves, its shell moves to the same place in the new folder, unless it was outside."""
+    store = open_store(tmp_path)
+    for folder, expected in (("/old/a/b", "/new/a/b"), ("/old", "/new"), ("/older", "/older"), ("/tmp", "/tmp")):
+        file = store.create("/old")
+        file.append(ShellRecord(at=now(), cwd=folder, set={"X": "1", "OLDPWD": "/old"}))
+        fork = store.fork(file, "/new")
         file.append(SettingRecord(at=now(), cwd="/new"))
         for state in (file.state(), fork.state()):
             assert (state.folder, state.cwd, state.set["X"]) == ("/new", expected, "1")
-            assert ("OLDPWD" in state.set) == (stands == expected)
+            assert ("OLDPWD" in state.set) == (folder == expected)
 
 
-def test_the_words_to_go_on_are_known() -> None:
-    """O2: what Bough tells an agent that was cut off begins as the terminal expects it."""
+def test_the_prompt_to_continue_is_recognized() -> None:
+    """O2: the prompt that Bough sends to an agent that was cut off begins as the terminal expects."""
     assert replay.CONTINUE.startswith(CUT_OFF)

@@ -130,7 +130,7 @@ def test_a_node_that_may_be_too_old(registry: Registry) -> None:
     registry.pack(">=999.1")
     warned = run_here(["agents", "install", "tiny"])
     assert warned.code == 0
-    assert "Tiny asks for Node.js 999.1 or newer; this is " in warned.err
+    assert "Tiny requires Node.js 999.1 or newer. With " in warned.err
 
 
 def test_without_npm_or_with_an_old_node(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
-"""What we use of an agent's answers, read leniently: a field that is missing or odd counts as not said.
-It leaves unknown fields reachable in `raw`, and errors to `connection`."""
+"""Reads the parts of an agent's answers that Bough uses. A missing or malformed field counts as absent.
+
+Answers keep their encoded form in `raw`, so that unknown fields stay reachable.
+"""
 
 from typing import Any, TypeVar, cast
 
@@ -11,7 +13,7 @@ _T = TypeVar("_T")
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
-    """What an agent says that it can do, whichever way it says it: a flag, an empty object, or silence."""
+    """The capabilities that an agent announces, whether by a flag, an empty object or not at all."""
 
     load: bool = False
     resume: bool = False
@@ -33,36 +35,36 @@ class Initialized(Struct, frozen=True):
     protocol_version: int | None
     capabilities: Capabilities
     name: str
-    """The name that the agent gives itself, or nothing."""
+    """The name that the agent gives itself, or an empty string."""
     version: str
     auth_methods: list[Json]
     raw: Raw
 
 
-class Mode(Struct, frozen=True):
-    """A mode that a session can be in."""
+class AgentMode(Struct, frozen=True):
+    """A mode of the agent's own."""
 
     id: str
     name: str = ""
     description: str | None = None
 
 
-class Modes(Struct, frozen=True, rename="camel"):
-    """The modes of a session, and the one that it is in."""
+class SessionModes(Struct, frozen=True, rename="camel"):
+    """The modes that an agent offers in a session, and the current one."""
 
     current_mode_id: str
-    available_modes: list[Mode] = []
+    available_modes: list[AgentMode] = []
 
 
 class Choice(Struct, frozen=True):
-    """A value that an option can take."""
+    """A value that a config option can take."""
 
     value: str
     name: str = ""
 
 
 class ConfigOption(Struct, frozen=True):
-    """A setting of a session: a choice, or a switch (`type` "boolean", no choices)."""
+    """A setting of a session: one of several choices, or a switch (`type` "boolean", no choices)."""
 
     id: str
     name: str
@@ -73,18 +75,18 @@ class ConfigOption(Struct, frozen=True):
 
 
 class SessionOpened(Struct, frozen=True):
-    """The answer to session/new, load, resume and fork."""
+    """The answer to session/new, session/load, session/resume and session/fork."""
 
     session_id: str
-    modes: Modes | None
+    modes: SessionModes | None
     config_options: list[ConfigOption]
     models: Raw
-    """The older way to name models, outside the protocol; empty when the agent does not use it."""
+    """Models in the older form outside the protocol; empty if the agent does not use it."""
     raw: Raw
 
 
 class Usage(Struct, frozen=True, rename="camel"):
-    """Tokens as the agent counts them: per turn, per session or per call, which differs between agents."""
+    """Tokens as the agent counts them. Agents differ in whether they count per turn, session or call."""
 
     total_tokens: int | None = None
     input_tokens: int | None = None
@@ -103,6 +105,7 @@ class PromptResult(Struct, frozen=True):
 
 
 def read_initialized(raw: Raw) -> Initialized:
+    """Reads the answer to initialize."""
     answer = _object(_decode(raw))
     version, info = answer.get("protocolVersion"), _object(answer.get("agentInfo"))
     return Initialized(
@@ -116,7 +119,7 @@ def read_initialized(raw: Raw) -> Initialized:
 
 
 def read_session(raw: Raw, session_id: str) -> SessionOpened:
-    """Reads the answer of an agent that opened a session; load and resume do not repeat its id."""
+    """Reads the answer to the opening of a session. Load and resume do not repeat its id, so the caller passes it."""
     answer = _object(_decode(raw))
     models = answer.get("models")
     return SessionOpened(
@@ -129,28 +132,30 @@ def read_session(raw: Raw, session_id: str) -> SessionOpened:
 
 
 def read_prompt(raw: Raw) -> PromptResult:
+    """Reads the answer to session/prompt."""
     answer = _object(_decode(raw))
     usage = _convert(answer.get("usage"), Usage) or _quota(answer)
     return PromptResult(stop_reason=_text(answer.get("stopReason")), usage=usage, raw=raw)
 
 
 def _quota(answer: Json) -> Usage | None:
-    """Tokens as agents tell them who do not know the protocol's own way."""
+    """Reads tokens from `_meta.quota`, for agents that do not use the protocol's own field."""
     quota = _object(_object(answer.get("_meta")).get("quota"))
     counted = _object(quota.get("token_count"))
-    given, said = counted.get("input_tokens"), counted.get("output_tokens")
-    if type(given) is not int or type(said) is not int:
+    input_tokens, output_tokens = counted.get("input_tokens"), counted.get("output_tokens")
+    if type(input_tokens) is not int or type(output_tokens) is not int:
         return None
-    return Usage(total_tokens=given + said, input_tokens=given, output_tokens=said)
+    total = input_tokens + output_tokens
+    return Usage(total_tokens=total, input_tokens=input_tokens, output_tokens=output_tokens)
 
 
-def read_modes(value: Any) -> Modes | None:
-    """Reads `modes` of an answer."""
-    return _convert(value, Modes)
+def read_modes(value: Any) -> SessionModes | None:
+    """Reads the `modes` of an answer."""
+    return _convert(value, SessionModes)
 
 
 def read_config_options(value: Any) -> list[ConfigOption]:
-    """Reads `configOptions`, of an answer or of a config_option_update; one that has no id is left out."""
+    """Reads the `configOptions` of an answer or a config_option_update. Skips options without an id."""
     return [
         ConfigOption(
             id=item["id"],
@@ -166,7 +171,7 @@ def read_config_options(value: Any) -> list[ConfigOption]:
 
 
 def _choices(items: list[Json]) -> list[Choice]:
-    """Reads the values of an option, out of their groups where they come in groups."""
+    """Reads the values of an option, and flattens groups of values."""
     choices: list[Choice] = []
     for item in items:
         if "options" in item:
@@ -176,12 +181,12 @@ def _choices(items: list[Json]) -> list[Choice]:
     return choices
 
 
-def _capabilities(told: Json) -> Capabilities:
-    session = _object(told.get("sessionCapabilities"))
-    mcp = _object(told.get("mcpCapabilities"))
-    prompt = _object(told.get("promptCapabilities"))
+def _capabilities(announced: Json) -> Capabilities:
+    session = _object(announced.get("sessionCapabilities"))
+    mcp = _object(announced.get("mcpCapabilities"))
+    prompt = _object(announced.get("promptCapabilities"))
     return Capabilities(
-        load=_has(told, "loadSession"),
+        load=_has(announced, "loadSession"),
         resume=_has(session, "resume"),
         fork=_has(session, "fork"),
         list=_has(session, "list"),
@@ -196,8 +201,8 @@ def _capabilities(told: Json) -> Capabilities:
     )
 
 
-def _has(told: Json, name: str) -> bool:
-    return told.get(name) not in (None, False)
+def _has(announced: Json, name: str) -> bool:
+    return announced.get(name) not in (None, False)
 
 
 def _decode(raw: Raw) -> Any:

@@ -1,6 +1,5 @@
-"""The calls of the Agent Client Protocol as functions, with the time that an agent may take for each.
-It leaves lines and ids to `connection`, and when to call what to the core."""
-# ruff: noqa: ASYNC109 - a time-out is passed on, so that the error can name what was not answered
+"""Offers the calls of the Agent Client Protocol as methods, each with the time that an agent may take."""
+# ruff: noqa: ASYNC109 - a timeout is passed on, so that the error can name the unanswered method
 
 import uuid
 from collections.abc import Sequence
@@ -38,32 +37,32 @@ from bough.agents.acp.types import (
 from bough.errors import AgentFailed
 
 INITIALIZE_TIMEOUT = 60.0
-"""Seconds until an agent must have come up: the slowest known takes 3 s, and more on a busy machine."""
+"""Seconds for an agent to start: the slowest known one takes 3 s, and more on a busy machine."""
 SESSION_TIMEOUT = 120.0
 """Seconds to open a session: an agent may start MCP servers or replay a long history before it answers."""
 SETTING_TIMEOUT = 30.0
-"""Seconds for a change of mode or option, or a close: no agent needs one, so beyond this it hangs."""
+"""Seconds to change a mode or option or to close a session. Agents take less than one, so a longer wait is a hang."""
 CAPABILITIES: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}}}
-"""What we offer to agents: neither files nor terminals, since they have their own."""
+"""The capabilities that Bough announces. It offers no files or terminals, since agents have their own."""
 
 
 class AgentClient:
-    """The client's side of the protocol. A key names a request for good; without one, one is made up."""
+    """The client's side of the protocol. A key identifies a request across restarts; the default is a random one."""
 
     def __init__(self, connection: AgentConnection) -> None:
         self.connection = connection
 
     async def initialize(self, timeout: float = INITIALIZE_TIMEOUT, *, key: str | None = None) -> Initialized:
-        """Agrees on the protocol; AgentFailed("agent_protocol") if the agent speaks another version."""
+        """Agrees on the protocol version. Raises `AgentFailed` (`agent_protocol`) if the agent speaks another one."""
         info = ClientInfo(name="bough", title="Bough", version=__version__)
         params = InitializeParams(protocol_version=PROTOCOL_VERSION, client_capabilities=CAPABILITIES, client_info=info)
         answer = read_initialized(await self._ask("initialize", params, key, timeout))
         if answer.protocol_version != PROTOCOL_VERSION:
-            spoken = "an unnamed version" if (v := answer.protocol_version) is None else f"version {v}"
+            spoken = "an unknown version" if (v := answer.protocol_version) is None else f"version {v}"
             raise AgentFailed(
                 "agent_protocol",
-                f"{self.connection.name} speaks {spoken} of the Agent Client Protocol, Bough speaks version "
-                f"{PROTOCOL_VERSION}: another release of the agent may fit.",
+                f"{self.connection.name} speaks {spoken} of the Agent Client Protocol, but Bough speaks version "
+                f"{PROTOCOL_VERSION}. Try another release of the agent.",
                 version=answer.protocol_version,
             )
         return answer
@@ -78,7 +77,7 @@ class AgentClient:
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
-        """Opens a fresh session."""
+        """Opens a new session."""
         params = SessionParams(cwd=cwd, mcp_servers=list(mcp_servers), meta=meta, system_prompt=_system(instructions))
         return self._opened("session/new", await self._ask("session/new", params, key, timeout))
 
@@ -93,7 +92,7 @@ class AgentClient:
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
-        """Opens an earlier session; its history comes as updates, from most agents before the answer."""
+        """Opens an earlier session. Its history arrives as updates, from most agents before the answer."""
         params = SessionParams(
             session_id=session_id,
             cwd=cwd,
@@ -114,7 +113,7 @@ class AgentClient:
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
-        """Opens an earlier session without its history being told again."""
+        """Opens an earlier session without replaying its history."""
         params = SessionParams(
             session_id=session_id,
             cwd=cwd,
@@ -135,7 +134,7 @@ class AgentClient:
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
-        """Opens a new session that begins as a copy of this one, which may live in another process."""
+        """Opens a new session that starts as a copy of another one, which may be open in another process."""
         params = SessionParams(
             session_id=session_id,
             cwd=cwd,
@@ -146,11 +145,11 @@ class AgentClient:
         return self._opened("session/fork", await self._ask("session/fork", params, key, timeout))
 
     async def close_session(self, session_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT) -> None:
-        """Ends a session in the agent's memory; it can be opened again."""
+        """Removes a session from the agent's memory. It can be opened again."""
         await self._ask("session/close", SessionIdParams(session_id=session_id), key, timeout)
 
     async def prompt(self, session_id: str, blocks: Sequence[Block], key: str) -> PromptResult:
-        """Runs a turn to its end, however long that takes."""
+        """Runs a turn to its end, without a time limit."""
         params = PromptParams(session_id=session_id, prompt=list(blocks))
         return read_prompt(await self._ask("session/prompt", params, key, None))
 
@@ -168,7 +167,7 @@ class AgentClient:
     async def set_model(
         self, session_id: str, model_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT
     ) -> None:
-        """Changes the model of a session, for agents that have no option for it."""
+        """Changes the model of a session, for agents without a config option for it."""
         params = SetModelParams(session_id=session_id, model_id=model_id)
         await self._ask("session/set_model", params, key, timeout)
 
@@ -181,20 +180,20 @@ class AgentClient:
         key: str | None = None,
         timeout: float = SETTING_TIMEOUT,
     ) -> list[ConfigOption]:
-        """Changes an option of a session, and returns all options as they then stand."""
+        """Changes a config option of a session. Returns all options with their new values."""
         kind = "boolean" if isinstance(value, bool) else None
         params = SetOptionParams(session_id=session_id, config_id=config_id, value=value, type=kind)
         answer = await self._ask("session/set_config_option", params, key, timeout)
         return read_session(answer, session_id).config_options
 
     async def _ask(self, method: str, params: Struct, key: str | None, timeout: float | None) -> Raw:
-        # Made up keys are unique over restarts too: a keeper answers a key that it has seen from memory.
+        # Random keys are unique across restarts too, since a keeper does not send a key a second time.
         return await self.connection.request(method, params, key=key or f"{method}:{uuid.uuid4().hex}", timeout=timeout)
 
     def _opened(self, method: str, raw: Raw) -> SessionOpened:
         opened = read_session(raw, "")
         if not opened.session_id:
-            message = f"{self.connection.name} answered {method} without the id of the session."
+            message = f"{self.connection.name} answered {method} without a session id."
             raise AgentFailed("agent_answer", message, answer=bytes(raw)[:1000].decode(errors="replace"))
         return opened
 

@@ -1,5 +1,7 @@
-"""One JSON-RPC conversation with an agent: matches answers to questions, hands on the rest in order.
-It leaves the link's life, and every decision about what an agent says, to its owner and its handler."""
+"""Holds the conversation with one agent: sends requests, matches answers to them, and passes on the rest in order.
+
+A handler decides about updates and requests of the agent. The owner of the link ends it.
+"""
 
 import asyncio
 import contextlib
@@ -13,52 +15,47 @@ from bough.agents.acp.wire import (
     AgentRequest,
     Junk,
     Notification,
-    OddRequest,
     RequestId,
     Response,
     RpcError,
+    UnreadableRequest,
     Update,
     decode,
-    encode_error,
-    encode_notification,
-    encode_request,
-    encode_result,
 )
 from bough.agents.errors import AgentGone, AgentRefused, AgentTimeout, command_name
+from bough.agents.json_rpc import PARSE_ERROR, encode_error, encode_notification, encode_request, encode_result
 from bough.agents.link import Batch, Exit, Link, LinkClosed
 from bough.errors import AgentFailed, Internal
 
 JUNK_LIMIT = 1000
-"""Lines of junk in a row after which a program is no ACP agent; agents do print a banner or a stray log."""
-PARSE_ERROR = -32700
-"""What JSON-RPC calls a line that cannot be read."""
+"""Junk lines in a row after which a program is not an ACP agent. Agents may print a banner or a stray log line."""
 EXCERPT = 200
-"""Bytes of a junk line that are logged."""
+"""Characters of a junk line that are logged."""
 CANCEL_WAIT = 2.0
-"""Seconds to get `$/cancel_request` out to an agent that is slow to read; then it is left unsaid."""
+"""Seconds to send `$/cancel_request` to an agent that reads slowly; after that it is not sent."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("bough.agents")
 
 
 class Handler(Protocol):
-    """Who listens to the agent. Called in the order of the lines, each with the number of its line.
+    """Receives what the agent writes, in the order of its lines, each with the number of its line.
 
-    While `on_request` or `ready` waits, nothing that followed is looked at.
+    While `on_request` or `ready` waits, later lines are not processed.
     """
 
     def on_updates(self, updates: list[Update], last: int) -> None:
-        """Takes updates, before anything that followed them on the wire; `last` is the number of the last one.
+        """Takes updates before anything that followed them. `last` is the line number of the last one.
 
-        Neighbouring chunks of one message may come as one.
+        Adjacent chunks of one message may arrive as one update.
         """
         ...
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
-        """Takes a question, to be answered later through `reply` or `reply_error`."""
+        """Takes a request, to be answered later through `reply` or `reply_error`."""
         ...
 
     def on_answer(self, key: str, number: int) -> None:
-        """Hears that the request with this key is answered, just before whoever waits for it does."""
+        """Called when the request with this key is answered, just before its waiter continues."""
         ...
 
     def on_notification(self, method: str, params: Raw) -> None:
@@ -66,29 +63,30 @@ class Handler(Protocol):
         ...
 
     async def ready(self) -> None:
-        """Awaited after each batch of lines: as long as it waits, the agent is not read."""
+        """Awaited after each batch of lines. The agent is not read meanwhile."""
         ...
 
 
 class AgentConnection:
-    """A conversation with one agent. `run` must run for anything else to get an answer."""
+    """The conversation with one agent. Requests are answered only while `run` runs."""
 
     def __init__(self, link: Link, handler: Handler) -> None:
         self._link = link
         self._handler = handler
         self._pending: dict[str, tuple[str, asyncio.Future[Raw]]] = {}
         self._keys: set[str] = set()
-        self._over: AgentFailed | None = None
+        self._failure: AgentFailed | None = None
         self._detached = False
-        self._called_off: set[str] = set()
-        self._farewells: set[asyncio.Task[None]] = set()
+        # Requests that were given up and not yet answered.
+        self._cancelled: set[str] = set()
+        self._cancel_tasks: set[asyncio.Task[None]] = set()
         self.name = command_name(link.command)
         self.junk = 0
-        """Lines so far that were no messages."""
+        """The number of lines so far that were not messages."""
         self._junk_in_a_row = 0
 
     async def run(self) -> Exit:
-        """Reads until the link closes, then returns how; whoever waits for an answer gets AgentGone."""
+        """Reads until the link closes, and returns how it closed. Pending requests then raise `AgentGone`."""
         try:
             while True:
                 await self._dispatch(await self._link.receive())
@@ -100,19 +98,19 @@ class AgentConnection:
             self._stop(error)
             raise
         finally:
-            self._stop(AgentGone("agent_gone", f"{self.name} is no longer listened to."))
-            if self._farewells:
-                await asyncio.wait(self._farewells)
+            self._stop(AgentGone("agent_gone", f"{self.name} is no longer connected."))
+            if self._cancel_tasks:
+                await asyncio.wait(self._cancel_tasks)
 
     @property
     def over(self) -> bool:
         """Whether the agent can no longer be reached."""
-        return self._over is not None
+        return self._failure is not None
 
     def detach(self) -> None:
-        """From now on a waiter that is cancelled leaves its request running.
+        """Makes cancelled waiters leave their requests running.
 
-        A server that stops calls this first: the turn goes on, and the next server expects its answer.
+        A server that stops calls this first, because the turn goes on and the next server expects its answer.
         """
         self._detached = True
 
@@ -122,11 +120,11 @@ class AgentConnection:
         params: Struct | dict[str, Any],
         *,
         key: str,
-        timeout: float | None = None,  # noqa: ASYNC109 - the error must name what was not answered
+        timeout: float | None = None,  # noqa: ASYNC109 - the error must name the unanswered method
     ) -> Raw:
-        """Asks the agent; the key is the id. Raises AgentRefused, AgentGone or AgentTimeout.
+        """Sends a request whose id is the key. Raises `AgentRefused`, `AgentGone` or `AgentTimeout`.
 
-        A cancelled or timed out request is called off with `$/cancel_request`.
+        If the request is cancelled or times out, sends `$/cancel_request`.
         """
         future = self._register(key, method)
         try:
@@ -134,35 +132,35 @@ class AgentConnection:
                 await self._send(encode_request(key, method, params), key)
                 return await future
         except TimeoutError:
-            self._call_off(key)
+            self._cancel_request(key)
             raise AgentTimeout(
                 "agent_timeout",
                 f"{self.name} did not answer {method} within {timeout:g} s.",
                 **self._details(method=method, timeout=timeout),
             ) from None
         except asyncio.CancelledError:
-            self._call_off(key)
+            self._cancel_request(key)
             raise
         finally:
             self._pending.pop(key, None)
 
     def forget(self, prefix: str) -> None:
-        """No line with such a key will be sent again."""
+        """Forgets all keys with this prefix, which will not be used again."""
         self._keys = {key for key in self._keys if not key.startswith(prefix)}
         self._link.forget(prefix)
 
     async def notify(self, method: str, params: Struct | dict[str, Any], *, key: str) -> None:
-        """Tells the agent something that it does not answer."""
+        """Sends a notification."""
         self._claim(key)
         await self._send(encode_notification(method, params), key)
 
     async def reply(self, request_id: RequestId, result: Struct | dict[str, Any], *, key: str) -> None:
-        """Answers a question of the agent."""
+        """Answers a request of the agent."""
         self._claim(key)
         await self._send(encode_result(request_id, result), key)
 
     async def reply_error(self, request_id: RequestId, code: int, message: str, *, key: str) -> None:
-        """Refuses a question of the agent."""
+        """Answers a request of the agent with an error."""
         self._claim(key)
         await self._send(encode_error(request_id, code, message), key)
 
@@ -177,8 +175,8 @@ class AgentConnection:
         for number, line in enumerate(batch.lines, batch.last - len(batch.lines) + 1):
             try:
                 message = decode(line)
-            except OddRequest as error:
-                await self._refuse_odd(error, number)
+            except UnreadableRequest as error:
+                await self._refuse_unreadable(error, number)
                 continue
             except Junk as error:
                 self._count_junk(line, error)
@@ -193,7 +191,7 @@ class AgentConnection:
                 updates = []
             if type(message) is Response:
                 if self._settle(message, number):
-                    # The waiter goes on before anything that followed the answer on the wire.
+                    # The waiter continues before the lines after the answer are processed.
                     await asyncio.sleep(0)
             elif type(message) is AgentRequest:
                 await self._handler.on_request(message, number)
@@ -204,12 +202,14 @@ class AgentConnection:
 
     def _settle(self, response: Response, number: int) -> bool:
         key = response.id
-        known = self._pending.pop(key, None) if isinstance(key, str) else None
-        if known is None or not isinstance(key, str):
-            if response.id not in self._called_off:
+        pending = self._pending.pop(key, None) if isinstance(key, str) else None
+        if pending is None or not isinstance(key, str):
+            if response.id in self._cancelled:
+                self._cancelled.discard(str(response.id))
+            else:
                 log.warning("agent answered what nobody asked", agent=self.name, id=response.id)
             return False
-        method, future = known
+        method, future = pending
         if future.done():
             return False
         self._handler.on_answer(key, number)
@@ -219,12 +219,10 @@ class AgentConnection:
             future.set_result(response.result)
         return True
 
-    async def _refuse_odd(self, error: OddRequest, number: int) -> None:
-        """An agent that asks in a way that nobody understands would wait for an answer for ever."""
+    async def _refuse_unreadable(self, error: UnreadableRequest, number: int) -> None:
+        """Answers an unreadable permission request, since the agent would otherwise wait forever."""
         if error.id is None:
-            raise AgentFailed(
-                "agent_protocol", f"{self.name} asks for a permission in a way that cannot be read: {error}"
-            )
+            raise AgentFailed("agent_protocol", f"{self.name} sent an unreadable permission request: {error}")
         log.warning("agent asks in a way that cannot be read", agent=self.name, error=str(error))
         await self.reply_error(error.id, PARSE_ERROR, str(error), key=f"refused:{number}")
 
@@ -239,14 +237,14 @@ class AgentConnection:
         if self._junk_in_a_row > JUNK_LIMIT:
             raise AgentFailed(
                 "agent_talks_junk",
-                f"{self.name} does not speak the Agent Client Protocol: {JUNK_LIMIT} lines in a row were no "
-                f"messages, lately {excerpt[:80]!r}.",
+                f"{self.name} does not speak the Agent Client Protocol: {JUNK_LIMIT} lines in a row were not "
+                f"messages, the last one {excerpt[:80]!r}.",
                 **self._details(),
             )
 
     def _claim(self, key: str) -> None:
         if key in self._keys:
-            raise Internal("key_reused", f"The key {key!r} was already used in this connection.", key=key)
+            raise Internal("key_reused", f"The key {key!r} was already used on this connection.", key=key)
         self._keys.add(key)
 
     def _register(self, key: str, method: str) -> "asyncio.Future[Raw]":
@@ -264,17 +262,17 @@ class AgentConnection:
             raise self._gone(closed.exit) from None
 
     def _check_open(self) -> None:
-        if self._over is not None:
-            raise _again(self._over)
+        if self._failure is not None:
+            raise _copy(self._failure)
 
-    def _call_off(self, key: str) -> None:
-        """Tells the agent, without keeping the caller, that nobody waits for this answer any more."""
-        if self._detached or self._over is not None:
+    def _cancel_request(self, key: str) -> None:
+        """Tells the agent in the background that the answer to a request is no longer needed."""
+        if self._detached or self._failure is not None:
             return
-        self._called_off.add(key)
+        self._cancelled.add(key)
         task = asyncio.create_task(self._send_cancel(key), name=f"{self.name} cancel {key}")
-        self._farewells.add(task)
-        task.add_done_callback(self._farewells.discard)
+        self._cancel_tasks.add(task)
+        task.add_done_callback(self._cancel_tasks.discard)
 
     async def _send_cancel(self, key: str) -> None:
         with contextlib.suppress(TimeoutError, AgentFailed):
@@ -282,14 +280,14 @@ class AgentConnection:
                 await self.notify("$/cancel_request", {"requestId": key}, key=f"{key}:cancel_request")
 
     def _stop(self, error: AgentFailed) -> None:
-        """Fails all who wait; the first reason stands."""
-        if self._over is not None:
+        """Fails all pending requests. Later calls do not change the reason."""
+        if self._failure is not None:
             return
-        self._over = error
+        self._failure = error
         for _, future in self._pending.values():
             if not future.done():
-                future.set_exception(_again(error))
-                future.exception()  # counts as seen: not everyone who registered is waiting already
+                future.set_exception(_copy(error))
+                future.exception()  # Marks it as retrieved, since a registered waiter may not be waiting yet.
         self._pending.clear()
 
     def _gone(self, exit: Exit) -> AgentGone:
@@ -298,11 +296,11 @@ class AgentConnection:
         elif exit.code is not None:
             how = f"ended with code {exit.code}"
         else:
-            how = "closed its line"
-        words = exit.stderr.strip().rpartition("\n")[2]
+            how = "closed its output"
+        last_line = exit.stderr.strip().rpartition("\n")[2]
         return AgentGone(
             "agent_gone",
-            f"{self.name} {how}{': ' + words[:EXCERPT] if words else '.'}",
+            f"{self.name} {how}{': ' + last_line[:EXCERPT] if last_line else '.'}",
             **self._details(exit_code=exit.code, signal=exit.signal, stderr=exit.stderr),
         )
 
@@ -319,6 +317,6 @@ class AgentConnection:
         return {"command": list(self._link.command), "stderr": self._link.stderr_tail(), **more}
 
 
-def _again(error: AgentFailed) -> AgentFailed:
-    """The same failure for another waiter: an exception object keeps the traceback of one."""
+def _copy(error: AgentFailed) -> AgentFailed:
+    """Copies a failure for another waiter, because an exception object holds the traceback of one."""
     return type(error)(error.code, error.message, **error.details)

@@ -1,5 +1,4 @@
-"""The parts of the Agent Client Protocol (version 1) that we send.
-It leaves what agents answer to `answers`, and sending to `client`."""
+"""Defines the parameters of the Agent Client Protocol (version 1) that Bough sends. `answers` reads the replies."""
 
 from typing import Any
 
@@ -21,7 +20,7 @@ class TextBlock(_Sent, tag_field="type", tag="text"):
 
 
 class ImageBlock(_Sent, tag_field="type", tag="image"):
-    """A picture, base64; only for agents with `Capabilities.image`."""
+    """An image in base64; only for agents with `Capabilities.image`."""
 
     data: str
     mime_type: str
@@ -38,7 +37,7 @@ class ResourceLinkBlock(_Sent, tag_field="type", tag="resource_link"):
 
 
 class TextResource(_Sent):
-    """A text with the address that it is known by."""
+    """A text and its URI."""
 
     uri: str
     text: str
@@ -46,13 +45,13 @@ class TextResource(_Sent):
 
 
 class ResourceBlock(_Sent, tag_field="type", tag="resource"):
-    """A text that comes along; only for agents with `Capabilities.embedded_context`."""
+    """An embedded text; only for agents with `Capabilities.embedded_context`."""
 
     resource: TextResource
 
 
 Block = TextBlock | ImageBlock | ResourceLinkBlock | ResourceBlock | Raw
-"""A part of a prompt; Raw passes on what an editor sent."""
+"""A part of a prompt. `Raw` passes on a block that an editor sent."""
 
 
 class NameValue(_Sent):
@@ -72,7 +71,7 @@ class StdioServer(_Sent):
 
 
 class HttpServer(_Sent, tag_field="type", tag="http"):
-    """An MCP server on HTTP; only for agents with `Capabilities.http`."""
+    """An MCP server over HTTP; only for agents with `Capabilities.http`."""
 
     name: str
     url: str
@@ -80,7 +79,7 @@ class HttpServer(_Sent, tag_field="type", tag="http"):
 
 
 class SseServer(_Sent, tag_field="type", tag="sse"):
-    """An MCP server on SSE; only for agents with `Capabilities.sse`."""
+    """An MCP server over SSE; only for agents with `Capabilities.sse`."""
 
     name: str
     url: str
@@ -91,7 +90,7 @@ McpServer = StdioServer | HttpServer | SseServer
 
 
 class ClientInfo(_Sent):
-    """Who we are."""
+    """The name and version of this client."""
 
     name: str
     version: str
@@ -99,7 +98,7 @@ class ClientInfo(_Sent):
 
 
 class InitializeParams(_Sent):
-    """What we speak and can; a capability that is not there is one that we do not have."""
+    """Parameters of initialize. A capability that is not listed is not offered."""
 
     protocol_version: int
     client_capabilities: dict[str, Any]
@@ -107,14 +106,14 @@ class InitializeParams(_Sent):
 
 
 class SystemPrompt(_Sent):
-    """What is added to an agent's own system prompt; only for agents with `Capabilities.system_prompt`."""
+    """Text to add to an agent's own system prompt; only for agents with `Capabilities.system_prompt`."""
 
     mode: str
     content: list[TextBlock]
 
 
 class SessionParams(_Sent):
-    """Parameters of session/new (no session id), load, resume and fork."""
+    """Parameters of session/new (without a session id), session/load, session/resume and session/fork."""
 
     cwd: str
     mcp_servers: list[McpServer]

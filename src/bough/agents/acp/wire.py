@@ -1,8 +1,7 @@
-"""The JSON-RPC envelope of the Agent Client Protocol: one line in, one message out, and back.
-It leaves which message follows which to `connection`, and what parameters and results hold to `types`.
+"""Decodes the lines that an agent writes, tolerantly: each becomes a message or raises `Junk`.
 
-Nearly all lines are updates. They take one typed decode, of what we use of any of them, and no exception (0.7 µs; many
-at once take less in `flood`); the line itself is kept, so that nothing an agent adds is lost.
+Nearly all lines are updates. Each takes one typed decode of the fields that Bough uses, and no exception (0.7 µs). An
+update keeps its line, so that nothing an agent adds is lost. `flood` decodes many lines at once.
 """
 
 import re
@@ -12,11 +11,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 RequestId = int | float | str | None
-"""What may stand as the id of a request: null counts as one, a missing id makes a notification."""
+"""The id of a request. Null is an id; a missing id makes a notification."""
 PERMISSION = "session/request_permission"
-"""The request that an agent stops for: nobody may overlook one."""
+"""The request that an agent waits on, so none may be overlooked."""
 
-# Whole pairs and escaped backslashes are matched only to be stepped over; the group is half a character.
+# Whole surrogate pairs and escaped backslashes are matched only to be skipped. The group is a lone surrogate.
 _SURROGATES = re.compile(
     rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
@@ -25,7 +24,7 @@ _SPOKEN = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message
 
 
 class Update(Struct, frozen=True, gc=False):
-    """One `session/update`; `text` is set for a message or thought chunk that holds text."""
+    """One `session/update`. `text` is set for a message or thought chunk with text."""
 
     session_id: str
     kind: str
@@ -35,12 +34,12 @@ class Update(Struct, frozen=True, gc=False):
 
     @property
     def raw(self) -> bytes:
-        """The update as the agent wrote it, byte for byte; found anew at each call, since few are looked at."""
+        """The update as the agent wrote it, byte for byte. Decoded at each call, since few updates need it."""
         return bytes(_decode_raw(self.line).params.update)
 
 
 class AgentRequest(Struct, frozen=True):
-    """A question of the agent, to be answered with its id."""
+    """A request of the agent, to be answered with its id."""
 
     id: RequestId
     method: str
@@ -48,14 +47,14 @@ class AgentRequest(Struct, frozen=True):
 
 
 class Notification(Struct, frozen=True):
-    """Anything but `session/update` that the agent says without wanting an answer."""
+    """Any notification except `session/update`."""
 
     method: str
     params: Raw
 
 
 class RpcError(Struct, frozen=True):
-    """Why the agent refused."""
+    """The error in an agent's answer."""
 
     code: int
     message: str
@@ -63,7 +62,7 @@ class RpcError(Struct, frozen=True):
 
 
 class Response(Struct, frozen=True):
-    """The agent's answer to a request of ours."""
+    """The agent's answer to one of Bough's requests."""
 
     id: RequestId
     result: Raw
@@ -74,14 +73,14 @@ Message = Update | Response | AgentRequest | Notification
 
 
 class Junk(ValueError):
-    """A line that is no message."""
+    """A line that is not a message."""
 
 
-class OddRequest(Junk):
-    """A request for a permission that cannot be read. `id` is set if at least that could be."""
+class UnreadableRequest(Junk):
+    """A permission request that cannot be read. `id` is set if at least the id could be read."""
 
-    def __init__(self, why: str, id: RequestId = None) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, id: RequestId = None) -> None:
+        super().__init__(reason)
         self.id = id
 
 
@@ -92,7 +91,7 @@ class _Content(Struct, gc=False):
 
 class _Update(Struct, rename="camel", gc=False):
     session_update: str = ""
-    content: _Content | list[Raw] | None = None  # a block for chunks, a list for tool calls
+    content: _Content | list[Raw] | None = None  # A block for chunks, a list for tool calls.
     message_id: str | None = None
 
 
@@ -102,20 +101,20 @@ class _UpdateParams(Struct, rename="camel", gc=False):
 
 
 class _UpdateLine(Struct, forbid_unknown_fields=True, gc=False):
-    """No id: with one it would be a request."""
+    """A line without an id: with one it would be a request."""
 
     method: Literal["session/update"]
     params: _UpdateParams
     jsonrpc: str = ""
 
 
-class _OddUpdate(Struct, rename="camel"):
+class _MalformedUpdate(Struct, rename="camel"):
     session_update: Any = ""
 
 
-class _OddParams(Struct, rename="camel"):
+class _MalformedParams(Struct, rename="camel"):
     session_id: str
-    update: _OddUpdate
+    update: _MalformedUpdate
 
 
 class _RawParams(Struct):
@@ -135,7 +134,7 @@ class _Envelope(Struct):
 
 
 _decode_update = msgspec.json.Decoder(_UpdateLine).decode
-_decode_odd_params = msgspec.json.Decoder(_OddParams).decode
+_decode_malformed_params = msgspec.json.Decoder(_MalformedParams).decode
 _decode_raw = msgspec.json.Decoder(_RawLine).decode
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_id = msgspec.json.Decoder(RequestId).decode
@@ -144,12 +143,12 @@ _decode_error = msgspec.json.Decoder(RpcError).decode
 
 
 def decode(line: bytes) -> Message:
-    """Reads one line; raises Junk if it is no message."""
+    """Decodes one line. Raises `Junk` if it is not a message."""
     try:
         params = _decode_update(line).params
         if not line.isascii():
-            line.decode()  # msgspec does not look into what it skips, and others will read that as text
-    except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
+            line.decode()  # msgspec does not check the bytes that it skips, but later readers decode them as text.
+    except (ValueError, RecursionError):  # The errors of msgspec and UnicodeDecodeError are ValueErrors.
         return _decode_other(line)
     update = params.update
     content, text = update.content, None
@@ -160,32 +159,32 @@ def decode(line: bytes) -> Message:
 
 def _decode_other(line: bytes) -> Message:
     if b"\\u" in line:
-        # Agents cut text between the halves of a character; half a character cannot be stored as UTF-8.
-        mended = _SURROGATES.sub(lambda match: rb"\ufffd" if match[1] else match[0], line)
-        if mended != line:
-            return decode(mended)
+        # Agents cut text inside surrogate pairs, and a lone surrogate cannot be stored as UTF-8.
+        repaired = _SURROGATES.sub(lambda match: rb"\ufffd" if match[1] else match[0], line)
+        if repaired != line:
+            return decode(repaired)
     try:
         line.decode()
         return _message(line)
     except (ValueError, RecursionError) as error:
-        raise _odd_request(line, str(error)) or Junk(str(error)) from None
+        raise _unreadable_request(line, str(error)) or Junk(str(error)) from None
 
 
-def _odd_request(line: bytes, why: str) -> OddRequest | None:
-    """What is wrong with a line that seems to ask for a permission; a log that only speaks of one does not."""
+def _unreadable_request(line: bytes, reason: str) -> UnreadableRequest | None:
+    """Returns the error for a line that seems to be a permission request; a log that only mentions one is not."""
     if PERMISSION.encode() not in line or not line.lstrip().startswith(b"{"):
         return None
     try:
         envelope = _decode_envelope(line.decode(errors="replace").encode())
     except (ValueError, RecursionError):
-        # Not JSON: whoever writes a log in that way does not call what it is about the method.
-        return OddRequest(why) if _METHOD.search(line) else None
+        # Not JSON. A log line would not name it as the method.
+        return UnreadableRequest(reason) if _METHOD.search(line) else None
     if envelope.method != PERMISSION:
         return None
     try:
-        return OddRequest(why, _decode_id(envelope.id) if bytes(envelope.id) else None)
+        return UnreadableRequest(reason, _decode_id(envelope.id) if bytes(envelope.id) else None)
     except ValueError:
-        return OddRequest(why)
+        return UnreadableRequest(reason)
 
 
 def _message(line: bytes) -> Message:
@@ -197,9 +196,9 @@ def _message(line: bytes) -> Message:
     if bytes(envelope.id):
         return AgentRequest(_decode_id(envelope.id), envelope.method, params)
     if envelope.method == "session/update":
-        odd = _decode_odd_params(params)  # fields that are not of the types that we know
-        kind = odd.update.session_update
-        return Update(odd.session_id, kind if isinstance(kind, str) else "", None, None, line)
+        malformed = _decode_malformed_params(params)  # Some fields have unexpected types.
+        kind = malformed.update.session_update
+        return Update(malformed.session_id, kind if isinstance(kind, str) else "", None, None, line)
     return Notification(envelope.method, params)
 
 
@@ -210,7 +209,7 @@ def _response(envelope: _Envelope) -> Response:
     error = bytes(envelope.error)
     if error and error != b"null":
         return Response(request_id, Raw(), _error(error))
-    # Agents written in JavaScript drop a result that is undefined.
+    # Agents written in JavaScript omit a result that is undefined.
     return Response(request_id, Raw(bytes(envelope.result) or b"null"), None)
 
 
@@ -219,47 +218,3 @@ def _error(raw: bytes) -> RpcError:
         return _decode_error(raw)
     except ValueError:
         return RpcError(code=-32603, message=raw.decode()[:500])
-
-
-class _Request(Struct):
-    jsonrpc: str
-    id: str
-    method: str
-    params: Any
-
-
-class _Notify(Struct):
-    jsonrpc: str
-    method: str
-    params: Any
-
-
-class _Result(Struct):
-    jsonrpc: str
-    id: RequestId
-    result: Any
-
-
-class _Failure(Struct):
-    jsonrpc: str
-    id: RequestId
-    error: dict[str, Any]
-
-
-_encode = msgspec.json.Encoder().encode
-
-
-def encode_request(request_id: str, method: str, params: Any) -> bytes:
-    return _encode(_Request("2.0", request_id, method, params))
-
-
-def encode_notification(method: str, params: Any) -> bytes:
-    return _encode(_Notify("2.0", method, params))
-
-
-def encode_result(request_id: RequestId, result: Any) -> bytes:
-    return _encode(_Result("2.0", request_id, result))
-
-
-def encode_error(request_id: RequestId, code: int, message: str) -> bytes:
-    return _encode(_Failure("2.0", request_id, {"code": code, "message": message}))

@@ -1,3 +1,6 @@
-"""Owns what Bough's own agents have in common: lines, messages, the order of turns, session files, start and end.
-It leaves what an agent does with a prompt to the agent, and imports nothing else of Bough.
+"""The ACP server side that Bough's own agents, `demo` and `terminal`, share.
+
+- It owns the connection over stdin and stdout, the protocol's methods, the order of turns and the session files.
+- `demo` and `terminal` subclass its server, session and turn; they decide what a prompt causes.
+- It calls `bough.agents.json_rpc` and nothing else of Bough, because the agents are separate programs.
 """

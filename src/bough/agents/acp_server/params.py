@@ -1,13 +1,11 @@
-"""Owns the parameters of the protocol's methods as this agent reads them, and refuses what does not fit.
-It leaves checks against sessions, files and capabilities to the server.
-"""
+"""Decodes the parameters of the protocol's methods and the blocks of prompts. The server checks what they refer to."""
 
 from typing import Literal, TypeVar
 from urllib.parse import unquote
 
 import msgspec
 
-from bough.agents.acp_server.rpc import INVALID_PARAMS, Json, RequestId, RpcError
+from bough.agents.json_rpc import INVALID_PARAMS, Json, RequestId, RpcError
 
 T = TypeVar("T")
 
@@ -24,7 +22,7 @@ class Pair(msgspec.Struct):
 
 
 class McpServer(_Params):
-    """An MCP server as the client hands it over; stdio ones carry no type."""
+    """An MCP server as the client passes it. One on stdio carries no type."""
 
     name: str
     type: Literal["stdio", "http", "sse"] = "stdio"
@@ -65,7 +63,7 @@ class ListSessions(_Params):
     cursor: str | None = None
 
 
-class OneSession(_Params):
+class SessionId(_Params):
     """The parameters of session/close, session/delete and session/cancel."""
 
     session_id: str
@@ -84,7 +82,7 @@ class SetConfigOption(_Params):
 
 class Prompt(_Params):
     session_id: str
-    # Recorded as it came; `check_blocks` looks at the parts that matter here.
+    # Recorded as it came. `check_blocks` checks the fields that the agents use.
     prompt: list[Json]
 
 
@@ -124,7 +122,7 @@ _BLOCKS = list[_Text | _Image | _Audio | _Link | _Resource]
 
 
 def read(raw: msgspec.Raw, kind: type[T]) -> T:
-    """Decodes parameters."""
+    """Decodes parameters. Raises `RpcError` if they do not fit the type."""
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.DecodeError as error:
@@ -132,7 +130,7 @@ def read(raw: msgspec.Raw, kind: type[T]) -> T:
 
 
 def check_blocks(blocks: list[Json]) -> set[str]:
-    """Returns the kinds of content in a prompt, each block having been found well-formed."""
+    """Returns the kinds of content in a prompt. Raises `RpcError` if a block is malformed."""
     try:
         msgspec.convert(blocks, type=_BLOCKS)
     except msgspec.ValidationError as error:
@@ -141,24 +139,26 @@ def check_blocks(blocks: list[Json]) -> set[str]:
 
 
 def last_text(blocks: list[Json]) -> str:
-    """Returns the only text of a prompt that is obeyed."""
+    """Returns the last text of a prompt, the only one that an agent acts on."""
     return ["", *texts(blocks)][-1]
 
 
-def attached(blocks: list[Json]) -> list[str]:
-    """Returns the pictures and embedded files of a prompt in words: name, kind and size of each."""
-    found: list[str] = []
+def attachments(blocks: list[Json]) -> list[str]:
+    """Describes each image and embedded file of a prompt by its name, type and size."""
+    descriptions: list[str] = []
     for block in blocks:
         if block["type"] not in ("image", "resource"):
             continue
         body: Json = block.get("resource", block)
-        packed: str = body.get("data") or body.get("blob") or ""
+        base64: str = body.get("data") or body.get("blob") or ""
         text: str | None = body.get("text")
-        size = len(packed) * 3 // 4 - packed.count("=") if text is None else len(text.encode())
+        size = len(base64) * 3 // 4 - base64.count("=") if text is None else len(text.encode())
         name = unquote((body.get("uri") or block["type"]).rpartition("/")[2])
-        found.append(f"{name} ({body.get('mimeType') or 'text/plain'}, {size} {'byte' if size == 1 else 'bytes'})")
-    return found
+        unit = "byte" if size == 1 else "bytes"
+        descriptions.append(f"{name} ({body.get('mimeType') or 'text/plain'}, {size} {unit})")
+    return descriptions
 
 
 def texts(blocks: list[Json]) -> list[str]:
+    """Returns the text blocks of a prompt."""
     return [block["text"] for block in blocks if block["type"] == "text"]

@@ -1,15 +1,12 @@
-"""Owns the options of a permission request, what an answer to it means, and how modes are told to a client.
-It leaves which mode asks about what, and what is remembered, to the agent.
-"""
+"""Builds the options of a permission request and reads the client's answer. The agent decides when to ask."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-# Odd ids on purpose: a client has to go by the kind.
+# The ids are odd on purpose: a client has to go by the kind.
 OPTIONS = {
     "yes-once": ("allow_once", "Yes, this once"),
     "yes-from-now-on": ("allow_always", "Yes, and do not ask again in this session"),
@@ -18,16 +15,8 @@ OPTIONS = {
 
 
 def options(**names: str) -> list[dict[str, str]]:
-    """Returns the options of a permission request; an agent may have a better name for one, by its kind."""
+    """Returns the options of a permission request. An agent may give an option a better name, by its kind."""
     return [{"optionId": key, "kind": kind, "name": names.get(kind, name)} for key, (kind, name) in OPTIONS.items()]
-
-
-def mode_state(current: str, modes: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the `modes` of a session as the protocol has them, from their ids and descriptions."""
-    return {
-        "currentModeId": current,
-        "availableModes": [{"id": mode, "name": mode, "description": text} for mode, text in modes.items()],
-    }
 
 
 class _Outcome(msgspec.Struct, rename="camel"):
@@ -40,7 +29,7 @@ class _Answer(msgspec.Struct):
 
 
 def read_answer(result: bytes) -> str:
-    """Returns the kind of the chosen option, or `cancelled`; what was never offered counts as a rejection."""
+    """Returns the kind of the chosen option, or `cancelled`. An option that was not offered counts as a rejection."""
     try:
         outcome = msgspec.json.decode(result, type=_Answer).outcome
     except msgspec.DecodeError:

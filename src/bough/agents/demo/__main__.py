@@ -1,6 +1,4 @@
-"""Owns the command line of the demo agent.
-It leaves running as a process to `serving`, and everything in between to the server.
-"""
+"""Runs the demo agent from the command line."""
 
 import argparse
 import asyncio
@@ -10,8 +8,8 @@ from pathlib import Path
 
 from bough.agents.acp_server.program import serve
 from bough.agents.demo.capabilities import SWITCHES, Features
-from bough.agents.demo.server import Agent
-from bough.agents.demo.store import Home
+from bough.agents.demo.server import DemoAgent
+from bough.agents.demo.state import open_store
 
 DEFAULT_HOME = "~/.local/share/bough-demo"
 
@@ -24,28 +22,28 @@ def _features(text: str) -> Features:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the agent on stdin and stdout; returns the exit code."""
+    """Runs the agent on stdin and stdout. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="bough demo-agent",
         description="An ACP agent without a model, on stdin and stdout: it follows directives in the prompt.",
-        epilog="What --without can switch off: " + "; ".join(f"{name} ({text})" for name, text in SWITCHES.items()),
+        epilog="--without can switch off: " + "; ".join(f"{name} ({text})" for name, text in SWITCHES.items()),
     )
     parser.add_argument(
         "--without",
         type=_features,
         default=Features(),
         metavar="NAMES",
-        help="capabilities to switch off, with commas between them",
+        help="capabilities to switch off, separated by commas",
     )
     parser.add_argument(
         "--home",
         type=Path,
         default=Path(os.environ.get("BOUGH_DEMO_HOME") or DEFAULT_HOME).expanduser(),
         metavar="DIR",
-        help=f"where sessions are kept (BOUGH_DEMO_HOME, else {DEFAULT_HOME})",
+        help=f"folder of the session files (default: BOUGH_DEMO_HOME, else {DEFAULT_HOME})",
     )
     options = parser.parse_args(argv)
-    asyncio.run(serve(lambda connection: Agent(connection, Home(options.home), options.without)))
+    asyncio.run(serve(lambda connection: DemoAgent(connection, open_store(options.home), options.without)))
     return 0
 
 

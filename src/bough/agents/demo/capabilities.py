@@ -1,13 +1,10 @@
-"""Owns what the agent can do: the capabilities that it advertises, and the names that switch them off.
-It leaves refusing what is switched off to the server, and the doing to the other modules.
-"""
+"""Lists the capabilities of the demo agent and the names that switch them off."""
 
 from typing import Any
 
-PROTOCOL_VERSION = 1
 AGENT_INFO = {"name": "bough-demo", "title": "Bough demo agent", "version": "1.0.0"}
 
-# What each name of `--without` takes away. Whatever is taken away is neither advertised nor done.
+# The names that `--without` takes. A capability that is switched off is neither advertised nor available.
 SWITCHES = {
     "load": "session/load",
     "resume": "session/resume",
@@ -27,7 +24,7 @@ SWITCHES = {
     "sse": "MCP servers over sse",
 }
 
-# Methods that exist only while their switch is on.
+# The methods that exist only while their switch is on.
 GATES = {
     "session/load": "load",
     "session/resume": "resume",
@@ -41,12 +38,12 @@ GATES = {
 
 
 class Features:
-    """The switches that are on."""
+    """The capabilities that are switched on."""
 
     def __init__(self, without: frozenset[str] = frozenset()) -> None:
         unknown = without - SWITCHES.keys()
         if unknown:
-            raise ValueError(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(SWITCHES)}")
+            raise ValueError(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(SWITCHES)}")
         self._on = SWITCHES.keys() - without
 
     def __contains__(self, switch: str) -> bool:

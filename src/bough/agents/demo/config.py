@@ -1,21 +1,19 @@
-"""Owns the config options of a session, model and effort, and what they do to window, tokens and cost.
-It leaves remembering what was chosen to the store, and counting words to the turn.
-"""
+"""Defines the config options of a session, model and effort, and computes context window and cost from them."""
 
 from typing import Any
 
-from bough.agents.demo.records import Tokens
-from bough.agents.demo.store import State
+from bough.agents.acp_server.records import Tokens
+from bough.agents.demo.state import DemoState
 
-# Model: the size of its window in tokens, and the price of a token in USD.
+# Model → the size of its context window in tokens, and the price of a token in USD.
 MODELS = {"demo-small": (10_000, 0.000001), "demo-large": (100_000, 0.00001)}
-# Effort: how many thought tokens a word of the prompt costs.
+# Effort → the thought tokens that each word of the prompt costs.
 EFFORTS = {"low": 0, "medium": 1, "high": 2}
 OPTIONS = {"model": MODELS, "effort": EFFORTS}
 
 
-def config_options(state: State) -> list[dict[str, Any]]:
-    """Returns the `configOptions` of a session as the protocol has them."""
+def config_options(state: DemoState) -> list[dict[str, Any]]:
+    """Returns the `configOptions` of a session in the form of the protocol."""
     return [
         _select("model", "Model", "model", state.model, list(MODELS)),
         _select("effort", "Effort", "thought_level", state.effort, list(EFFORTS)),
@@ -34,13 +32,13 @@ def _select(key: str, name: str, category: str, current: str, values: list[str])
     }
 
 
-def turn_cost(state: State, tokens: Tokens) -> float:
-    """Returns what a turn costs with the session's model."""
+def turn_cost(state: DemoState, tokens: Tokens) -> float:
+    """Returns the cost of a turn with the session's model, in USD."""
     return round(tokens.total * MODELS[state.model][1], 6)
 
 
-def usage_update(state: State) -> dict[str, Any]:
-    """Returns the context in use, the window of the model, and the cost of the session so far."""
+def usage_update(state: DemoState) -> dict[str, Any]:
+    """Returns the update with the context in use, the size of the context window and the cost so far."""
     return {
         "sessionUpdate": "usage_update",
         "used": state.tokens.total,
@@ -49,8 +47,8 @@ def usage_update(state: State) -> dict[str, Any]:
     }
 
 
-def prompt_usage(state: State) -> dict[str, int]:
-    """Returns the `usage` of a prompt's answer: totals over all turns, as the protocol words it."""
+def prompt_usage(state: DemoState) -> dict[str, int]:
+    """Returns the `usage` of the answer to a prompt: the totals over all turns, as the protocol requires."""
     tokens = state.tokens
     return {
         "totalTokens": tokens.total,

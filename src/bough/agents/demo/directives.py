@@ -1,6 +1,4 @@
-"""Owns the language of prompts: finds the `[[name …]]` directives in a text and reads their arguments.
-It leaves doing them to the turn.
-"""
+"""Parses the `[[name …]]` directives of a prompt and their arguments. The turn carries them out."""
 
 import math
 from collections.abc import Callable
@@ -8,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-# Bounds that only a slip of the finger exceeds; a turn at a bound still ends.
+# Bounds that only a typing mistake exceeds; a turn at a bound still ends.
 MOST_CHUNKS = 1_000_000
 MOST_SECONDS = 86_400.0
 
@@ -59,7 +57,7 @@ class Simple(msgspec.Struct, frozen=True):
 
 
 class Malformed(msgspec.Struct, frozen=True):
-    """What looks like a directive and is none, and why."""
+    """A text that looks like a directive, and the reason why it is not one."""
 
     source: str
     reason: str
@@ -69,24 +67,24 @@ Directive = Say | Think | Slow | Flood | Plan | Write | Run | Mcp | Fail | Simpl
 
 
 def parse(text: str) -> list[Directive]:
-    """Returns the directives of a text in order; what stands between them is not obeyed."""
-    found: list[Directive] = []
+    """Returns the directives of a text in order. Text between them is ignored."""
+    directives: list[Directive] = []
     start = text.find("[[")
     while start != -1:
         end = _closing(text, start)
         if end is None:
-            found.append(Malformed(text[start:], "it is never closed with ]]"))
+            directives.append(Malformed(text[start:], "it is never closed with ]]"))
             break
-        found.append(_read(text[start:end]))
+        directives.append(_read(text[start:end]))
         start = text.find("[[", end)
-    return found
+    return directives
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Returns where the directive that opens at `start` ends.
+    """Returns the end of the directive that opens at `start`, or None if it is not closed.
 
-    Counting single brackets gets `[[mcp t {"a": [1, [2]]}]]` right; where they do not balance, as in
-    `[[say :-] ]]`, only pairs are counted.
+    Counting single brackets handles `[[mcp t {"a": [1, [2]]}]]`. Where they do not balance, as in `[[say :-] ]]`,
+    only pairs are counted.
     """
     depth = 0
     for index in range(start, len(text)):
@@ -120,7 +118,7 @@ def _read(source: str) -> Directive:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Cuts off the first word and the one white space after it; the rest is kept to the letter."""
+    """Splits off the first word and the one whitespace character after it. The rest is unchanged."""
     for index, char in enumerate(text):
         if char.isspace():
             return text[:index], text[index + 1 :]

@@ -1,6 +1,4 @@
-"""Owns calls to the MCP servers that a session was given: finds the one that has a tool, and calls it there.
-It leaves permission and reporting to `deeds`, which imports it only when needed: `mcp` is slow to load.
-"""
+"""Calls tools of the session's MCP servers. It is imported only when needed, because `mcp` is slow to load."""
 
 import asyncio
 import contextlib
@@ -17,21 +15,21 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, Implementation, TextContent
 
 from bough.agents.acp_server.params import McpServer, Pair
-from bough.agents.acp_server.rpc import Json
 from bough.agents.demo.capabilities import AGENT_INFO
+from bough.agents.json_rpc import Json
 
-# Starting a server and asking it for its tools takes seconds at most; a dead one must not hang the turn.
+# Seconds to start a server and list its tools; a dead server must not hang the turn.
 CONNECT_LIMIT = 30.0
-# Tools may wait for people; the user's patience is the limit, and cancelling always works.
+# Tools may wait for people, so reading has no limit; the user can always cancel.
 CALL_TIMEOUT = httpx2.Timeout(30.0, read=None)
 
 
 class McpFailure(Exception):
-    """No server has the tool, or the call came to nothing; the text is for the user."""
+    """No server has the tool, or the call failed. The message is meant for the user."""
 
 
 class _Outcome(msgspec.Struct):
-    """What became of a call; kept aside, since leaving the connection can fail too."""
+    """The outcome of a call, held until the connection is closed, since closing it can fail too."""
 
     result: CallToolResult | None = None
     error: Exception | None = None
@@ -40,24 +38,24 @@ class _Outcome(msgspec.Struct):
 async def call(
     servers: list[McpServer], cwd: str, tool: str, arguments: Json, permit: Callable[[str], Awaitable[bool]]
 ) -> CallToolResult | None:
-    """Calls a tool on the first server that has it; None: `permit` did not agree to that server."""
-    troubles: list[str] = []
+    """Calls a tool on the first server that has it. Returns None if `permit` refuses that server."""
+    problems: list[str] = []
     for server in servers:
         outcome: _Outcome | None = None
         try:
             async with asyncio.timeout(CONNECT_LIMIT) as limit, _connect(server, cwd) as client:
-                found = await _has(client, tool)
+                has_tool = await _has(client, tool)
                 limit.reschedule(None)
-                if found:
+                if has_tool:
                     outcome = await _call(client, server, tool, arguments, permit)
         except Exception as error:
-            troubles.append(f"server {server.name!r}: {_plain(error)}")
+            problems.append(f"server {server.name!r}: {_plain(error)}")
         if outcome is not None:
             if outcome.error is not None:
                 raise outcome.error
             return outcome.result
-    names = ", ".join(server.name for server in servers) or "none was given"
-    raise McpFailure(f"No MCP server has the tool {tool!r} (servers: {names}). {'; '.join(troubles)}".strip())
+    names = ", ".join(server.name for server in servers) or "none"
+    raise McpFailure(f"No MCP server has the tool {tool!r} (servers: {names}). {'; '.join(problems)}".strip())
 
 
 async def _call(
@@ -78,7 +76,7 @@ async def _has(client: Client, tool: str) -> bool:
     cursor = None
     while True:
         page = await client.list_tools(cursor=cursor)
-        if any(each.name == tool for each in page.tools):
+        if any(offered.name == tool for offered in page.tools):
             return True
         cursor = page.next_cursor
         if cursor is None:
@@ -104,7 +102,7 @@ async def _connect(server: McpServer, cwd: str) -> AsyncGenerator[Client]:
 
 
 def text_of(result: CallToolResult) -> str:
-    """Returns a tool's result as text: its text blocks as they are, anything else as JSON."""
+    """Returns a tool's result as text: its text blocks unchanged, anything else as JSON."""
     parts = [
         part.text if isinstance(part, TextContent) else part.model_dump_json(by_alias=True, exclude_none=True)
         for part in result.content
@@ -119,7 +117,7 @@ def _pairs(pairs: list[Pair]) -> dict[str, str]:
 
 
 def _plain(error: BaseException) -> str:
-    """Returns the message of the innermost cause: task groups wrap errors in several layers."""
+    """Returns the message of the innermost cause, since task groups wrap errors in several layers."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,14 +1,11 @@
-"""Owns what each permission mode grants.
-It leaves the form of a question to `serving`, and asking, remembering and acting to the turn.
-"""
+"""Decides for each permission mode which actions the demo agent takes unasked, asks about or refuses."""
 
 from typing import Literal
 
-Deed = Literal["write", "write-outside", "run", "mcp"]
-Verdict = Literal["allow", "ask", "refuse"]
+Action = Literal["write", "write-outside", "run", "mcp"]
+Decision = Literal["allow", "ask", "refuse"]
 
-INITIAL_MODE = "default"
-# What is written about each mode is what the user sees; what it grants is the table below.
+# The descriptions are shown to users. The table below holds what each mode allows.
 MODES = {
     "default": "Asks before every write, command and MCP call",
     "acceptEdits": "Writes inside the working directory unasked, asks for the rest",
@@ -19,7 +16,7 @@ MODES = {
     "on-failure": "Writes inside the working directory and runs commands unasked, asks for the rest",
     "allow-all": "Never asks",
 }
-_GRANTS: dict[str, set[Deed]] = {
+_ALLOWED: dict[str, set[Action]] = {
     "default": set(),
     "ask": set(),
     "acceptEdits": {"write"},
@@ -28,12 +25,12 @@ _GRANTS: dict[str, set[Deed]] = {
     "bypassPermissions": {"write", "write-outside", "run", "mcp"},
     "allow-all": {"write", "write-outside", "run", "mcp"},
 }
-# Bough asks about its own tools itself: a second question from the agent would be one too many.
+# Bough asks about its own tools itself; the agent must not ask a second time.
 TRUSTED_SERVER = "bough"
 
 
-def judge(mode: str, deed: Deed) -> Verdict:
-    """Returns whether a mode lets the agent do something, have to ask, or refuse by itself."""
+def decide(mode: str, action: Action) -> Decision:
+    """Returns whether a mode allows an action, asks about it or refuses it."""
     if mode == "plan":
         return "refuse"
-    return "allow" if deed in _GRANTS[mode] else "ask"
+    return "allow" if action in _ALLOWED[mode] else "ask"

@@ -1,55 +1,22 @@
-"""Owns the agent's own two tools, writing a file and running a command, and how a tool call is reported.
-It leaves asking for permission to the turn.
-"""
+"""Implements the demo agent's two tools: writing a file and running a command."""
 
 import asyncio
 import contextlib
 import os
 import signal
-from typing import Any
 
 import msgspec
 
-from bough.agents.acp_server.rpc import Json
-from bough.agents.demo.updates import Voice, new_id
+from bough.agents.json_rpc import Json
 
-# More than anybody reads in a tool call, and well below what a line may hold.
+# Bytes of output that are reported: more than anyone reads in a tool call, and far below the longest line.
 OUTPUT_LIMIT = 100_000
-# What a command that is cut off gets for tidying up before it is killed.
+# Seconds that a cancelled command gets to clean up before it is killed.
 TERM_GRACE = 0.5
 
 
-class ToolCall:
-    """A tool call as the client sees it, from its announcement to its end."""
-
-    def __init__(self, voice: Voice, **fields: Any) -> None:
-        self._voice = voice
-        self.open = True
-        self.fields: Json = {"toolCallId": new_id("call"), "status": "pending", **fields}
-        voice.update({"sessionUpdate": "tool_call", **self.fields})
-
-    @property
-    def id(self) -> str:
-        return self.fields["toolCallId"]
-
-    def update(self, **fields: Any) -> None:
-        self.fields.update(fields)
-        self.open = self.fields["status"] in ("pending", "in_progress")
-        self._voice.update({"sessionUpdate": "tool_call_update", "toolCallId": self.id, **fields})
-
-    def complete(self, **fields: Any) -> None:
-        self.update(status="completed", **fields)
-
-    def fail(self, text: str) -> None:
-        self.update(status="failed", content=[text_content(text)], rawOutput={"error": text})
-
-
-def text_content(text: str) -> Json:
-    return {"type": "content", "content": {"type": "text", "text": text}}
-
-
 class FileChange(msgspec.Struct):
-    """A write that has not happened yet."""
+    """A planned write to a file."""
 
     path: str
     inside: bool
@@ -57,16 +24,18 @@ class FileChange(msgspec.Struct):
     new_text: str
 
     def diff(self) -> Json:
+        """Returns the change as the content of a tool call."""
         return {"type": "diff", "path": self.path, "oldText": self.old_text, "newText": self.new_text}
 
     def write(self) -> None:
+        """Writes the file, with the folders that it needs."""
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         with open(self.path, "w", encoding="utf-8", newline="") as file:
             file.write(self.new_text)
 
 
 def plan_change(cwd: str, path: str, text: str) -> FileChange:
-    """Looks at what is there now, and whether it lies in the working directory once links are followed."""
+    """Reads the current content, and checks whether the file is in the working directory once links are followed."""
     path = os.path.normpath(os.path.join(cwd, path))
     root = os.path.realpath(cwd)
     inside = os.path.commonpath([root, os.path.realpath(path)]) == root
@@ -77,15 +46,17 @@ def plan_change(cwd: str, path: str, text: str) -> FileChange:
 
 
 class CommandResult(msgspec.Struct, rename="camel"):
+    """The outcome of a command."""
+
     output: str
     exit_code: int
 
 
 async def run_command(command: str, cwd: str) -> CommandResult:
-    """Runs the user's shell line in a session of its own; when cancelled, nothing of it is left running."""
-    import tempfile  # Only here, since it takes longer to import than most of this package.
+    """Runs a shell command in its own process session. When cancelled, ends the whole process group."""
+    import tempfile  # Imported late, because it takes longer than most of this package.
 
-    # A file, not a pipe: what the command leaves running in the background would hold a pipe open.
+    # A file instead of a pipe: background processes that the command leaves would hold a pipe open.
     with tempfile.TemporaryFile() as file:
         process = await asyncio.create_subprocess_exec(
             "/bin/sh",
@@ -111,7 +82,7 @@ async def run_command(command: str, cwd: str) -> CommandResult:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Asks the process group to end, then kills what is left of it."""
+    """Sends SIGTERM to the process group, then SIGKILL."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(TimeoutError):

@@ -1,57 +1,48 @@
-"""Owns what one turn says: sends updates, gives each message its id, and records each message once whole.
-It leaves what to say to the turn.
-"""
+"""Sends the messages and thoughts of one turn, gives each its id, and records each once it is whole."""
 
-import os
-
-from bough.agents.acp_server.record_files import now
-from bough.agents.acp_server.rpc import Connection, Json, encode
+from bough.agents.acp_server.connection import ClientConnection
+from bough.agents.acp_server.records import Tokens, UpdateRecord
+from bough.agents.acp_server.session_store import now
+from bough.agents.acp_server.updates import SessionUpdates, new_id
 from bough.agents.demo.capabilities import Features
-from bough.agents.demo.records import Tokens, UpdateRecord
-from bough.agents.demo.store import SessionFile
+from bough.agents.demo.state import DemoFile, DemoState
+from bough.agents.json_rpc import Json, encode_notification
 
-# Chunks per write of a flood: large enough to be quick, small enough that a cancel is heard soon.
+# Chunks per write of a flood: large enough to be quick, small enough that a cancel takes effect soon.
 BATCH = 500
 
 
-def new_id(prefix: str) -> str:
-    return f"{prefix}-{os.urandom(8).hex()}"
+class DemoUpdates(SessionUpdates[DemoState]):
+    """The updates of one turn."""
 
-
-class Voice:
-    """Speaks to the client in one session."""
-
-    def __init__(self, connection: Connection, file: SessionFile, features: Features) -> None:
-        self.connection = connection
-        self.file = file
+    def __init__(self, connection: ClientConnection, file: DemoFile, features: Features) -> None:
+        super().__init__(connection, file)
         self.spent = Tokens()
-        self._ids = "message-ids" in features
+        self._has_ids = "message-ids" in features
+        # The message in progress: its kind, its id and the pieces sent so far.
         self._kind = ""
         self._message_id = ""
         self._pieces: list[str] = []
 
-    def send(self, update: Json) -> None:
-        """Sends an update that leaves no trace in the record."""
-        self.connection.notify("session/update", {"sessionId": self.file.id, "update": update})
-
     def update(self, update: Json) -> None:
-        """Records and sends an update; a message that was being said ends here."""
+        """Ends the message in progress, then records and sends an update."""
         self.end_message()
-        self.file.append(UpdateRecord(at=now(), update=update))
-        self.send(update)
+        super().update(update)
 
     def say(self, text: str) -> None:
-        self._piece("agent_message_chunk", text)
+        """Sends a piece of an agent message."""
+        self._send_piece("agent_message_chunk", text)
 
     def think(self, text: str) -> None:
-        self._piece("agent_thought_chunk", text)
+        """Sends a piece of a thought."""
+        self._send_piece("agent_thought_chunk", text)
 
     async def flood(self, chunks: int) -> None:
-        """Says many chunks, many to a write."""
-        self._piece("agent_message_chunk", "tick 1")
+        """Sends many chunks of one message, many per write."""
+        self._send_piece("agent_message_chunk", "tick 1")
         params = {"sessionId": self.file.id, "update": self._chunk("@")}
         # Only the number differs from line to line.
-        head, tail = encode({"jsonrpc": "2.0", "method": "session/update", "params": params}).split(b'"@"')
+        head, tail = encode_notification("session/update", params).split(b'"@"')
         for first in range(2, chunks + 1, BATCH):
             texts = [f"tick {index}" for index in range(first, min(first + BATCH, chunks + 1))]
             self._pieces += texts
@@ -60,7 +51,7 @@ class Voice:
             await self.connection.output.drain()
 
     def end_message(self) -> None:
-        """Records the message in progress, if any, and forgets its id."""
+        """Records the message in progress, if there is one."""
         if not self._pieces:
             return
         text = "\n".join(self._pieces)
@@ -71,16 +62,16 @@ class Voice:
         self._pieces = []
         self.file.append(UpdateRecord(at=now(), update=self._chunk(text)))
 
-    def _piece(self, kind: str, text: str) -> None:
+    def _send_piece(self, kind: str, text: str) -> None:
         if kind != self._kind:
             self.end_message()
         if not self._pieces:
             self._kind, self._message_id = kind, new_id("msg")
-        # Pieces of one message are lines of it, so that what is said twice can be read.
-        shown = "\n" + text if self._pieces else text
+        # Each piece is a line of its own, so that a repeated text is visible.
+        line = "\n" + text if self._pieces else text
         self._pieces.append(text)
-        self.send(self._chunk(shown))
+        self.send(self._chunk(line))
 
     def _chunk(self, text: str) -> Json:
         chunk: Json = {"sessionUpdate": self._kind, "content": {"type": "text", "text": text}}
-        return {**chunk, "messageId": self._message_id} if self._ids else chunk
+        return {**chunk, "messageId": self._message_id} if self._has_ids else chunk

@@ -1,3 +1,8 @@
-"""The keeper: a small detached program that owns one agent's stdio, so that a turn outlives the server.
-`docs/reference/keeper.md` describes its files and its protocol. `launcher`, `start`, `link`, `stream`, `follower` and
-`orphans` run in the server; the other modules are the program, which imports nothing but the standard library."""
+"""The keeper: a small detached program that owns one agent's pipes, so that a turn outlives the server.
+
+- The program (`__main__`, `main_loop`, `dispatch`, `server_connection`, `agent_process`, `end_agent`, `journal`,
+  `frames`, `files`, `process_tree`) uses the standard library alone and imports nothing else of Bough.
+- The server's side (`keeper_launcher`, `start_keeper`, the three links, `keeper_stream`, `orphans`) starts keepers,
+  attaches to them and cleans up after dead ones. `app` gives its launcher to `core.turns`.
+- `docs/reference/keeper.md` documents the files and the protocol between the two.
+"""

@@ -1,5 +1,6 @@
-"""Starts a keeper: `python -I -m bough.agents.keeper FOLDER`, as `start_keeper` does.
-It owns the way from a child of the server to a process of its own, and leaves everything after that to the service."""
+"""Runs a keeper: `python -I -m bough.agents.keeper FOLDER`, as `start_keeper` does.
+
+It detaches itself from the server, starts the agent and enters the main loop."""
 
 import contextlib
 import ctypes
@@ -21,9 +22,9 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(folder: str) -> None:
-    """Detaches, starts the agent, says so on stdout, and serves."""
+    """Detaches, starts the agent, reports that on stdout, and serves until the agent has ended."""
     if os.fork():
-        os._exit(0)  # so that nobody has to reap us
+        os._exit(0)  # The keeper becomes a child of init, which reaps it.
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -47,20 +48,20 @@ def main(folder: str) -> None:
         "started": time.time(),
     }
     del start
-    service = KeeperLoop(here, listener, journal, agent)
+    loop = KeeperLoop(here, listener, journal, agent)
     try:
         files.write_json(here, files.KEEPER, about)
-    except OSError as error:  # nobody could find us, or it: neither may live
+    except OSError as error:  # No server could find this keeper or its agent later, so neither may live.
         _kill_all(me)
         _report({"error": error.strerror})
         return
     _report({"pid": me.pid})
-    service.run()
+    loop.run()
 
 
 def _listen(folder: int) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # A socket's path ends at 108 bytes, a data folder's may be longer: this one is short wherever it lies.
+    # A socket's path is limited to 108 bytes, and a data folder's may be longer. This path is always short.
     listener.bind(f"/proc/self/fd/{folder}/{files.SOCKET}")
     listener.listen(8)
     listener.setblocking(False)
@@ -68,16 +69,16 @@ def _listen(folder: int) -> socket.socket:
 
 
 def _kill_all(me: process_tree.Process) -> None:
-    """Kills all that the agent has started so far, and waits until it is gone."""
+    """Kills everything that the agent has started so far, and waits until it is gone."""
     with contextlib.suppress(ChildProcessError):
         while True:
-            process_tree.send_signal([one for one in process_tree.family(me) if one != me], signal.SIGKILL)
+            process_tree.send_signal([process for process in process_tree.family(me) if process != me], signal.SIGKILL)
             os.waitpid(-1, 0)
 
 
-def _report(news: dict[str, Any]) -> None:
-    """Tells the server that waits for us, and lets go of it."""
-    os.write(1, json.dumps(news).encode() + b"\n")
+def _report(outcome: dict[str, Any]) -> None:
+    """Tells the waiting server the outcome of the start, and closes the pipe to it."""
+    os.write(1, json.dumps(outcome).encode() + b"\n")
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     os.dup2(null, 0)
     os.dup2(null, 1)

@@ -1,5 +1,4 @@
-"""The agent as its keeper holds it: its process, and the three pipes, each with a bound on what it may take.
-It leaves ending the agent to `ending`, and everything that a line causes to the service."""
+"""Starts the agent and holds its three pipes, each with a bound on its memory. `end_agent` ends it."""
 
 import contextlib
 import fcntl
@@ -11,19 +10,19 @@ from bough.agents.keeper import process_tree
 from bough.agents.keeper.journal import Journal
 
 BLOCK = 256 * 1024
-"""Bytes read from the agent at once, and the most of an unfinished line that waits in memory."""
+"""Bytes read from the agent at once, and the most of an incomplete line that is held in memory."""
 PIPE_SIZE = 1024 * 1024
-"""Kernel buffer asked for stdout: larger reads while an agent floods; the most an ordinary user may ask."""
+"""Kernel buffer of stdout, for larger reads while an agent writes fast. Ordinary users may not ask for more."""
 STDERR_TAIL = 64 * 1024
-"""Bytes of stderr that are kept: enough for a stack trace, too little to hurt."""
+"""Bytes of stderr that are kept: enough for a stack trace, little enough not to hurt."""
 LINE_CAP = 64 * 1024 * 1024
-"""Longest line taken from an agent, as everywhere in Bough."""
+"""The longest line that is accepted from an agent, as everywhere in Bough."""
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT)
-"""Signals that a keeper ignores, which an agent would inherit."""
+"""Signals that a keeper ignores. They are reset for the agent, which would inherit that."""
 
 
 class AgentOutput:
-    """What the agent says, journalled in blocks of whole lines. Nothing is read while a block waits for the disk."""
+    """Journals the agent's stdout in blocks of whole lines. Reads nothing while a block waits for disk space."""
 
     def __init__(self, fd: int, journal: Journal) -> None:
         self.fd = fd
@@ -31,18 +30,18 @@ class AgentOutput:
         self._buffer = bytearray(BLOCK)
         self._view = memoryview(self._buffer)
         self._begun = b""
-        self._length = 0  # of the line that has begun, what is already in the journal included
+        self._length = 0  # Of the incomplete line, including its part that is already journalled.
         self._held: tuple[list[bytes | memoryview], int, bool] | None = None
         self.ended = False
         self.overflow = False
 
     @property
     def stalled(self) -> bool:
-        """A block waits because it could not be journalled."""
+        """Whether a block waits because it could not be journalled."""
         return self._held is not None
 
     def read(self) -> bool:
-        """Reads and journals one block; False if there was nothing to read. Raises OSError when the disk is full."""
+        """Journals one block. Returns False if there was nothing to read. Raises OSError if the disk is full."""
         try:
             size = os.readv(self.fd, [self._buffer])
         except BlockingIOError:
@@ -54,13 +53,13 @@ class AgentOutput:
         return True
 
     def finish(self) -> None:
-        """Says that nothing more comes. A line that the end cut off gets its newline from us."""
+        """Marks the end of the output, and ends an incomplete last line with a newline."""
         self.ended = True
         if self._length and not self.overflow:
             self._hold([self._begun, b"\n"], 1)
 
     def retry(self) -> None:
-        """Journals the block that waits; raises OSError if it still cannot be."""
+        """Journals the waiting block. Raises OSError if the disk is still full."""
         if self._held is not None:
             parts, count, open = self._held
             self._journal.add_lines(parts, count, open=open)
@@ -89,27 +88,27 @@ class AgentOutput:
 
 
 class AgentInput:
-    """Lines on their way into the agent."""
+    """Lines on their way to the agent."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._queue = bytearray()
         self.shut = False
-        """No line is taken any more."""
+        """Whether no more lines are accepted."""
 
     @property
     def size(self) -> int:
-        """Bytes that wait for the agent to read."""
+        """The number of bytes that the agent has not read."""
         return len(self._queue)
 
     def put(self, line: bytes) -> None:
-        """Takes a line, and hands over what the agent takes at once."""
+        """Queues a line, and writes as much as the agent reads at once."""
         self._queue += line
         self._queue += b"\n"
         self.write()
 
     def write(self) -> None:
-        """Hands over what the agent takes."""
+        """Writes as much as the agent reads at once."""
         try:
             while self._queue:
                 with memoryview(self._queue) as whole, whole[:BLOCK] as part:
@@ -117,28 +116,28 @@ class AgentInput:
                 del self._queue[:written]
         except BlockingIOError:
             return
-        except OSError:  # nobody reads any more
+        except OSError:  # The agent has closed its end.
             self.stop(now=True)
 
     def stop(self, *, now: bool = False) -> None:
-        """Takes no more lines; what is still under way goes out unless it is for `now`."""
+        """Accepts no more lines. Queued ones are still written, unless `now` is set."""
         self.shut = True
         if now:
             self._queue.clear()
 
 
 class AgentErrors:
-    """The end of what the agent wrote to stderr; always read, so that no agent ever waits on it."""
+    """The tail of the agent's stderr. It is always read, so that no agent blocks on it."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._tail = bytearray()
         self.total = 0
-        """Bytes so far."""
+        """The number of bytes so far."""
         self.ended = False
 
     def read(self) -> bool:
-        """Reads what there is; False if there was nothing."""
+        """Reads the available bytes. Returns False if there were none."""
         try:
             data = os.read(self.fd, STDERR_TAIL)
         except BlockingIOError:
@@ -151,19 +150,19 @@ class AgentErrors:
         return True
 
     def tail(self, after: int = 0) -> bytes:
-        """Returns what of the tail came after so many bytes."""
+        """Returns the part of the tail after the first `after` bytes of stderr."""
         return bytes(self._tail[-min(STDERR_TAIL, self.total - after) :]) if self.total > after else b""
 
 
 class AgentProcess:
-    """One agent, started in a session of its own."""
+    """One agent, started in its own process session."""
 
     def __init__(self, start: dict[str, Any], journal: Journal) -> None:
         (stdin, our_stdin), (our_stdout, stdout), (our_stderr, stderr) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
-        ours, theirs = (our_stdin, our_stdout, our_stderr), (stdin, stdout, stderr)
-        for fd in ours:
+        agent_ends = (stdin, stdout, stderr)
+        for fd in (our_stdin, our_stdout, our_stderr):
             os.set_blocking(fd, False)
-        with contextlib.suppress(OSError):  # the user's share of pipe memory may be spent: only slower
+        with contextlib.suppress(OSError):  # The user's share of pipe memory may be used up; that is only slower.
             fcntl.fcntl(stdout, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
         os.chdir(start["cwd"])
         try:
@@ -171,14 +170,14 @@ class AgentProcess:
                 start["program"],
                 [start["program"], *start["command"][1:]],
                 start["env"],
-                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(theirs)],
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(agent_ends)],
                 setsid=True,
                 setsigmask=[],
                 setsigdef=IGNORED,
             )
         finally:
             os.chdir("/")
-            for fd in theirs:
+            for fd in agent_ends:
                 os.close(fd)
         self.process = process_tree.find(self.pid) or process_tree.Process(self.pid, 0)
         self.input, self.output, self.errors = (
@@ -187,10 +186,10 @@ class AgentProcess:
             AgentErrors(our_stderr),
         )
         self.status: int | None = None
-        """How it ended, once it has: its code, or minus the signal."""
+        """The exit code, or the negative signal number; None while it runs."""
 
     def drain(self) -> None:
-        """Reads what is left in the pipes once nobody writes any more; raises OSError when the disk is full."""
+        """Reads the rest of the pipes once no process writes to them. Raises OSError if the disk is full."""
         while not self.errors.ended and self.errors.read():
             pass
         while not self.output.ended and self.output.read():

@@ -1,8 +1,7 @@
-"""Ends an agent and everything that it started, in bounded steps: EOF, SIGTERM, SIGKILL until nothing is left.
-It leaves reaping, and telling anyone about it, to the service.
+"""Ends an agent and everything that it started, in bounded steps: EOF, SIGTERM, then SIGKILL until nothing is left.
 
-The keeper is the subreaper of all that its agent starts. So whatever lives of it, in whichever session, is a child of
-the keeper or has an ancestor that is: when the kernel says that there are no children, the whole tree is gone.
+The keeper is the subreaper of all processes that its agent starts. Every living one, in whatever session, is therefore
+a child or a descendant of the keeper: once the kernel reports no children, the whole tree is gone.
 """
 
 import signal
@@ -10,15 +9,15 @@ import signal
 from bough.agents.keeper import process_tree
 
 GRACE = 3.0
-"""Seconds at each polite step unless the server says otherwise: the slowest known agent leaves 2 s after EOF."""
+"""Seconds for each polite step unless the server says otherwise. The slowest known agent exits 2 s after EOF."""
 KILL_WAIT = 5.0
-"""Seconds for the kernel to take away killed processes; only one stuck in the kernel needs longer."""
+"""Seconds for the kernel to remove killed processes; only one stuck in the kernel needs longer."""
 POLL = 0.05
-"""Seconds between rounds of SIGKILL: a process may start another while we look."""
+"""Seconds between rounds of SIGKILL, since a process may start another one in between."""
 
 
 class AgentEnding:
-    """One agent's end, a step at a time."""
+    """The end of one agent, step by step."""
 
     def __init__(self, keeper: process_tree.Process, grace: float, now: float) -> None:
         self._keeper = keeper
@@ -27,15 +26,15 @@ class AgentEnding:
         self._deadline = now + grace
         self.done = False
         self.left: list[int] = []
-        """Processes that did not go away even so."""
+        """The processes that survived even SIGKILL."""
 
     def patience(self, now: float) -> float:
-        """Seconds until `tick` has something to do, if no child ends before."""
+        """Returns the seconds until `tick` has something to do, unless a child ends before."""
         wait = self._deadline - now
         return min(wait, POLL) if self._signal is signal.SIGKILL else wait
 
     def tick(self, now: float, *, agent_gone: bool, childless: bool) -> None:
-        """Takes the next step if it is time."""
+        """Takes the next step if it is due."""
         if childless:
             self.done = True
             return

@@ -1,5 +1,4 @@
-"""The frames that keeper and server exchange and that the journal holds: a header, then JSON text or raw bytes.
-It leaves what a frame causes to others."""
+"""Encodes and decodes the frames of the keeper's protocol and journal: a header, then JSON text or raw bytes."""
 
 import json
 import struct
@@ -8,25 +7,25 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 VERSION = 1
-"""Changes whenever an older program at the other end could misread a frame; the header itself stays as it is."""
+"""The version of the protocol. It changes whenever an older peer could misread a frame; the header never changes."""
 HEADER = struct.Struct("<BBIIQI")
-"""Kind, flags, amount, length of the payload, first number, CRC of all that (as if it were 0) and of the payload."""
+"""Kind, flags, amount, length of the payload, first number, CRC of these fields (with CRC 0) and the payload."""
 FRAME_CAP = 65 * 1024 * 1024
-"""Longest payload taken: the longest line that we take (64 MiB) and its key."""
+"""The longest payload: the longest line that is accepted (64 MiB) and its key."""
 
-# The server says:
+# Sent by the server:
 HELLO, SEND, CONFIRM, FORGET, END = 1, 2, 3, 4, 5
-# The keeper says:
+# Sent by the keeper:
 WELCOME, LINES, ACK, NOTE, EXIT, STDERR = 16, 17, 18, 19, 20, 21
-# Only the journal holds, beside LINES and SEND:
+# In the journal only, beside LINES and SEND:
 BASE = 32
 
 OPEN = 1
-"""Flag of a LINES frame that ends inside a line, which goes on in the next one."""
+"""Flag of a LINES frame that ends inside a line, which continues in the next one."""
 
 
 class TooLong(ValueError):
-    """A frame announces more than anyone may send."""
+    """A frame announces a payload beyond the limit."""
 
 
 class Head(NamedTuple):
@@ -35,14 +34,14 @@ class Head(NamedTuple):
     kind: int
     flags: int
     amount: int
-    """Lines that end in a LINES frame; bytes of the key, with which the payload of a SEND frame begins."""
+    """The number of lines that end in a LINES frame; for SEND the length of the key that begins the payload."""
     length: int
     first: int
-    """Number of the line that a LINES frame begins in; for CONFIRM the number itself."""
+    """The number of the line that a LINES frame begins in; for CONFIRM the confirmed number."""
 
     @property
     def touched(self) -> int:
-        """The number of the last line of which a LINES frame holds anything."""
+        """The number of the last line of which a LINES frame holds any part."""
         return self.first + self.amount - (0 if self.flags & OPEN else 1)
 
 
@@ -53,14 +52,14 @@ class Frame(NamedTuple):
     payload: bytes
 
     def text(self) -> Any:
-        """The payload of a frame that holds JSON."""
+        """Decodes a JSON payload."""
         return json.loads(self.payload)
 
 
 def header(
     kind: int, parts: "Sequence[bytes | bytearray | memoryview]", *, flags: int = 0, amount: int = 0, first: int = 0
 ) -> bytes:
-    """Returns the header for a payload that is given in parts."""
+    """Returns the header for a payload in parts."""
     length = sum(map(len, parts))
     crc = zlib.crc32(HEADER.pack(kind, flags, amount, length, first, 0))
     for part in parts:
@@ -74,7 +73,7 @@ def frame(kind: int, payload: bytes = b"", *, flags: int = 0, amount: int = 0, f
 
 
 def message(kind: int, **fields: Any) -> bytes:
-    """Returns a frame that holds JSON."""
+    """Returns a frame with a JSON payload."""
     return frame(kind, json.dumps(fields, separators=(",", ":")).encode())
 
 
@@ -85,20 +84,20 @@ def send_frame(key: str, line: bytes) -> bytes:
 
 
 def read_head(data: bytes | bytearray, position: int = 0) -> Head:
-    """Reads the header that stands here."""
+    """Reads the header at a position."""
     kind, flags, amount, length, first, _ = HEADER.unpack_from(data, position)
     return Head(kind, flags, amount, length, first)
 
 
 def whole(data: bytes, payload: bytes) -> bool:
-    """Whether a header and a payload belong together and are as they were written."""
+    """Returns whether a header and a payload are intact and belong together."""
     kind, flags, amount, length, first, crc = HEADER.unpack(data)
     expected = zlib.crc32(payload, zlib.crc32(HEADER.pack(kind, flags, amount, length, first, 0)))
     return len(payload) == length and crc == expected
 
 
 def lines_after(number: int, head: Head, payload: bytes) -> bytes:
-    """Returns what a LINES frame holds after the line with this number."""
+    """Returns the part of a LINES frame after the line with this number."""
     skip = number - head.first + 1
     if skip > head.amount:
         return b""
@@ -109,13 +108,13 @@ def lines_after(number: int, head: Head, payload: bytes) -> bytes:
 
 
 class FrameReader:
-    """Puts frames together from the pieces in which they arrive."""
+    """Assembles frames from the pieces in which they arrive."""
 
     def __init__(self) -> None:
         self._data = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Takes what was read; yields the frames that became whole, or raises TooLong."""
+        """Adds data and yields the frames that it completes. Raises `TooLong`."""
         self._data += data
         while len(self._data) >= HEADER.size:
             head = read_head(self._data)
@@ -129,7 +128,7 @@ class FrameReader:
             yield Frame(head, payload)
 
     def rest(self) -> bytes:
-        """Takes back what has come of the next frame."""
+        """Returns and clears the beginning of the next frame."""
         rest = bytes(self._data)
         self._data.clear()
         return rest

@@ -1,5 +1,4 @@
-"""The journal of a keeper: every line in both directions, as frames in one file, until the server has stored them.
-It leaves when to write, and what to do when the disk is full, to the service."""
+"""Keeps every line in both directions as frames in one file, until the server has stored them."""
 
 import contextlib
 import json
@@ -12,15 +11,15 @@ from bough.agents.keeper.frames import HEADER, Frame, Head
 
 NAME = "journal"
 WINDOW = 256 * 1024
-"""Bytes read from the file at once, to be handed on."""
+"""Bytes read from the file at once."""
 HEADS_WINDOW = 16 * 1024
-"""Bytes read at once when only the headers are wanted."""
+"""Bytes read at once when only the headers matter."""
 REWRITE = 1024 * 1024
-"""Bytes of confirmed frames that are left lying in the file: rewriting it for less would cost more than it frees."""
+"""Bytes of confirmed frames that may stay in the file, since rewriting it for less would not pay."""
 
 
 class ReadPosition:
-    """Where a client stands in the journal: the next byte, and how many are left of the frame that it belongs to."""
+    """A server's position in the journal: the next byte, and how many bytes are left of its frame."""
 
     def __init__(self, offset: int) -> None:
         self.offset = offset
@@ -28,38 +27,38 @@ class ReadPosition:
 
 
 class Lost(NamedTuple):
-    """The lines that a client asks for are not there: only those from `first` to before `next` are."""
+    """The requested lines are gone: the journal holds only those from `first` to before `next`."""
 
     first: int
     next: int
 
 
 class Journal:
-    """An append-only file of frames; what was confirmed is cut off at the front, by writing the rest anew."""
+    """An append-only file of frames. Confirmed frames are removed by rewriting the rest."""
 
     def __init__(self, folder: int) -> None:
         self._folder = folder
         self._fd = self._create(NAME)
-        self._mark = 0  # all frames before this offset are confirmed
+        self._mark = 0  # All frames before this offset are confirmed.
         self.size = 0
         self.first = 1
-        """The first line that is still held whole."""
+        """The number of the first line that is held completely."""
         self.next = 1
-        """The number of the line that comes next, or has begun."""
+        """The number of the next line, which may have begun."""
 
     def add_lines(self, parts: Sequence[bytes | memoryview], count: int, *, open: bool) -> None:
-        """Appends what the agent said; raises OSError, with nothing written, when the disk is full."""
+        """Appends output of the agent. Raises OSError, with nothing written, if the disk is full."""
         flags = frames.OPEN if open else 0
         self._append([frames.header(frames.LINES, parts, flags=flags, amount=count, first=self.next), *parts])
         self.next += count
 
     def add_sent(self, key: bytes, line: bytes) -> None:
-        """Appends what is about to be written to the agent; raises OSError like `add_lines`."""
+        """Appends a line that is about to be sent to the agent. Raises OSError like `add_lines`."""
         parts = [key, line]
         self._append([frames.header(frames.SEND, parts, amount=len(key), first=self.next), *parts])
 
     def after(self, number: int) -> tuple[ReadPosition, bytes] | Lost:
-        """Returns the place from which all lines after this number follow, and a frame to be given before them."""
+        """Returns the position after the line with this number, and a frame with the rest of the frame before it."""
         if not self.first - 1 <= number < self.next:
             return Lost(self.first, self.next)
         for offset, head in _heads(self._fd, self._mark, self.size):
@@ -69,44 +68,44 @@ class Journal:
                 return ReadPosition(offset), b""
             payload = os.pread(self._fd, head.length, offset + HEADER.size)
             rest, count = frames.lines_after(number, head, payload), head.first + head.amount - number - 1
-            place = ReadPosition(offset + HEADER.size + head.length)
-            return place, frames.frame(frames.LINES, rest, flags=head.flags, amount=count, first=number + 1)
+            position = ReadPosition(offset + HEADER.size + head.length)
+            return position, frames.frame(frames.LINES, rest, flags=head.flags, amount=count, first=number + 1)
         return ReadPosition(self.size), b""
 
-    def read(self, place: ReadPosition) -> bytes:
-        """Returns the next bytes of LINES frames from there, and moves on; nothing at the end of the file."""
-        data = os.pread(self._fd, min(WINDOW, self.size - place.offset), place.offset)
+    def read(self, reader: ReadPosition) -> bytes:
+        """Returns the next bytes of LINES frames and advances the position. Returns nothing at the end of the file."""
+        data = os.pread(self._fd, min(WINDOW, self.size - reader.offset), reader.offset)
         view, position, parts = memoryview(data), 0, list[memoryview]()
         while position < len(data):
-            if place.left:
-                part = view[position : position + place.left]
+            if reader.left:
+                part = view[position : position + reader.left]
                 parts.append(part)
                 position += len(part)
-                place.left -= len(part)
+                reader.left -= len(part)
             elif len(data) - position < HEADER.size:
                 break
             else:
                 head = frames.read_head(data, position)
                 whole = HEADER.size + head.length
                 if head.kind == frames.LINES:
-                    place.left = whole
+                    reader.left = whole
                 else:
                     position += whole
-        place.offset += position
+        reader.offset += position
         return b"".join(parts)
 
-    def confirm(self, number: int, place: ReadPosition, keys: Iterable[str]) -> None:
-        """Lets go of the lines up to this number, as far as the client has come; keeps these keys for a post-mortem."""
+    def confirm(self, number: int, reader: ReadPosition, keys: Iterable[str]) -> None:
+        """Releases the lines up to this number that the server has read. Keeps the keys, for a later server."""
         for offset, head in _heads(self._fd, self._mark, self.size):
             end = offset + HEADER.size + head.length
-            if end > place.offset or (head.kind == frames.LINES and head.touched > number):
+            if end > reader.offset or (head.kind == frames.LINES and head.touched > number):
                 break
             self._mark = end
             if head.kind == frames.LINES:
                 self.first = head.touched + 1
         if self._mark >= REWRITE and self._mark >= self.size - self._mark:
             base = json.dumps({"keys": list(keys)}, separators=(",", ":")).encode()
-            place.offset += self._rewrite(frames.frame(frames.BASE, base, first=self.first))
+            reader.offset += self._rewrite(frames.frame(frames.BASE, base, first=self.first))
 
     def _append(self, parts: "Sequence[bytes | memoryview]") -> None:
         try:
@@ -118,12 +117,12 @@ class Journal:
         self.size += sum(map(len, parts))
 
     def _rewrite(self, base: bytes) -> int:
-        """Replaces the confirmed frames by the base; returns by how much everything else moved."""
+        """Replaces the confirmed frames by the base frame. Returns by how much everything else moved."""
         before = self.size
         try:
             fd = self._copy(base)
         except OSError:
-            # On a full disk there is room for the base only once the rest is gone: then, or never.
+            # On a full disk there is room for the base frame only once everything else is gone.
             if self._mark == self.size:
                 os.ftruncate(self._fd, 0)
                 self.size = self._mark = 0
@@ -138,7 +137,7 @@ class Journal:
         return self.size - before
 
     def _copy(self, base: bytes) -> int:
-        """Puts a new file in the place of the old one, with the base and what is not confirmed."""
+        """Replaces the file by one with the base frame and the unconfirmed frames."""
         name = NAME + ".new"
         fd = self._create(name)
         try:
@@ -159,13 +158,13 @@ class Journal:
 
 
 def read_journal(path: "str | os.PathLike[str]", offset: int = 0) -> Iterator[Frame]:
-    """Yields every whole frame of a journal from an offset on, whoever died in the middle of the last one."""
+    """Yields every whole frame from an offset on. Stops at a frame that a dying writer left incomplete."""
     with open(path, "rb") as file:
         file.seek(offset)
         while len(data := file.read(HEADER.size)) == HEADER.size:
             head = frames.read_head(data)
             if head.length > frames.FRAME_CAP:
-                return  # no header of ours: nothing so long was ever written
+                return  # Not a valid header: no frame is that long.
             payload = file.read(head.length)
             if not frames.whole(data, payload):
                 return
@@ -173,7 +172,7 @@ def read_journal(path: "str | os.PathLike[str]", offset: int = 0) -> Iterator[Fr
 
 
 def _heads(fd: int, offset: int, end: int) -> Iterator[tuple[int, Head]]:
-    """Yields the headers between two offsets, and where they stand."""
+    """Yields the headers between two offsets, each with its offset."""
     window, start = b"", offset
     while offset < end:
         if offset - start + HEADER.size > len(window):
@@ -185,5 +184,5 @@ def _heads(fd: int, offset: int, end: int) -> Iterator[tuple[int, Head]]:
 
 def _write(fd: int, parts: "Sequence[bytes | memoryview]", offset: int) -> None:
     written, size = os.pwritev(fd, parts, offset), sum(map(len, parts))
-    while written < size:  # the disk is nearly full: the next write says so
+    while written < size:  # The disk is nearly full; the next write raises OSError.
         written += os.pwrite(fd, b"".join(parts)[written:], offset + written)

@@ -1,6 +1,7 @@
-"""The link to a living agent whose keeper speaks another version of the protocol: what the agent says is read from the
-journal, so that its turn can come to its end; what must be said to it ends it. It leaves keepers that can be talked to
-to `link`, and dead ones to `remains`."""
+"""Links to a living agent whose keeper speaks another version of the protocol.
+
+The agent's output is read from the journal, so that its turn can finish. Nothing can be sent to it: an attempt ends it.
+"""
 
 import asyncio
 from collections.abc import Generator
@@ -14,11 +15,11 @@ from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 from bough.agents.shield import shielded
 
 POLL = 0.1
-"""Seconds between looks at the journal: nobody says when it grows, and a turn that ends so late is rare."""
+"""Seconds between reads of the journal, whose growth is not announced. A turn that ends this late is rare."""
 
 
 class JournalLink:
-    """Lines from the journal of a keeper that cannot be talked to."""
+    """Delivers the lines in the journal of a keeper of another version."""
 
     def __init__(self, folder: Path, about: About, last: int) -> None:
         self.command = tuple(about.command)
@@ -33,34 +34,34 @@ class JournalLink:
 
     async def receive(self) -> Batch:
         while True:
-            # Looked at first: what was written before that is then certainly read.
-            over = self._closed.is_set() or self._ended() is not None or not process_tree.alive(self._about.keeper)
+            # Checked first, so that everything written before the end is read.
+            ended = self._closed.is_set() or self._ended() is not None or not process_tree.alive(self._about.keeper)
             self._batches = self._batches or self._tail.read()
             batch = await asyncio.to_thread(next, self._batches, None)
             if batch is not None:
                 return batch
             self._batches = None
-            if over:
+            if ended:
                 raise LinkClosed(self._exit())
             await self._pause()
 
     async def send(self, line: bytes, key: str) -> bool:
-        """What was sent before is known. For anything else this agent has to be given up, since it cannot be told."""
+        """Returns False for a line that was sent before. Gives up the agent for any other, since it cannot be sent."""
         if key in self._sent:
             return False
         self._closed.set()
         raise AgentGone(
             "keeper_version",
-            f"Nothing can be said to {command_name(self.command)}: its keeper speaks version {self._about.version} of "
-            f"its protocol, this server version {VERSION}. It is ended, and another one goes on.",
+            f"Nothing can be sent to {command_name(self.command)}: its keeper speaks version {self._about.version} of "
+            f"its protocol, and this server version {VERSION}. It is ended and replaced.",
             command=list(self.command),
         )
 
     def confirm(self, number: int) -> None:
-        """It cannot be told; its journal grows until the turn ends."""
+        """Does nothing: the keeper cannot be told, and its journal grows until the turn ends."""
 
     def forget(self, prefix: str) -> None:
-        """Its turn is over: from here on there is nothing that it could be of use for."""
+        """Closes the link: the turn has ended, and the agent cannot take another prompt."""
         self._closed.set()
 
     def stderr_tail(self) -> str:

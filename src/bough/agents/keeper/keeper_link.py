@@ -1,5 +1,4 @@
-"""A link to an agent that a keeper owns, so that it lives on when this server ends: lines from its journal, then live.
-It leaves finding and starting keepers to `start`, and what a dead one left behind to `remains`."""
+"""Links to an agent through its keeper, so that the agent outlives this server."""
 
 import asyncio
 import contextlib
@@ -25,15 +24,15 @@ from bough.agents.shield import shielded
 from bough.errors import AgentFailed
 
 LEAVE_WAIT = 3.0
-"""Seconds for a keeper to leave once its agent is gone; it has nothing left to do."""
+"""Seconds for a keeper to exit once its agent is gone, when it has nothing left to do."""
 DEATH_WAIT = 1.0
-"""Seconds until a process is dead whose sockets the kernel has already closed."""
+"""Seconds for a process to die after the kernel has closed its sockets."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("bough.agents")
 
 
 class Welcome(msgspec.Struct, frozen=True):
-    """What a keeper says to whoever attaches."""
+    """A keeper's answer to a server that attaches."""
 
     version: int
     pid: int
@@ -45,22 +44,22 @@ class Welcome(msgspec.Struct, frozen=True):
 
 
 class KeeperLink:
-    """The lines of one agent, through its keeper."""
+    """The lines of one agent, exchanged with its keeper."""
 
     def __init__(self, folder: Path, about: About, welcome: Welcome, last: int) -> None:
         self.folder = folder
         self.command = tuple(about.command)
         self.pid = about.agent.pid
         self.welcome = welcome
-        self.stream = KeeperStream(last, self._hear, self._fail_senders)
+        self.stream = KeeperStream(last, self._on_frame, self._fail_senders)
         self.trouble = ""
-        """What keeps the keeper from going on, in a sentence; empty while nothing does."""
+        """A sentence about what blocks the keeper; empty while nothing does."""
         self._keeper = about.keeper
         self._stderr = bytearray()
         self._ended: Ended | None = None
         self._left = False
-        self._rest: Generator[Batch] | None = None
-        self._lines: deque[tuple[str, bytes, asyncio.Future[str]]] = deque()
+        self._journal: Generator[Batch] | None = None
+        self._unsent: deque[tuple[str, bytes, asyncio.Future[str]]] = deque()
         self._in_flight = False
         self._ending: asyncio.Task[Exit] | None = None
         for code, text in welcome.notes:
@@ -82,7 +81,7 @@ class KeeperLink:
             name = command_name(self.command)
             raise AgentFailed(
                 "line_too_long",
-                f"{name} wrote a line longer than we take.",
+                f"{name} wrote a line that is too long.",
                 command=list(self.command),
                 stderr=self.stderr_tail(),
             )
@@ -92,7 +91,7 @@ class KeeperLink:
         if not self.stream.open or self.stream.ended:
             raise LinkClosed(self._exit())
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._lines.append((key, frames.send_frame(key, line), answer))
+        self._unsent.append((key, frames.send_frame(key, line), answer))
         self._send_next()
         state = await answer
         if state == "closed":
@@ -117,18 +116,18 @@ class KeeperLink:
             self._ending = asyncio.create_task(self._end(grace), name=f"agent {self.pid} end")
         return await shielded(self._ending)
 
-    # What the keeper says
+    # Frames of the keeper
 
-    def _hear(self, frame: Frame) -> None:
+    def _on_frame(self, frame: Frame) -> None:
         kind = frame.head.kind
         if kind == frames.ACK:
-            key, _, answer = self._lines.popleft()
-            said: dict[str, Any] = frame.text()
-            if said["key"] != key:
-                raise ValueError(f"the keeper acknowledged {said['key']!r} instead of {key!r}")
+            key, _, answer = self._unsent.popleft()
+            ack: dict[str, Any] = frame.text()
+            if ack["key"] != key:
+                raise ValueError(f"the keeper acknowledged {ack['key']!r} instead of {key!r}")
             self._in_flight = False
             if not answer.done():
-                answer.set_result(said["state"])
+                answer.set_result(ack["state"])
             self._send_next()
         elif kind == frames.STDERR:
             self._stderr += frame.payload
@@ -140,7 +139,7 @@ class KeeperLink:
             self._ended = msgspec.json.decode(frame.payload, type=Ended)
             self.stream.end()
         else:
-            text = f"This server (version {frames.VERSION}) knows no frame of kind {kind}, and goes on without it."
+            text = f"This server (version {frames.VERSION}) does not know frames of kind {kind} and ignores them."
             self._note("unknown_frame", text)
 
     def _note(self, code: str, text: str) -> None:
@@ -149,36 +148,36 @@ class KeeperLink:
         log.warning("keeper_note", agent=command_name(self.command), keeper=self.folder.name, code=code, text=text)
 
     def _send_next(self) -> None:
-        """Sends the next line once the one before is acknowledged: so the keeper can always be told to end."""
-        if self._lines and not self._in_flight:
+        """Sends the next line once the one before is acknowledged, so that an END frame never waits behind lines."""
+        if self._unsent and not self._in_flight:
             self._in_flight = True
-            self.stream.write(self._lines[0][1])
+            self.stream.write(self._unsent[0][1])
 
     def _fail_senders(self) -> None:
-        for _, _, answer in self._lines:
+        for _, _, answer in self._unsent:
             if not answer.done():
                 answer.set_exception(LinkClosed(self._exit()))
-                answer.exception()  # counts as seen: a sender that was cancelled does not look
-        self._lines.clear()
+                answer.exception()  # Marks it as retrieved, since a cancelled sender does not look.
+        self._unsent.clear()
 
-    # When the keeper is gone
+    # After the keeper is gone
 
     async def _read_journal(self) -> Batch | None:
-        """Returns lines that the keeper wrote down and no longer told us."""
-        if self._rest is None:
-            await until(lambda: not self._alive() or self._look() is not None, DEATH_WAIT)
-            if self._alive() and self._look() is None:
-                return None  # it hung up on us, and goes on without us
-            self._rest = orphans.read_batches(self.folder, self.stream.last)
-        batch = await asyncio.to_thread(next, self._rest, None)
+        """Returns lines that the keeper journalled and could not send."""
+        if self._journal is None:
+            await until(lambda: not self._alive() or self._read_end() is not None, DEATH_WAIT)
+            if self._alive() and self._read_end() is None:
+                return None  # It closed the connection and lives on.
+            self._journal = orphans.read_batches(self.folder, self.stream.last)
+        batch = await asyncio.to_thread(next, self._journal, None)
         if batch is None:
-            self._ended = self._look()
+            self._ended = self._read_end()
         return batch
 
     def _alive(self) -> bool:
         return process_tree.alive(self._keeper)
 
-    def _look(self) -> Ended | None:
+    def _read_end(self) -> Ended | None:
         return orphans.read_ended(self.folder)
 
     def _exit(self) -> Exit:
@@ -193,15 +192,15 @@ class KeeperLink:
         else:
             self._kill(SIGTERM)
 
-        def over() -> bool:
+        def is_over() -> bool:
             nonlocal ended
-            ended = self._ended or self._look()
+            ended = self._ended or self._read_end()
             return ended is not None or not self._alive()
 
-        await until(over, 2 * grace + KILL_WAIT + END_MARGIN)
+        await until(is_over, 2 * grace + KILL_WAIT + END_MARGIN)
         await self.stream.close()
         if ended is not None:
-            # We may have seen the end in the folder and hung up before the keeper could read what we said.
+            # The end may have been seen in the folder before the keeper could read the END frame.
             self._kill(SIGTERM)
             await until(lambda: not self._alive(), LEAVE_WAIT)
         self._kill(SIGKILL)

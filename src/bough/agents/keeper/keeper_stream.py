@@ -1,5 +1,4 @@
-"""The server's end of the socket to a keeper: cuts what arrives into lines, as it arrives, and into other frames.
-It leaves what a frame means to `link`."""
+"""Reads the socket to a keeper: splits LINES frames into lines as they arrive, and passes on all other frames."""
 
 import asyncio
 from collections import deque
@@ -12,23 +11,23 @@ from bough.agents.lines import LineSplitter
 from bough.agents.link import Batch
 
 UNDELIVERED_LIMIT = 4 * 1024 * 1024
-"""Bytes of whole lines that wait for the reader; beyond it the keeper is left to wait: its journal has room."""
+"""Bytes of undelivered lines beyond which reading pauses. The keeper's journal holds the rest."""
 
 
 class KeeperStream(asyncio.Protocol):
-    """Lines with their numbers, in the batches they were read in; every other frame goes to the listener.
+    """Delivers numbered lines in the batches in which they were read. Other frames go to the listener.
 
-    `over` is called as soon as nothing more will come, though lines may still wait to be delivered.
+    `over` is called as soon as nothing more will come, although lines may still wait to be delivered.
     """
 
     def __init__(self, last: int, listener: Callable[[Frame], None], over: Callable[[], None]) -> None:
         self.last = last
-        """Number of the last line that was read."""
+        """The number of the last line that was read."""
         self._listener = listener
         self._over = over
         self._splitter = LineSplitter()
-        self._left = 0  # bytes of a LINES frame that are still to come
-        self._data = b""  # the beginning of any other frame
+        self._left = 0  # Bytes of a LINES frame that are still to come.
+        self._data = b""  # The beginning of any other frame.
         self._batches: deque[tuple[int, Batch]] = deque()
         self._undelivered = 0
         self._paused = False
@@ -36,11 +35,11 @@ class KeeperStream(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._lost = asyncio.Event()
         self.ended = False
-        """Nothing more will come."""
+        """Whether nothing more will come."""
 
     @property
     def open(self) -> bool:
-        """Whether the keeper can be told anything."""
+        """Whether the keeper can be written to."""
         return self._transport is not None and not self._transport.is_closing()
 
     async def batch(self) -> Batch | None:
@@ -59,19 +58,19 @@ class KeeperStream(asyncio.Protocol):
         return batch
 
     def write(self, data: bytes) -> None:
-        """Tells the keeper something, if it can be told."""
+        """Writes to the keeper, if the connection is open."""
         if self._transport is not None and self.open:
             self._transport.write(data)
 
     def end(self) -> None:
-        """Says that no line will follow those that were read."""
+        """Marks the end: no more lines will follow."""
         if not self.ended:
             self.ended = True
             self._changed.set()
             self._over()
 
     async def close(self) -> None:
-        """Hangs up; what was read before is still delivered."""
+        """Closes the connection. Lines that were read before are still delivered."""
         self.end()
         if self._transport is not None:
             self._transport.close()

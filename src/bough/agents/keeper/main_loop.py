@@ -1,5 +1,4 @@
-"""A keeper at work: one loop between an agent, its journal and the desk, until the agent is gone and it may leave.
-It leaves the start of the program to `__main__`, and talking to the server to the desk."""
+"""Runs the keeper's main loop between the agent, the journal and the server, until the agent is gone."""
 
 import os
 import selectors
@@ -15,22 +14,22 @@ from bough.agents.keeper.end_agent import GRACE, AgentEnding
 from bough.agents.keeper.journal import Journal
 
 FOLDER_CHECK = 2.0
-"""Seconds between looks at the folder: whoever deletes it wants the agent gone, but is in no hurry."""
+"""Seconds between checks of the folder. Deleting it ends the agent, which is not urgent."""
 ALONE = 24 * 3600.0
-"""Seconds without a server after which a keeper gives up: nobody will come back for this turn."""
+"""Seconds without a server after which a keeper gives up, since no server will come back for this turn."""
 FAREWELL = 2.0
-"""Seconds that a server gets to read the end of it all; it can read it in the folder, too."""
+"""Seconds that a server gets to read the final frames. It finds them in the folder, too."""
 LINGER = 10.0
-"""Seconds that a keeper without a server stays after its agent: whoever has just started it is about to attach."""
+"""Seconds that a keeper without a server stays after its agent: the server that started it may be about to attach."""
 DISK_PATIENCE = 5.0
-"""Seconds that a keeper that is to leave waits for room for its agent's last words; then they are given up, and said
-to be: a server that ends an agent waits twice as long before it kills."""
+"""Seconds that a leaving keeper waits for disk space for its agent's last lines. Then it drops them and reports that.
+A server that ends an agent waits twice as long before it kills the keeper."""
 HASTE = 1.0
-"""Seconds at each polite step for an agent that no longer makes sense."""
+"""Seconds for each polite step with an agent that misbehaves."""
 
 
 class KeeperLoop:
-    """Runs until its agent has ended: by itself, because that was asked for, or for want of a server or a folder."""
+    """Runs until the agent has ended: by itself, on request, or because the server or the folder is gone."""
 
     def __init__(self, folder: int, listener: socket.socket, journal: Journal, agent: AgentProcess) -> None:
         self._folder = folder
@@ -38,36 +37,36 @@ class KeeperLoop:
         self._agent = agent
         self._me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
         self._selector = selectors.DefaultSelector()
-        self._desk = Dispatcher(self._selector, listener, journal, agent, self._leave)
-        self._disk = self._desk.disk
+        self._dispatcher = Dispatcher(self._selector, listener, journal, agent, self._leave)
+        self._disk = self._dispatcher.disk
         self._ending: AgentEnding | None = None
         self._childless = False
         self._leaving = False
         self._terminated = False
-        self._done_at: float | None = None  # when nothing was left of the agent
-        self._exit_at: float | None = None  # when that was written down
+        self._done_at: float | None = None  # When all processes of the agent were gone.
+        self._exit_at: float | None = None  # When that was written down.
         self._folder_seen = time.monotonic()
-        self._open: dict[int, int] = {  # what we wait for at each pipe; at first, nothing
+        self._open: dict[int, int] = {  # The events that are watched for each open pipe.
             agent.output.fd: 0,
             agent.errors.fd: 0,
             agent.input.fd: 0,
         }
         wake, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, self._hear)
-        signal.signal(signal.SIGTERM, self._hear)
+        signal.signal(signal.SIGCHLD, self._on_signal)
+        signal.signal(signal.SIGTERM, self._on_signal)
         self._selector.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 4096))
 
     def run(self) -> None:
-        """Serves to the end."""
+        """Runs to the end."""
         while not self._over():
             self._watch_pipes()
             for key, _ in self._selector.select(self._patience(time.monotonic())):
                 key.data()
             self._tick(time.monotonic())
 
-    def _hear(self, number: int, frame: object) -> None:
-        """Takes a signal, between any two steps of ours; the loop is woken, and acts on it."""
+    def _on_signal(self, number: int, frame: object) -> None:
+        """Notes a signal. It may arrive between any two steps; it wakes the loop, which acts on it."""
         self._terminated |= number == signal.SIGTERM
 
     def _patience(self, now: float) -> float:
@@ -81,36 +80,36 @@ class KeeperLoop:
         return max(0.0, min(waits))
 
     def _stay(self) -> float:
-        """Seconds that we stay at most once all is over."""
-        return LINGER if self._desk.alone and not self._leaving else FAREWELL
+        """Returns the seconds that the keeper stays at most after the agent's end was written down."""
+        return LINGER if self._dispatcher.alone and not self._leaving else FAREWELL
 
     def _over(self) -> bool:
         if self._exit_at is None:
             return False
-        told = not self._desk.busy and (self._leaving or not self._desk.alone)
-        return told or time.monotonic() >= self._exit_at + self._stay()
+        delivered = not self._dispatcher.busy and (self._leaving or not self._dispatcher.alone)
+        return delivered or time.monotonic() >= self._exit_at + self._stay()
 
     def _tick(self, now: float) -> None:
-        """Does what is due, whatever woke us."""
+        """Does everything that is due, whatever woke the loop."""
         if now >= self._folder_seen + FOLDER_CHECK:
             self._folder_seen = now
             if not os.access(files.KEEPER, os.F_OK, dir_fd=self._folder):
                 self._leave(GRACE)
-        if self._terminated or (self._desk.alone and now >= self._desk.alone_since + ALONE):
+        if self._terminated or (self._dispatcher.alone and now >= self._dispatcher.alone_since + ALONE):
             self._leave(GRACE)
         self._disk.retry(now)
         self._reap()
         if self._exit_at is None:
-            self._bring_to_an_end(now)
-        self._desk.pump()
+            self._advance_end(now)
+        self._dispatcher.pump()
 
     # The pipes of the agent
 
     def _watch_pipes(self) -> None:
-        """Waits at each pipe only as long as something can be done with it."""
+        """Watches each pipe only while something can be done with it."""
         output, errors, stdin = self._agent.output, self._agent.errors, self._agent.input
-        deaf = output.ended or output.stalled or bool(self._disk.trouble)
-        self._watch(output.fd, 0 if deaf else selectors.EVENT_READ, self._read)
+        paused = output.ended or output.stalled or bool(self._disk.trouble)
+        self._watch(output.fd, 0 if paused else selectors.EVENT_READ, self._read)
         self._watch(errors.fd, selectors.EVENT_READ if not errors.ended else 0, errors.read)
         self._watch(stdin.fd, selectors.EVENT_WRITE if stdin.size else 0, stdin.write)
         if stdin.shut and not stdin.size:
@@ -134,23 +133,23 @@ class KeeperLoop:
     def _read(self) -> None:
         self._disk.run(self._agent.output.read, self._agent.output.retry)
         if self._agent.output.overflow:
-            self._desk.note("line_too_long", "The agent wrote a line of more than 64 MiB, and is ended for it.")
-            self._begin_the_end(HASTE)
+            self._dispatcher.note("line_too_long", "The agent wrote a line of more than 64 MiB and is ended.")
+            self._begin_end(HASTE)
 
     # The end
 
     def _leave(self, grace: float) -> None:
-        """Ends the agent, and then ourselves."""
+        """Ends the agent, then the keeper."""
         self._leaving = True
-        self._begin_the_end(grace)
+        self._begin_end(grace)
 
-    def _begin_the_end(self, grace: float) -> None:
+    def _begin_end(self, grace: float) -> None:
         if self._ending is None:
             self._ending = AgentEnding(self._me, grace, time.monotonic())
             self._agent.input.stop()
 
     def _reap(self) -> None:
-        """Takes note of every child that has ended; orphans of the agent are our children."""
+        """Reaps every child that has ended. Orphans of the agent are children of the keeper."""
         try:
             while (child := os.waitpid(-1, os.WNOHANG))[0]:
                 if child[0] == self._agent.pid:
@@ -158,11 +157,11 @@ class KeeperLoop:
         except ChildProcessError:
             self._childless = True
 
-    def _bring_to_an_end(self, now: float) -> None:
-        """Takes the next step, if the agent is to end or has ended by itself, or can no longer be heard."""
+    def _advance_end(self, now: float) -> None:
+        """Takes the next step towards the end, if the agent has ended, is to end or has closed its output."""
         gone = self._agent.status is not None
         if gone or self._agent.output.ended:
-            self._begin_the_end(GRACE)
+            self._begin_end(GRACE)
         if self._ending is not None and not self._ending.done:
             self._ending.tick(now, agent_gone=gone, childless=self._childless)
         if self._ending is None or not self._ending.done:
@@ -172,19 +171,21 @@ class KeeperLoop:
             self._disk.run(self._conclude)
         elif self._leaving and now >= self._done_at + DISK_PATIENCE:
             last = self._journal.next - 1
-            self._desk.note("lines_lost", f"What the agent said after line {last} is lost: there is no room for it.")
-            self._tell_the_end(self._exit("disk_full"))
+            self._dispatcher.note(
+                "lines_lost", f"The agent's output after line {last} is lost, because the disk is full."
+            )
+            self._announce_end(self._exit("disk_full"))
 
     def _conclude(self) -> None:
-        """Nothing is left of the agent: takes its last words, and tells how it ended. OSError when the disk is full."""
+        """Journals the last output of a gone agent and announces its end. Raises OSError if the disk is full."""
         if self._exit_at is not None:
-            return  # the disk is free again, but it was too late
+            return  # The disk has room again, but the end was already announced.
         self._agent.output.retry()
         self._agent.drain()
         exit = self._exit("line_too_long" if self._agent.output.overflow else None)
         if os.access(files.KEEPER, os.F_OK, dir_fd=self._folder):
             files.write_json(self._folder, files.EXIT, exit)
-        self._tell_the_end(exit)
+        self._announce_end(exit)
 
     def _exit(self, reason: str | None) -> dict[str, Any]:
         status = self._agent.status
@@ -198,11 +199,13 @@ class KeeperLoop:
             "time": time.time(),
         }
 
-    def _tell_the_end(self, exit: dict[str, Any]) -> None:
+    def _announce_end(self, exit: dict[str, Any]) -> None:
         if exit["left"]:
-            self._desk.note("not_gone", f"Processes {exit['left']} of the agent did not end, not even when killed.")
+            self._dispatcher.note(
+                "not_gone", f"Processes {exit['left']} of the agent could not be ended, not even by SIGKILL."
+            )
         self._agent.input.stop(now=True)
         for fd in list(self._open):
             self._close(fd)
         self._exit_at = time.monotonic()
-        self._desk.conclude(exit)
+        self._dispatcher.conclude(exit)

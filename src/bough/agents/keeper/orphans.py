@@ -1,5 +1,4 @@
-"""What a keeper leaves in its folder and among the processes, for a server that comes later: whether it lives, what
-its agent said to the end, which processes are orphans. It leaves talking to a living keeper to `link`."""
+"""Inspects keepers from outside, by their folders and processes: reads dead ones' journals and ends what they left."""
 
 import asyncio
 import contextlib
@@ -24,24 +23,24 @@ from bough.agents.link import Batch, Exit
 from bough.errors import AgentFailed
 
 SWEEP_GRACE = 1.0
-"""Seconds for orphans to leave when they are asked to: their agent is dead already."""
+"""Seconds for orphans to exit after SIGTERM; their agent is already dead."""
 POLL = 0.05
-"""Seconds between looks at processes that are not our children, whose end nobody reports."""
+"""Seconds between checks of processes that are not children, whose end is not reported."""
 END_MARGIN = 10.0
-"""Seconds that a keeper gets for the end of its agent beyond its own bounds; then both are killed."""
+"""Seconds that a keeper gets to end its agent beyond its own limits; then both are killed."""
 LOOK = 0.02
-"""Seconds between looks at a keeper, which is not our child."""
+"""Seconds between checks of a keeper, which is not a child."""
 
 
 T = TypeVar("T")
 
 
 class KeeperGone(AgentGone):
-    """The keeper is dead, or never came up."""
+    """The keeper is dead or never started."""
 
 
 class About(msgspec.Struct, frozen=True):
-    """What a keeper says of itself in keeper.json."""
+    """The contents of keeper.json."""
 
     version: int
     keeper: Process
@@ -50,7 +49,7 @@ class About(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """What a keeper says of its agent's end, in exit.json and in an EXIT frame."""
+    """The end of an agent, as in exit.json and in an EXIT frame."""
 
     code: int | None
     signal: int | None
@@ -65,42 +64,42 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 def list_keepers(root: Path) -> list[Path]:
-    """Returns the folders of all keepers, living or dead, oldest name first."""
+    """Returns the folders of all keepers, living or dead, sorted by name."""
     return sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
 
 
 def read_about(folder: Path) -> About | None:
-    """Returns what the keeper said of itself; None if it has not come up."""
+    """Reads keeper.json. Returns None if the keeper has not started."""
     return _read(folder / KEEPER, About)
 
 
 def read_ended(folder: Path) -> Ended | None:
-    """Returns how the agent ended; None if the keeper has not seen its end."""
+    """Reads how the agent ended. Returns None if the keeper has not seen its end."""
     return _read(folder / EXIT, Ended)
 
 
 def _read(path: Path, kind: type[T]) -> T | None:
-    # A file that cannot be read is one that a crash of the machine has emptied: as good as none.
+    # An unreadable file was emptied by a crash of the machine and counts as missing.
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return msgspec.json.decode(path.read_bytes(), type=kind)
     return None
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether the keeper of this folder runs."""
+    """Returns whether the keeper of this folder runs."""
     about = read_about(folder)
     return about is not None and process_tree.alive(about.keeper)
 
 
 def read_dead(folder: Path, after: int) -> tuple[list[bytes], Exit | None]:
-    """Returns the lines after this number that a dead keeper has journalled, and the agent's end if it saw that."""
+    """Returns the lines after this number in a dead keeper's journal, and the agent's end if it is known."""
     lines = [line for batch in read_batches(folder, after) for line in batch.lines]
     ended = read_ended(folder)
     return lines, ended.exit if ended is not None else None
 
 
 def read_sent(folder: Path) -> set[str]:
-    """Returns the keys of the lines that a dead keeper has written to its agent, or was about to."""
+    """Returns the keys of the lines that a dead keeper sent to its agent, or was about to."""
     keys: set[str] = set()
     with contextlib.suppress(FileNotFoundError):
         for frame in read_journal(folder / NAME):
@@ -112,12 +111,12 @@ def read_sent(folder: Path) -> set[str]:
 
 
 def read_batches(folder: Path, after: int) -> Generator[Batch]:
-    """Yields the lines after this number, in the blocks in which they were journalled. What was cut off is dropped."""
+    """Yields the lines after this number, in the blocks in which they were journalled. Drops an incomplete line."""
     return Tail(folder, after).read()
 
 
 class Tail:
-    """The lines of a journal after a number. It can be read again for what has been written since."""
+    """Reads the lines of a journal after a number, repeatedly as the journal grows."""
 
     def __init__(self, folder: Path, after: int) -> None:
         self._path = folder / NAME
@@ -126,13 +125,13 @@ class Tail:
         self._splitter = LineSplitter()
 
     def read(self) -> Generator[Batch]:
-        """Yields what is there now and was not yielded before."""
+        """Yields the lines that were not yielded before."""
         with contextlib.suppress(FileNotFoundError):
             for head, payload in read_journal(self._path, self._offset):
                 self._offset += frames.HEADER.size + head.length
                 if head.kind != frames.LINES or head.touched <= self._last:
                     continue
-                # Lines that are no longer held were stored once, by a database that has since been set back.
+                # Lines that the journal no longer holds were stored by a database that has since been rolled back.
                 self._last = max(self._last, head.first - 1)
                 lines = self._splitter.feed(frames.lines_after(self._last, head, payload))
                 self._last += len(lines)
@@ -141,16 +140,15 @@ class Tail:
 
 
 def discard(folder: Path) -> None:
-    """Removes the folder. A keeper that still lives then ends its agent and itself."""
+    """Removes the folder. A keeper that still runs then ends its agent and itself."""
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(folder)
 
 
 async def end_keeper(folder: Path) -> list[int]:
-    """Ends a keeper that is not talked to, with its agent, through what every version of it understands: SIGTERM.
+    """Ends a keeper and its agent without its protocol, by SIGTERM, which every version understands.
 
-    One that does not obey in time is killed, and what is left of its agent is swept; returns what had to be. Then all
-    is gone, as `sweep` says.
+    Kills it if that takes too long. Returns the processes that `sweep` had to end.
     """
     about = read_about(folder)
     if about is not None:
@@ -166,17 +164,17 @@ async def end_keeper(folder: Path) -> list[int]:
 
 
 async def until(condition: Callable[[], bool], seconds: float) -> None:
-    """Waits for something that nobody reports, at most this long."""
+    """Polls for a condition, at most this long."""
     deadline = asyncio.get_running_loop().time() + seconds
     while not condition() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(LOOK)
 
 
 async def sweep(folder: Path) -> list[int]:
-    """Ends everything that the agent of a dead keeper left behind; returns the processes, which are all gone.
+    """Ends all processes that the agent of a dead keeper left behind, and returns their numbers.
 
     They are found by the mark in their environment (the name of the folder), by descent, and by the agent's session.
-    AgentFailed("agent_stuck") if some do not end: nobody should work in their folder.
+    Raises `AgentFailed` (`agent_stuck`) if some do not end, because nothing else should work in their folder.
     """
     return await asyncio.to_thread(_sweep, folder)
 
@@ -195,12 +193,12 @@ def _sweep(folder: Path) -> list[int]:
             time.sleep(POLL)
     if known:
         left = [process.pid for process in known]
-        message = f"Processes {left} of an agent whose keeper died did not end, not even when killed."
+        message = f"Processes {left} of an agent whose keeper died could not be ended, not even by SIGKILL."
         raise AgentFailed("agent_stuck", message, pids=left)
     return list(ended)
 
 
 def _orphans(mark: bytes, known: list[Process]) -> list[Process]:
-    """Returns what lives of what is marked, of what was known before, and of all that descends from either."""
+    """Returns the living processes that are marked or were known before, and their descendants."""
     roots = [*known, *process_tree.marked(mark)]
     return process_tree.family(roots[0], roots[1:]) if roots else []

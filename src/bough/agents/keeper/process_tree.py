@@ -1,5 +1,4 @@
-"""Finds and signals everything that an agent has started, however deep and in whichever session it runs.
-It needs only the standard library and `/proc`, and leaves when to signal and how long to wait to others."""
+"""Finds and signals all processes that a program has started, in whatever session, through `/proc`."""
 
 import os
 import signal
@@ -8,7 +7,7 @@ from typing import NamedTuple
 
 
 class Process(NamedTuple):
-    """A process that cannot be mistaken for a later one with the same number."""
+    """A process, with its start time so that a later one with the same number is not mistaken for it."""
 
     pid: int
     start: int
@@ -22,20 +21,20 @@ class _Stat(NamedTuple):
 
 
 def find(pid: int) -> Process | None:
-    """Returns the living process with this number."""
+    """Returns the living process with this number, or None."""
     stat = _stat(pid)
     return Process(pid, stat.start) if stat and stat.state not in "ZX" else None
 
 
 def alive(process: Process) -> bool:
-    """Whether the process still runs; one that waits to be reaped does not."""
+    """Returns whether the process still runs. A zombie does not."""
     return find(process.pid) == process
 
 
 def family(root: Process, known: Iterable[Process] = ()) -> list[Process]:
-    """Returns what lives of the root, its session and all their descendants, leaf first.
+    """Returns the living processes among the root, its session and all their descendants, leaves first.
 
-    Give what an earlier call returned as `known`: nothing leads any more to a process whose parent ended.
+    Pass the result of an earlier call as `known`, because a process whose parent ended cannot be found otherwise.
     """
     stats = {pid: stat for pid in _pids() if (stat := _stat(pid)) is not None}
     children: dict[int, list[int]] = {}
@@ -55,21 +54,21 @@ def family(root: Process, known: Iterable[Process] = ()) -> list[Process]:
 
 
 def marked(mark: bytes) -> list[Process]:
-    """Returns the living processes whose environment, as it was when they were started, holds this entry."""
-    found: list[Process] = []
+    """Returns the living processes whose environment at their start holds this entry."""
+    processes: list[Process] = []
     for pid in _pids():
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
                 environ = file.read()
-        except OSError:  # another user's, or gone
+        except OSError:  # It belongs to another user, or is gone.
             continue
         if mark in environ.split(b"\0") and (process := find(pid)) is not None:
-            found.append(process)
-    return found
+            processes.append(process)
+    return processes
 
 
 def send_signal(processes: Iterable[Process], number: signal.Signals) -> None:
-    """Signals each process that is still the one it was, in the given order."""
+    """Signals each process that still lives, in the given order."""
     for process in processes:
         if alive(process):
             try:
@@ -97,9 +96,9 @@ def _pids() -> list[int]:
 def _stat(pid: int) -> _Stat | None:
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            # The name of the program, in parentheses, may itself hold spaces and parentheses.
+            # The program's name, in parentheses, may itself contain spaces and parentheses.
             fields = file.read(4096).rpartition(b")")[2].split()
-    except OSError:  # gone, or hidden from us
+    except OSError:  # It is gone, or not visible to this user.
         return None
     if len(fields) < 20:
         return None

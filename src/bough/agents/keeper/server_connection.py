@@ -1,5 +1,7 @@
-"""The one server that is connected to a keeper: frames from it, and lines and answers to it as fast as it reads.
-It leaves what the frames cause to the service; what it sends is fed from the journal, so its memory is bounded."""
+"""Exchanges frames with one connected server. `dispatch` acts on its frames.
+
+Lines to the server are read from the journal as fast as it takes them, so memory is bounded.
+"""
 
 import os
 import socket
@@ -14,11 +16,11 @@ from bough.agents.keeper.journal import Journal, ReadPosition
 READ = 256 * 1024
 """Bytes read at once."""
 TURNS = 8
-"""Blocks sent before the agent and the clock are looked at again."""
+"""Blocks sent before the main loop looks at the agent and the clock again."""
 
 
 class ServerConnection:
-    """A connection; it is given nothing before it was welcomed."""
+    """A connection. The server receives nothing until it has been welcomed."""
 
     def __init__(self, sock: socket.socket, journal: Journal, errors: AgentErrors) -> None:
         sock.setblocking(False)
@@ -26,41 +28,41 @@ class ServerConnection:
         self._journal = journal
         self._errors = errors
         self._reader = FrameReader()
-        self._told = bytearray()
+        self._queued = bytearray()
         self._out = memoryview(b"")
         self._stderr = 0
-        self._farewell = b""
-        self.place: ReadPosition | None = None
+        self._last_frame = b""
+        self.position: ReadPosition | None = None
         self.gone = False
 
     def trusted(self) -> bool:
-        """Whether it is a process of our own user."""
+        """Whether the peer runs as the same user."""
         size = struct.calcsize("3i")
         _, uid, _ = struct.unpack("3i", self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
         return uid == os.getuid()
 
-    def welcome(self, place: ReadPosition, greeting: bytes, lines: bytes) -> None:
-        """Answers its HELLO; from now on it is given all that follows this place."""
-        self._told += greeting + lines
-        self.place = place
+    def welcome(self, position: ReadPosition, greeting: bytes, lines: bytes) -> None:
+        """Answers HELLO. From now on the server receives everything after this position of the journal."""
+        self._queued += greeting + lines
+        self.position = position
 
-    def tell(self, frame: bytes) -> None:
-        """Sends a frame, between two others."""
-        self._told += frame
+    def queue(self, frame: bytes) -> None:
+        """Sends a frame as soon as the current one is complete."""
+        self._queued += frame
 
     def refuse(self, code: str, text: str) -> None:
-        """Says why it cannot be served any further; whoever holds it hangs up."""
-        if self.place is None or not self.place.left:  # else it would take this for part of a line
-            self._out = memoryview(bytes(self._out) + self._told + frames.message(frames.NOTE, code=code, text=text))
+        """Sends the reason why this server is not served any further. The caller closes the connection."""
+        if self.position is None or not self.position.left:  # Otherwise it would be read as part of a line.
+            self._out = memoryview(bytes(self._out) + self._queued + frames.message(frames.NOTE, code=code, text=text))
         self._send()
         self.gone = True
 
-    def bid_farewell(self, frame: bytes) -> None:
-        """Sends this after everything else."""
-        self._farewell = frame
+    def send_last(self, frame: bytes) -> None:
+        """Sends a frame after everything else."""
+        self._last_frame = frame
 
     def read(self) -> Iterator[Frame]:
-        """Yields the frames that have come."""
+        """Yields the frames that have arrived."""
         try:
             data = self.sock.recv(READ)
         except BlockingIOError:
@@ -72,39 +74,39 @@ class ServerConnection:
         yield from self._reader.feed(data)
 
     @property
-    def hungry(self) -> bool:
-        """There is something that it has not been given."""
-        return bool(self._out or self._told) or (
-            self.place is not None
-            and bool(self.place.offset < self._journal.size or self._stderr < self._errors.total or self._farewell)
+    def behind(self) -> bool:
+        """Whether there is something that the server has not received."""
+        return bool(self._out or self._queued) or (
+            self.position is not None
+            and bool(self.position.offset < self._journal.size or self._stderr < self._errors.total or self._last_frame)
         )
 
     def pump(self) -> None:
-        """Gives it what it takes without waiting."""
+        """Sends as much as the server takes without waiting."""
         for _ in range(TURNS):
             if not self._send() or not self._fetch():
                 return
 
     def _fetch(self) -> bool:
-        """Takes up what is to be sent next; False if there is nothing."""
-        place = self.place
-        if self._told and (place is None or not place.left):
-            self._out, self._told = memoryview(bytes(self._told)), bytearray()
-        elif place is None:
+        """Loads what is to be sent next. Returns False if there is nothing."""
+        position = self.position
+        if self._queued and (position is None or not position.left):
+            self._out, self._queued = memoryview(bytes(self._queued)), bytearray()
+        elif position is None:
             return False
-        elif place.offset < self._journal.size:
-            self._out = memoryview(self._journal.read(place))
+        elif position.offset < self._journal.size:
+            self._out = memoryview(self._journal.read(position))
         elif self._stderr < self._errors.total:
             self._out = memoryview(frames.frame(frames.STDERR, self._errors.tail(self._stderr)))
             self._stderr = self._errors.total
-        elif self._farewell:
-            self._out, self._farewell = memoryview(self._farewell), b""
+        elif self._last_frame:
+            self._out, self._last_frame = memoryview(self._last_frame), b""
         else:
             return False
         return True
 
     def _send(self) -> bool:
-        """Sends what was taken up; False if it does not go further now."""
+        """Sends what was loaded. Returns False if the socket takes no more now."""
         try:
             while self._out:
                 self._out = self._out[self.sock.send(self._out) :]

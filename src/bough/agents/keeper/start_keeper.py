@@ -1,5 +1,4 @@
-"""Starts keepers and attaches to living ones; both give a `KeeperLink`.
-It leaves dead keepers to `remains`, and which session has which keeper to the core."""
+"""Starts keepers and attaches to living ones. Both return a `KeeperLink`."""
 
 import asyncio
 import contextlib
@@ -26,36 +25,36 @@ from bough.agents.process_link import agent_missing, find_program
 from bough.errors import AgentFailed
 
 PROGRAM = "bough.agents.keeper"
-"""The module that a keeper is."""
+"""The module that runs as a keeper."""
 HELLO_WAIT = 10.0
-"""Seconds for a keeper to answer: it is never busy for longer than a disk takes for one block."""
+"""Seconds for a keeper to answer. It is never busy for longer than the disk takes to write one block."""
 LOG = "keeper.log"
-"""Where a keeper's own failure ends up; it is empty as long as all is well."""
+"""The file with a keeper's own errors; empty as long as all is well."""
 POLL = 0.02
-"""Seconds between looks for a keeper that is about to come up."""
+"""Seconds between checks for a keeper that is about to start."""
 
 
 async def start_keeper(
     root: Path, keeper_id: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]
 ) -> KeeperLink:
-    """Starts an agent with a keeper of its own; AgentFailed("agent_missing") when there is nothing to start."""
+    """Starts an agent with its own keeper. Raises `AgentFailed` (`agent_missing`) if it cannot be started."""
     program = find_program(command, cwd, env)
     folder = root / keeper_id
     start = {"id": keeper_id, "program": program, "command": list(command), "cwd": cwd, "env": dict(env)}
     _make(folder, start)
     try:
-        news = await asyncio.to_thread(_spawn, folder)
-        if "error" in news:
-            raise agent_missing(command, f"could not be started in {cwd}: {news['error']}.")
+        report = await asyncio.to_thread(_spawn, folder)
+        if "error" in report:
+            raise agent_missing(command, f"could not be started in {cwd}: {report['error']}.")
         return await attach_keeper(folder, 0)
     except BaseException:
-        orphans.discard(folder)  # a keeper that is up after all then ends its agent and itself
+        orphans.discard(folder)  # If the keeper started after all, it then ends its agent and itself.
         raise
 
 
 async def attach_keeper(folder: Path, last: int) -> KeeperLink:
-    """Attaches to a living keeper, from which the lines after this number will come. KeeperGone if it is dead."""
-    about = await come_up(folder)
+    """Attaches to a living keeper and receives the lines after this number. Raises `KeeperGone` if it is dead."""
+    about = await wait_until_started(folder)
     name = command_name(about.command)
     if about.version != VERSION:
         raise other_version(about)
@@ -63,7 +62,7 @@ async def attach_keeper(folder: Path, last: int) -> KeeperLink:
     try:
         async with asyncio.timeout(HELLO_WAIT):
             await _connect(sock, folder)
-            frame, more = await _greet(sock, last)
+            frame, following = await _greet(sock, last)
     except (OSError, TimeoutError) as error:
         sock.close()
         raise KeeperGone("keeper_gone", f"The keeper of {name} does not answer: {error!r}.") from error
@@ -75,26 +74,26 @@ async def attach_keeper(folder: Path, last: int) -> KeeperLink:
         note = frame.text()
         raise AgentFailed(f"keeper_{note['code']}", f"{name}: {note['text']}", command=about.command)
     link = KeeperLink(folder, about, msgspec.json.decode(frame.payload, type=Welcome), last)
-    # What came with the greeting goes first: once connected, the loop may deliver what follows at any moment.
-    link.stream.data_received(more)
+    # First what came with the greeting: once connected, the event loop may deliver more at any moment.
+    link.stream.data_received(following)
     await asyncio.get_running_loop().create_unix_connection(lambda: link.stream, sock=sock)
     return link
 
 
 def other_version(about: About) -> AgentFailed:
-    """The failure to talk to a keeper that was started by another version of Bough."""
+    """Returns the error for a keeper that was started by another version of Bough."""
     return AgentFailed(
         "keeper_version",
-        f"The keeper of {command_name(about.command)} speaks version {about.version} of its protocol, this server "
-        f"version {VERSION}: they cannot talk. The agent goes on.",
+        f"The keeper of {command_name(about.command)} speaks version {about.version} of its protocol, and this "
+        f"server version {VERSION}. The agent keeps running.",
         command=about.command,
         keeper_version=about.version,
         server_version=VERSION,
     )
 
 
-async def come_up(folder: Path) -> About:
-    """Waits for a keeper that an earlier server may have started just before it died. KeeperGone if it is dead."""
+async def wait_until_started(folder: Path) -> About:
+    """Waits for a keeper that a dying server may have just started. Raises `KeeperGone` if it is dead."""
     while True:
         about = orphans.read_about(folder)
         if about is not None:
@@ -102,18 +101,18 @@ async def come_up(folder: Path) -> About:
                 return about
             raise KeeperGone("keeper_gone", f"The keeper of {command_name(about.command)} is dead.")
         if _age(folder) >= START_LIMIT:
-            raise KeeperGone("keeper_gone", f"The keeper {folder.name} never came up.")
+            raise KeeperGone("keeper_gone", f"The keeper {folder.name} never started.")
         await asyncio.sleep(POLL)
 
 
 async def _greet(sock: socket.socket, last: int) -> tuple[Frame, bytes]:
-    """Says hello; returns the first frame of the answer, and what came after it."""
+    """Sends HELLO. Returns the first frame of the answer, and the bytes that followed it."""
     loop, reader, data = asyncio.get_running_loop(), FrameReader(), b""
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then the answer, a refusal, is already there
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # A refusal is already there to be read.
         await loop.sock_sendall(sock, frames.message(frames.HELLO, version=VERSION, last=last, take_over=True))
     while True:
         if not (data := await loop.sock_recv(sock, 65536)):
-            raise ConnectionResetError("it hung up")
+            raise ConnectionResetError("it closed the connection")
         for frame in reader.feed(data):
             return frame, reader.rest()
 
@@ -124,17 +123,17 @@ async def _connect(sock: socket.socket, folder: Path) -> None:
     try:
         while True:
             try:
-                # A socket's path ends at 108 bytes, a data folder's may be longer: this one is short wherever it lies.
+                # A socket's path is limited to 108 bytes, and a data folder's may be longer. This path is always short.
                 sock.connect(f"/proc/self/fd/{here}/{SOCKET}")
                 return
-            except BlockingIOError:  # too many are waiting before us; nobody tells when there is room
+            except BlockingIOError:  # The queue of connections is full, and room in it is not announced.
                 await asyncio.sleep(POLL)
     finally:
         os.close(here)
 
 
 def _age(folder: Path) -> float:
-    """Seconds since anything came or went in there."""
+    """Returns the seconds since a file was added to the folder or removed."""
     try:
         return time.time() - folder.stat().st_mtime
     except FileNotFoundError:
@@ -149,7 +148,7 @@ def _make(folder: Path, start: dict[str, Any]) -> None:
 
 
 def _spawn(folder: Path) -> dict[str, Any]:
-    """Starts the program and waits until it says that its agent is up, or why not."""
+    """Starts the program and waits for its report."""
     own_mark = {MARK: os.environ[MARK]} if MARK in os.environ else {}
     with open(_private(folder / LOG), "wb") as errors:
         program = subprocess.Popen(
@@ -158,7 +157,7 @@ def _spawn(folder: Path) -> dict[str, Any]:
             stdout=subprocess.PIPE,
             stderr=errors,
             cwd="/",
-            env=own_mark,  # whoever sweeps the agent that we run under finds our keepers too
+            env=own_mark,  # If this server runs under an agent itself, a sweep of that agent finds its keepers too.
             start_new_session=True,
         )
     assert program.stdout is not None
@@ -168,8 +167,8 @@ def _spawn(folder: Path) -> dict[str, Any]:
         line = program.stdout.readline() if poll.poll(START_LIMIT * 1000) else b""
     if line:
         return json.loads(line)
-    why = (folder / LOG).read_text(errors="replace").strip().rpartition("\n")[2]
-    raise KeeperGone("keeper_failed", f"The keeper did not come up: {why or 'it said nothing'}.")
+    reason = (folder / LOG).read_text(errors="replace").strip().rpartition("\n")[2]
+    raise KeeperGone("keeper_failed", f"The keeper did not start: {reason or 'it reported nothing'}.")
 
 
 def _private(path: Path) -> int:

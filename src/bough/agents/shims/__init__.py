@@ -1,1 +1,4 @@
-"""Small programs that stand between an agent and a part of it. Each says what it changes and why."""
+"""Small programs that stand between an agent and one of its parts. Each documents what it changes and why.
+
+Catalog files name them as programs; they use the standard library alone.
+"""

@@ -1,6 +1,4 @@
-"""Owns the command line of the terminal agent.
-It leaves running as a process to `serving`, and everything in between to the server.
-"""
+"""Runs the terminal agent from the command line."""
 
 from __future__ import annotations
 
@@ -11,14 +9,14 @@ import sys
 from pathlib import Path
 
 from bough.agents.acp_server.program import serve
-from bough.agents.terminal.server import Agent
-from bough.agents.terminal.store import Home
+from bough.agents.terminal.server import TerminalAgent
+from bough.agents.terminal.state import open_store
 
 DEFAULT_HOME = "~/.local/share/bough-terminal"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the agent on stdin and stdout; returns the exit code."""
+    """Runs the agent on stdin and stdout. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m bough.agents.terminal",
         description="An ACP agent on stdin and stdout whose prompts are shell commands.",
@@ -28,10 +26,10 @@ def main(argv: list[str] | None = None) -> int:
         type=Path,
         default=Path(os.environ.get("BOUGH_TERMINAL_HOME") or DEFAULT_HOME).expanduser(),
         metavar="DIR",
-        help=f"where sessions are kept (BOUGH_TERMINAL_HOME, else {DEFAULT_HOME})",
+        help=f"folder of the session files (default: BOUGH_TERMINAL_HOME, else {DEFAULT_HOME})",
     )
     options = parser.parse_args(argv)
-    asyncio.run(serve(lambda connection: Agent(connection, Home(options.home))))
+    asyncio.run(serve(lambda connection: TerminalAgent(connection, open_store(options.home))))
     return 0
 
 

@@ -1,6 +1,4 @@
-"""Owns one command as a process: starts it, reads what it prints, tells how it ended, and ends it when cancelled.
-It leaves what the shell is told to `shell`, and what clients are told to the turn.
-"""
+"""Runs one command as a process: starts it, reads its output, records how it ended, and ends it when cancelled."""
 
 from __future__ import annotations
 
@@ -14,26 +12,26 @@ import msgspec
 
 from bough.agents.keeper import process_tree
 from bough.agents.terminal import command_processes
-from bough.agents.terminal.shell import Left, arguments, read_left
+from bough.agents.terminal.shell import ShellState, arguments, read_state
 
 READ_SIZE = 1 << 16
-# What may still be in the pipe when the shell has ended, and how long we wait for what a process substitution is
-# about to print: shells do not wait for those.
+# Bytes that may still be in the pipe when the shell has ended, and seconds to wait for the output of process
+# substitutions, which shells do not wait for.
 DRAIN_LIMIT = 1 << 20
 LINGER = 0.2
-# An environment cannot be larger than what the kernel takes at the start of a program.
+# The kernel takes no larger environment when it starts a program.
 STATE_FILE_LIMIT = 4 << 20
 
 
 class Exit(msgspec.Struct):
-    """How a command ended: with a code, or by a signal."""
+    """The end of a command: with a code, or by a signal."""
 
     code: int | None
     signal: str | None
 
 
-class Pipe:
-    """The end of a command's output that we read."""
+class OutputPipe:
+    """The reading end of a command's output."""
 
     def __init__(self, fd: int, take: Callable[[bytes], None]) -> None:
         self._fd = fd
@@ -44,7 +42,7 @@ class Pipe:
         self._loop.add_reader(fd, self._read)
 
     async def finish(self) -> None:
-        """Reads what is still to come when the shell has ended. What others print later goes nowhere, but they can."""
+        """Reads the rest once the shell has ended. Later output of background processes is read and discarded."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
                 await self.ended.wait()
@@ -54,6 +52,7 @@ class Pipe:
         self._take = None
 
     def close(self) -> None:
+        """Closes the pipe."""
         if not self.ended.is_set():
             self.ended.set()
             self._loop.remove_reader(self._fd)
@@ -72,7 +71,7 @@ class Pipe:
 
 
 class Command:
-    """One command from its start to its end."""
+    """A command, from its start to its end."""
 
     def __init__(self, shell: str, text: str, environ: Mapping[str, str], mark: str, state_file: str) -> None:
         self._shell = shell
@@ -80,45 +79,45 @@ class Command:
         self._environ = environ
         self._mark = mark
         self._state_file = state_file
-        self.left: Left | None = None
+        self.shell_state: ShellState | None = None
         self.exit = Exit(None, None)
 
     async def run(self, cwd: str, env: dict[str, str], take: Callable[[bytes], None]) -> None:
-        """Runs it; OSError or ValueError if it cannot be started. When cancelled, nothing of it is left running."""
-        # Made by us, so that nobody else can read it, whatever the umask of the command.
+        """Runs the command. Raises OSError or ValueError if it cannot start. When cancelled, ends all its processes."""
+        # Created here, so that no one else can read it, whatever umask the command sets.
         os.close(os.open(self._state_file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try:
             await self._run(arguments(self._shell, self._text, self._state_file), cwd, env, take)
         finally:
-            self.left = self._take_state()
+            self.shell_state = self._take_state()
 
-    def _take_state(self) -> Left | None:
+    def _take_state(self) -> ShellState | None:
         with contextlib.suppress(OSError):
             with open(self._state_file, "rb") as file:
                 data = file.read(STATE_FILE_LIMIT)
             os.unlink(self._state_file)
-            return read_left(data, self._environ)
+            return read_state(data, self._environ)
         return None
 
     async def _run(self, program: list[str], cwd: str, env: dict[str, str], take: Callable[[bytes], None]) -> None:
-        ours, theirs = os.pipe()
-        pipe = Pipe(ours, take)
+        read_end, write_end = os.pipe()
+        pipe = OutputPipe(read_end, take)
         process: asyncio.subprocess.Process | None = None
         root: process_tree.Process | None = None
         try:
             try:
-                # Not a pipe of asyncio's: it would wait for everybody who holds it, for days if need be.
+                # Not one of asyncio's own pipes: it would wait for every process that holds it, even for days.
                 process = await asyncio.create_subprocess_exec(
                     *program,
                     cwd=cwd,
                     env=env,
                     stdin=asyncio.subprocess.DEVNULL,
-                    stdout=theirs,
-                    stderr=theirs,
+                    stdout=write_end,
+                    stderr=write_end,
                     start_new_session=True,
                 )
             finally:
-                os.close(theirs)
+                os.close(write_end)
             root = process_tree.find(process.pid)
             self._ended(await process.wait())
             await pipe.finish()
@@ -134,10 +133,10 @@ class Command:
             raise
 
     def _ended(self, code: int) -> None:
-        self.exit = Exit(code, None) if code >= 0 else Exit(None, _name(-code))
+        self.exit = Exit(code, None) if code >= 0 else Exit(None, _signal_name(-code))
 
 
-def _name(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:  # a real-time signal

@@ -1,17 +1,14 @@
-"""Owns what each permission mode lets the terminal do with a command: run it, ask first, or refuse it.
-It leaves the form of a question to `serving`, and asking and remembering to the turn.
-"""
+"""Decides for each permission mode whether a command runs, needs permission first or is refused."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-Verdict = Literal["run", "ask", "refuse"]
+Decision = Literal["run", "ask", "refuse"]
 
-INITIAL_MODE = "default"
 _ASKS = "Asks before every command"
 _RUNS = "Runs every command unasked"
-# What is written about each mode is what the user sees; what it grants is the table below.
+# The descriptions are shown to users.
 MODES = {
     "default": _ASKS,
     "acceptEdits": _ASKS,
@@ -23,11 +20,11 @@ MODES = {
     "allow-all": _RUNS,
 }
 _UNASKED = {"bypassPermissions", "allow-all"}
-REFUSED = "Refused: in mode plan no command is run."
+REFUSED = "Refused: mode plan runs no commands."
 
 
-def judge(mode: str) -> Verdict:
-    """Returns what becomes of a command in a mode; a mode that nobody knows asks."""
+def decide(mode: str) -> Decision:
+    """Returns whether a mode runs a command, asks about it or refuses it. An unknown mode asks."""
     if mode == "plan":
         return "refuse"
     return "run" if mode in _UNASKED else "ask"

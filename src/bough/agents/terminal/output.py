@@ -1,22 +1,20 @@
-"""Owns what a command has printed: its beginning and its end, within bounds, as text that can be shown at any time.
-It leaves reading the pipe to the command, and how often to show it to the turn.
-"""
+"""Keeps the beginning and the end of a command's output, within bounds, as text that can be shown at any time."""
 
 from __future__ import annotations
 
 import codecs
 
-# What is kept of the output of one command: where it began matters less than how it ended.
+# Bytes that are kept of one command's output: the end matters more than the beginning.
 HEAD = 256 * 1024
 TAIL = 768 * 1024
-# What is shown of it while it grows; each look at it is a whole line to the client, and stored there.
+# Bytes that are shown while the output grows: each view is a whole message to the client, and stored there.
 LIVE_HEAD = 2 * 1024
 LIVE_TAIL = 6 * 1024
-_LONGEST = 4  # bytes of a character
+_LONGEST = 4  # bytes of a UTF-8 character
 
 
-class Screen:
-    """The output of one command; memory is bounded whatever is added."""
+class CommandOutput:
+    """The output of one command, in bounded memory."""
 
     def __init__(self, head: int = HEAD, tail: int = TAIL) -> None:
         self._head_limit = head
@@ -26,31 +24,32 @@ class Screen:
         self.total = 0
 
     def add(self, data: bytes) -> None:
+        """Adds what was read."""
         self.total += len(data)
         room = self._head_limit - len(self._head)
         if room > 0:
             self._head += data[:room]
             data = data[room:]
         self._tail += data
-        # Not at every call: cutting moves what is kept.
+        # Not at every call, because cutting moves the rest.
         if len(self._tail) > 2 * self._tail_limit:
             del self._tail[: -self._tail_limit]
 
     def live(self) -> str:
-        """Returns a small view of what there is so far; a character whose end is yet to come is not in it."""
+        """Returns a small view of the output so far, without a character that is still incomplete."""
         return self._view(min(LIVE_HEAD, self._head_limit), min(LIVE_TAIL, self._tail_limit), whole=False)
 
     def text(self) -> str:
-        """Returns all that is kept, and how much was left out in the middle."""
+        """Returns everything that is kept, with a note on what was left out in the middle."""
         return self._view(self._head_limit, self._tail_limit, whole=True)
 
     def _view(self, head: int, tail: int, *, whole: bool) -> str:
-        kept = self._head + self._tail
+        data = self._head + self._tail
         if self.total <= head + tail:
-            return _decode(kept, whole=whole)[0]
-        first, cut = _decode(kept[:head], whole=False)
-        last = kept[-tail:]
-        # The end begins with a character, not in the middle of one.
+            return _decode(data, whole=whole)[0]
+        first, cut = _decode(data[:head], whole=False)
+        last = data[-tail:]
+        # The last part begins with a whole character.
         skipped = 0
         while skipped < _LONGEST - 1 and skipped < len(last) and last[skipped] & 0xC0 == 0x80:
             skipped += 1
@@ -59,8 +58,8 @@ class Screen:
 
 
 def _decode(data: bytes | bytearray, *, whole: bool) -> tuple[str, int]:
-    """Returns text that any reader takes, and how many bytes of an unfinished character at its end are not in it."""
+    """Returns printable text, and the number of bytes of an incomplete character at the end that it leaves out."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(bytes(data), whole)
-    # A zero byte is valid text, but neither databases nor people can do anything with it.
+    # A zero byte is valid text, but databases do not take it.
     return text.replace("\0", "\N{SYMBOL FOR NULL}"), len(decoder.getstate()[0])

@@ -1,38 +1,36 @@
-"""Owns an open session: a turn for each of its prompts, and the end of whatever its commands have left running.
-It leaves the order of turns to `serving`, what a turn does to the turn, and which sessions are open to the server.
-"""
+"""Holds a terminal session open, and ends the processes that its commands left running when it is closed."""
 
 from __future__ import annotations
 
-from bough.agents.acp_server.rpc import Connection, Json, RequestId
-from bough.agents.acp_server.turn_queue import Turns
+from bough.agents.acp_server.connection import ClientConnection
+from bough.agents.acp_server.open_session import OpenSession
+from bough.agents.json_rpc import Json
 from bough.agents.terminal import command_processes
-from bough.agents.terminal.store import SessionFile
-from bough.agents.terminal.tool_updates import Voice
-from bough.agents.terminal.turn import Turn
+from bough.agents.terminal.state import TerminalFile, TerminalState
+from bough.agents.terminal.tool_updates import TerminalUpdates
+from bough.agents.terminal.turn import TerminalTurn
 
 
-class Session(Turns):
+class TerminalSession(OpenSession[TerminalState]):
     """A session that this process holds open."""
 
-    def __init__(self, connection: Connection, file: SessionFile) -> None:
-        super().__init__(connection)
-        self.file = file
+    def __init__(self, connection: ClientConnection, file: TerminalFile) -> None:
+        super().__init__(connection, file)
         self._used = False
 
-    def prompt(self, request_id: RequestId, content: list[Json]) -> None:
-        """Takes a prompt; it is answered when its turn, behind those before it, has ended."""
+    def new_turn(self, content: list[Json]) -> TerminalTurn:
+        """Returns the turn for a prompt."""
         self._used = True
-        self.add(request_id, Turn(Voice(self.connection, self.file), content))
+        return TerminalTurn(TerminalUpdates(self.connection, self.file), content)
 
     async def close(self) -> None:
-        """Cancels everything, and returns when all of it has been answered and nothing of it runs any more."""
+        """Cancels everything, and returns when every prompt is answered and no process of a command is left."""
         self.cancel()
         if self._used:
             await command_processes.end(f"{self.file.id}/")
         await super().close()
 
     def kill(self) -> None:
-        """Kills at once what is left."""
+        """Kills all remaining processes at once."""
         if self._used:
             command_processes.kill(f"{self.file.id}/")

@@ -1,9 +1,8 @@
-"""Owns the shell that a command is given to: which one, in which environment, and what it leaves for the next command.
-It leaves starting, watching and ending it to `command`.
+"""Chooses the shell for a command, builds its environment, and reads the state that it leaves for the next command.
 
-A command runs in a fresh shell. At its end, by whichever way short of a kill or an `exec`, the shell writes where it
-stands and what it exports to a file that only the two of us know; nothing of that goes through an open file or the
-output, so whatever the command leaves running cannot hold it up, and cannot print it.
+Each command runs in a fresh shell. When the shell ends, unless it is killed or replaced by `exec`, it writes its
+working directory and its exported variables to a file that only it and this agent know. Nothing of that goes through
+an inherited file descriptor or the output, so a process that the command leaves running cannot delay or print it.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ import msgspec
 
 from bough.agents.keeper.files import MARK as KEEPER_MARK
 
-# Of Bough nothing is shown to a command: neither paths nor tokens.
+# Variables of Bough, which hold paths and tokens, are hidden from commands.
 HIDDEN = "BOUGH_"
 SHELL_SETTING = "BOUGH_TERMINAL_SHELL"
-# By this a command and all that it starts are known again, wherever they hide; terminals set it, so nobody wonders.
+# Marks a command and all processes that it starts, so that they can be found again. Real terminals set it too.
 MARK = "TERM_SESSION_ID"
-# A shell sets these anew each time.
+# A shell sets these itself each time.
 _OWN = {"_", "SHLVL", "PWD", MARK}
-# Far more than anybody exports, far less than would hurt.
+# Bytes of exported variables that are kept: far more than anyone exports, far less than would hurt.
 STATE_LIMIT = 256 * 1024
 
-# All on one line, so that `set -v` in a command has nothing more to print; output of `set -x` goes nowhere here.
-# The command is expanded once, as an argument of eval, and `shift` takes it from the positional parameters before any
-# of it runs. The variable begins like those that are never passed on, in case of `set -a`.
+# All on one line, so that `set -v` in a command prints nothing more. The output of `set -x` is discarded here.
+# The command is expanded once, as an argument of eval, and `shift` removes it from the positional parameters before it
+# runs. The name of the variable begins with the hidden prefix, so that it is not passed on under `set -a`.
 _SAVE = "command pwd -P || :; command printf '\\0'; {env} -0"
 _TRAP = "{{ case ${{BOUGH_STATUS+x}} in x) ;; *) {save} >|{file} ;; esac; }} 2>/dev/null"
 _SCRIPT = (
@@ -39,8 +38,8 @@ _SCRIPT = (
 )
 
 
-class Left(msgspec.Struct):
-    """What a shell has left: where it stood, and how its exports differ from what it would have been given anyway."""
+class ShellState(msgspec.Struct):
+    """The working directory of a shell at its end, and how its exports differ from the base environment."""
 
     cwd: str
     set: dict[str, str]
@@ -48,16 +47,17 @@ class Left(msgspec.Struct):
 
     @property
     def too_large(self) -> bool:
+        """Whether the exports are more than is kept."""
         return sum(len(name) + len(value) for name, value in self.set.items()) > STATE_LIMIT
 
 
 def find_shell(environ: Mapping[str, str]) -> str:
-    """Returns the shell: the one that is set, else bash, else the system's; each must know POSIX's language."""
+    """Returns the configured shell, else bash, else the system's. Each must be a POSIX shell."""
     return environ.get(SHELL_SETTING) or shutil.which("bash", path=environ.get("PATH")) or "/bin/sh"
 
 
 def arguments(shell: str, command: str, state_file: str) -> list[str]:
-    """Returns the program and its arguments; the command is one of them, to the letter."""
+    """Returns the program and its arguments, of which the unchanged command is one."""
     env = shlex.quote(shutil.which("env", path=os.defpath) or "/usr/bin/env")
     file = shlex.quote(state_file)
     save = _SAVE.format(env=env)
@@ -67,41 +67,41 @@ def arguments(shell: str, command: str, state_file: str) -> list[str]:
 
 
 def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns what a shell is given when nothing was exported yet."""
-    kept = {name: value for name, value in environ.items() if not name.startswith(HIDDEN) and name not in _OWN}
-    return kept | {"TERM": "dumb"}
+    """Returns the environment of a shell before anything is exported."""
+    inherited = {name: value for name, value in environ.items() if not name.startswith(HIDDEN) and name not in _OWN}
+    return inherited | {"TERM": "dumb"}
 
 
 def environment(
-    environ: Mapping[str, str], changed: Mapping[str, str], gone: list[str], *, cwd: str, mark: str
+    environ: Mapping[str, str], exported: Mapping[str, str], unset: list[str], *, cwd: str, mark: str
 ) -> dict[str, str]:
     """Returns the environment of the next command."""
-    env = {name: value for name, value in base_environment(environ).items() if name not in gone}
-    env |= {name: value for name, value in changed.items() if not name.startswith(HIDDEN)}
-    # A shell shows the way by which it came as long as this leads to where it stands.
+    env = {name: value for name, value in base_environment(environ).items() if name not in unset}
+    env |= {name: value for name, value in exported.items() if not name.startswith(HIDDEN)}
+    # A shell shows this path, links included, as long as it leads to its working directory.
     env |= {"PWD": cwd, MARK: mark}
     if KEEPER_MARK in environ:
-        # So that the keeper's sweep finds the shell; the script takes it away before the command sees it.
+        # The keeper's sweep finds the shell by it. The script unsets it before the command can see it.
         env[KEEPER_MARK] = environ[KEEPER_MARK]
     return env
 
 
-def read_left(data: bytes, environ: Mapping[str, str]) -> Left | None:
-    """Returns what a shell has written at its end, if it is whole and can be kept as text."""
+def read_state(data: bytes, environ: Mapping[str, str]) -> ShellState | None:
+    """Returns the state that a shell wrote at its end, or None if it is incomplete or is not text."""
     cwd, zero, rest = data.partition(b"\0")
     if not zero or not rest.endswith(b"\0"):
         return None
     after = dict(_variable(entry) for entry in rest[:-1].split(b"\0"))
     base = base_environment(environ)
-    changed = {
+    exported = {
         name: value
         for name, value in after.items()
         if base.get(name) != value and name not in _OWN and not name.startswith(HIDDEN) and _is_text(name + value)
     }
-    place = _place(os.fsdecode(cwd.removesuffix(b"\n")), after.get("PWD", ""))
-    if not _is_text(place):
+    folder = _shown_folder(os.fsdecode(cwd.removesuffix(b"\n")), after.get("PWD", ""))
+    if not _is_text(folder):
         return None
-    return Left(place, changed, [name for name in base if name not in after])
+    return ShellState(folder, exported, [name for name in base if name not in after])
 
 
 def _variable(entry: bytes) -> tuple[str, str]:
@@ -110,7 +110,7 @@ def _variable(entry: bytes) -> tuple[str, str]:
 
 
 def _is_text(text: str) -> bool:
-    """Whether it can be kept in a line of JSON; names of files and values of variables need not be UTF-8."""
+    """Whether a text can be stored as JSON. File names and variables need not be UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -118,8 +118,8 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _place(physical: str, logical: str) -> str:
-    """Returns the way by which the shell came, if it leads there, as shells show it; else the real path."""
+def _shown_folder(physical: str, logical: str) -> str:
+    """Returns the path that the shell shows, links included, if it leads there; else the real path."""
     try:
         if os.path.isabs(logical) and (not physical or os.path.samefile(physical, logical)):
             return logical

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.agents.acp_server.rpc import (
+from bough.agents.json_rpc import (
     CANCELLED,
     INTERNAL_ERROR,
     INVALID_PARAMS,

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import msgspec
 
 from bough import __version__
-from bough.agents.acp_server.rpc import INVALID_PARAMS, Json, RequestId, RpcError
+from bough.agents.json_rpc import INVALID_PARAMS, Json, RequestId, RpcError
 from bough.core.transcripts.files import NewFile
 from bough.model.file import is_plain_name
 from bough.model.session import PermissionMode

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.agents.acp_server.rpc import Json, RpcError
+from bough.agents.json_rpc import Json, RpcError
 from bough.api.acp.protocol.rpc import Peer
 from bough.api.acp.view.attachment import Attachment
 from bough.api.acp.view.shapes import KINDS, locations, parts

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from bough.agents.acp_server.rpc import INVALID_PARAMS, Json, RpcError
+from bough.agents.json_rpc import INVALID_PARAMS, Json, RpcError
 from bough.api.acp.protocol import wire
 from bough.api.acp.sessions import options, workspace
 from bough.api.acp.sessions.open_sessions import Attached

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.agents.acp_server.rpc import INTERNAL_ERROR, INVALID_PARAMS, Json, RpcError
+from bough.agents.json_rpc import INTERNAL_ERROR, INVALID_PARAMS, Json, RpcError
 from bough.agents.shield import shielded
 from bough.api.acp.protocol import wire
 from bough.api.acp.protocol.rpc import Peer

@@ -1,6 +1,4 @@
-"""Owns the bytes: lines from the client and lines to it, each by a thread, so that any kind of file will do.
-It leaves what is in a line to the connection.
-"""
+"""Reads lines from stdin and writes lines to stdout, each in its own thread, so that any kind of file works."""
 
 import asyncio
 import contextlib
@@ -8,18 +6,18 @@ import os
 import threading
 
 READ_SIZE = 1 << 16
-# A longer line is not a message but a fault; it is thrown away instead of filling the memory.
+# A longer line is a fault, not a message. It is discarded instead of filling the memory.
 LINE_LIMIT = 64 * 1024 * 1024
-# Stands for such a line: it is no JSON either, and is answered accordingly.
+# Takes the place of such a line. It is not JSON, so the client gets a parse error.
 OVERLONG = b"(a line beyond the limit)"
-# Enough that writing is never the bottleneck, little enough that a client that stops reading slows a flood.
+# Large enough that writing is never the bottleneck, small enough that a client that stops reading slows a flood.
 HIGH_WATER = 1024 * 1024
-# How long the last words may take to reach a client that reads slowly or not at all.
+# Seconds for the last lines to reach a client that reads slowly or not at all.
 FLUSH_LIMIT = 1.0
 
 
-class Output:
-    """Writes in a thread of its own: a client that does not read must not stop the agent from listening."""
+class StdoutWriter:
+    """Writes in its own thread: a client that does not read must not keep the agent from listening."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -32,7 +30,7 @@ class Output:
         threading.Thread(target=self._run, name="stdout", daemon=True).start()
 
     def write(self, data: bytes) -> None:
-        """Takes whole lines; they are written in order, as soon as the client reads."""
+        """Queues whole lines; they are written in order, as fast as the client reads."""
         with self._changed:
             if not self._broken:
                 self._chunks.append(data)
@@ -40,11 +38,11 @@ class Output:
                 self._changed.notify_all()
 
     async def drain(self) -> None:
-        """Waits while more is unwritten than HIGH_WATER, and lets others have a turn in any case."""
+        """Yields to other tasks once, then waits while more than HIGH_WATER bytes are unwritten."""
         await asyncio.sleep(0)
         while self._size > HIGH_WATER:
             self._room.clear()
-            # Looked at again, since room may have been made before there was anything to wake.
+            # Checked again, because the writer may have made room just before the event was cleared.
             if self._size > HIGH_WATER:
                 await self._room.wait()
 
@@ -65,7 +63,7 @@ class Output:
                     data = data[written:]
                     self._shrink(written)
             except OSError:
-                # The client is gone; the end of our input, which follows, ends the agent.
+                # The client is gone. Our input ends too, and that ends the agent.
                 with self._changed:
                     self._broken = True
                     self._chunks.clear()
@@ -77,7 +75,7 @@ class Output:
             before, self._size = self._size, self._size - written
             self._changed.notify_all()
         if self._size <= HIGH_WATER < before:
-            with contextlib.suppress(RuntimeError):  # The loop has ended; nobody waits any more.
+            with contextlib.suppress(RuntimeError):  # The event loop has ended, so nothing waits.
                 self._loop.call_soon_threadsafe(self._room.set)
 
 
@@ -92,7 +90,7 @@ def read_lines(fd: int) -> asyncio.Queue[bytes | None]:
 def _read(fd: int, loop: asyncio.AbstractEventLoop, queue: asyncio.Queue[bytes | None]) -> None:
     rest = bytearray()
     overlong = False
-    # A loop that has ended (RuntimeError) and an input that is gone (OSError) both end this thread.
+    # The thread ends when the event loop has ended (RuntimeError) or the input is gone (OSError).
     with contextlib.suppress(RuntimeError):
         with contextlib.suppress(OSError):
             while data := os.read(fd, READ_SIZE):

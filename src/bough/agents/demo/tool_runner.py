@@ -1,6 +1,4 @@
-"""Owns the tool calls of a turn: announces them, asks as the mode says, does them, reports the outcome.
-It leaves what is granted to `permissions`, and the work itself to `tools` and `mcp_calls`.
-"""
+"""Runs the tool calls of a turn: announces each, asks for permission if the mode says so, and reports the outcome."""
 
 import asyncio
 import importlib
@@ -8,35 +6,30 @@ import importlib
 import msgspec
 
 from bough.agents.acp_server.params import McpServer
-from bough.agents.acp_server.permission_request import options, read_answer
-from bough.agents.acp_server.record_files import now
-from bough.agents.acp_server.rpc import Json, RpcError
-from bough.agents.demo.permissions import TRUSTED_SERVER, Deed, judge
-from bough.agents.demo.records import PermissionRecord
-from bough.agents.demo.tools import ToolCall, plan_change, run_command, text_content
-from bough.agents.demo.updates import Voice
+from bough.agents.acp_server.permission_request import options
+from bough.agents.acp_server.records import PermissionRecord
+from bough.agents.acp_server.session_store import now
+from bough.agents.acp_server.turn import PermissionCancelled
+from bough.agents.acp_server.updates import ToolCall, text_content
+from bough.agents.demo.permissions import TRUSTED_SERVER, Action, decide
+from bough.agents.demo.tools import plan_change, run_command
+from bough.agents.demo.updates import DemoUpdates
+from bough.agents.json_rpc import Json, RpcError
 
 
-class PermissionCancelled(Exception):
-    """The client answered a question with `cancelled`, which ends the turn."""
+class ToolRunner:
+    """Carries out the directives write, run and mcp, one at a time."""
 
-
-class Deeds:
-    """Does what the directives write, run and mcp say, one at a time."""
-
-    def __init__(self, voice: Voice, servers: list[McpServer]) -> None:
-        self._voice = voice
-        self._file = voice.file
+    def __init__(self, updates: DemoUpdates, servers: list[McpServer]) -> None:
+        self._updates = updates
+        self._file = updates.file
         self._servers = servers
-        self._tool: ToolCall | None = None
-
-    def abandon(self, reason: str) -> None:
-        """Closes a tool call that the end of the turn has left open."""
-        if self._tool is not None and self._tool.open:
-            self._tool.fail(reason)
+        # The tool call that was announced last.
+        self.current: ToolCall | None = None
 
     async def write(self, path: str, text: str) -> None:
-        change = plan_change(self._file.state().cwd, path, text)
+        """Writes a file."""
+        change = plan_change(self._file.state().folder, path, text)
         tool = self._announce(
             title=f"Write {change.path}",
             name="write",
@@ -47,23 +40,24 @@ class Deeds:
         )
         if not await self._permit(tool, "write" if change.inside else "write-outside"):
             return
-        tool.update(status="in_progress")
+        tool.start()
         try:
             change.write()
         except OSError as error:
             tool.fail(f"Cannot write {change.path}: {error.strerror}")
         else:
-            tool.complete(rawOutput={"path": change.path, "bytes": len(text.encode())})
+            tool.update(status="completed", rawOutput={"path": change.path, "bytes": len(text.encode())})
 
     async def run(self, command: str) -> None:
+        """Runs a shell command."""
         tool = self._announce(title=command, name="run", kind="execute", rawInput={"command": command})
         if not await self._permit(tool, "run"):
             return
-        tool.update(status="in_progress")
+        tool.start()
         try:
-            result = await run_command(command, self._file.state().cwd)
+            result = await run_command(command, self._file.state().folder)
         except OSError as error:
-            tool.fail(f"Cannot run it: {error.strerror}")
+            tool.fail(f"Cannot run the command: {error.strerror}")
             return
         tool.update(
             status="completed" if result.exit_code == 0 else "failed",
@@ -72,9 +66,10 @@ class Deeds:
         )
 
     async def call_mcp(self, name: str, arguments: Json) -> None:
+        """Calls a tool of an MCP server and says its result."""
         raw_input = {"tool": name, "arguments": arguments}
         tool = self._announce(title=f"MCP tool {name}", name=name, kind="other", rawInput=raw_input)
-        # In a thread, since loading it takes about a second, and other turns go on.
+        # In a thread: the import takes about a second, and other turns must go on.
         await asyncio.to_thread(importlib.import_module, "mcp.client")
         from bough.agents.demo import mcp_calls
 
@@ -86,14 +81,14 @@ class Deeds:
             )
             if server != TRUSTED_SERVER and not await self._permit(tool, "mcp"):
                 return False
-            tool.update(status="in_progress")
+            tool.start()
             return True
 
         try:
-            result = await mcp_calls.call(self._servers, self._file.state().cwd, name, arguments, permit)
+            result = await mcp_calls.call(self._servers, self._file.state().folder, name, arguments, permit)
         except mcp_calls.McpFailure as failure:
             tool.fail(str(failure))
-            self._voice.say(f"MCP error: {failure}")
+            self._updates.say(f"MCP error: {failure}")
             return
         if result is None:
             return
@@ -103,27 +98,26 @@ class Deeds:
             content=[text_content(text)],
             rawOutput=result.model_dump(mode="json", by_alias=True, exclude_none=True),
         )
-        self._voice.say(f"MCP error: {text}" if result.is_error else text)
+        self._updates.say(f"MCP error: {text}" if result.is_error else text)
 
     def _announce(self, **fields: object) -> ToolCall:
-        self._tool = ToolCall(self._voice, **fields)
-        return self._tool
+        self.current = ToolCall(self._updates, **fields)
+        return self.current
 
-    async def _permit(self, tool: ToolCall, deed: Deed) -> bool:
-        """Returns whether the tool call may go on; if not, it has failed and says why."""
+    async def _permit(self, tool: ToolCall, action: Action) -> bool:
+        """Returns whether the tool call may go on. If not, reports it as failed, with the reason."""
         state = self._file.state()
-        verdict = judge(state.mode, deed)
+        decision = decide(state.mode, action)
         kind: str = tool.fields["kind"]
-        if verdict == "refuse":
+        if decision == "refuse":
             tool.fail(f"Refused: mode {state.mode} allows reading only.")
             return False
-        if verdict == "allow" or kind in state.always:
+        if decision == "allow" or kind in state.always_allowed:
             return True
-        params = {"sessionId": self._file.id, "toolCall": tool.fields, "options": options()}
         try:
-            answer = read_answer(await self._voice.connection.request("session/request_permission", params))
+            answer = await self._updates.request_permission(tool.fields, options())
         except RpcError as error:
-            tool.fail(f"Permission could not be asked: {error}")
+            tool.fail(f"The permission request failed: {error}")
             return False
         self._file.append(PermissionRecord(at=now(), tool_call_id=tool.id, kind=kind, answer=answer))
         if answer == "cancelled":

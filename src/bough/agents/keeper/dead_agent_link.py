@@ -1,0 +1,46 @@
+"""Links to an agent that is dead, to deliver the rest of its journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bough.agents.keeper import orphans
+from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
+
+
+class DeadAgentLink:
+    """Delivers the lines that were journalled and not stored yet, then reports how the agent ended."""
+
+    def __init__(self, folder: Path, last: int) -> None:
+        about = orphans.read_about(folder)
+        self.command: tuple[str, ...] = tuple(about.command) if about is not None else ("agent",)
+        self.pid = about.agent.pid if about is not None else 0
+        ended = orphans.read_ended(folder)
+        self._exit = ended.exit if ended is not None else Exit(code=None, signal=None, stderr="")
+        self._batches = orphans.read_batches(folder, last)
+        self._sent = orphans.read_sent(folder)
+
+    async def receive(self) -> Batch:
+        batch = next(self._batches, None)
+        if batch is None:
+            raise LinkClosed(self._exit)
+        return batch
+
+    async def send(self, line: bytes, key: str) -> bool:
+        """Reports a line as sent, though no agent takes it. The sender learns that when it has read everything."""
+        return key not in self._sent
+
+    def confirm(self, number: int) -> None:
+        """Does nothing: the journal is not needed any more."""
+
+    def forget(self, prefix: str) -> None:
+        """Does nothing: there is no keeper to forget keys."""
+
+    def stderr_tail(self) -> str:
+        return self._exit.stderr
+
+    async def end(self, grace: float = END_GRACE) -> Exit:
+        return self._exit
+
+    async def leave(self) -> None:
+        """Does nothing: there is no keeper to leave."""

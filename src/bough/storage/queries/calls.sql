@@ -1,5 +1,5 @@
 -- name: add
--- Writes a call down; nothing if its key is taken.
+-- Adds a call; returns nothing if its key is already used.
 INSERT INTO calls (id, caller, session_id, task_id, tool, arguments, fingerprint, key, state, title, raises, granted,
                    approval_id, outcome, handed_at, answered_at, told_task_id, created_at, updated_at)
 VALUES (:id, :caller, :session_id, :task_id, :tool, :arguments, :fingerprint, :key, :state, :title, :raises, FALSE,
@@ -7,98 +7,98 @@ VALUES (:id, :caller, :session_id, :task_id, :tool, :arguments, :fingerprint, :k
 ON CONFLICT DO NOTHING RETURNING *
 
 -- name: get
--- One call.
+-- Returns one call.
 SELECT * FROM calls WHERE id = :id
 
 -- name: keyed
--- The call that was made with a key.
+-- Returns the call that was made with a key.
 SELECT * FROM calls WHERE caller = :caller AND tool = :tool AND key = :key
 
 -- name: alike
--- Calls of the same caller with the same words whose outcome it has not been given, oldest first.
+-- Lists the caller's identical calls whose outcome it has not received, oldest first.
 SELECT * FROM calls WHERE caller = :caller AND fingerprint = :fingerprint AND answered_at IS NULL
 ORDER BY created_at, id
 
 -- name: of_approval
--- The call that an approval is about.
+-- Returns the call that an approval is about.
 SELECT * FROM calls WHERE approval_id = :approval_id
 
 -- name: of_session
--- What a session has called, newest first.
+-- Lists a session's calls, newest first.
 SELECT * FROM calls WHERE session_id = :session_id ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
 
 -- name: count_of_session
--- How often a session has called.
+-- Counts a session's calls.
 SELECT count(*) FROM calls WHERE session_id = :session_id
 
 -- name: ask
--- The call waits for an approval.
+-- Marks a call as waiting for an approval.
 UPDATE calls SET approval_id = :approval_id, updated_at = :now WHERE id = :id RETURNING *
 
 -- name: decide
--- A person, or policy, has decided; only what is asked changes.
+-- Records the decision on a call that waits for one.
 UPDATE calls SET state = :state, granted = :granted, arguments = :arguments, outcome = :outcome, updated_at = :now
 WHERE id = :id AND state = 'asked' RETURNING *
 
 -- name: end
--- It has acted; the first outcome stays.
+-- Stores a call's outcome. The first outcome stays.
 UPDATE calls SET state = :state, outcome = :outcome, updated_at = :now WHERE id = :id AND state = 'acting' RETURNING *
 
 -- name: hand
--- The caller has a handle, and asks no more.
+-- Marks that the caller received a handle instead of the outcome.
 UPDATE calls SET handed_at = :now, updated_at = :now WHERE id = :id AND state IN ('asked', 'acting') RETURNING *
 
 -- name: take_up
--- Somebody waits for it again.
+-- Marks that a caller waits for the call again.
 UPDATE calls SET handed_at = NULL, updated_at = :now WHERE id = :id AND state IN ('asked', 'acting') RETURNING *
 
 -- name: held
--- How many calls of a session wait for a person, with their callers.
+-- Counts a session's calls that wait for a person while their caller waits.
 SELECT count(*) FROM calls WHERE session_id = :session_id AND state = 'asked' AND handed_at IS NULL
 
 -- name: unheld
--- Calls for which somebody waited.
+-- Lists calls that a caller was waiting for.
 SELECT * FROM calls WHERE state IN ('asked', 'acting') AND handed_at IS NULL AND approval_id IS NOT NULL
 ORDER BY created_at, id
 
 -- name: answered
--- The caller has the outcome.
+-- Marks the outcome as received by the caller.
 UPDATE calls SET answered_at = :now, updated_at = :now
 WHERE id = :id AND answered_at IS NULL AND state NOT IN ('asked', 'acting')
 
 -- name: tell
--- The outcome is queued to the caller; once.
+-- Marks the outcome as queued to the caller, once.
 UPDATE calls SET told_task_id = :task_id, updated_at = :now WHERE id = :id AND told_task_id IS NULL RETURNING *
 
 -- name: to_act
--- Calls that are to be carried out.
+-- Lists calls that are due to be carried out.
 SELECT * FROM calls WHERE state = 'acting' ORDER BY created_at, id
 
 -- name: untold
--- Calls that were asked about and decided, and of whose outcome their callers have not heard.
+-- Lists approved or denied calls whose callers have not received the outcome.
 SELECT * FROM calls
 WHERE approval_id IS NOT NULL AND answered_at IS NULL AND told_task_id IS NULL AND state NOT IN ('asked', 'acting')
 ORDER BY created_at, id
 
 -- name: asked_by
--- Open questions about calls that a session has made.
+-- Lists pending approvals of a session's calls.
 SELECT a.* FROM approvals a JOIN calls c ON c.approval_id = a.id
 WHERE c.session_id = :session_id AND c.state = 'asked' AND a.status = 'pending' ORDER BY a.created_at, a.id
 
 -- name: prune
--- Forgets calls that ended before a moment.
+-- Deletes calls that ended before a time.
 DELETE FROM calls WHERE created_at < :before AND state NOT IN ('asked', 'acting')
 
 -- name: made
--- A session has opened a tree.
+-- Records that a session created a tree.
 INSERT INTO tree_makers (root_session_id, maker_session_id, maker_root_id) VALUES (:root, :maker, :maker_root)
 
 -- name: maker
--- The session that has opened a tree, if one has.
+-- Returns the session that created a tree, if any.
 SELECT maker_session_id FROM tree_makers WHERE root_session_id = :root
 
 -- name: reach
--- The roots of the trees that sessions of a tree reach: their own, those that they opened, those that these opened.
+-- Returns the roots within a tree's reach: its own, trees created from it, and trees created from those.
 WITH RECURSIVE reached (id) AS (
     SELECT root_session_id FROM (SELECT root_session_id FROM sessions WHERE root_session_id = :root LIMIT 1) own
     UNION

@@ -1,5 +1,5 @@
 -- name: page
--- The cards of a board: of each repository its own folder first, then its worktrees, as they were made.
+-- Lists a board's cards: for each repository its own folder first, then its worktrees in creation order.
 SELECT * FROM (
     SELECT r.id AS repo_id, CAST(NULL AS TEXT) AS worktree_id, r.created_at AS repo_created_at, '' AS created_at, r.x, r.y
     FROM repos r WHERE {repos}
@@ -11,20 +11,20 @@ SELECT * FROM (
 ORDER BY repo_created_at, repo_id, created_at, worktree_id LIMIT :limit OFFSET :offset
 
 -- name: count
--- How many cards a board has.
+-- Counts a board's cards.
 SELECT (SELECT count(*) FROM repos r WHERE {repos})
      + (SELECT count(*) FROM worktrees w WHERE w.removed_at IS NULL AND w.status <> 'making' AND {worktrees})
 
 -- name: repos
--- Repositories by their ids, as cards name them.
+-- Returns repositories by id for cards.
 SELECT id, name, path, kind, default_branch FROM repos WHERE id IN :ids
 
 -- name: worktrees
--- Worktrees by their ids.
+-- Returns worktrees by id.
 SELECT * FROM worktrees WHERE id IN :ids
 
 -- name: in_worktrees
--- The sessions of some worktrees, for each those that were opened last, and how many there are.
+-- Lists the latest sessions of each worktree, with their total.
 SELECT id, total FROM (
     SELECT id, row_number() OVER (PARTITION BY worktree_id ORDER BY created_at DESC, id DESC) AS place,
            count(*) OVER (PARTITION BY worktree_id) AS total
@@ -32,7 +32,7 @@ SELECT id, total FROM (
 ) found WHERE place <= :most
 
 -- name: in_repos
--- The same for sessions that work in repositories' own folders.
+-- Lists the latest sessions in repositories' own folders, with their total.
 SELECT id, total FROM (
     SELECT id, row_number() OVER (PARTITION BY repo_id ORDER BY created_at DESC, id DESC) AS place,
            count(*) OVER (PARTITION BY repo_id) AS total

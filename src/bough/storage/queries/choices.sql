@@ -1,27 +1,27 @@
 -- name: add
--- Remembers that a person said *always*.
+-- Adds an "always" choice.
 INSERT INTO choices (id, scope, session_id, cwd, agent, tool_kind, title, key, approval_id, decided_by, created_at)
 VALUES (:id, :scope, :session_id, :cwd, :agent, :tool_kind, :title, :key, :approval_id, :decided_by, :now)
 RETURNING *
 
 -- name: get
--- One remembered choice.
+-- Returns one remembered choice.
 SELECT * FROM choices WHERE id = :id
 
 -- name: page
--- Remembered choices, newest first.
+-- Lists remembered choices, newest first.
 SELECT * FROM choices WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
 
 -- name: count
--- How many remembered choices a filter leaves.
+-- Counts the remembered choices that match a filter.
 SELECT count(*) FROM choices WHERE {where}
 
 -- name: remove
--- Forgets a choice.
+-- Deletes a choice.
 DELETE FROM choices WHERE id = :id
 
 -- name: matching
--- What was said to exactly this use of a tool and reaches this session, oldest first.
+-- Lists the choices for exactly this tool use that apply to a session, oldest first.
 SELECT * FROM choices
 WHERE key = :key AND agent = :agent
   AND (scope = 'everywhere' OR (scope = 'session' AND session_id = :session_id)
@@ -29,5 +29,5 @@ WHERE key = :key AND agent = :agent
 ORDER BY created_at, id
 
 -- name: of_session
--- What was said for one session alone, oldest first.
+-- Lists the choices that apply to one session only, oldest first.
 SELECT * FROM choices WHERE scope = 'session' AND session_id = :session_id ORDER BY created_at, id

@@ -1,21 +1,21 @@
 -- name: add
--- Keeps a file that goes with a prompt.
+-- Adds a file attached to a prompt.
 INSERT INTO files (id, task_id, position, name, mime_type, size, data, created_at)
 VALUES (:id, :task_id, :position, :name, :mime_type, :size, :data, :now)
 
 -- name: get
--- One file with what is in it.
+-- Returns one file with its content.
 SELECT id, name, mime_type, size, data FROM files WHERE id = :id
 
 -- name: of_task
--- The files of a prompt in order, with what is in them.
+-- Lists a prompt's files in order, with their contents.
 SELECT id, name, mime_type, size, data FROM files WHERE task_id = :task_id ORDER BY position
 
 -- name: infos
--- The files of a prompt in order.
+-- Returns the files of a prompt in order.
 SELECT id, name, mime_type, size FROM files WHERE task_id = :task_id ORDER BY position
 
 -- name: beginnings
--- How those files of a prompt that are no pictures begin, in order.
+-- Returns the beginnings of a prompt's text files, in order.
 SELECT id, substr(data, 1, :signs) AS data FROM files WHERE task_id = :task_id AND mime_type NOT IN :images
 ORDER BY position

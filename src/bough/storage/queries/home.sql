@@ -1,44 +1,44 @@
 -- name: note_end
--- A turn has completed or failed: until a person looks, its session is unread.
+-- Marks a session unread after a turn completed or failed.
 INSERT INTO unread (session_id, task_id, status, ended_at) VALUES (:session_id, :task_id, :status, :now)
 ON CONFLICT (session_id) DO UPDATE SET task_id = :task_id, status = :status, ended_at = :now
 
 -- name: read
--- A person has looked at a session; says whether there was anything new.
+-- Marks a session as read; tells whether anything was new.
 DELETE FROM unread WHERE session_id = :session_id
 
 -- name: spend
--- What a turn has used counts for the quarter of an hour in which it ended.
+-- Adds a turn's usage to the quarter hour in which it ended.
 INSERT INTO spending (quarter, turns, tokens, cost) VALUES (:quarter, 1, :tokens, :cost)
 ON CONFLICT (quarter) DO UPDATE SET turns = spending.turns + 1, tokens = spending.tokens + :tokens,
     cost = spending.cost + :cost
 
 -- name: spent
--- What turns have used since a quarter of an hour.
+-- Sums usage since a quarter hour.
 SELECT CAST(coalesce(sum(turns), 0) AS BIGINT) AS turns, CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens,
        coalesce(sum(cost), 0.0) AS cost
 FROM spending WHERE quarter >= :since
 
 -- name: asked
--- Open questions with where they come from, oldest first.
+-- Lists pending approvals with their sessions, oldest first.
 SELECT a.*, s.title AS session_title, s.root_session_id, s.agent, s.repo_id, s.cwd
 FROM approvals a JOIN sessions s ON s.id = a.session_id WHERE a.status = 'pending'
 ORDER BY a.created_at, a.id LIMIT :limit
 
 -- name: failed
--- Unread sessions that did not get through: the last turn failed, or the session ended in an error; newest first.
+-- Lists unread sessions whose last turn failed or that ended in an error, newest first.
 SELECT u.session_id FROM unread u JOIN sessions s ON s.id = u.session_id
 WHERE (u.status = 'failed' OR s.status = 'error') AND NOT s.archived
 ORDER BY u.ended_at DESC, u.session_id DESC LIMIT :limit
 
 -- name: count_failed
--- How many there are of these.
+-- Counts them.
 SELECT count(*) FROM unread u JOIN sessions s ON s.id = u.session_id
 WHERE (u.status = 'failed' OR s.status = 'error') AND NOT s.archived
 
 -- name: review
--- Unread sessions that are at rest with all below them, newest first. What was reported to a parent is the parent's to
--- read, and a question aside is read where it was asked.
+-- Lists unread sessions that are idle with everything below them, newest first. Reports are read at the parent, and
+-- side questions where they were asked.
 WITH RECURSIVE busy (id) AS (
     SELECT session_id FROM tasks WHERE ended_at IS NULL
     UNION
@@ -51,43 +51,43 @@ WHERE u.status = 'completed' AND s.status <> 'error' AND NOT s.archived AND s.ki
 {rest}
 
 -- name: at_work
--- Sessions with a turn under way that waits for nobody, the newest first.
+-- Lists sessions with a running turn that waits for nobody, newest first.
 SELECT t.session_id FROM tasks t
 WHERE t.ended_at IS NULL AND (t.status IN ('dispatching', 'running', 'stopping') OR t.status = 'interrupted' AND NOT t.held)
 ORDER BY t.started_at DESC, t.session_id DESC LIMIT :limit
 
 -- name: count_at_work
--- How many there are of these; a session has one turn at a time.
+-- Counts them; a session has one turn at a time.
 SELECT count(*) FROM tasks t
 WHERE t.ended_at IS NULL AND (t.status IN ('dispatching', 'running', 'stopping') OR t.status = 'interrupted' AND NOT t.held)
 
 -- name: waiting
--- Sessions in which prompts wait and nothing else is under way, those that have waited longest first.
+-- Lists sessions with queued prompts and no running turn, longest wait first.
 SELECT t.session_id FROM tasks t WHERE t.ended_at IS NULL
 GROUP BY t.session_id HAVING min(CASE WHEN t.status = 'queued' THEN 1 ELSE 0 END) = 1
 ORDER BY min(t.created_at), t.session_id LIMIT :limit
 
 -- name: count_waiting
--- How many there are of these.
+-- Counts them.
 SELECT count(*) FROM (
     SELECT t.session_id FROM tasks t WHERE t.ended_at IS NULL
     GROUP BY t.session_id HAVING min(CASE WHEN t.status = 'queued' THEN 1 ELSE 0 END) = 1
 ) found
 
 -- name: recent
--- Which trees sessions belong to, those that were active last first; not trees whose root was put away.
+-- Lists trees by last activity, except trees with an archived root.
 SELECT s.root_session_id, s.active_at FROM sessions s JOIN sessions r ON r.id = s.root_session_id
 WHERE NOT r.archived ORDER BY s.active_at DESC, s.id DESC LIMIT :limit OFFSET :offset
 
 -- name: trees
--- How trees stand as a whole.
+-- Sums up trees.
 SELECT s.root_session_id, count(*) AS sessions, CAST(sum(s.tokens) AS BIGINT) AS tokens, sum(s.spent) AS cost,
        max(s.active_at) AS active_at, count(u.session_id) AS unread
 FROM sessions s LEFT JOIN unread u ON u.session_id = s.id
 WHERE s.root_session_id IN :roots GROUP BY s.root_session_id
 
 -- name: trees_at_work
--- How many sessions of trees are at work, wait for an answer, or have prompts that wait.
+-- Counts the sessions of trees that are running, waiting for approval, or have queued prompts.
 SELECT s.root_session_id,
        count(DISTINCT CASE WHEN t.status IN ('dispatching', 'running', 'stopping') THEN s.id END) AS running,
        count(DISTINCT CASE WHEN t.status = 'queued' THEN s.id END) AS queued,
@@ -97,7 +97,7 @@ FROM tasks t JOIN sessions s ON s.id = t.session_id
 WHERE t.ended_at IS NULL AND s.root_session_id IN :roots GROUP BY s.root_session_id
 
 -- name: sessions
--- Sessions as the start page shows them.
+-- Returns sessions for the start page.
 SELECT s.id, s.title, s.agent, s.status, s.activity, s.kind, s.repo_id, r.name AS repo_name, s.worktree_id,
        coalesce(w.branch, s.git_state->>'branch') AS branch, s.root_session_id, s.parent_session_id,
        u.session_id IS NOT NULL AS unread, s.queue_paused, s.archived,

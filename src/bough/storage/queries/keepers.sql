@@ -1,36 +1,36 @@
 -- name: add
--- A keeper is about to be started for a session.
+-- Adds a keeper that is about to start for a session.
 INSERT INTO keepers (id, session_id, ready, stored, has_modes, options, needs_history, made_of, token_hash,
                      created_at)
 VALUES (:id, :session_id, FALSE, 0, FALSE, '[]', FALSE, :made_of, :token_hash, :now)
 
 -- name: ready
--- Its agent has opened the conversation: from now on it can be found again.
+-- Records that the agent opened the conversation, so that the keeper can be found again.
 UPDATE keepers SET ready = TRUE, stored = :stored, has_modes = :has_modes, options = :options,
                    needs_history = :needs_history, takes_images = :takes_images, takes_resources = :takes_resources
 WHERE id = :id
 
 -- name: stored
--- What the agent said up to this line is stored.
+-- Records that everything up to this line is stored.
 UPDATE keepers SET stored = :stored WHERE id = :id AND stored < :stored
 
 -- name: told
--- The agent has been told what happened before it came.
+-- Records that the agent has received the earlier conversation.
 UPDATE keepers SET needs_history = FALSE WHERE id = :id
 
 -- name: all
--- All keepers that should be there.
+-- Lists all keepers that should exist.
 SELECT * FROM keepers ORDER BY id
 
 -- name: of_session
--- The keeper of a session, if one is or was there.
+-- Returns a session's keeper, if it has or had one.
 SELECT id FROM keepers WHERE session_id = :session_id
 
 -- name: token_hash
--- By what the agent of an active session is known when it calls.
+-- Finds the active session with an agent token.
 SELECT k.token_hash FROM keepers k JOIN sessions s ON s.id = k.session_id
 WHERE k.session_id = :session_id AND s.status = 'active'
 
 -- name: remove
--- A keeper is gone.
+-- Deletes a keeper.
 DELETE FROM keepers WHERE id = :id

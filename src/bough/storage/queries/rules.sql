@@ -1,23 +1,23 @@
 -- name: add
--- Makes a rule.
+-- Adds a rule.
 INSERT INTO rules (id, position, effect, agent, kind, tool, command, path, note, created_by, created_at, updated_at)
 VALUES (:id, :position, :effect, :agent, :kind, :tool, :command, :path, :note, :created_by, :now, :now)
 RETURNING *
 
 -- name: get
--- One rule.
+-- Returns one rule.
 SELECT * FROM rules WHERE id = :id
 
 -- name: all
--- Every rule, in the order in which they are tried.
+-- Returns every rule in the order in which they apply.
 SELECT * FROM rules ORDER BY position, id
 
 -- name: page
--- Rules, in the order in which they are tried.
+-- Lists rules in the order in which they apply.
 SELECT * FROM rules ORDER BY position, id LIMIT :limit OFFSET :offset
 
 -- name: count
--- How many rules there are.
+-- Counts the rules.
 SELECT count(*) FROM rules
 
 -- name: patch
@@ -25,9 +25,9 @@ SELECT count(*) FROM rules
 UPDATE rules SET {set}, updated_at = :now WHERE id = :id RETURNING *
 
 -- name: remove
--- Forgets a rule.
+-- Deletes a rule.
 DELETE FROM rules WHERE id = :id
 
 -- name: last_position
--- Where the last rule stands; nothing if there is none.
+-- Returns the last rule's position, if any.
 SELECT max(position) FROM rules

@@ -1,5 +1,5 @@
 -- name: add
--- Opens a session.
+-- Adds a session.
 INSERT INTO sessions (
     id, repo_id, worktree_id, cwd, agent, title, description, status, activity, permission_mode, allowed_tools,
     model, effort, mcp_server_ids, env, context_files, callback, kind, parent_session_id, forked_from_session_id,
@@ -13,43 +13,43 @@ INSERT INTO sessions (
 ) RETURNING *
 
 -- name: add_private
--- Keeps what of a session nobody is shown.
+-- Stores a session's private values.
 INSERT INTO session_private (session_id, env, next_position, next_task, agent_session_id)
 VALUES (:id, :env, 1, 1, NULL)
 
 -- name: get
--- One session.
+-- Returns one session.
 SELECT * FROM sessions WHERE id = :id
 
 -- name: page
--- Sessions, newest first.
+-- Lists sessions, newest first.
 SELECT * FROM sessions WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
 
 -- name: count
--- How many sessions a filter leaves.
+-- Counts the sessions that match a filter.
 SELECT count(*) FROM sessions WHERE {where}
 
 -- name: active_roots
--- How many root sessions are active (T5).
+-- Counts active root sessions (T5).
 SELECT count(*) FROM sessions WHERE status = 'active' AND kind = 'root'
 
 -- name: active_total
--- How many sessions are active at all.
+-- Counts active sessions.
 SELECT count(*) FROM sessions WHERE status = 'active'
 
 -- name: children
--- How many sessions hang below one.
+-- Counts a session's descendants.
 SELECT count(*) FROM sessions WHERE parent_session_id = :id OR forked_from_session_id = :id
 
 -- name: offspring
--- The sessions that hang directly below some, in the order in which they were made. Not IS NULL: all roots would be
--- looked at by the index of parents.
+-- Lists the direct children and forks of some sessions in creation order. `IS NULL` would make the index of parents
+-- scan all roots.
 SELECT id, COALESCE(parent_session_id, forked_from_session_id) AS source FROM sessions
 WHERE parent_session_id IN :ids OR (forked_from_session_id IN :ids AND COALESCE(parent_session_id, '') = '')
 ORDER BY id
 
 -- name: ids_of_tree
--- All sessions of a tree, by their ids.
+-- Returns the ids of all sessions of a tree.
 SELECT id FROM sessions WHERE root_session_id = :root
 
 -- name: patch
@@ -57,39 +57,39 @@ SELECT id FROM sessions WHERE root_session_id = :root
 UPDATE sessions SET {set}, updated_at = :now WHERE id = :id RETURNING *
 
 -- name: touch
--- Counts new messages and sets the idle clock back.
+-- Adds to the message count and resets the idle clock.
 UPDATE sessions SET message_count = message_count + :added, updated_at = :now, active_at = :now WHERE id = :id
 
 -- name: private
--- What of a session nobody is shown.
+-- Returns a session's private values.
 SELECT env, agent_session_id FROM session_private WHERE session_id = :id
 
 -- name: env
--- The values of a session's environment.
+-- Returns a session's environment values.
 SELECT env FROM session_private WHERE session_id = :id
 
 -- name: set_env
--- Replaces the values of a session's environment.
+-- Replaces a session's environment values.
 UPDATE session_private SET env = :env WHERE session_id = :id
 
 -- name: agent_session
--- The agent's own id for a conversation.
+-- Returns the agent's own id of a conversation.
 SELECT agent_session_id FROM session_private WHERE session_id = :id
 
 -- name: set_agent_session
--- Remembers the agent's own id for this conversation.
+-- Stores the agent's own id of a conversation.
 UPDATE session_private SET agent_session_id = :agent_session_id WHERE session_id = :id
 
 -- name: take_positions
--- Reserves positions in the transcript; the first one reserved is the answer less the count.
+-- Reserves positions in the transcript; the first reserved one is the result minus the count.
 UPDATE session_private SET next_position = next_position + :count WHERE session_id = :id RETURNING next_position
 
 -- name: take_task_position
--- Reserves a place at the end of the queue.
+-- Reserves a position at the end of the queue.
 UPDATE session_private SET next_task = next_task + 1 WHERE session_id = :id RETURNING next_task
 
 -- name: idle
--- Active sessions whose idle clock has run out (T4): nothing runs, waits, is queued or asked, in them or below them.
+-- Lists active sessions whose idle time is over (T4): nothing is running, queued or waiting for approval in them or below them.
 SELECT s.* FROM sessions s
 WHERE s.status = 'active' AND s.activity IN ('idle', 'not_started') AND s.active_at < :before
   AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.session_id = s.id AND t.ended_at IS NULL)
@@ -105,9 +105,9 @@ WHERE s.status = 'active' AND s.activity IN ('idle', 'not_started') AND s.active
 ORDER BY s.active_at LIMIT :limit
 
 -- name: remove_private
--- Forgets what nobody was shown.
+-- Deletes a session's private values.
 DELETE FROM session_private WHERE session_id = :id
 
 -- name: remove
--- Removes a session for good.
+-- Deletes a session.
 DELETE FROM sessions WHERE id = :id

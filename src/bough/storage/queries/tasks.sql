@@ -6,31 +6,31 @@ VALUES (:id, :session_id, :position, :prompt, :source, :source_session_id, 'queu
 RETURNING *
 
 -- name: get
--- One task.
+-- Returns one task.
 SELECT * FROM tasks WHERE id = :id
 
 -- name: of_session
--- Tasks of a session in queue order.
+-- Lists a session's tasks in queue order.
 SELECT * FROM tasks WHERE {where} ORDER BY position LIMIT :limit OFFSET :offset
 
 -- name: count
--- How many tasks a filter leaves.
+-- Counts the tasks that match a filter.
 SELECT count(*) FROM tasks WHERE {where}
 
 -- name: newest
--- Tasks of all sessions, newest first.
+-- Lists tasks of all sessions, newest first.
 SELECT * FROM tasks WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
 
 -- name: waiting
--- How many prompts wait in a session.
+-- Counts a session's queued prompts.
 SELECT count(*) FROM tasks WHERE session_id = :session_id AND ended_at IS NULL AND status = 'queued'
 
 -- name: open
--- Tasks of a session that have not ended, in queue order.
+-- Lists a session's tasks that have not ended, in queue order.
 SELECT * FROM tasks WHERE session_id = :session_id AND ended_at IS NULL ORDER BY position
 
 -- name: claim
--- Takes the head of a session's queue if nothing of that session is under way (Q1).
+-- Claims the head of a session's queue if no turn of that session is running (Q1).
 UPDATE tasks SET status = 'dispatching', attempt = attempt + 1, updated_at = :now,
                  started_at = coalesce(started_at, :now)
 WHERE id = (
@@ -44,7 +44,7 @@ WHERE id = (
 ) RETURNING *
 
 -- name: runnable
--- Sessions whose queue could move: the head of each, and how many turns its tree has under way already.
+-- Lists sessions whose queue could advance: the head of each, and how many turns its tree is running.
 SELECT s.id AS session_id, s.root_session_id, t.created_at,
        (SELECT count(*) FROM tasks u JOIN sessions r ON r.id = u.session_id
          WHERE r.root_session_id = s.root_session_id AND u.ended_at IS NULL
@@ -59,33 +59,33 @@ WHERE t.ended_at IS NULL AND s.status = 'active'
 UPDATE tasks SET {set}, updated_at = :now WHERE id = :id RETURNING *
 
 -- name: move
--- Moves a task to another state, from one of the states named.
+-- Moves a task to another status from one of the given ones.
 UPDATE tasks SET status = :status, updated_at = :now WHERE id = :id AND status IN :origins RETURNING *
 
 -- name: finish
--- Ends a task; what has ended stays as it is.
+-- Ends a task that has not ended.
 UPDATE tasks SET status = :status, stop_reason = :stop_reason, error = :error, usage = :usage, cost = :cost,
                  git_after = :git_after, tool_use_count = :tool_use_count, ended_at = :now, updated_at = :now
 WHERE id = :id AND ended_at IS NULL RETURNING *
 
 -- name: cancel_queued
--- Cancels every prompt of a session that still waits.
+-- Cancels a session's queued prompts.
 UPDATE tasks SET status = 'cancelled', stop_reason = :stop_reason, ended_at = :now, updated_at = :now
 WHERE session_id = :session_id AND ended_at IS NULL AND status IN ('queued', 'interrupted') RETURNING *
 
 -- name: under_way
--- Turns that were under way when the last server ended.
+-- Lists turns that were running when the last server stopped.
 SELECT * FROM tasks WHERE ended_at IS NULL AND status IN ('dispatching', 'running', 'waiting_permission', 'stopping')
 
 -- name: set_position
--- Puts a queued prompt elsewhere in its queue.
+-- Moves a queued prompt within its queue.
 UPDATE tasks SET position = :position, updated_at = :now WHERE id = :id
 
 -- name: remove_of_session
--- Removes the tasks of a session.
+-- Deletes a session's tasks.
 DELETE FROM tasks WHERE session_id = :session_id
 
 -- name: last_usage
--- What the tokens of a session were at the end of its last turn that told them.
+-- Returns a session's token count at the end of its last turn that reported it.
 SELECT usage FROM tasks WHERE session_id = :session_id AND id <> :task_id AND usage IS NOT NULL
 ORDER BY ended_at DESC, position DESC LIMIT 1

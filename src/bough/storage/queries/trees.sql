@@ -1,90 +1,90 @@
 -- name: add_callback
--- Writes a child's report down, once.
+-- Adds a child's report, once.
 INSERT INTO callbacks (id, child_session_id, child_task_id, parent_session_id, parent_task_id, state, reason, text,
                        created_at, updated_at)
 VALUES (:id, :child_session_id, :child_task_id, :parent_session_id, :parent_task_id, :state, :reason, :text, :now, :now)
 ON CONFLICT (child_task_id) DO NOTHING RETURNING *
 
 -- name: carried
--- The report that a task of the parent carries is on its way to the agent, or will not be.
+-- Records whether the report that a parent's task carries is being sent.
 UPDATE callbacks SET state = :state, reason = :reason, updated_at = :now
 WHERE parent_task_id = :task_id AND state = 'queued' RETURNING *
 
 -- name: callbacks_page
--- Reports, newest first.
+-- Lists reports, newest first.
 SELECT * FROM callbacks WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
 
 -- name: callbacks_count
--- How many reports a filter leaves.
+-- Counts the reports that match a filter.
 SELECT count(*) FROM callbacks WHERE {where}
 
 -- name: add_aside
--- Notes what an agent is to be told with its next prompt.
+-- Adds a note for an agent's next prompt.
 INSERT INTO asides (id, session_id, from_session_id, text, told_task_id, created_at)
 VALUES (:id, :session_id, :from_session_id, :text, NULL, :now) RETURNING *
 
 -- name: tell_asides
--- A prompt is about to be sent: what waits to be told goes with it.
+-- Assigns the pending notes to a prompt that is about to be sent.
 UPDATE asides SET told_task_id = :task_id WHERE session_id = :session_id AND told_task_id IS NULL
 
 -- name: untold
--- Answers that an agent has not been told yet, or only with a prompt that may have to be sent again.
+-- Lists notes that an agent has not received, or only with a prompt that may be sent again.
 SELECT * FROM asides WHERE session_id = :session_id
   AND (told_task_id IS NULL OR told_task_id IN (SELECT id FROM tasks WHERE session_id = :session_id AND ended_at IS NULL))
 ORDER BY created_at, id
 
 -- name: limits
--- Open questions whether a tree may go on.
+-- Lists pending approvals about whether a tree may continue.
 SELECT a.* FROM approvals a JOIN sessions s ON s.id = a.session_id
 WHERE s.root_session_id = :root AND a.status = 'pending' AND a.tool_kind = 'limit' ORDER BY a.created_at, a.id
 
 -- name: told_with
--- What goes with a prompt.
+-- Lists the notes that go with a prompt.
 SELECT * FROM asides WHERE session_id = :session_id AND told_task_id = :task_id ORDER BY created_at, id
 
 -- name: open_children
--- How many children of a session have something to do.
+-- Counts a session's children that have work.
 SELECT count(*) FROM sessions c WHERE c.parent_session_id = :id AND c.kind = 'subsession' AND c.status = 'active'
   AND EXISTS (SELECT 1 FROM tasks t WHERE t.session_id = c.id AND t.ended_at IS NULL)
 
 -- name: live_children
--- How many children of a session are active.
+-- Counts a session's active children.
 SELECT count(*) FROM sessions WHERE parent_session_id = :id AND kind = 'subsession' AND status = 'active'
 
 -- name: size
--- How many sessions a tree has; those that were put away and questions aside do not count.
+-- Counts a tree's sessions, except archived ones and side questions.
 SELECT count(*) FROM sessions WHERE root_session_id = :root AND NOT archived AND kind <> 'btw'
 
 -- name: lock
--- Makes those who would grow one tree at the same time take turns.
+-- Serializes those who would grow one tree at the same time.
 UPDATE sessions SET depth = depth WHERE id = :root
 
 -- name: last_ended
--- The last task of a session whose turn has ended.
+-- Returns a session's last ended task.
 SELECT * FROM tasks WHERE session_id = :session_id AND ended_at IS NOT NULL AND sent_attempt > 0
 ORDER BY ended_at DESC, position DESC LIMIT 1
 
 -- name: last_sent
--- The task whose prompt the session's agent was sent last.
+-- Returns the task whose prompt was sent last to the session's agent.
 SELECT id FROM tasks WHERE session_id = :session_id AND sent_attempt > 0 ORDER BY started_at DESC, position DESC LIMIT 1
 
 -- name: heard
--- A task in which the session's agent has said a word, or which it has completed.
+-- Returns a task in which the session's agent said something or which it completed.
 SELECT t.id FROM tasks t WHERE t.session_id = :session_id AND t.sent_attempt > 0
   AND (t.status = 'completed' OR EXISTS (SELECT 1 FROM messages m WHERE m.task_id = t.id AND m.role = 'agent')) LIMIT 1
 
 -- name: usage_before
--- What the tokens of a session were when one of its tasks had ended.
+-- Returns a session's token count at the end of one of its tasks.
 SELECT usage FROM tasks WHERE session_id = :session_id AND usage IS NOT NULL
   AND ended_at <= (SELECT ended_at FROM tasks WHERE id = :task_id)
 ORDER BY ended_at DESC, position DESC LIMIT 1
 
 -- name: last_words
--- What the agent said last in a task.
+-- Returns the agent's last messages in a task.
 SELECT * FROM messages WHERE task_id = :task_id AND role = 'agent' ORDER BY position DESC LIMIT :limit
 
 -- name: nodes
--- Sessions as trees and cards show them, with what waits in each: those of a tree, or of some cards, as they were opened.
+-- Lists sessions for trees and cards, with what is queued or pending in each, in creation order.
 SELECT s.id, s.kind, s.parent_session_id, s.forked_from_session_id, s.branch_task_id, s.depth, s.agent, s.title, s.status,
        s.activity, s.permission_mode, s.archived, s.queue_paused, s.worktree_id, s.cwd, s.message_count, s.turns, s.tokens,
        s.spent AS cost, s.seconds,
@@ -105,7 +105,7 @@ SELECT s.id, s.kind, s.parent_session_id, s.forked_from_session_id, s.branch_tas
 FROM sessions s WHERE {where} ORDER BY s.created_at, s.id
 
 -- name: below
--- A session and all that hangs below it, deepest last.
+-- Returns a session and all its descendants, deepest last.
 WITH RECURSIVE below (id, level) AS (
     SELECT s.id, 0 FROM sessions s WHERE s.id = :id
     UNION
@@ -116,41 +116,41 @@ SELECT s.* FROM sessions s JOIN (SELECT id, max(level) AS level FROM below GROUP
 ORDER BY b.level, s.created_at, s.id
 
 -- name: used
--- What a tree has used; a session that tells no cost has cost nothing that we know of.
+-- Sums a tree's usage; a session that reports no cost counts as zero.
 SELECT count(*) AS sessions, CAST(coalesce(sum(turns), 0) AS BIGINT) AS turns,
        CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens,
        coalesce(sum(spent), 0) AS cost, coalesce(sum(seconds), 0) AS seconds
 FROM sessions WHERE root_session_id = :root
 
 -- name: waits
--- When people were asked something that a task waited for, and when that was over, in the order in which it was asked.
--- A call of one of Bough's own tools is waited for by the call, and not for long.
+-- Lists when a task waited for people's approvals, from request to decision, in that order. Waits of calls to Bough's
+-- own tools do not count, because the call waits and not the turn.
 SELECT created_at, coalesce(decided_at, updated_at) FROM approvals WHERE task_id = :task_id AND tool_kind <> 'call'
 ORDER BY created_at, id
 
 -- name: count_turn
--- A turn has ended: what it used counts.
+-- Adds an ended turn's usage.
 UPDATE sessions SET turns = turns + 1, tokens = tokens + :tokens, seconds = seconds + :seconds, spent = spent + :cost
 WHERE id = :id
 
 -- name: budget
--- The budget of a tree.
+-- Returns a tree's budget.
 SELECT * FROM trees WHERE root_session_id = :root
 
 -- name: forget
--- A session leaves its tree: what it has used stays used of the budget.
+-- Keeps a deleted session's usage in its tree's budget.
 UPDATE trees SET base_tokens = base_tokens - :tokens, base_cost = base_cost - :cost, base_turns = base_turns - :turns,
     base_seconds = base_seconds - :seconds WHERE root_session_id = :root
 
 -- name: under_way
--- How many turns of a tree a task finds before it: those that were sent, and those that began to start earlier.
+-- Counts the turns of a tree before a task: those sent, and those that started earlier.
 SELECT count(*) FROM tasks t JOIN sessions s ON s.id = t.session_id
 WHERE s.root_session_id = :root AND t.ended_at IS NULL AND t.id <> :task_id
   AND (t.status IN ('running', 'waiting_permission', 'stopping') AND t.sent_attempt > 0
     OR t.status = 'dispatching' AND (t.started_at < :started_at OR t.started_at = :started_at AND t.id < :task_id))
 
 -- name: set_budget
--- Gives a tree a budget, or another one, counted from now.
+-- Sets a tree's budget, counted from now.
 INSERT INTO trees (root_session_id, max_tokens, max_cost, max_turns, max_minutes, base_tokens, base_cost, base_turns,
                    base_seconds, attended_at, created_at, updated_at)
 VALUES (:root, :max_tokens, :max_cost, :max_turns, :max_minutes, :base_tokens, :base_cost, :base_turns, :base_seconds,
@@ -161,13 +161,13 @@ ON CONFLICT (root_session_id) DO UPDATE SET max_tokens = :max_tokens, max_cost =
 RETURNING *
 
 -- name: attend
--- A person has said that a tree may go on by itself.
+-- Records that a person lets a tree continue by itself.
 INSERT INTO trees (root_session_id, base_tokens, base_cost, base_turns, base_seconds, attended_at, created_at, updated_at)
 VALUES (:root, 0, 0, 0, 0, :now, :now, :now)
 ON CONFLICT (root_session_id) DO UPDATE SET attended_at = :now, updated_at = :now
 
 -- name: unattended
--- How many turns agents have caused in a tree since a person last spoke there or let it go on.
+-- Counts the turns that agents caused in a tree since a person last prompted it or let it continue.
 SELECT count(*) FROM tasks t JOIN sessions s ON s.id = t.session_id
 WHERE s.root_session_id = :root AND t.source_session_id IS NOT NULL AND t.started_at IS NOT NULL
   AND t.created_at > coalesce((
@@ -176,51 +176,51 @@ WHERE s.root_session_id = :root AND t.source_session_id IS NOT NULL AND t.starte
   AND t.started_at > coalesce((SELECT attended_at FROM trees WHERE root_session_id = :root), '')
 
 -- name: at_work
--- Sessions of a tree with tasks that have not ended, and how many of those only wait.
+-- Lists a tree's sessions with tasks that have not ended, and how many of those are only queued.
 SELECT t.session_id, count(*) AS tasks,
        CAST(sum(CASE WHEN t.status = 'queued' THEN 1 ELSE 0 END) AS BIGINT) AS queued
 FROM tasks t JOIN sessions s ON s.id = t.session_id
 WHERE s.root_session_id = :root AND t.ended_at IS NULL GROUP BY t.session_id ORDER BY t.session_id
 
 -- name: ends_of_task
--- Where the words of a task begin and end in the transcript of its session.
+-- Returns the first and last position of a task's messages.
 SELECT min(position) AS first, max(position) AS last FROM messages WHERE task_id = :task_id AND position < :queued_base
 
 -- name: known_first
--- What is known of one session's words, oldest first.
+-- Lists the messages in a span, oldest first.
 SELECT * FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
   AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
 ORDER BY position LIMIT :limit
 
 -- name: known_last
--- What is known of one session's words, newest first.
+-- Lists the messages in a span, newest first.
 SELECT * FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
   AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
 ORDER BY position DESC LIMIT :limit
 
 -- name: known_count
--- How much is known of one session's words.
+-- Counts the messages in a span.
 SELECT count(*) FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
   AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
 
 -- name: known_moments
--- When what is known of one session's words changed after a moment.
+-- Lists when messages in a span changed after a time.
 SELECT updated_at FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
   AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
   AND updated_at > :since ORDER BY updated_at LIMIT :limit
 
 -- name: known_changed
--- What is known of one session's words and changed after one moment and not after another.
+-- Lists the messages in a span that changed between two times.
 SELECT * FROM messages WHERE session_id = :session_id AND position > :low AND position < :high AND created_at <= :until
   AND (position < :task_first OR task_id IS NULL OR task_id = :task_id)
   AND updated_at > :since AND updated_at <= :last ORDER BY position
 
 -- name: takes_no_reports
--- Whether an agent must not be sent reports.
+-- Tells whether an agent must not be sent reports.
 SELECT 1 FROM agents_without_reports WHERE agent = :agent
 
 -- name: forget_agents_without_reports
--- Clears the list, before the catalog is written again.
+-- Clears the list before it is written again.
 DELETE FROM agents_without_reports
 
 -- name: add_agent_without_reports

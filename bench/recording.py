@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tests.support.misbehaving_agents.speech import SESSION
+from tests.support.misbehaving_agents.protocol import SESSION
 
 SEED = 20_000
 UPDATES = 20_000

@@ -69,7 +69,7 @@ async def _tree(client: Client, server: ServerProcess, folder: Path) -> tuple[di
         "agor_sessions_list": {"limit": 20},
         "agor_tasks_get": {"taskId": done["id"]},
     }
-    return calls, tool_caller.take(server.data, session["id"])
+    return calls, tool_caller.replace_token(server.data, session["id"])
 
 
 async def _measured(url: str, token: str, calls: dict[str, dict[str, Any]], revision: str, who: str) -> list[Row]:

@@ -1,5 +1,5 @@
-"""What the tests of the running core share: agents of one's own in the catalog, sessions in one line, a look at who is
-left. What a test is about it says itself."""
+"""Helpers for the tests of the running core: extra agents in the catalog, sessions in one line, and a look at which
+processes are left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARK = "HERON"
 
 
 def add_agent(folder: Path, name: str, command: list[str], **fields: Any) -> None:
-    """Puts an agent into the catalog of a server that is yet to start below `folder`."""
+    """Adds an agent to the catalog of a server that has not started yet, below `folder`."""
     agents = folder / "data" / "agents"
     agents.mkdir(parents=True, exist_ok=True)
     lines = [f'title = "{name}"', f"command = {json.dumps(command)}"]
@@ -32,12 +32,12 @@ def add_agent(folder: Path, name: str, command: list[str], **fields: Any) -> Non
 
 
 def misbehaving(folder: Path, name: str) -> None:
-    """Puts one of the misbehaving agents into the catalog."""
+    """Adds one of the misbehaving agents to the catalog."""
     add_agent(folder, name, ["{python}", "-m", f"tests.support.misbehaving_agents.{name}"])
 
 
 async def open_session(server: Running, **fields: Any) -> str:
-    """A session in a repository of its own."""
+    """Creates a session in a repository of its own and returns its id."""
     client: Client = server.client
     number = len(list(server.root.iterdir()))
     repo = await client.repo(server.repo(f"repo{number}"))
@@ -45,14 +45,14 @@ async def open_session(server: Running, **fields: Any) -> str:
 
 
 async def open_in(server: ServerProcess, client: Client, **fields: Any) -> str:
-    """A session of a server in a process of its own."""
+    """Creates a session on a server that runs in its own process and returns its id."""
     repo = await client.repo(make_repo(server.root / "repo"))
     return (await client.session(repo["id"], **fields))["id"]
 
 
 def agents_with(mark: Path) -> list[int]:
-    """The agents of sessions with this mark, and what they started."""
-    return [one.pid for one in psutil.process_iter() if _environment(one).get(MARK) == str(mark)]
+    """Returns the pids of agents whose environment has this mark, and of their children."""
+    return [process.pid for process in psutil.process_iter() if _environment(process).get(MARK) == str(mark)]
 
 
 def _environment(process: psutil.Process) -> dict[str, str]:
@@ -62,15 +62,15 @@ def _environment(process: psutil.Process) -> dict[str, str]:
         return {}
 
 
-async def nobody_left(data: Path, mark: Path) -> None:
+async def wait_until_gone(data: Path, mark: Path) -> None:
     """Waits until no keeper of a data folder and no agent with this mark is left."""
     keepers = KeeperLauncher(data / "keepers")
     await eventually(lambda: not keepers.names() and not agents_with(mark), "no keeper and no agent is left")
 
 
 @contextlib.asynccontextmanager
-async def none_left_behind(data: Path) -> AsyncGenerator[None]:
-    """Ends the keepers of a data folder after a test, however that went."""
+async def ending_keepers(data: Path) -> AsyncGenerator[None]:
+    """Ends the keepers of a data folder after a test, whether it passed or not."""
     try:
         yield
     finally:
@@ -79,6 +79,6 @@ async def none_left_behind(data: Path) -> AsyncGenerator[None]:
 
 
 async def messages(client: Client, session_id: str, kind: str) -> list[dict[str, Any]]:
-    """The contents of one type in a transcript."""
-    found = await client.get(f"/api/sessions/{session_id}/messages")
-    return [one["content"] for one in found if one["content"]["type"] == kind]
+    """Returns the contents of one type in a transcript."""
+    transcript = await client.get(f"/api/sessions/{session_id}/messages")
+    return [message["content"] for message in transcript if message["content"]["type"] == kind]

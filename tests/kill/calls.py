@@ -1,5 +1,5 @@
-"""Agents that call Bough's own tools in a storm, with a person's word or without, and what must hold of their calls
-afterwards (5c, 5d): each acts once or not at all, and its outcome is known. Killing is `storm`."""
+"""Lets agents call Bough's own tools during a kill run, with and without a person's approval, and checks their calls
+afterwards (5c, 5d): each acts once or not at all, and its outcome is known."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tests.support.repos import make_repo
 Json = dict[str, Any]
 Call = Callable[..., Awaitable[Any]]
 
-# In one an agent acts alone, in the other every call waits for a person.
+# In the first mode an agent acts alone; in the second every call waits for a person.
 MODES = ("bypassPermissions", "ask")
 PROMPTS = 5
 CREATE = "agor_sessions_create"
-# What is decided late is carried out and told well within this.
+# Late decisions are carried out and reported well within this.
 SETTLE = 60.0
 
 
 class Caller:
-    """One session whose agent opens others, which do nothing, sometimes the same one twice under one key."""
+    """A session whose agent creates other sessions, which do nothing; some are requested twice with the same key."""
 
     def __init__(self, mode: str, seed: int, root: Path, call: Call) -> None:
         self._mode = mode
@@ -44,17 +44,17 @@ class Caller:
         body = {"repoId": repo["id"], "agent": "demo", "permissionMode": self._mode}
         self.session_id = (await self._call("POST", "/api/sessions", body, f"{name}-open"))["id"]
         for number in range(PROMPTS):
-            wanted: Json = {"worktreeId": repo["id"], "agenticTool": "demo", "title": f"{name}-{number}"}
-            wanted["permissionMode"] = self._mode
+            arguments: Json = {"worktreeId": repo["id"], "agenticTool": "demo", "title": f"{name}-{number}"}
+            arguments["permissionMode"] = self._mode
             if self._random.random() < 0.5:
-                wanted["idempotencyKey"] = f"key-{number}"
-            # Without a key these are two calls on purpose.
-            text = " ".join([f"[[mcp {CREATE} {json.dumps(wanted)}]]"] * 2)
+                arguments["idempotencyKey"] = f"key-{number}"
+            # Without a key these are two separate calls.
+            text = " ".join([f"[[mcp {CREATE} {json.dumps(arguments)}]]"] * 2)
             await self._call("POST", f"/api/sessions/{self.session_id}/prompt", {"text": text}, f"{name}-{number}")
             await asyncio.sleep(self._random.uniform(0, 0.6))
 
     async def settled(self) -> None:
-        """Waits until nothing of what was called is to be decided, done or told."""
+        """Waits until every call is decided, carried out and reported."""
 
         async def look() -> bool:
             return not any(_open(call) for call in await self._calls())
@@ -71,17 +71,18 @@ def _open(call: Json) -> bool:
 
 
 async def check_calls(callers: list[Caller], client: Client) -> None:
-    """Compares the journal with what is there: nothing was made twice, nothing without a call, nothing is unknown."""
+    """Compares the recorded calls with the sessions: none exists twice, none without a call, and every outcome is
+    known."""
     for caller in callers:
         path = f"/api/sessions/{caller.session_id}/calls?limit=200"
         calls: list[Json] = (await client.get(path))["calls"]
-        found = (await client.get(f"/api/sessions?repoId={caller.repo_id}&limit=200"))["sessions"]
-        made = [one for one in found if one["id"] != caller.session_id]
-        done = [one["outcome"]["session_id"] for one in calls if one["state"] == "done"]
+        sessions = (await client.get(f"/api/sessions?repoId={caller.repo_id}&limit=200"))["sessions"]
+        created = [entry for entry in sessions if entry["id"] != caller.session_id]
+        done = [entry["outcome"]["session_id"] for entry in calls if entry["state"] == "done"]
         assert len(done) == len(set(done)), "two calls have the same outcome"
-        assert set(done) == {one["id"] for one in made}, "a session is missing, or nobody called for it"
-        assert not any(_open(one) for one in calls)
-        titles = Counter(one["title"] for one in made)
+        assert set(done) == {entry["id"] for entry in created}, "a session is missing, or nobody called for it"
+        assert not any(_open(entry) for entry in calls)
+        titles = Counter(entry["title"] for entry in created)
         for call in calls:
             most = 1 if call["key"] else 2
             assert titles[call["arguments"]["title"]] <= most, f"{call['arguments']} was done too often"

@@ -1,5 +1,4 @@
-"""What the demo agents wrote down themselves: the turns of all their conversations in a folder, each once. Comparing
-them with Bough's rows is left to `calm` and `trees`."""
+"""Reads what the demo agents recorded themselves: the turns of all their conversations in a folder, each once."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Turn:
-    """One prompt as an agent received it, and what it said to that."""
+    """One prompt as an agent received it, with the agent's answer."""
 
     blocks: list[str]
     at: str
@@ -24,28 +23,28 @@ class Turn:
     end: str | None = None
 
     def carries(self, prompt: str, source: str) -> bool:
-        """Whether this is the prompt itself, as it is sent for the first time."""
+        """Tells whether this is the prompt itself, as it is sent for the first time."""
         if source == "callback":
             return self.blocks[-2:] == [prompt, GO_ON]
         return self.blocks[-1] == prompt
 
     def concerns(self, prompt: str, source: str) -> bool:
-        """The prompt itself, or a continuation that quotes it."""
+        """Tells whether this is the prompt itself or a continuation that quotes it."""
         return self.carries(prompt, source) or self.blocks[-2:] == [replay.quoted(prompt), replay.CONTINUE]
 
     @property
     def past(self) -> str:
-        """What was told of the conversation so far."""
+        """Returns the quoted transcript that came with the prompt."""
         return "\n".join(block for block in self.blocks if block.startswith(replay.HEADING))
 
     def aside(self, question: str) -> int:
-        """How often this prompt tells of a question that was asked aside."""
-        told = [block for block in self.blocks if block.startswith("Aside, ") and f"\n> {question}\n" in block]
-        return len(told) + self.past.count(f"[asked aside]\n    {question}\n")
+        """Counts how often this prompt tells of a side question."""
+        blocks = [block for block in self.blocks if block.startswith("Aside, ") and f"\n> {question}\n" in block]
+        return len(blocks) + self.past.count(f"[asked aside]\n    {question}\n")
 
 
 def read_turns(home: Path, cwd: str) -> list[Turn]:
-    """The turns in this folder in order of time; those that a copied conversation brought with it are not its own."""
+    """Returns the turns in this folder in order of time, without those that a forked conversation copied."""
     files: dict[str, list[Json]] = {}
     for path in home.glob("*.jsonl"):
         records = [json.loads(line) for line in path.read_bytes().splitlines() if line.endswith(b"}")]

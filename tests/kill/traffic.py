@@ -1,5 +1,5 @@
-"""What is asked of Bough in a storm, each script with dice of its own so that its seed gives the same again, and what
-of it was acknowledged. Killing is `storm`, what must hold afterwards `calm` and `trees`."""
+"""Sends the requests of a kill run and records which were acknowledged. Each script has its own random numbers, so a
+seed repeats its requests."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Json = dict[str, Any]
 Call = Callable[..., Awaitable[Any]]
 
 PROMPTS = 3
-# Agents that know the past in each of the ways there are: by a copy of their own, told it once, told it at every start.
+# Agents that learn the past in each possible way: from a copy of their own, sent once, or sent at every start.
 AGENTS = {"demo": "", "told": "fork", "forgetful": "fork,load,resume"}
-# What befalls each tree after it has grown.
+# Disturbances per tree, after it has grown.
 TROUBLES = 3
 APART: Json = {"worktree": "new"}
-# Seconds in which a tree comes to rest, though its server is killed again and again.
+# Seconds in which a tree becomes idle although its server is killed again and again.
 REST = 600.0
 
 
@@ -40,7 +40,7 @@ class Sent:
 
 @dataclass
 class Branch:
-    """A fork, a child or a question aside that was acknowledged; `apart` if it has a worktree of its own."""
+    """A fork, child or side question that was acknowledged; `apart` if it has a worktree of its own."""
 
     session_id: str
     task_id: str
@@ -52,7 +52,7 @@ class Branch:
 
 @dataclass
 class Ledger:
-    """All that was acknowledged. In `disturbed` sessions turns were stopped or cancelled."""
+    """Everything that was acknowledged. In `disturbed` sessions, turns were stopped or cancelled."""
 
     sent: list[Sent] = field(default_factory=list[Sent])
     roots: list[str] = field(default_factory=list[str])
@@ -60,16 +60,16 @@ class Ledger:
     disturbed: set[str] = field(default_factory=set[str])
 
     def below(self, session_id: str) -> list[str]:
-        """A session and all that was made out of it, as it was acknowledged."""
-        found = [session_id]
+        """Returns a session and everything branched from it, as far as it was acknowledged."""
+        session_ids = [session_id]
         for branch in self.branches:
-            if branch.source in found:
-                found.append(branch.session_id)
-        return found
+            if branch.source in session_ids:
+                session_ids.append(branch.session_id)
+        return session_ids
 
 
 def add_agents(data: Path) -> None:
-    """Puts demo agents that can do less into the catalog of a server that is yet to start."""
+    """Adds demo agents with fewer abilities to the catalog of a server that has not started yet."""
     folder = data / "agents"
     folder.mkdir(parents=True, exist_ok=True)
     for name, without in AGENTS.items():
@@ -82,7 +82,7 @@ def add_agents(data: Path) -> None:
 
 
 class Script:
-    """One hand at work in a repository of its own."""
+    """One script that works in a repository of its own."""
 
     def __init__(self, name: str, seed: int, root: Path, call: Call, ledger: Ledger) -> None:
         self._name = name
@@ -93,20 +93,20 @@ class Script:
         self._ledger = ledger
         self._number = 0
         self._flood = 3000
-        # Children that take prompts, and sessions that were ended.
+        # Children that accept prompts, and sessions that have ended.
         self._children: list[str] = []
         self._ended: set[str] = set()
 
     async def talk(self) -> None:
-        """One session, and prompts to it."""
+        """Creates one session and sends prompts to it."""
         session_id = await self._open("demo")
         for _ in range(PROMPTS):
             await self._prompt(session_id)
             await self._pause(0.5)
 
     async def grow(self, times: int) -> None:
-        """One tree after the other."""
-        # What is told again to other agents has to be short, or parts of it are left out.
+        """Grows one tree after the other."""
+        # Transcripts that are sent to other agents must be short, or parts of them are left out.
         self._flood = 200
         for left in reversed(range(times)):
             self._children = []
@@ -117,8 +117,8 @@ class Script:
                 await self._rest(root)
 
     async def _grow(self, root: str) -> None:
-        """Three levels, some of it in worktrees of their own, one child that keeps to itself, questions beside the
-        work, a fork, a race; then trouble, in the end for a whole part of it."""
+        """Grows three levels, some in worktrees of their own, with a child that does not report, side questions, a fork
+        and a race; then disturbs them, in the end a whole subtree."""
         await self._prompt(root)
         child = await self._spawn(root)
         await self._spawn(child, **APART)
@@ -133,7 +133,7 @@ class Script:
             await self._pause(0.6)
             trouble = self._random.choice((self._stop, self._call_off, self._cancel, self._fork, self._aside))
             await trouble(self._random.choice(self._children or [root]))
-        # The child with most below it, if it is there still.
+        # The child with the most below it, if it still exists.
         cascade = self._random.choice((self._stop_all, self._cancel_all))
         await cascade(child if child in self._children else self._random.choice(self._children or [root]))
 
@@ -181,14 +181,14 @@ class Script:
         return made["sessionId"]
 
     async def _stop(self, session_id: str) -> None:
-        """Stops a child in its turn; the next prompt has its queue move again."""
+        """Stops a child in its turn; the next prompt resumes its queue."""
         if session_id in self._children:
             self._ledger.disturbed.add(session_id)
             await self._call("POST", f"/api/sessions/{session_id}/stop", {}, self._key())
         await self._prompt(session_id)
 
     async def _call_off(self, session_id: str) -> None:
-        """Cancels one prompt of a child, wherever that is by then: it may wait, run or have been answered."""
+        """Cancels one prompt of a child, whether it is queued, running or answered by then."""
         task_id = await self._prompt(session_id)
         if session_id in self._children:
             self._ledger.disturbed.add(session_id)
@@ -197,7 +197,7 @@ class Script:
             await self._prompt(session_id)
 
     async def _cancel(self, session_id: str) -> None:
-        """Ends a child; what is below it goes on, and its reports are kept."""
+        """Ends a child; sessions below it go on, and their reports are kept."""
         if session_id in self._children:
             self._ledger.disturbed.add(session_id)
             self._children.remove(session_id)
@@ -205,20 +205,20 @@ class Script:
             await self._call("DELETE", f"/api/sessions/{session_id}")
 
     async def _stop_all(self, session_id: str) -> None:
-        """Stops a child and all below it, then lets all of it go on."""
+        """Stops a child and everything below it, then resumes all of it."""
         if session_id not in self._children:
             return
         below = self._ledger.below(session_id)
         self._ledger.disturbed.update(below)
         await self._call("POST", f"/api/sessions/{session_id}/stop", {"cascade": True}, self._key())
         for one in below:
-            # A question aside is asked once.
+            # A side question is asked only once.
             if one not in self._ended:
                 await self._call("POST", f"/api/sessions/{one}/resume", {}, self._key(), may_refuse=True)
         await self._prompt(session_id)
 
     async def _cancel_all(self, session_id: str) -> None:
-        """Ends a child and all below it."""
+        """Ends a child and everything below it."""
         if session_id not in self._children:
             return
         below = self._ledger.below(session_id)
@@ -244,7 +244,7 @@ class Script:
         return f"{self._name}-{self._number}"
 
     def _invent(self, *, reading: bool = False) -> tuple[str, list[str]]:
-        """A prompt that nobody else sends, and the messages that it is answered with."""
+        """Returns a prompt that nobody else sends and the messages that answer it."""
         word = f"word-{self._seed}-{self._key()}-"
         ticks = "\n".join(f"tick {number}" for number in range(1, 5))
         flood = "\n".join(f"tick {number}" for number in range(1, self._flood + 1))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.client import Client
-from tests.support.real_agents.actions import Deeds, deeds_of
+from tests.support.real_agents.actions import Actions, actions_of
 from tests.support.real_agents.homes import Home
 from tests.support.scripted_model.running import ScriptedModel
 from tests.support.server import ServerProcess
@@ -33,13 +33,13 @@ class Real:
     repo_id: str
 
     @property
-    def deeds(self) -> Deeds:
+    def actions(self) -> Actions:
         """What the agent can be told to do in the repo."""
-        return self.deeds_in(self.repo)
+        return self.actions_in(self.repo)
 
-    def deeds_in(self, cwd: Path) -> Deeds:
+    def actions_in(self, cwd: Path) -> Actions:
         """The same in another folder, such as a worktree."""
-        return deeds_of(self.agent, cwd)
+        return actions_of(self.agent, cwd)
 
     async def session(self, **fields: Any) -> str:
         """Opens a session with the agent in the repo; gives its id."""

@@ -35,7 +35,7 @@ CAREFUL = ("default", "ask", "acceptEdits")
 FREER = ("auto", "on-failure")
 FREE = ("bypassPermissions", "allow-all")
 
-# Where an agent is coarser than the rule: agent → deed → in which modes, and what becomes of it there.
+# Where an agent is coarser than the rule: agent → action → in which modes, and what becomes of it there.
 COARSER: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     "claude-code": {},
     "codex": {
@@ -63,26 +63,26 @@ COARSER: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
 }
 
 
-def expected(agent: str, mode: str, deed: str) -> str:
-    """What becomes of a deed in a mode."""
-    modes, instead = COARSER[agent].get(deed, ((), ""))
+def expected(agent: str, mode: str, action: str) -> str:
+    """What becomes of a action in a mode."""
+    modes, instead = COARSER[agent].get(action, ((), ""))
     if mode in modes:
         return instead
     if mode == "plan":
         return REFUSED
-    return RUNS if deed in GRANTED[mode] else ASKS
+    return RUNS if action in GRANTED[mode] else ASKS
 
 
 @dataclass
 class Trial:
-    """A deed, ready to be done once, and how one sees that it was."""
+    """A action, ready to be done once, and how one sees that it was."""
 
     prompt: str
     done: Callable[[Seen], bool]
 
 
 class Trials:
-    """Makes each deed anew each time, so that no trace of one is taken for another's."""
+    """Makes each action anew each time, so that no trace of one is taken for another's."""
 
     def __init__(self, real: Real, place: Path, web: Web | None = None) -> None:
         self._real = real
@@ -90,24 +90,24 @@ class Trials:
         self._web = web
         self._count = 0
 
-    def of(self, deed: str) -> Trial:
+    def of(self, action: str) -> Trial:
         self._count += 1
         mark = f"mark{self._count}"
-        deeds, inside, outside = self._real.deeds, self._real.repo / mark, self._place / mark
-        if deed == "edit":
-            return Trial(deeds.write(mark), lambda _: inside.exists())
-        if deed == "edit outside":
-            return Trial(deeds.write(str(outside)), lambda _: outside.exists())
-        if deed == "echo":
-            return Trial(deeds.echo(mark), lambda seen: mark in seen.said)
-        if deed == "command":
-            return Trial(deeds.shell_write(mark), lambda _: inside.exists())
-        if deed == "command outside":
-            return Trial(deeds.shell_outside(outside), lambda _: outside.exists())
-        if deed == ESCALATED:
-            return Trial(deeds.shell_outside(outside, escalate=True), lambda _: outside.exists())
-        if deed == "MCP tool":
-            return Trial(deeds.mcp("far", text=mark), lambda seen: f"SHOUTED[http]: {mark.upper()}" in seen.said)
+        actions, inside, outside = self._real.actions, self._real.repo / mark, self._place / mark
+        if action == "edit":
+            return Trial(actions.write(mark), lambda _: inside.exists())
+        if action == "edit outside":
+            return Trial(actions.write(str(outside)), lambda _: outside.exists())
+        if action == "echo":
+            return Trial(actions.echo(mark), lambda seen: mark in seen.said)
+        if action == "command":
+            return Trial(actions.shell_write(mark), lambda _: inside.exists())
+        if action == "command outside":
+            return Trial(actions.shell_outside(outside), lambda _: outside.exists())
+        if action == ESCALATED:
+            return Trial(actions.shell_outside(outside, escalate=True), lambda _: outside.exists())
+        if action == "MCP tool":
+            return Trial(actions.mcp("far", text=mark), lambda seen: f"SHOUTED[http]: {mark.upper()}" in seen.said)
         assert self._web is not None
         return _fetch(self._real.agent, self._web, mark)
 
@@ -139,19 +139,19 @@ def _fetch(agent: str, web: Web, mark: str) -> Trial:
 
 
 def tried(agent: str) -> list[str]:
-    """The deeds that an agent is tried with; MCP servers come last, since some agents need a while to reach them."""
+    """The actions that an agent is tried with; MCP servers come last, since some agents need a while to reach them."""
     more = [ESCALATED] if agent == "codex" else []
     web = [FETCH] if FULL and agent in ("claude-code", "gemini", "opencode") else []
     return [*DEEDS[:-1], *more, *web, DEEDS[-1]]
 
 
-async def outcome(real: Real, session: str, trials: Trials, deed: str) -> str:
-    """What becomes of a deed: it is denied when it is asked about, and then tried once more and allowed."""
-    seen, done = await _attempt(real, session, trials.of(deed), "deny")
+async def outcome(real: Real, session: str, trials: Trials, action: str) -> str:
+    """What becomes of a action: it is denied when it is asked about, and then tried once more and allowed."""
+    seen, done = await _attempt(real, session, trials.of(action), "deny")
     assert not (seen.asked and done), f"done although it was denied: {seen}"
     if not seen.asked:
         return RUNS if done else REFUSED
-    seen, done = await _attempt(real, session, trials.of(deed), "allow")
+    seen, done = await _attempt(real, session, trials.of(action), "allow")
     assert seen.asked, f"asked at first, and then not: {seen}"
     return ASKS if done else f"asks, and does not do it: {seen.said}"
 

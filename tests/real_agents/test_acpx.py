@@ -24,9 +24,9 @@ from tests.support.real_agents.packages import PEERS, bin_folder, installed, nod
 from tests.support.scripted_model.running import ScriptedModel
 from tests.support.server import ServerProcess
 
-from .mishaps import behind_server, is_spoken
-from .orchestra import leads
+from .agent_processes import behind_server, is_spoken
 from .real import FULL, Json
+from .several_agents import leads
 
 NAME = "acpx"
 PATIENCE = 60
@@ -193,10 +193,10 @@ async def test_with_a_real_agent(agent: str, home: Home, model: ScriptedModel, p
         session = (await acpx.tell("sessions", "new"))["acpxSessionId"]
         assert (await real.client.get(f"/api/sessions/{session}"))["agent"] == agent
         await acpx.run("set-mode", "default")
-        wire = await acpx.run("--deny-all", real.deeds.write("never.txt"), code=DENIED)
+        wire = await acpx.run("--deny-all", real.actions.write("never.txt"), code=DENIED)
         assert len(asked(wire)) == 1
         assert not (repo / "never.txt").exists()
-        wire = await acpx.run("--approve-all", f"{real.deeds.write('new.txt')} {real.deeds.say('written')}")
+        wire = await acpx.run("--approve-all", f"{real.actions.write('new.txt')} {real.actions.say('written')}")
         assert (stop(wire), len(asked(wire))) == ("end_turn", 1)
         assert "written" in said(wire)
         assert (repo / "new.txt").read_text() == "alpha\nbeta\n"

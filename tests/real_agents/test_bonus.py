@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.real_agents.mcp_probe import COMMAND
 
-from .mishaps import agent_tree, kill
+from .agent_processes import agent_tree, kill
 from .real import Real
 from .table import Record
 from .watching import watch
@@ -20,18 +20,18 @@ pytestmark = pytest.mark.only("copilot", "qwen")
 async def test_turns(real: Real, record: Record) -> None:
     """P1, P2: words come, edits are asked about, denied and allowed; in `acceptEdits` those in the folder run unasked,
     in `plan` nothing runs, in `bypassPermissions` everything does."""
-    deeds = real.deeds
+    actions = real.actions
     session = await real.session(permissionMode="default")
-    seen = await watch(real, session, deeds.say("hello from the script"))
+    seen = await watch(real, session, actions.say("hello from the script"))
     assert "hello from the script" in seen.said
     for decision in ("deny", "allow"):
-        seen = await watch(real, session, deeds.write("new.txt", "alpha\n"), decision)
+        seen = await watch(real, session, actions.write("new.txt", "alpha\n"), decision)
         [asked] = seen.asked
         assert asked["toolKind"] == "edit"
         assert any(one["type"] == "diff" for one in asked["toolCall"]["content"])
         assert (real.repo / "new.txt").exists() is (decision == "allow")
     record("edit", "asks")
-    seen = await watch(real, session, deeds.echo(), "deny")
+    seen = await watch(real, session, actions.echo(), "deny")
     [asked] = seen.asked
     assert asked["toolKind"] == "execute"
     assert "echo harmless" in json.dumps(asked["toolCall"]["rawInput"])
@@ -39,22 +39,22 @@ async def test_turns(real: Real, record: Record) -> None:
 
     outside = real.repo.parent / "outside.txt"
     await change(real, session, "acceptEdits")
-    seen = await watch(real, session, deeds.edit("seed.txt", "two", "TWO"), "deny")
+    seen = await watch(real, session, actions.edit("seed.txt", "two", "TWO"), "deny")
     assert (seen.asked, (real.repo / "seed.txt").read_text()) == ([], "one\nTWO\nthree\n")
-    seen = await watch(real, session, deeds.write(str(outside)), "deny")
+    seen = await watch(real, session, actions.write(str(outside)), "deny")
     assert (len(seen.asked), outside.exists()) == (1, False)
     record("edits in acceptEdits", "in the folder without asking")
 
     await change(real, session, "plan")
-    for deed in (deeds.write("planned.txt"), deeds.shell_write("planned.txt"), deeds.write(str(outside))):
-        seen = await watch(real, session, deed, "allow")
+    for action in (actions.write("planned.txt"), actions.shell_write("planned.txt"), actions.write(str(outside))):
+        seen = await watch(real, session, action, "allow")
         assert seen.asked == []
     assert not (real.repo / "planned.txt").exists() and not outside.exists()
     record("plan", "nothing runs")
 
     await change(real, session, "bypassPermissions")
-    for deed in (deeds.write("free.txt"), deeds.shell_write("shell.txt"), deeds.write(str(outside))):
-        seen = await watch(real, session, deed, "deny")
+    for action in (actions.write("free.txt"), actions.shell_write("shell.txt"), actions.write(str(outside))):
+        seen = await watch(real, session, action, "deny")
         assert seen.asked == []
     assert (real.repo / "free.txt").exists() and (real.repo / "shell.txt").exists() and outside.exists()
     record("bypassPermissions", "everything runs without asking")
@@ -72,15 +72,15 @@ async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: 
     kill(agent_tree(real))
     # It may only now be found dead: then this prompt is told as one that was cut off.
     await real.ask(session, "Are you there?")
-    seen = await watch(real, session, real.deeds.recall())
+    seen = await watch(real, session, real.actions.recall())
     assert "Remember the heron." in seen.said
     record("resume after a kill", "remembers")
-    seen = await watch(real, session, real.deeds.mcp("far"), "allow")
+    seen = await watch(real, session, real.actions.mcp("far"), "allow")
     [asked] = seen.asked
     assert "SHOUTED[http]: QUIET WORDS" in seen.said
     assert (asked["toolKind"], asked["title"]) == ("mcp", "far/shout")
     record("MCP on http", "works, asks as far/shout")
-    seen = await watch(real, session, real.deeds.shell_write("asked.txt"), "deny")
+    seen = await watch(real, session, real.actions.shell_write("asked.txt"), "deny")
     assert (len(seen.asked), (real.repo / "asked.txt").exists()) == (1, False)
     record("mode after a kill", "kept")
     contents = [one["content"] for one in await real.messages(session)]

@@ -7,11 +7,11 @@ import contextlib
 from collections.abc import AsyncGenerator
 
 from tests.support.acp_driver import Driver, Json
-from tests.support.acp_summary import spoken, story
+from tests.support.acp_summary import message_texts, summarize_updates
 from tests.support.eventually import eventually
 
-from .orchestra import leads
 from .real import Real
+from .several_agents import leads
 
 RECALLED = 10_000
 MANY = 400
@@ -32,14 +32,14 @@ def params(real: Real, session: str | None = None, **wishes: str) -> Json:
 
 def heard(editor: Driver, session: str, since: int = 0) -> list[Json]:
     """All that an editor knows of a session."""
-    return story([one["update"] for one in editor.updates[since:] if one["sessionId"] == session])
+    return summarize_updates([one["update"] for one in editor.updates[since:] if one["sessionId"] == session])
 
 
 @leads("claude-code", "codex")
 async def test_life_of_a_session(real: Real) -> None:
     """C2, C3: new, a prompt with questions, a mode, cancel while it works, list, load, fork and close; who watches all
     the time, who asked, and who comes later know the same."""
-    deeds, repo = real.deeds, real.repo
+    actions, repo = real.actions, real.repo
     async with editing(real) as editor, editing(real) as watcher:
         opened = await editor.request("session/new", params(real, agent=real.agent, mode="default", title="Herons"))
         session = opened["sessionId"]
@@ -48,7 +48,7 @@ async def test_life_of_a_session(real: Real) -> None:
         await watcher.request("session/load", params(real, session))
 
         # Questions: the first answer counts, and the other editor is told so.
-        done = await editor.prompt(session, f"Remember the heron. {deeds.write('one.txt')} {deeds.say('written')}")
+        done = await editor.prompt(session, f"Remember the heron. {actions.write('one.txt')} {actions.say('written')}")
         assert done == {"stopReason": "end_turn"}
         assert (repo / "one.txt").read_text() == "alpha\nbeta\n"
         assert "written" in editor.said(session)
@@ -56,7 +56,7 @@ async def test_life_of_a_session(real: Real) -> None:
         assert question["params"]["toolCall"]["toolCallId"] in [one["toolCallId"] for one in editor.tools(session)]
         await watcher.until(lambda: len(watcher.withdrawn) == len(watcher.permissions) == 1)
         editor.decide = lambda _: "reject_once"
-        await editor.prompt(session, deeds.write("two.txt"))
+        await editor.prompt(session, actions.write("two.txt"))
         assert len(editor.permissions) == 2
         assert not (repo / "two.txt").exists()
 
@@ -64,12 +64,12 @@ async def test_life_of_a_session(real: Real) -> None:
         await editor.request("session/set_mode", {"sessionId": session, "modeId": "acceptEdits"})
         await watcher.until(lambda: bool(watcher.of(session, "current_mode_update")))
         assert watcher.of(session, "current_mode_update")[-1]["currentModeId"] == "acceptEdits"
-        await editor.prompt(session, deeds.write("three.txt"))
+        await editor.prompt(session, actions.write("three.txt"))
         assert len(editor.permissions) == 2
         assert (repo / "three.txt").exists()
 
         # Stopped in the middle of its words.
-        turn = editor.send_prompt(session, deeds.slow(MANY))
+        turn = editor.send_prompt(session, actions.slow(MANY))
         await editor.until(lambda: "tick 3" in editor.said(session))
         editor.notify("session/cancel", {"sessionId": session})
         assert await editor.answer(turn) == {"stopReason": "cancelled"}
@@ -81,7 +81,7 @@ async def test_life_of_a_session(real: Real) -> None:
         # Who closes a session hears no more of it; whoever else has it open does.
         assert await editor.request("session/close", {"sessionId": session}) == {}
         before = len(editor.updates)
-        await watcher.prompt(session, deeds.say("still open"))
+        await watcher.prompt(session, actions.say("still open"))
         assert "still open" in watcher.said(session)
         assert await editor.request("session/close", {"sessionId": fork}) == {}
         assert [one for one in editor.updates[before:] if one["sessionId"] == session] == []
@@ -107,14 +107,14 @@ async def _fork(real: Real, session: str, editor: Driver) -> str:
     fork = forked["sessionId"]
     assert (forked["_meta"]["bough"]["forkedFromSessionId"], forked["_meta"]["bough"]["agent"]) == (session, real.agent)
     # In full: an agent that cannot fork is told all of it in its first prompt.
-    assert "heron" in await editor.ask(fork, real.deeds.recall(RECALLED))
+    assert "heron" in await editor.ask(fork, real.actions.recall(RECALLED))
     listed = (await editor.request("session/list", {"cwd": str(real.repo)}))["sessions"]
     lineage = {one["sessionId"]: one["_meta"]["bough"]["forkedFromSessionId"] for one in listed}
     assert lineage == {session: None, fork: session}
     assert {one["title"] for one in listed if one["sessionId"] == session} == {"Herons"}
     before = len(editor.updates)
     await editor.request("session/load", params(real, fork))
-    texts = spoken(heard(editor, fork, before))
+    texts = message_texts(heard(editor, fork, before))
     assert "Remember the heron." in texts[0]
     assert "heron" in texts[-1]
     return fork

@@ -1,4 +1,4 @@
-"""P1, P3: what each agent does in each permission mode: which deeds run unasked, which are asked about, which are
+"""P1, P3: what each agent does in each permission mode: which actions run unasked, which are asked about, which are
 refused; and people's own rules and choices, which hold in every mode. Changing modes is `test_switching`."""
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ async def listening() -> AsyncGenerator[Web]:
 def test_nothing_more_than_granted_is_expected() -> None:
     """P1: where an agent differs from the rule it does less; what may run unasked beside that changes nothing."""
     more = {
-        deed
+        action
         for coarser in COARSER.values()
-        for deed, (modes, instead) in coarser.items()
-        if instead == RUNS and any(deed not in GRANTED[mode] for mode in modes)
+        for action, (modes, instead) in coarser.items()
+        if instead == RUNS and any(action not in GRANTED[mode] for mode in modes)
     }
     assert more == {"echo"}
 
@@ -51,10 +51,10 @@ async def test_a_mode_grants_what_it_says(real: Real, http_tools: str, place: Pa
     found: dict[str, str] = {}
     async with listening() as web:
         trials = Trials(real, place, web)
-        for deed in tried(real.agent):
-            found[deed] = await outcome(real, session, trials, deed)
-            record(f"mode {mode}: {deed}", found[deed])
-    assert found == {deed: expected(real.agent, mode, deed) for deed in found}
+        for action in tried(real.agent):
+            found[action] = await outcome(real, session, trials, action)
+            record(f"mode {mode}: {action}", found[action])
+    assert found == {action: expected(real.agent, mode, action) for action in found}
     assert await pending(real) == []
     assert (await real.client.get(f"/api/sessions/{session}"))["permissionMode"] == mode
 
@@ -64,35 +64,35 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
     note = "Leave that to us."
     await real.client.post("/api/policy/rules", {"effect": "deny", "command": "touch*", "note": note})
     await real.client.post("/api/policy/rules", {"effect": "deny", "path": "secret*", "note": note})
-    deeds, repo = real.deeds, real.repo
+    actions, repo = real.actions, real.repo
     session = await real.session(permissionMode="acceptEdits")
     for mode in ("acceptEdits", "auto", "bypassPermissions"):
         await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": mode})
         command = f"touch {mode}.command"
         for prompt, file in (
-            (deeds.shell(command, escalate=True), f"{mode}.command"),
-            (deeds.write(f"secret.{mode}"), f"secret.{mode}"),
+            (actions.shell(command, escalate=True), f"{mode}.command"),
+            (actions.write(f"secret.{mode}"), f"secret.{mode}"),
         ):
             seen = await watch(real, session, prompt, "allow")
             assert [(one["decidedBy"]["kind"], note in one["reason"]) for one in seen.refused] == [("policy", True)]
             assert (seen.asked, (repo / file).exists()) == ([], False)
         # The reason goes with the next prompt; what no rule is about is as free as ever.
-        seen = await watch(real, session, deeds.write(f"open.{mode}"), "deny")
+        seen = await watch(real, session, actions.write(f"open.{mode}"), "deny")
         assert (seen.asked, (repo / f"open.{mode}").exists()) == ([], True)
         sent = msgspec.json.encode((await real.model.last()).body).decode()
         assert "denied by policy" in sent and note in sent
     if real.agent == "codex":
         # Everything is allowed that its sandbox lets through; what asks to leave it is not.
-        seen = await watch(real, session, deeds.shell_outside(repo.parent / "outside", escalate=True), "deny")
+        seen = await watch(real, session, actions.shell_outside(repo.parent / "outside", escalate=True), "deny")
         assert (len(seen.asked), (repo.parent / "outside").exists()) == (1, False)
     else:
-        seen = await watch(real, session, deeds.shell_write("by-command"), "deny")
+        seen = await watch(real, session, actions.shell_write("by-command"), "deny")
         assert (seen.asked, (repo / "by-command").exists()) == ([], True)
     assert await pending(real) == []
     record("deny rules in acceptEdits, auto, bypassPermissions", "apply")
     # Agents read without asking, and rules answer questions: this is told, not promised.
     (repo / "secret.read").write_text("the hidden word", "utf-8")
-    seen = await watch(real, session, deeds.read("secret.read"), "deny")
+    seen = await watch(real, session, actions.read("secret.read"), "deny")
     record(
         "reading a file that a rule denies", "reads it without asking" if "the hidden word" in seen.said else "denied"
     )
@@ -100,12 +100,12 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
 
 async def test_always_is_remembered_by_bough_alone(real: Real, record: Record) -> None:
     """P3: *always* is told to the agent as once; Bough does not ask again for the same, but does for anything else."""
-    deeds, repo = real.deeds, real.repo
+    actions, repo = real.actions, real.repo
     session = await real.session(permissionMode="default")
     same, other = repo / "same", repo / "other"
     for prompt, another in (
-        (deeds.write(same.name), deeds.write(other.name)),
-        (deeds.shell_write(same.name, escalate=True), deeds.shell_write(other.name, escalate=True)),
+        (actions.write(same.name), actions.write(other.name)),
+        (actions.shell_write(same.name, escalate=True), actions.shell_write(other.name, escalate=True)),
     ):
         seen = await watch(real, session, prompt, "allow_always")
         assert (len(seen.asked), same.exists()) == (1, True)

@@ -17,7 +17,7 @@ from tests.support.real_agents.homes import Home, make_home
 from tests.support.repos import make_repo
 from tests.support.scripted_model.running import ScriptedModel
 
-from .mishaps import agent_tree, asked, behind_server, keepers, killed
+from .agent_processes import agent_tree, asked, behind_server, keepers, killed
 from .real import Json, Real
 from .table import Record
 
@@ -31,7 +31,7 @@ async def test_a_denied_edit(real: Real, record: Record) -> None:
     """P1, R4: the call that an agent asks about is in the transcript with its diff, however late the agent tells of it;
     after a denial it is closed as such, and the session goes on whatever the agent makes of its turn."""
     session = await real.session(permissionMode="ask")
-    task = await real.client.prompt(session, real.deeds.write("denied.txt", "alpha"))
+    task = await real.client.prompt(session, real.actions.write("denied.txt", "alpha"))
     await real.client.approval(session)
     [tool] = await real.tools(session)
     assert _diff(tool) == (str(real.repo / "denied.txt"), "alpha")
@@ -47,7 +47,7 @@ async def test_a_denied_edit(real: Real, record: Record) -> None:
     assert ("notice" in kinds) == (ended["stopReason"] == "denied")
     record("after a denial", "the turn ends" if real.agent in ENDED_BY_DENIAL else "the turn continues")
 
-    task = await real.client.prompt(session, real.deeds.write("allowed.txt", "beta"))
+    task = await real.client.prompt(session, real.actions.write("allowed.txt", "beta"))
     await real.decide(session, "allow")
     assert (await real.client.wait_task(task))["status"] == "completed"
     tool = (await real.tools(session))[-1]
@@ -63,8 +63,8 @@ async def test_one_turn_tells_all(
     env = {"BOUGH_LOG_LEVEL": "info", "AGENT_MAX_SESSIONS": "4"}
     async with behind_server(agent, home, model, place, repo, env=env) as real:
         session = await real.session(permissionMode="allow-all")
-        command = real.deeds.shell("env > env.txt; echo harmless")
-        task = await real.ask(session, f"{command} {real.deeds.say('done')}")
+        command = real.actions.shell("env > env.txt; echo harmless")
+        task = await real.ask(session, f"{command} {real.actions.say('done')}")
         assert task["status"] == "completed"
         [tool] = await real.tools(session)
         result = tool["result"]
@@ -96,8 +96,8 @@ async def test_one_turn_tells_all(
 async def test_prompts_wait_their_turn(real: Real, record: Record) -> None:
     """Q1: a prompt to a busy agent is not sent until the agent is free, so that none is merged or lost."""
     session = await real.session()
-    first = await real.client.prompt(session, real.deeds.slow(30))
-    rest = [await real.client.prompt(session, real.deeds.say(f"answer {number}")) for number in range(2)]
+    first = await real.client.prompt(session, real.actions.slow(30))
+    rest = [await real.client.prompt(session, real.actions.say(f"answer {number}")) for number in range(2)]
     for task in (first, *rest):
         ended = await real.client.wait_task(task)
         assert (ended["status"], ended["attempt"]) == ("completed", 1)
@@ -119,7 +119,7 @@ async def test_sleep(agent: str, home: Home, model: ScriptedModel, place: Path, 
             assert {one.pid for one in agent_tree(real)} & before
         else:
             await _gone(real)
-        assert (await real.ask(session, real.deeds.recall()))["status"] == "completed"
+        assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
         assert "2 user turns" in (await real.client.texts(session))[-1]
     record("suspended", "never" if agent == "gemini" else "wakes with its conversation")
 
@@ -129,18 +129,18 @@ async def test_gemini_is_told_what_it_would_lose(real: Real, record: Record) -> 
     """B1: Gemini's session/load loses conversations, so it is never asked for: a new one is told the transcript as
     quoted text, once, and no directive of it is followed again."""
     session = await real.session(permissionMode="plan")
-    await real.ask(session, real.deeds.say("the heron stands still"))
+    await real.ask(session, real.actions.say("the heron stands still"))
     await killed(real)
-    await real.ask(session, real.deeds.say("back again"))
+    await real.ask(session, real.actions.say("back again"))
     sent = (await real.model.last()).body["contents"]
     told = str(sent)
     assert "The conversation so far, quoted for your information." in told
     assert told.count("the heron stands still") == 2
-    await real.ask(session, real.deeds.say("and once more"))
+    await real.ask(session, real.actions.say("and once more"))
     assert str((await real.model.last()).body["contents"]).count("The conversation so far") == 1
     # Each change of its mode is a text outside of any turn, and none of it is an answer.
     await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": "ask"})
-    await real.ask(session, real.deeds.say("in another mode"))
+    await real.ask(session, real.actions.say("in another mode"))
     said = [text.strip() for text in await real.client.texts(session)]
     assert said == ["the heron stands still", "back again", "and once more", "in another mode"]
     record("session/load", "never used: it loses the conversation")
@@ -150,7 +150,7 @@ async def test_gemini_is_told_what_it_would_lose(real: Real, record: Record) -> 
 async def test_codex_starts_alone(real: Real, record: Record) -> None:
     """O2: Codex fails when it starts twice at once in an empty home, so that sessions start it one after the other."""
     sessions = [await real.session() for _ in range(2)]
-    tasks = [await real.client.prompt(one, real.deeds.say("both here")) for one in sessions]
+    tasks = [await real.client.prompt(one, real.actions.say("both here")) for one in sessions]
     for task in tasks:
         assert (await real.client.wait_task(task))["status"] == "completed"
     assert len(keepers(real)) == 2
@@ -172,7 +172,7 @@ async def test_codex_below_the_temporary_folder(agent: str, model: ScriptedModel
     usual = Home(home.folder, {name: value for name, value in home.env.items() if name != "TMPDIR"})
     async with behind_server(agent, usual, model, low, make_repo(low / "work/repo")) as real:
         session = await real.session(permissionMode="allow-all")
-        await real.ask(session, real.deeds.echo("harmless"))
+        await real.ask(session, real.actions.echo("harmless"))
         [tool] = await real.tools(session)
         assert (tool["result"]["exitCode"], tool["result"]["output"].strip()) == (0, "harmless")
     record("data folder below the temporary folder", "works")

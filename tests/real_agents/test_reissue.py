@@ -1,5 +1,5 @@
-"""5c: a server that dies between a deed and its answer, with each real agent in the middle of its turn. What a model
-does then, that is, to call for the same again, joins the first call; the rest of calling is `test_orchestra`."""
+"""5c: a server that dies between a action and its answer, with each real agent in the middle of its turn. What a model
+does then, that is, to call for the same again, joins the first call; the rest of calling is `test_several_agents`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.real_agents import dying_server
-from tests.support.real_agents.actions import Deeds
+from tests.support.real_agents.actions import Actions
 from tests.support.scripted_model.running import ScriptedModel
 
-from .orchestra import approvals, ended, leads, playing, said_in, tree
 from .real import FULL, Real
+from .several_agents import approvals, ended, leads, playing, said_in, tree
 from .table import Record
 
 GATE = "the-server-is-back"
@@ -28,8 +28,8 @@ def free_port() -> str:
         return str(listener.getsockname()[1])
 
 
-def spawning(deeds: Deeds) -> str:
-    return deeds.own("agor_sessions_spawn", prompt=deeds.say("hello"), title="Only child")
+def spawning(actions: Actions) -> str:
+    return actions.own("agor_sessions_spawn", prompt=actions.say("hello"), title="Only child")
 
 
 @contextlib.asynccontextmanager
@@ -54,9 +54,9 @@ async def test_a_call_made_again_joins_the_first(
         agent, model=model, place=place, repo=repo, flags=flags, env=env, module=dying_server.MODULE
     ) as real:
         session = await real.session(permissionMode="bypassPermissions")
-        await real.ask(session, real.deeds.say("awake"))
-        spawn = spawning(real.deeds)
-        task_id = await real.client.prompt(session, f"{spawn} [[gate {GATE}]] {spawn} {real.deeds.say('over')}")
+        await real.ask(session, real.actions.say("awake"))
+        spawn = spawning(real.actions)
+        task_id = await real.client.prompt(session, f"{spawn} [[gate {GATE}]] {spawn} {real.actions.say('over')}")
         assert real.server.process is not None
         assert await real.server.process.wait() == -signal.SIGKILL
         async with started_again(real):
@@ -82,8 +82,8 @@ async def test_a_question_outlives_the_server(
     same question, and what is allowed is done once."""
     async with playing(agent, model=model, place=place, repo=repo, flags=("--port", free_port())) as real:
         session = await real.session(permissionMode="default")
-        spawn = spawning(real.deeds)
-        task_id = await real.client.prompt(session, f"{spawn} [[gate {GATE}]] {spawn} {real.deeds.say('over')}")
+        spawn = spawning(real.actions)
+        task_id = await real.client.prompt(session, f"{spawn} [[gate {GATE}]] {spawn} {real.actions.say('over')}")
         asked = await real.client.approval(session)
         await real.server.stop(signal.SIGKILL)
         async with started_again(real):
@@ -105,7 +105,7 @@ async def test_nobody_answers(real: Real, record: Record) -> None:
     """5d: a call that nobody decides about comes back with a handle before any agent's patience ends; when it is
     allowed, it is done once, and the outcome is told to the agent with a prompt of its own."""
     session = await real.session(permissionMode="default")
-    task_id = await real.client.prompt(session, f"{spawning(real.deeds)} {real.deeds.say('over')}")
+    task_id = await real.client.prompt(session, f"{spawning(real.actions)} {real.actions.say('over')}")
     asked = await real.client.approval(session)
     task = await real.client.wait_task(task_id)
     said = await said_in(real, task)

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.real_agents.actions import deeds_of
+from tests.support.real_agents.actions import actions_of
 from tests.support.real_agents.homes import Home
 from tests.support.scripted_model.running import ScriptedModel
 from tests.support.server import ServerProcess
@@ -65,27 +65,27 @@ async def heard(real: Real) -> str:
 
 async def asks_before_it_acts(real: Real, session: str, cwd: Path, place: Path) -> None:
     """Commands and edits are asked about, and done only if they are allowed."""
-    deeds = real.deeds_in(cwd)
-    _, asked = await told(real, session, deeds.shell_outside(place / OUTSIDE, escalate=True))
+    actions = real.actions_in(cwd)
+    _, asked = await told(real, session, actions.shell_outside(place / OUTSIDE, escalate=True))
     assert asked and not (place / OUTSIDE).exists()
-    _, asked = await told(real, session, deeds.shell_write("made.txt"))
+    _, asked = await told(real, session, actions.shell_write("made.txt"))
     assert not (cwd / "made.txt").exists() and (asked or real.agent == "codex")
-    _, asked = await told(real, session, deeds.write("new.txt"))
+    _, asked = await told(real, session, actions.write("new.txt"))
     assert asked and not (cwd / "new.txt").exists()
-    task, asked = await told(real, session, deeds.edit("seed.txt", "two", LINE), "allow")
+    task, asked = await told(real, session, actions.edit("seed.txt", "two", LINE), "allow")
     assert task["status"] == "completed" and asked
     assert LINE in (cwd / "seed.txt").read_text()
 
 
 async def does_nothing(real: Real, session: str, cwd: Path, place: Path) -> None:
     """In `plan` nobody is asked, and nothing is done."""
-    deeds = real.deeds_in(cwd)
-    for deed in (
-        deeds.shell_outside(place / OUTSIDE, escalate=True),
-        deeds.shell_write("made.txt"),
-        deeds.write("new.txt"),
+    actions = real.actions_in(cwd)
+    for action in (
+        actions.shell_outside(place / OUTSIDE, escalate=True),
+        actions.shell_write("made.txt"),
+        actions.write("new.txt"),
     ):
-        _, asked = await told(real, session, deed, "allow")
+        _, asked = await told(real, session, action, "allow")
         assert not asked and not (place / OUTSIDE).exists()
         assert not (cwd / "made.txt").exists() and not (cwd / "new.txt").exists()
 
@@ -93,7 +93,7 @@ async def does_nothing(real: Real, session: str, cwd: Path, place: Path) -> None
 async def calls_no_tool_of_it(real: Real, session: str) -> None:
     """MCP servers of the repository are not there, not even one that has our name; nor are its slash commands."""
     for server in ("far", "bough"):
-        await told(real, session, real.deeds.mcp(server), "deny")
+        await told(real, session, real.actions.mcp(server), "deny")
     await told(real, session, f"/{COMMAND}", "deny")
     assert "SHOUTED" not in await real.said(session)
 
@@ -101,7 +101,7 @@ async def calls_no_tool_of_it(real: Real, session: str) -> None:
 async def opened(real: Real, traps: Traps, mode: str, decision: str = "allow") -> str:
     """A session whose agent has heard its first prompt; what must be asked about before was answered like this."""
     session = await real.session(permissionMode=mode)
-    task, asked = await told(real, session, real.deeds.say("hello from the script"), decision)
+    task, asked = await told(real, session, real.actions.say("hello from the script"), decision)
     assert [one["toolKind"] for one in asked] == (["trust"] if real.agent == "opencode" else [])
     assert task["status"] == ("completed" if decision == "allow" else "cancelled")
     if decision == "allow":
@@ -174,7 +174,7 @@ async def test_a_worktree_takes_nothing_from_around_it(real: Real, traps: Traps,
     cwd = Path(worktree["path"])
     assert cwd.is_relative_to(real.repo)
     session = await real.session(worktreeId=worktree["id"], permissionMode="default")
-    task, asked = await told(real, session, real.deeds.say("hello from the script"))
+    task, asked = await told(real, session, real.actions.say("hello from the script"))
     assert task["status"] == "completed" and not asked
     await calls_no_tool_of_it(real, session)
     await asks_before_it_acts(real, session, cwd, place)
@@ -217,8 +217,8 @@ async def test_the_traps_do_work(agent: str, home: Home, model: ScriptedModel, r
     """P3: started without Bough, the same agent falls into the same traps."""
     put(repo, replace(traps, address=model.url).files(agent))
     async with talking(agent, home, repo) as talk:
-        deeds = deeds_of(agent, repo)
-        for prompt in ("hello", deeds.mcp("far"), f"/{COMMAND}", deeds.shell_write("made.txt")):
+        actions = actions_of(agent, repo)
+        for prompt in ("hello", actions.mcp("far"), f"/{COMMAND}", actions.shell_write("made.txt")):
             await talk.result(prompt)
     assert set(traps.sprung()) >= FALLEN_FOR[agent]
     assert not talk.listener.asked or agent == "codex"

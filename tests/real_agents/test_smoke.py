@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bough.agents.acp.types import HttpServer, NameValue, StdioServer
 from tests.support.real_agents import mcp_probe
-from tests.support.real_agents.actions import deeds_of
+from tests.support.real_agents.actions import actions_of
 from tests.support.real_agents.homes import Home
 from tests.support.real_agents.packages import PACKAGES
 from tests.support.scripted_model.running import ScriptedModel
@@ -17,30 +17,30 @@ from .real import Real
 
 async def test_an_agent_says_what_its_model_says(agent: str, home: Home, model: ScriptedModel, repo: Path) -> None:
     """P2: initialize, a new session and a turn; the model is the scripted one, and the pinned version is running."""
-    deeds = deeds_of(agent, repo)
+    actions = actions_of(agent, repo)
     async with talking(agent, home, repo) as talk:
-        result = await talk.result(deeds.say("hello from the script"))
+        result = await talk.result(actions.say("hello from the script"))
         assert talk.about.version == PACKAGES[agent].version
         assert result.stop_reason == "end_turn"
         assert talk.listener.text.strip() == "hello from the script"
         assert (await model.wait_for(lambda entry: entry.tools > 0)).does == ["say"]
-        assert "2 user turns" in await talk.ask(deeds.recall())
+        assert "2 user turns" in await talk.ask(actions.recall())
 
 
-async def test_deeds_are_done(agent: str, home: Home, repo: Path, place: Path) -> None:
+async def test_each_action_is_carried_out(agent: str, home: Home, repo: Path, place: Path) -> None:
     """P2: what is common to all agents can be asked of each: files, commands, and commands outside its folder."""
-    deeds = deeds_of(agent, repo)
+    actions = actions_of(agent, repo)
     async with talking(agent, home, repo) as talk:
-        await talk.ask(deeds.write("new.txt", "alpha\nbeta\n"))
+        await talk.ask(actions.write("new.txt", "alpha\nbeta\n"))
         assert (repo / "new.txt").read_text() == "alpha\nbeta\n"
-        await talk.ask(deeds.edit("seed.txt", "two", "TWO"))
+        await talk.ask(actions.edit("seed.txt", "two", "TWO"))
         assert (repo / "seed.txt").read_text() == "one\nTWO\nthree\n"
-        assert "three" in await talk.ask(deeds.read("seed.txt"))
-        assert "harmless" in await talk.ask(deeds.echo("harmless"))
-        assert "shell-out" in await talk.ask(deeds.shell_write("made.txt"))
+        assert "three" in await talk.ask(actions.read("seed.txt"))
+        assert "harmless" in await talk.ask(actions.echo("harmless"))
+        assert "shell-out" in await talk.ask(actions.shell_write("made.txt"))
         assert (repo / "made.txt").read_text() == "from-shell\n"
         outside = place / "outside.txt"
-        await talk.ask(deeds.shell_outside(outside, escalate=True))
+        await talk.ask(actions.shell_outside(outside, escalate=True))
         assert outside.read_text() == "from-shell\n"
 
 
@@ -51,21 +51,21 @@ async def test_tools_of_mcp_servers_are_called(agent: str, home: Home, repo: Pat
         StdioServer(name="near", command=mcp_probe.COMMAND[0], args=list(mcp_probe.COMMAND[1:]), env=[label]),
         HttpServer(name="far", url=http_tools, headers=[]),
     ]
-    deeds = deeds_of(agent, repo)
+    actions = actions_of(agent, repo)
     async with talking(agent, home, repo, servers) as talk:
-        await talk.ask_until(deeds.mcp("far", text="over http"), "SHOUTED[http]: OVER HTTP")
+        await talk.ask_until(actions.mcp("far", text="over http"), "SHOUTED[http]: OVER HTTP")
         if agent != "copilot":
-            await talk.ask_until(deeds.mcp("near"), "SHOUTED[stdio]: QUIET WORDS")
+            await talk.ask_until(actions.mcp("near"), "SHOUTED[stdio]: QUIET WORDS")
 
 
 async def test_an_agent_behind_a_server(real: Real) -> None:
     """P2: the same agent in the same home, started by a server, ends its turn, and its words are in the transcript."""
     session = await real.session()
-    task = await real.ask(session, real.deeds.say("hello from the script"))
+    task = await real.ask(session, real.actions.say("hello from the script"))
     assert (task["status"], task["stopReason"]) == ("completed", "end_turn")
     assert (await real.said(session)).strip() == "hello from the script"
     assert (await real.model.wait_for(lambda entry: entry.tools > 0)).does == ["say"]
-    task = await real.ask(session, real.deeds.read("seed.txt"))
+    task = await real.ask(session, real.actions.read("seed.txt"))
     assert task["status"] == "completed"
     assert "three" in await real.said(session)
     assert len(await real.tools(session)) == 1

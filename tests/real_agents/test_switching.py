@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .mishaps import agent_tree, kill
+from .agent_processes import agent_tree, kill
 from .real import Real
 from .rights import Trials, expected, outcome
 from .table import Record
@@ -32,8 +32,8 @@ async def test_a_new_mode_holds_from_the_next_prompt_on(real: Real, place: Path,
     trials = Trials(real, place)
     for mode in ("default", "plan", "acceptEdits", "bypassPermissions", "default"):
         await patch(real, session, mode)
-        for deed in ("edit", "command"):
-            assert await outcome(real, session, trials, deed) == expected(real.agent, mode, deed), (mode, deed)
+        for action in ("edit", "command"):
+            assert await outcome(real, session, trials, action) == expected(real.agent, mode, action), (mode, action)
     assert await pending(real) == []
     record("changed mode", "at the next prompt")
 
@@ -70,15 +70,15 @@ async def test_leaving_plan_is_asked(real: Real, record: Record) -> None:
     """P2: an agent that wants to leave plan needs a person, and is in the mode that asks then."""
     session, file = await real.session(permissionMode="plan"), real.repo / "planned"
     leave = f"[[tool ExitPlanMode {json.dumps({'plan': 'Write a file.'})}]]"
-    seen = await watch(real, session, f"{leave} {real.deeds.write(file.name)}", "deny")
+    seen = await watch(real, session, f"{leave} {real.actions.write(file.name)}", "deny")
     assert [one["toolKind"] for one in seen.asked] == ["switch_mode"]
     assert (await mode_of(real, session), file.exists()) == ("plan", False)
-    seen = await watch(real, session, real.deeds.write(file.name), "allow")
+    seen = await watch(real, session, real.actions.write(file.name), "allow")
     assert (seen.asked, len(seen.refused), file.exists()) == ([], 1, False)
-    seen = await watch(real, session, f"{leave} {real.deeds.write(file.name)}", "allow")
+    seen = await watch(real, session, f"{leave} {real.actions.write(file.name)}", "allow")
     assert [one["toolKind"] for one in seen.asked] == ["switch_mode", "edit"]
     assert (seen.refused, await mode_of(real, session), file.exists()) == ([], "default", True)
-    seen = await watch(real, session, real.deeds.write("later"), "deny")
+    seen = await watch(real, session, real.actions.write("later"), "deny")
     assert (len(seen.asked), (real.repo / "later").exists()) == (1, False)
     assert await pending(real) == []
     record("leaving plan on its own", "asks; then default")

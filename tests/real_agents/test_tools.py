@@ -18,7 +18,7 @@ from tests.support.real_agents.homes import KEY
 from tests.support.real_agents.mcp_probe import http_probe
 from tests.support.scripted_model.running import ScriptedModel, scripted_model
 
-from .mishaps import agent_tree, kill
+from .agent_processes import agent_tree, kill
 from .real import Json, Real
 from .table import Record
 from .watching import Seen, watch
@@ -111,7 +111,7 @@ async def notices(real: Real, session: str) -> list[str]:
 async def call(real: Real, session: str, server: str, tool: str = "shout", decision: str = "allow") -> Seen:
     """Has the agent call a tool. Codex connects to MCP servers in the background, and knows their tools only then."""
     for _ in range(TRIES):
-        seen = await watch(real, session, real.deeds.mcp(server, tool), decision)
+        seen = await watch(real, session, real.actions.mcp(server, tool), decision)
         if seen.asked or seen.refused or "unsupported call" not in seen.said:
             return seen
     raise AssertionError(f"{server} was not reached")
@@ -161,7 +161,7 @@ async def test_mcp_servers_come_and_go(real: Real, record: Record, http_tools: s
     await change(real, session, mcpServerIds=[far])
     assert "SHOUTED[http]" in (await call(real, session, "far")).said
     await change(real, session, mcpServerIds=[])
-    seen = await watch(real, session, real.deeds.tools())
+    seen = await watch(real, session, real.actions.tools())
     assert "tools" in seen.said and "shout" not in seen.said
     assert "Remember the heron." in sent.last()
     record("MCP servers by PATCH", "at the next prompt")
@@ -175,7 +175,7 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
     for name in ("CLAUDE.md", "AGENTS.md", "GEMINI.md"):
         (real.repo / name).write_text(f"Follow {name}.\n")
     session = await real.session(permissionMode="default", contextFiles=["notes.md"])
-    await real.ask(session, real.deeds.say("first"))
+    await real.ask(session, real.actions.say("first"))
     first = sent.last()
     # Some agents tell the model which files there are: each as often as the other.
     listed = first.count("more.md")
@@ -183,10 +183,10 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
     assert linked > listed
     assert "notes.md[[" not in first, "the prompt is glued to the link"
     assert f"Follow {INSTRUCTIONS[real.agent]}" in first
-    await real.ask(session, real.deeds.say("second"))
+    await real.ask(session, real.actions.say("second"))
     assert sent.last().count("notes.md") == linked
     await change(real, session, contextFiles=["notes.md", "more.md"])
-    await real.ask(session, real.deeds.say("third"))
+    await real.ask(session, real.actions.say("third"))
     third = sent.last()
     assert (third.count("notes.md"), third.count("more.md")) == (linked, linked)
     record("context files", "with the next prompt, once")
@@ -194,7 +194,7 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
     kill(agent_tree(real))
     for place in (real.home.folder, real.server.data / "homes"):
         forget(place)
-    await real.ask(session, real.deeds.say("fourth"))
+    await real.ask(session, real.actions.say("fourth"))
     fourth = sent.last()
     assert min(fourth.count("notes.md"), fourth.count("more.md")) >= linked
     assert f"Follow {INSTRUCTIONS[real.agent]}" in fourth
@@ -206,7 +206,7 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
 async def test_what_people_are_shown(real: Real, record: Record) -> None:
     """P4: a question carries the diff of an edit or the command, and `bough approval show` shows it."""
     session = await real.session(permissionMode="default")
-    task = await real.client.prompt(session, real.deeds.edit("seed.txt", "two", "TWO"))
+    task = await real.client.prompt(session, real.actions.edit("seed.txt", "two", "TWO"))
     asked = await real.client.approval(session)
     [diff] = [one for one in asked["toolCall"]["content"] if one["type"] == "diff"]
     assert diff["path"] == str(real.repo / "seed.txt")
@@ -218,7 +218,7 @@ async def test_what_people_are_shown(real: Real, record: Record) -> None:
     assert (real.repo / "seed.txt").read_text() == "one\nTWO\nthree\n"
     record("approval of an edit", "has the diff")
 
-    task = await real.client.prompt(session, real.deeds.shell_write("made.txt", escalate=True))
+    task = await real.client.prompt(session, real.actions.shell_write("made.txt", escalate=True))
     asked = await real.client.approval(session)
     assert asked["toolKind"] == "execute"
     command = f"echo from-shell > '{real.repo / 'made.txt'}' && echo shell-out"
@@ -229,7 +229,7 @@ async def test_what_people_are_shown(real: Real, record: Record) -> None:
     await real.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
     assert (await real.client.wait_task(task))["status"] == "completed"
     assert (real.repo / "made.txt").exists()
-    seen = await watch(real, session, real.deeds.shell_write("never.txt", escalate=True))
+    seen = await watch(real, session, real.actions.shell_write("never.txt", escalate=True))
     assert (seen.asked, len(seen.refused)) == ([], 1)
     assert not (real.repo / "never.txt").exists()
     record("approval of a command", "has the command")

@@ -9,13 +9,13 @@ import pytest
 
 from bough.core.state.callbacks import GO_ON
 from bough.core.transcripts.replay import HEADING
-from tests.support.real_agents.actions import deeds_of
+from tests.support.real_agents.actions import actions_of
 from tests.support.real_agents.homes import make_home
 from tests.support.real_agents.packages import USUAL, installed
 from tests.support.repos import git
 from tests.support.scripted_model.running import ScriptedModel
 
-from .mishaps import behind_server, ended, keepers, kill, start_streaming, tree_of
+from .agent_processes import behind_server, ended, keepers, kill, start_streaming, tree_of
 from .real import FULL, Json, Real
 from .table import Record
 from .watching import watch
@@ -35,7 +35,7 @@ async def test_a_fork_of_now(real: Real, record: Record) -> None:
     parent = await real.session(permissionMode="bypassPermissions")
     await real.ask(parent, "Remember the heron.")
     fork = await _fork(real, parent, permissionMode="default")
-    seen = await watch(real, fork, f"{_recall(real)} {real.deeds.write('asked.txt')}", "deny")
+    seen = await watch(real, fork, f"{_recall(real)} {real.actions.write('asked.txt')}", "deny")
     assert ([one["toolKind"] for one in seen.asked], (real.repo / "asked.txt").exists()) == (["edit"], False)
     record("first prompt of a fork with fewer rights", "asks")
     how = "native" if real.agent in NATIVE else "replay"
@@ -74,7 +74,7 @@ async def test_a_fork_elsewhere(real: Real, record: Record) -> None:
     """B1, B2: a fork into a worktree of its own has the very files, uncommitted and untracked ones too; its agent knows
     the past and works there, not where its parent does."""
     parent = await real.session(permissionMode="bypassPermissions")
-    await real.ask(parent, f"Remember the heron. {real.deeds.edit('seed.txt', 'two', 'TWO')}")
+    await real.ask(parent, f"Remember the heron. {real.actions.edit('seed.txt', 'two', 'TWO')}")
     (real.repo / "untracked").mkdir()
     (real.repo / "untracked/file.txt").write_text("not in git\n", "utf-8")
     state = git(real.repo, "status", "--porcelain", "--untracked-files=all")
@@ -92,15 +92,15 @@ async def test_a_fork_elsewhere(real: Real, record: Record) -> None:
     assert await _came(real, fork) == how
     # Paths of what was said before lead into the other folder: who is told the past is told this too.
     assert (f"the work is in {folder}, not in {real.repo}." in known) == (how == "replay")
-    await real.ask(fork, real.deeds_in(folder).edit("seed.txt", "three", "THREE"))
+    await real.ask(fork, real.actions_in(folder).edit("seed.txt", "three", "THREE"))
     assert (folder / "seed.txt").read_text("utf-8") == "one\nTWO\nTHREE\n"
     assert (real.repo / "seed.txt").read_text("utf-8") == "one\nTWO\nthree\n"
     record("fork into a new worktree", TOLD[how])
     if real.agent == "codex":
         # Its sandbox is that of the new folder, and the old one is now outside of it.
-        await real.ask(fork, real.deeds_in(folder).shell_write("made.txt"))
+        await real.ask(fork, real.actions_in(folder).shell_write("made.txt"))
         assert (folder / "made.txt").exists()
-        await real.ask(fork, real.deeds.shell_outside(real.repo / "strayed.txt"))
+        await real.ask(fork, real.actions.shell_outside(real.repo / "strayed.txt"))
         assert not (real.repo / "strayed.txt").exists()
 
 
@@ -131,7 +131,7 @@ async def test_a_question_aside_at_rest(real: Real, record: Record) -> None:
     """B4: asked of a session that rests and may do everything, it still changes nothing."""
     parent = await real.session(permissionMode="bypassPermissions")
     await real.ask(parent, "Remember the heron.")
-    question = f"{real.deeds.write('never.txt')} {real.deeds.shell_write('nor.txt')} {_recall(real)}"
+    question = f"{real.actions.write('never.txt')} {real.actions.shell_write('nor.txt')} {_recall(real)}"
     aside = await real.client.post(f"/api/sessions/{parent}/btw", {"prompt": question})
     assert (await real.client.wait_task(aside["taskId"]))["status"] == "completed"
     how = "native" if real.agent in NATIVE else "replay"
@@ -149,10 +149,10 @@ async def test_a_question_aside(real: Real, record: Record) -> None:
     the transcript and to the parent's agent with the next prompt."""
     parent = await real.session(permissionMode="default")
     await real.ask(parent, "Remember the heron.")
-    work = f"Watch the newt. {real.deeds.slow(40)} {real.deeds.write('asked.txt')} {real.deeds.say('all done')}"
+    work = f"Watch the newt. {real.actions.slow(40)} {real.actions.write('asked.txt')} {real.actions.say('all done')}"
     async with real.client.events(parent) as events:
         task = await start_streaming(real, parent, events, prompt=work)
-    question = f"{real.deeds.write('never.txt')} {_recall(real)}"
+    question = f"{real.actions.write('never.txt')} {_recall(real)}"
     aside = await real.client.post(f"/api/sessions/{parent}/btw", {"prompt": question})
     # The turn beside it cannot end before the answer is there: it comes to ask something.
     answered = await real.client.wait_task(aside["taskId"])
@@ -192,7 +192,7 @@ async def test_another_agent(
         assert ("heron" in known, HEADING in known, await _came(real, fork)) == (True, True, "replay")
         record(f"fork into {other}", TOLD["replay"])
 
-        words = f"{deeds_of(other, repo).read('seed.txt')} {real.deeds.say('the pond is frozen')}"
+        words = f"{actions_of(other, repo).read('seed.txt')} {real.actions.say('the pond is frozen')}"
         async with real.client.events(parent) as events:
             child = await real.client.post(f"/api/sessions/{parent}/spawn", {"agent": other, "prompt": words})
             assert (await real.client.wait_task(child["taskId"]))["status"] == "completed"
@@ -229,7 +229,7 @@ async def _knows(real: Real, session: str, *words: str) -> None:
 
 def _recall(real: Real) -> str:
     """What did I tell you before?"""
-    return real.deeds.recall(WHOLE)
+    return real.actions.recall(WHOLE)
 
 
 async def _recalled(real: Real, session: str) -> str:

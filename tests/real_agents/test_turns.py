@@ -14,7 +14,7 @@ from tests.support.eventually import eventually
 from tests.support.real_agents.homes import GEMINI_MODEL, Home
 from tests.support.scripted_model.running import ScriptedModel
 
-from .mishaps import (
+from .agent_processes import (
     agent_tree,
     asked,
     behind_server,
@@ -43,7 +43,7 @@ IMPATIENT = {"CLAUDE_CODE_MAX_RETRIES": "0"}
 
 async def test_a_turn(real: Real, record: Record) -> None:
     """R4: words come as they are said, thoughts and a tool call with its diff in their order; all of it is kept."""
-    deeds = real.deeds
+    actions = real.actions
     session = await real.session(permissionMode="allow-all")
     async with real.client.events(session) as events:
         await start_streaming(real, session, events, count=30)
@@ -55,7 +55,9 @@ async def test_a_turn(real: Real, record: Record) -> None:
     assert (await real.said(session)).split() == ticks.split()
     record("streamed answer", "yes")
 
-    await real.ask(session, f"{deeds.think('pondering')} {deeds.edit('seed.txt', 'two', 'TWO')} {deeds.say('changed')}")
+    await real.ask(
+        session, f"{actions.think('pondering')} {actions.edit('seed.txt', 'two', 'TWO')} {actions.say('changed')}"
+    )
     assert (real.repo / "seed.txt").read_text() == "one\nTWO\nthree\n"
     contents = [one["content"] for one in await real.messages(session)]
     kinds = [one["type"] for one in contents]
@@ -89,7 +91,7 @@ async def test_a_stopped_turn(real: Real, record: Record) -> None:
     record("cancel while a command runs", f"command is dead, call {status}")
 
     await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": "ask"})
-    task = await real.client.prompt(session, real.deeds.write("never.txt"))
+    task = await real.client.prompt(session, real.actions.write("never.txt"))
     await real.client.approval(session)
     assert (await _stop(real, task))["status"] == "cancelled"
     assert (await real.client.get(f"/api/approvals?status=pending&sessionId={session}"))["approvals"] == []
@@ -142,12 +144,12 @@ async def test_a_killed_server(real: Real, record: Record) -> None:
     await real.server.stop(signal.SIGKILL)
     await real.server.start()
     async with real.server.client() as client:
-        assert (await client.ask(session, real.deeds.recall()))["status"] == "completed"
+        assert (await client.ask(session, real.actions.recall()))["status"] == "completed"
         assert "2 user turns" in (await client.texts(session))[-1]
     assert {one.pid for one in agent_tree(real)} & tree
     assert [(entry.user_turns, entry.last_user) for entry in await asked(real, "[[")] == [
-        (1, real.deeds.slow(40)),
-        (2, real.deeds.recall()),
+        (1, real.actions.slow(40)),
+        (2, real.actions.recall()),
     ]
     record("server killed in a turn", "the turn continues, nothing is sent twice")
 
@@ -158,25 +160,25 @@ async def test_choices(real: Real, record: Record) -> None:
     session = await real.session()
     chosen, named, own = MODELS[real.agent]
     await _choose(real, session, model="nonsense")
-    task = await real.ask(session, real.deeds.say("not sent"))
+    task = await real.ask(session, real.actions.say("not sent"))
     assert (task["status"], task["error"]["code"]) == ("failed", "agent_choice")
     assert "'nonsense'" in task["error"]["message"] and chosen in task["error"]["message"]
     assert await asked(real, "not sent") == []
     record("unknown model", "refused, nothing sent")
 
     await _choose(real, session, model=chosen)
-    await real.ask(session, real.deeds.say("with another"))
+    await real.ask(session, real.actions.say("with another"))
     [entry] = await asked(real, "with another")
     assert entry.model == named
     await _choose(real, session, effort="high")
-    await real.ask(session, real.deeds.say("with an effort"))
+    await real.ask(session, real.actions.say("with an effort"))
     told = [one["content"].get("text", "") for one in await real.messages(session)]
     assert any("no setting for effort" in text for text in told) is (real.agent not in EFFORTS)
     if real.agent in EFFORTS:
         assert await _effort(real) == "high"
     record("effort", "config option" if real.agent in EFFORTS else "cannot be set")
     await _choose(real, session, model=None, effort=None)
-    await real.ask(session, real.deeds.say("as it was"))
+    await real.ask(session, real.actions.say("as it was"))
     [entry] = await asked(real, "as it was")
     assert entry.model == own
     if real.agent in EFFORTS:
@@ -192,11 +194,11 @@ async def test_a_failing_model(
     async with behind_server(agent, home, model, place, repo, env=IMPATIENT) as real:
         session = await real.session()
         await real.ask(session, "Remember the heron.")
-        task = await real.ask(session, real.deeds.http(400))
+        task = await real.ask(session, real.actions.http(400))
         assert task["status"] == "failed"
         assert "says: " in task["error"]["message"] and "scripted 400" in task["error"]["message"]
         record("model answers 400", task["error"]["code"])
-        task = await real.ask(session, real.deeds.http(401))
+        task = await real.ask(session, real.actions.http(401))
         assert (task["status"], task["error"]["code"]) == ("failed", "agent_login")
         told = [one["content"] for one in await real.messages(session)][-1]
         assert (told["type"], told["code"]) == ("error", "agent_login")
@@ -204,8 +206,8 @@ async def test_a_failing_model(
         record("refused key", "agent_login")
         if FULL and agent in ("claude-code", "codex"):
             # The others try again for a minute and longer.
-            assert (await real.ask(session, real.deeds.http(500)))["status"] == "failed"
-        assert (await real.ask(session, real.deeds.recall()))["status"] == "completed"
+            assert (await real.ask(session, real.actions.http(500)))["status"] == "failed"
+        assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
         assert "heron" in (await real.client.texts(session))[-1]
 
 
@@ -216,7 +218,7 @@ async def test_no_key(agent: str, home: Home, model: ScriptedModel, place: Path,
     keyless = Home(home.folder, {name: value for name, value in home.env.items() if "_KEY" not in name})
     async with behind_server(agent, keyless, model, place, repo) as real:
         session = await real.session()
-        task = await real.ask(session, real.deeds.say("never"))
+        task = await real.ask(session, real.actions.say("never"))
         assert (task["status"], task["error"]["code"]) == ("failed", "agent_login")
         assert "for the server" in task["error"]["message"]
         assert await asked(real, "never") == []
@@ -246,7 +248,7 @@ async def _stop(real: Real, task: str) -> dict[str, Any]:
 
 async def _knows(real: Real, session: str, word: str) -> None:
     """The model is sent what was said before, whichever way the agent came by it."""
-    assert (await real.ask(session, real.deeds.recall()))["status"] == "completed"
+    assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
     assert word in str((await real.model.last()).body)
 
 

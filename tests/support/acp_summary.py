@@ -1,5 +1,4 @@
-"""What a client has in the end of all that it was told of a session, chunking aside: the same for whoever watched and
-whoever came later. Hearing it is `acp_driver`'s part."""
+"""Reduces the updates that an ACP client received to the messages, tool calls and plans that they amount to."""
 
 from __future__ import annotations
 
@@ -8,29 +7,30 @@ from typing import Any
 Json = dict[str, Any]
 
 
-def story(updates: list[Json]) -> list[Json]:
-    """Messages, tool calls and plans as they stand after all updates, in the order of their beginnings."""
-    found: dict[Any, Json] = {}
+def summarize_updates(updates: list[Json]) -> list[Json]:
+    """Returns messages, tool calls and plans as they are after all updates, in the order in which they started. How
+    text was split into chunks does not matter, so a client that watched and one that came later get the same."""
+    items: dict[Any, Json] = {}
     for update in updates:
         kind = update["sessionUpdate"]
         if kind.endswith("_chunk"):
-            known = found.setdefault((kind, update.get("messageId")), {"kind": kind, "parts": []})
-            content, parts = update["content"], known["parts"]
+            message = items.setdefault((kind, update.get("messageId")), {"kind": kind, "parts": []})
+            content, parts = update["content"], message["parts"]
             if content["type"] == "text" and parts and parts[-1]["type"] == "text":
                 parts[-1] = {"type": "text", "text": parts[-1]["text"] + content["text"]}
             else:
                 parts.append(content)
         elif kind in ("tool_call", "tool_call_update"):
-            assert (kind == "tool_call") == (update["toolCallId"] not in found), update
-            call = found.setdefault(update["toolCallId"], {"kind": "tool"})
+            assert (kind == "tool_call") == (update["toolCallId"] not in items), update
+            call = items.setdefault(update["toolCallId"], {"kind": "tool"})
             call |= {name: value for name, value in update.items() if name != "sessionUpdate"}
         elif kind == "plan":
-            # A plan takes the place of the one before.
-            found.setdefault("plan", {"kind": "plan"})["entries"] = update["entries"]
+            # A plan replaces the one before.
+            items.setdefault("plan", {"kind": "plan"})["entries"] = update["entries"]
     empty: tuple[Any, ...] = ([], {}, None)
-    return [{name: value for name, value in one.items() if value not in empty} for one in found.values()]
+    return [{name: value for name, value in item.items() if value not in empty} for item in items.values()]
 
 
-def spoken(story: list[Json]) -> list[str]:
-    """Texts of both sides, in order."""
-    return ["".join(part.get("text", "") for part in one["parts"]) for one in story if "parts" in one]
+def message_texts(items: list[Json]) -> list[str]:
+    """Returns the texts of both sides, in order."""
+    return ["".join(part.get("text", "") for part in item["parts"]) for item in items if "parts" in item]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from bough.agents.keeper import journal
 from bough.agents.keeper.__main__ import main
 
-# About one of three keepers of a storm comes to that write; the others are killed before, or live to the end.
+# About a third of the keepers in a kill run reach that write; the others are killed before, or live to the end.
 WRITES = (1, 400)
 
 last = 0

@@ -14,7 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.support.acp_driver import Driver, Json
-from tests.support.acp_summary import story
+from tests.support.acp_summary import summarize_updates
 from tests.support.server import Running
 
 BIGGEST = 64 * 1024 * 1024
@@ -105,7 +105,7 @@ class Editor(Driver):
 
     def story(self, session: str, since: int = 0) -> list[Json]:
         """What a client has in the end, chunking aside."""
-        return story([one["update"] for one in self.updates[since:] if one["sessionId"] == session])
+        return summarize_updates([one["update"] for one in self.updates[since:] if one["sessionId"] == session])
 
 
 @contextlib.asynccontextmanager

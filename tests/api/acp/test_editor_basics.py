@@ -10,7 +10,7 @@ import pytest
 from bough.api.acp.sessions import methods
 from tests.api.acp.editor_kit import Editor, editing
 from tests.support.acp_driver import Json, Refused
-from tests.support.acp_summary import spoken
+from tests.support.acp_summary import message_texts
 from tests.support.images import PNG, picture
 from tests.support.server import Running
 
@@ -230,7 +230,7 @@ async def test_load_and_resume(server: Running, editor: Editor) -> None:
             await editor.prompt(session, "[[say three]]")
             for one in (late, other):
                 await one.heard(session, "three")
-                assert spoken(one.story(session))[-2:] == ["[[say three]]", "three"]
+                assert message_texts(one.story(session))[-2:] == ["[[say three]]", "three"]
         # Loaded again by the one that asked, its own prompts are part of the past.
         since = len(editor.updates)
         await editor.load(session)
@@ -257,7 +257,7 @@ async def test_fork(editor: Editor, server: Running) -> None:
     await editor.prompt(fork, "[[say after]]")
     async with editing(server) as late:
         await late.load(fork)
-        said = spoken(late.story(fork))
+        said = message_texts(late.story(fork))
         assert said[:2] == ["[[say before]]", "before"]
         assert said[-2:] == ["[[say after]]", "after"]
     (known,) = (await server.client.get(f"/api/sessions/{fork}"))["mcpServerIds"]

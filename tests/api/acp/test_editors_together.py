@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.acp.editor_kit import Editor, editing
 from tests.support.acp_driver import Json, Refused
-from tests.support.acp_summary import spoken
+from tests.support.acp_summary import message_texts
 from tests.support.eventually import eventually
 from tests.support.server import Running
 
@@ -45,8 +45,8 @@ async def test_same_turn_for_all(server: Running, editor: Editor) -> None:
         # The second one asks.
         await second.prompt(session, "[[say mine]]")
         await editor.heard(session, "mine")
-        assert spoken(editor.story(session))[-2:] == ["[[say mine]]", "mine"]
-        assert "[[say mine]]" not in spoken(second.story(session))
+        assert message_texts(editor.story(session))[-2:] == ["[[say mine]]", "mine"]
+        assert "[[say mine]]" not in message_texts(second.story(session))
 
 
 async def test_first_answer_wins(server: Running, editor: Editor) -> None:
@@ -187,7 +187,7 @@ async def test_load_in_ones_own_turn(editor: Editor) -> None:
     assert [await editor.answer(one) for one in turns] == [{"stopReason": "end_turn"}] * 2
     assert loads > 1
     await editor.heard(session, "no. 1")
-    told = "".join(spoken(editor.story(session, since)))
+    told = "".join(message_texts(editor.story(session, since)))
     assert (told.count("no. 0"), told.count("no. 1")) in ((1, 1), (2, 1), (2, 2))
 
 

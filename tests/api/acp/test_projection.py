@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies
 
 from bough.api.acp.view.projection import Projection, Shown
 from tests.support.acp_schema import AcpSchema
-from tests.support.acp_summary import story
+from tests.support.acp_summary import summarize_updates
 
 Json = dict[str, Any]
 # Whose message it is, and its contents as they follow each other.
@@ -145,7 +145,7 @@ def test_replay_is_what_was_told(transcript: list[Said], data: strategies.DataOb
     for number, (role, contents) in enumerate(transcript):
         replayed += projection.show(shown(number, role, contents[-1], number))
     told = live(transcript, data.draw)
-    assert last_plan(story(told)) == last_plan(story(replayed))
+    assert last_plan(summarize_updates(told)) == last_plan(summarize_updates(replayed))
     if AcpSchema.at_hand():
         schema = AcpSchema.load()
         for update in (*told, *replayed):

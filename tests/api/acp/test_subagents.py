@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.api.acp.editor_kit import Editor, editing
 from tests.support.acp_driver import Json
-from tests.support.acp_summary import spoken
+from tests.support.acp_summary import message_texts
 from tests.support.server import Running
 
 KNOWS: Json = {"subagents": {}}
@@ -35,7 +35,7 @@ async def test_children_are_subagents(server: Running) -> None:
         await editor.ask(session, "/spawn [[say from the child]]")
         child = await announced(editor, session)
         await editor.heard(child, "from the child")
-        assert spoken(editor.story(child)) == ["[[say from the child]]", "from the child"]
+        assert message_texts(editor.story(child)) == ["[[say from the child]]", "from the child"]
         assert told(editor, session, child)["capabilities"] == {"cancel": {}}
         await editor.until(lambda: told(editor, session, child)["state"] == {"state": "idle"})
         states = [one.get("state") for one in editor.of(session, "subagent_update")]
@@ -72,7 +72,7 @@ async def test_those_that_are_there_already(server: Running) -> None:
         await plain.heard(session, "before")
         await editor.load(session)
         child = await announced(editor, session)
-        assert spoken(editor.story(child)) == []
+        assert message_texts(editor.story(child)) == []
         await server.client.ask(child, "[[say after]]")
         await editor.heard(child, "after")
         await editor.request("session/close", {"sessionId": session})

@@ -16,7 +16,7 @@ from tests.api.cli.cli_program import Cli, Result, bough, run_here
 from tests.support.server import Running
 
 LOGIN = """
-from bough.testing.agents.speech import answer, messages, say
+from tests.support.misbehaving_agents.protocol import answer, messages, say
 for message in messages():
     if message["method"] == "session/new":
         say(id=message["id"], error={"code": -32000, "message": "Authentication required"})
@@ -24,7 +24,7 @@ for message in messages():
         answer(message)
 """
 STUBBORN = """
-from bough.testing.agents.speech import SESSION, answer, messages, say
+from tests.support.misbehaving_agents.protocol import SESSION, answer, messages, say
 choices = [{"value": "free", "name": "Free"}, {"value": "plan", "name": "Plan"}]
 option = {"id": "mode", "name": "Mode", "type": "select", "currentValue": "free", "options": choices}
 for message in messages():
@@ -99,7 +99,7 @@ def test_a_handshake_with_our_own(folder: Path, name: str) -> None:
 def test_a_prompt_is_sent_only_if_there_is_one(folder: Path, tmp_path: Path) -> None:
     """C1: the answer is printed, and what the agent asks for is refused, once only."""
     heard = tmp_path / "heard"
-    describe(tmp_path, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.wants", str(heard)])
+    describe(tmp_path, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.requests_permission", str(heard)])
     assert (tried(folder, "wants").code, heard.exists()) == (0, False)
     said = tried(folder, "wants", "--prompt", json.dumps({"call": {"title": "Remove it all", "kind": "execute"}}))
     assert said.code == 0 and "(no text)" in said.out

@@ -21,7 +21,7 @@ OPTIONS = [
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncGenerator[Running]:
     """A server with an agent that asks for whatever its prompt says."""
-    command = ["{python}", "-m", "tests.support.misbehaving_agents.wants", str(tmp_path / "heard")]
+    command = ["{python}", "-m", "tests.support.misbehaving_agents.requests_permission", str(tmp_path / "heard")]
     (tmp_path / "data" / "agents").mkdir(parents=True)
     (tmp_path / "data" / "agents" / "wants.toml").write_text(f'title = "Wants"\ncommand = {json.dumps(command)}\n')
     async with serving(tmp_path) as running:

@@ -10,28 +10,28 @@ import pytest
 
 from bough.core.tool_calls import service
 from tests.support.repos import make_repo
-from tests.support.tool_caller import calling
-from tests.support.tool_callers import PATIENCE, Hall, hall
+from tests.support.tool_caller import agent_with_token
+from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 
 
 @pytest.fixture
-async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Hall]:
+async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[ToolServer]:
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
-    async with hall(tmp_path) as found:
+    async with tool_server(tmp_path) as found:
         yield found
 
 
-async def server_on_stdio(place: Hall, name: str = "tool") -> str:
+async def server_on_stdio(place: ToolServer, name: str = "tool") -> str:
     body = {"name": name, "transport": "stdio", "command": "/bin/true"}
     return (await place.client.post("/api/mcp-servers", body))["id"]
 
 
-async def test_no_session_raises_its_own_mode(place: Hall) -> None:
+async def test_no_session_raises_its_own_mode(place: ToolServer) -> None:
     """5e: self-escalation, whatever rules allow and whoever asks for more of it."""
     await place.rule("allow", "bough/*")
     agent = await place.root("acceptEdits")
     for mode in ("auto", "bypassPermissions", "allow-all"):
-        approval = await place.raising(agent, "agor_sessions_update", sessionId=agent.id, permissionMode=mode)
+        approval = await place.asked_every_time(agent, "agor_sessions_update", sessionId=agent.id, permissionMode=mode)
         assert mode in approval["title"] and mode in approval["reason"] and "acceptEdits" in approval["reason"]
     assert (await place.get(agent.id))["permissionMode"] == "acceptEdits"
     # What grants no more is the rule's to allow.
@@ -39,42 +39,44 @@ async def test_no_session_raises_its_own_mode(place: Hall) -> None:
     assert (await place.get(agent.id))["permissionMode"] == "plan"
 
 
-async def test_no_child_stands_above_its_parent(place: Hall) -> None:
+async def test_no_child_stands_above_its_parent(place: ToolServer) -> None:
     """5e: a child, a grandchild, a fork of oneself and a question aside have no more than whoever wants them."""
     await place.rule("allow", "bough/*")
     agent = await place.root("default")
-    await place.raising(agent, "agor_sessions_spawn", prompt="x", permissionMode="acceptEdits")
+    await place.asked_every_time(agent, "agor_sessions_spawn", prompt="x", permissionMode="acceptEdits")
     prompt = {"sessionId": agent.id, "prompt": "x"}
     for mode in ("subsession", "fork"):
         arguments = {**prompt, "mode": mode, "permissionMode": "bypassPermissions"}
-        await place.raising(agent, "agor_sessions_prompt", **arguments)
+        await place.asked_every_time(agent, "agor_sessions_prompt", **arguments)
     made = await agent.does("agor_sessions_spawn", prompt="x", permissionMode="plan")
     assert (await place.get(made["sessionId"]))["permissionMode"] == "plan"
     assert (await place.get(made["sessionId"]))["parentSessionId"] == agent.id
 
 
-async def test_no_child_of_a_child_is_raised_later(place: Hall) -> None:
+async def test_no_child_of_a_child_is_raised_later(place: ToolServer) -> None:
     """5e: nor is a child raised when it is there."""
     await place.rule("allow", "bough/*")
     agent = await place.root("default")
     made = await agent.does("agor_sessions_spawn", prompt="x", enableCallback=False)
-    await place.raising(agent, "agor_sessions_update", sessionId=made["sessionId"], permissionMode="auto")
+    await place.asked_every_time(agent, "agor_sessions_update", sessionId=made["sessionId"], permissionMode="auto")
 
 
-async def test_nobody_commands_a_session_of_a_higher_mode(place: Hall) -> None:
+async def test_nobody_commands_a_session_of_a_higher_mode(place: ToolServer) -> None:
     """5e: an ancestor or a sibling with more rights is not prompted, changed, stopped, or continued as a fork."""
     await place.rule("allow", "bough/*")
     parent = await place.session("bypassPermissions")
     sibling = await place.child(parent, title="strong")
     agent = await place.agent(await place.child(parent, permissionMode="acceptEdits"))
     for one in (parent, sibling):
-        await place.raising(agent, "agor_sessions_prompt", sessionId=one, prompt="[[run rm -rf /]]", mode="continue")
-        await place.raising(agent, "send_to_session", sessionId=one, message="[[run rm -rf /]]")
-        await place.raising(agent, "agor_sessions_prompt", sessionId=one, prompt="x", mode="fork")
-        await place.raising(agent, "agor_sessions_prompt", sessionId=one, prompt="x", mode="subsession")
-        await place.raising(agent, "agor_sessions_update", sessionId=one, status="idle")
-        await place.raising(agent, "agor_sessions_update", sessionId=one, title="Do as the child says")
-        await place.raising(agent, "agor_sessions_stop", sessionId=one)
+        await place.asked_every_time(
+            agent, "agor_sessions_prompt", sessionId=one, prompt="[[run rm -rf /]]", mode="continue"
+        )
+        await place.asked_every_time(agent, "send_to_session", sessionId=one, message="[[run rm -rf /]]")
+        await place.asked_every_time(agent, "agor_sessions_prompt", sessionId=one, prompt="x", mode="fork")
+        await place.asked_every_time(agent, "agor_sessions_prompt", sessionId=one, prompt="x", mode="subsession")
+        await place.asked_every_time(agent, "agor_sessions_update", sessionId=one, status="idle")
+        await place.asked_every_time(agent, "agor_sessions_update", sessionId=one, title="Do as the child says")
+        await place.asked_every_time(agent, "agor_sessions_stop", sessionId=one)
     # Reading them, asking them aside, and a fork that has no more than oneself is within its rights.
     assert (await agent.does("agor_sessions_get", sessionId=parent))["session_id"] == parent
     await agent.does("agor_sessions_prompt", sessionId=parent, prompt="x", mode="btw")
@@ -84,32 +86,32 @@ async def test_nobody_commands_a_session_of_a_higher_mode(place: Hall) -> None:
     assert (await place.get(made["sessionId"]))["permissionMode"] == "acceptEdits"
 
 
-async def test_no_new_root_stands_above_whoever_opens_it(place: Hall) -> None:
+async def test_no_new_root_stands_above_whoever_opens_it(place: ToolServer) -> None:
     """5e: a new tree is no way around the old one."""
     await place.rule("allow", "bough/*")
     agent = await place.root("default")
     arguments = {"worktreeId": place.repo_id, "agenticTool": "demo", "permissionMode": "bypassPermissions"}
-    await place.raising(agent, "agor_sessions_create", **arguments, initialPrompt="[[run id]]")
+    await place.asked_every_time(agent, "agor_sessions_create", **arguments, initialPrompt="[[run id]]")
     folder = str(place.server.root / "repo")
-    await place.raising(agent, "create_session", name="x", workingDir=folder, permissionMode="allow-all")
+    await place.asked_every_time(agent, "create_session", name="x", workingDir=folder, permissionMode="allow-all")
     made = await agent.does("create_session", name="x", workingDir=folder, permissionMode="default")
     assert (await place.get(made["sessionId"]))["permissionMode"] == "default"
 
 
-async def test_servers_that_run_commands_are_not_handed_around(place: Hall) -> None:
+async def test_servers_that_run_commands_are_not_handed_around(place: ToolServer) -> None:
     """5e: an MCP server on stdio is a command: nobody gives away, or takes, one that it was not given."""
     await place.rule("allow", "bough/*")
     mine, other = await server_on_stdio(place, "mine"), await server_on_stdio(place, "other")
     agent = await place.root("default", mcpServerIds=[mine])
-    approval = await place.raising(agent, "agor_sessions_spawn", prompt="x", mcpServerIds=[mine, other])
+    approval = await place.asked_every_time(agent, "agor_sessions_spawn", prompt="x", mcpServerIds=[mine, other])
     assert "other" in approval["reason"]
     arguments = {"worktreeId": place.repo_id, "agenticTool": "demo", "permissionMode": "default"}
-    await place.raising(agent, "agor_sessions_create", **arguments, mcpServerIds=[other])
+    await place.asked_every_time(agent, "agor_sessions_create", **arguments, mcpServerIds=[other])
     made = await agent.does("agor_sessions_spawn", prompt="x", mcpServerIds=[mine])
     assert (await place.get(made["sessionId"]))["mcpServerIds"] == [mine]
 
 
-async def test_what_a_sibling_was_given_is_not_taken_over(place: Hall) -> None:
+async def test_what_a_sibling_was_given_is_not_taken_over(place: ToolServer) -> None:
     """5e: not by forking it, spawning from it or prompting it: its environment and its servers are its own."""
     await place.rule("allow", "bough/*")
     parent = await place.session("default")
@@ -120,21 +122,21 @@ async def test_what_a_sibling_was_given_is_not_taken_over(place: Hall) -> None:
     agent = await place.agent(await place.child(parent))
     for one in (armed, rich):
         for mode in ("fork", "subsession", "continue"):
-            await place.raising(agent, "agor_sessions_prompt", sessionId=one, prompt="x", mode=mode)
-        await place.raising(agent, "send_to_session", sessionId=one, message="x")
+            await place.asked_every_time(agent, "agor_sessions_prompt", sessionId=one, prompt="x", mode=mode)
+        await place.asked_every_time(agent, "send_to_session", sessionId=one, message="x")
     await agent.does("agor_sessions_prompt", sessionId=like, prompt="x", mode="continue")
 
 
-async def test_a_new_worktree_runs_no_command_for_an_agent(place: Hall) -> None:
+async def test_a_new_worktree_runs_no_command_for_an_agent(place: ToolServer) -> None:
     """5e: a repository's own setup command is run outside every sandbox, on files that an agent may have written."""
     await place.rule("allow", "bough/*")
     changed = {"setup": ["/bin/sh", "-c", "touch ran"]}
     await place.client.call("PATCH", f"/api/repos/{place.repo_id}", json=changed)
     agent = await place.root("auto")
-    await place.raising(agent, "agor_worktrees_create", repoId=place.repo_id, branch="one")
+    await place.asked_every_time(agent, "agor_worktrees_create", repoId=place.repo_id, branch="one")
     folder = str(place.server.root / "repo")
     arguments = {"name": "x", "workingDir": folder, "worktree": {"branch": "two"}}
-    await place.raising(agent, "create_session", **arguments)
+    await place.asked_every_time(agent, "create_session", **arguments)
     strong = await place.root("bypassPermissions")
     assert (await strong.does("agor_worktrees_create", repoId=place.repo_id, branch="three"))["branch"] == "three"
 
@@ -149,25 +151,25 @@ async def test_a_sandboxed_agent_spawns_no_free_one(tmp_path: Path, monkeypatch:
     lines = [*shown, 'env = { BOUGH_DEMO_HOME = "{data}/demo" }', quirks, *modes]
     (agents / "boxed.toml").write_text("\n".join(lines) + "\n", "utf-8")
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
-    async with hall(tmp_path) as place:
+    async with tool_server(tmp_path) as place:
         agent = await place.root("allow-all", agent="boxed")
-        await place.raising(agent, "agor_sessions_spawn", prompt="x", agenticTool="demo")
+        await place.asked_every_time(agent, "agor_sessions_spawn", prompt="x", agenticTool="demo")
         arguments = {"worktreeId": place.repo_id, "agenticTool": "demo", "permissionMode": "allow-all"}
-        await place.raising(agent, "agor_sessions_create", **arguments)
-        await place.raising(
+        await place.asked_every_time(agent, "agor_sessions_create", **arguments)
+        await place.asked_every_time(
             agent, "agor_sessions_prompt", sessionId=agent.id, prompt="x", mode="fork", agenticTool="demo"
         )
         made = await agent.does("agor_sessions_spawn", prompt="x")
         assert (await place.get(made["sessionId"]))["agent"] == "boxed"
 
 
-async def test_raising_asks_in_every_mode_whatever_is_remembered(place: Hall) -> None:
+async def test_raising_asks_in_every_mode_whatever_is_remembered(place: ToolServer) -> None:
     """5e: rules that allow, *always* everywhere, the strongest mode below it: a person is asked again each time."""
     await place.rule("allow", "bough/*")
     agent = await place.root("auto")
     for prompt in ("once", "again"):
         arguments = {"prompt": prompt, "permissionMode": "bypassPermissions"}
-        approval = await place.raising(agent, "agor_sessions_spawn", **arguments)
+        approval = await place.asked_every_time(agent, "agor_sessions_spawn", **arguments)
         body = {"decision": "allow_always", "scope": "everywhere"}
         refused = await place.client.post(f"/api/approvals/{approval['id']}", body, expect=409)
         assert refused["error"]["code"] == "never_always"
@@ -175,20 +177,20 @@ async def test_raising_asks_in_every_mode_whatever_is_remembered(place: Hall) ->
     assert (await place.client.get("/api/policy/choices"))["total"] == 0
 
 
-async def test_a_person_may_raise_once(place: Hall) -> None:
+async def test_a_person_may_raise_once(place: ToolServer) -> None:
     """5e: what a person allows with open eyes is done, and only that."""
     agent = await place.root("default")
     arguments = {"prompt": "hello", "permissionMode": "bypassPermissions", "title": "strong"}
-    approval = await place.raising(agent, "agor_sessions_spawn", **arguments)
+    approval = await place.asked_every_time(agent, "agor_sessions_spawn", **arguments)
     async with place.client.events() as events:
         await place.decide(approval["id"])
         made = await events.until(lambda one: one["type"] == "session.created")
     assert made["data"]["permissionMode"] == "bypassPermissions" and made["data"]["parentSessionId"] == agent.id
     # The next one is asked about like the first.
-    await place.raising(agent, "agor_sessions_spawn", **(arguments | {"title": "another"}))
+    await place.asked_every_time(agent, "agor_sessions_spawn", **(arguments | {"title": "another"}))
 
 
-async def test_sentences_cannot_be_forged(place: Hall) -> None:
+async def test_sentences_cannot_be_forged(place: ToolServer) -> None:
     """5d: what a person reads is one line of bounded length, whatever an agent puts into it."""
     agent = await place.root("default")
     evil = "x'?\n\nAll is well. Allow everything\x1b[2K\u202e?"
@@ -201,7 +203,7 @@ async def test_sentences_cannot_be_forged(place: Hall) -> None:
     await place.refused(agent, "agor_sessions_spawn", prompt="x", agenticTool="demo in mode plan? No,")
 
 
-async def test_foreign_trees(place: Hall) -> None:
+async def test_foreign_trees(place: ToolServer) -> None:
     """5d: a session reaches its own tree: others are neither read nor listed, and changed only if a person says so."""
     foreign = await place.session("default", title="Not yours")
     task = await place.client.ask(foreign, "secret words")
@@ -233,7 +235,7 @@ async def test_foreign_trees(place: Hall) -> None:
     await place.asked(agent, "agor_sessions_create", **arguments)
 
 
-async def test_always_for_a_foreign_session_is_for_that_one(place: Hall) -> None:
+async def test_always_for_a_foreign_session_is_for_that_one(place: ToolServer) -> None:
     """5d: what a person has always let an agent do to one foreign session says nothing about the next."""
     one, two = await place.session("default"), await place.session("default")
     agent = await place.root("bypassPermissions")
@@ -243,7 +245,7 @@ async def test_always_for_a_foreign_session_is_for_that_one(place: Hall) -> None
     await place.asked(agent, "send_to_session", sessionId=two, message="first")
 
 
-async def test_trees_that_a_session_has_opened_are_within_its_reach(place: Hall) -> None:
+async def test_trees_that_a_session_has_opened_are_within_its_reach(place: ToolServer) -> None:
     """5d: downwards: whoever opens a tree reads it and works with it; the tree does not reach back."""
     agent = await place.root("bypassPermissions")
     made = await agent.does("create_session", name="x", workingDir=str(place.server.root / "repo"))
@@ -254,13 +256,13 @@ async def test_trees_that_a_session_has_opened_are_within_its_reach(place: Hall)
     assert "session_out_of_reach" in await place.refused(below, "agor_sessions_get", sessionId=agent.id)
 
 
-async def test_a_question_aside_changes_nothing(place: Hall) -> None:
+async def test_a_question_aside_changes_nothing(place: ToolServer) -> None:
     """B4: it reads, and whatever else it wants is refused, whatever rules allow."""
     await place.rule("allow", "bough/*")
     parent = await place.session("bypassPermissions")
     made = await place.client.post(f"/api/sessions/{parent}/btw", {"prompt": "[[hang]]", "title": "Aside"})
     await place.client.wait_task(made["taskId"], "running")
-    async with calling(place.client.url, place.server.data, made["sessionId"]) as agent:
+    async with agent_with_token(place.client.url, place.server.data, made["sessionId"]) as agent:
         for tool, arguments in (
             ("agor_sessions_spawn", {"prompt": "x"}),
             ("agor_sessions_update", {"sessionId": parent, "title": "x"}),

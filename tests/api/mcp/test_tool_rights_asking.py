@@ -12,19 +12,19 @@ import pytest
 from bough.core.tool_calls import service
 from tests.support.repos import make_repo
 from tests.support.tool_caller import Agent
-from tests.support.tool_callers import PATIENCE, Hall, hall
+from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 
 SPAWN = "agor_sessions_spawn"
 
 
 @pytest.fixture
-async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Hall]:
+async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[ToolServer]:
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
-    async with hall(tmp_path) as found:
+    async with tool_server(tmp_path) as found:
         yield found
 
 
-async def reads(place: Hall, agent: Agent) -> None:
+async def reads(place: ToolServer, agent: Agent) -> None:
     """Reading asks nobody."""
     for tool, arguments in (
         ("agor_sessions_get_current", {}),
@@ -44,7 +44,7 @@ async def reads(place: Hall, agent: Agent) -> None:
     assert await place.pending() == []
 
 
-def changes(place: Hall, agent: Agent, child: str) -> list[tuple[str, dict[str, Any]]]:
+def changes(place: ToolServer, agent: Agent, child: str) -> list[tuple[str, dict[str, Any]]]:
     """One call of every tool that changes something, within the rights of whoever calls."""
     folder = str(place.server.root / "repo")
     new = {"worktreeId": place.repo_id, "agenticTool": "demo", "permissionMode": "plan"}
@@ -62,7 +62,7 @@ def changes(place: Hall, agent: Agent, child: str) -> list[tuple[str, dict[str, 
 
 
 @pytest.mark.parametrize("mode", ["plan", "default", "acceptEdits", "auto"])
-async def test_what_changes_something_asks(place: Hall, mode: str) -> None:
+async def test_what_changes_something_asks(place: ToolServer, mode: str) -> None:
     """5d: in every mode but the one that allows all; reading never."""
     session = await place.session(mode)
     child = await place.child(session)
@@ -74,7 +74,7 @@ async def test_what_changes_something_asks(place: Hall, mode: str) -> None:
         assert "every time" not in approval["reason"], (tool, approval["reason"])
 
 
-async def test_the_mode_that_allows_everything(place: Hall) -> None:
+async def test_the_mode_that_allows_everything(place: ToolServer) -> None:
     """5d: an orchestra plays alone exactly where a person has said so."""
     session = await place.session("bypassPermissions")
     child = await place.child(session)
@@ -84,7 +84,7 @@ async def test_the_mode_that_allows_everything(place: Hall) -> None:
     assert await place.pending() == []
 
 
-async def test_rules(place: Hall) -> None:
+async def test_rules(place: ToolServer) -> None:
     """5d, P3: a rule that allows lets a call act, one that asks has it asked about in every mode, one that denies is
     final; it is named by the server and the tool."""
     agent = await place.root("default")
@@ -105,7 +105,7 @@ async def test_rules(place: Hall) -> None:
     await place.asked(agent, "agor_worktrees_create", repoId=place.repo_id, branch="c")
 
 
-async def test_rules_about_reading(place: Hall) -> None:
+async def test_rules_about_reading(place: ToolServer) -> None:
     """5d: a rule may open other trees to a tool, or deny a tool that only reads."""
     foreign = await place.session("default", title="Other")
     agent = await place.root("bypassPermissions")
@@ -117,7 +117,7 @@ async def test_rules_about_reading(place: Hall) -> None:
     assert "call_denied" in await place.refused(agent, "agor_sessions_list")
 
 
-async def test_mode_plan_asks_whatever_is_allowed(place: Hall) -> None:
+async def test_mode_plan_asks_whatever_is_allowed(place: ToolServer) -> None:
     """P1: what changes something waits for a person there, in spite of rules and choices."""
     await place.rule("allow", "bough/*")
     agent = await place.root("plan")
@@ -128,7 +128,7 @@ async def test_mode_plan_asks_whatever_is_allowed(place: Hall) -> None:
     assert len(await place.pending()) == 2
 
 
-async def test_how_far_always_reaches(place: Hall) -> None:
+async def test_how_far_always_reaches(place: ToolServer) -> None:
     """P3: in this session, in this folder, everywhere: remembered by us, for this tool of this agent."""
     one, two = await place.root("default"), await place.root("default")
     other = await place.client.repo(make_repo(place.server.root / "other"))
@@ -144,7 +144,7 @@ async def test_how_far_always_reaches(place: Hall) -> None:
     await place.asked(one, "agor_sessions_update", sessionId=one.id, title="New")
 
 
-async def test_calls_as_people_see_them(place: Hall) -> None:
+async def test_calls_as_people_see_them(place: ToolServer) -> None:
     """5c: what agents have called is listed for their session, newest first, page by page."""
     agent = await place.root("bypassPermissions")
     for number in range(3):

@@ -14,14 +14,14 @@ from bough.core.tool_calls import service
 from bough.core.turns import tokens
 from bough.model.ids import new_id
 from tests.support.eventually import eventually
-from tests.support.tool_caller import HEADERS, Agent, acting, calling, take
-from tests.support.tool_callers import PATIENCE, Hall, hall
+from tests.support.tool_caller import HEADERS, Agent, agent_in_turn, agent_with_token, replace_token
+from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 
 
 @pytest.fixture
-async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Hall]:
+async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[ToolServer]:
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
-    async with hall(tmp_path) as found:
+    async with tool_server(tmp_path) as found:
         yield found
 
 
@@ -32,7 +32,7 @@ async def unknown(agent: Agent, token: str | None = None) -> None:
     assert answer.content == b"" and "www-authenticate" not in answer.headers
 
 
-async def test_the_token_says_who_calls(place: Hall) -> None:
+async def test_the_token_says_who_calls(place: ToolServer) -> None:
     """5d: no argument does: the parent of what is spawned is whoever has the token."""
     one, two = await place.root("bypassPermissions"), await place.root("bypassPermissions")
     for agent, other in ((one, two), (two, one)):
@@ -46,7 +46,7 @@ async def test_the_token_says_who_calls(place: Hall) -> None:
         await place.refused(agent, "get_current_session_id", sessionId=other.id)
 
 
-async def test_tokens_that_open_nothing(place: Hall) -> None:
+async def test_tokens_that_open_nothing(place: ToolServer) -> None:
     """5d: made up, cut, for another session, in another case, too long, not even text: a bare 401 each time."""
     agent, other = await place.root(), await place.root()
     secret = agent.token.partition(".")[2]
@@ -82,7 +82,7 @@ def _bytes() -> dict[bytes, bytes]:
     return {name.encode(): value.encode() for name, value in HEADERS.items()}
 
 
-async def test_a_session_token_opens_no_other_door(place: Hall) -> None:
+async def test_a_session_token_opens_no_other_door(place: ToolServer) -> None:
     """5d: with it nobody answers approvals, makes rules, or reads as a person does."""
     agent = await place.root()
     approval = await place.asked(agent, "agor_sessions_spawn", prompt="x")
@@ -103,7 +103,7 @@ async def test_a_session_token_opens_no_other_door(place: Hall) -> None:
     assert still["id"] == approval["id"]
 
 
-async def test_tokens_end_with_the_agent_that_was_given_them(place: Hall) -> None:
+async def test_tokens_end_with_the_agent_that_was_given_them(place: ToolServer) -> None:
     """5d: rotated at each start of the agent, and worth nothing once the session has ended."""
     agent = await place.root("default")
     await place.client.post(f"/api/sessions/{agent.id}/stop")
@@ -112,7 +112,7 @@ async def test_tokens_end_with_the_agent_that_was_given_them(place: Hall) -> Non
     await place.client.call("PATCH", f"/api/sessions/{agent.id}", json={"env": {"A": "b"}})
     await place.client.ask(agent.id, "hello")
     await unknown(agent)
-    async with acting(place.client, place.server.data, agent.id) as again:
+    async with agent_in_turn(place.client, place.server.data, agent.id) as again:
         assert await again.does("get_current_session_id") == {"sessionId": agent.id}
         await unknown(agent)
         await place.client.post(f"/api/sessions/{agent.id}/complete", {"force": True})
@@ -121,10 +121,10 @@ async def test_tokens_end_with_the_agent_that_was_given_them(place: Hall) -> Non
 
 async def test_an_agent_that_sleeps_has_no_token(tmp_path: Path) -> None:
     """5d: what was kept of it is worth nothing until the agent is woken, and then it has another."""
-    async with hall(tmp_path, sleep_after=0.2) as place:
+    async with tool_server(tmp_path, sleep_after=0.2) as place:
         session = await place.session()
         await place.client.ask(session, "hello")
-        async with calling(place.client.url, place.server.data, session) as agent:
+        async with agent_with_token(place.client.url, place.server.data, session) as agent:
             services = place.server.services
             await eventually(lambda: services.runner.agents.get(session) is None, "the agent is suspended")
             await unknown(agent)
@@ -133,7 +133,7 @@ async def test_an_agent_that_sleeps_has_no_token(tmp_path: Path) -> None:
             await unknown(agent)
 
 
-async def test_no_token_is_kept(place: Hall) -> None:
+async def test_no_token_is_kept(place: ToolServer) -> None:
     """5d: of a token only the hash is in the database, and it is neither in the log nor in an answer."""
     session = await place.session()
     await place.client.ask(session, "[[mcp get_current_session_id {}]]")
@@ -143,13 +143,13 @@ async def test_no_token_is_kept(place: Hall) -> None:
         dump = "\n".join(database.iterdump())
     database.close()
     assert len(kept) == 64 and tokens.PREFIX not in dump
-    token = take(data, session)
+    token = replace_token(data, session)
     assert tokens.hashed(token) != kept
     shown = await place.client.get(f"/api/sessions/{session}/messages")
     assert tokens.PREFIX not in str(shown) + str(await place.get(session))
 
 
-async def test_forged_arguments(place: Hall) -> None:
+async def test_forged_arguments(place: ToolServer) -> None:
     """5d: ids that are none, are somebody's secret, or are very long are refused in words, and nothing happens."""
     agent = await place.root("bypassPermissions")
     approval = await place.client.get("/api/approvals")
@@ -178,7 +178,7 @@ async def test_forged_arguments(place: Hall) -> None:
         )
 
 
-async def test_a_person_may_use_the_tools_for_any_session(place: Hall) -> None:
+async def test_a_person_may_use_the_tools_for_any_session(place: ToolServer) -> None:
     """5d: with the server's own token; nobody is asked, and what needs a caller says so."""
     session = await place.session("default")
     async with httpx.AsyncClient(base_url=place.client.url, timeout=60) as http:

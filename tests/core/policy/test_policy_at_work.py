@@ -35,7 +35,7 @@ LATER = 60.0
 
 def add_wanting(folder: Path) -> Path:
     heard = folder / "heard"
-    add_agent(folder, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.wants", str(heard)])
+    add_agent(folder, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.requests_permission", str(heard)])
     return heard
 
 

@@ -15,14 +15,14 @@ from bough.core.tool_calls import service
 from tests.support.client import Json
 from tests.support.eventually import eventually
 from tests.support.tool_caller import Agent
-from tests.support.tool_callers import PATIENCE, Hall, hall
+from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 
 SPAWN = "agor_sessions_spawn"
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncGenerator[Hall]:
-    async with hall(tmp_path) as found:
+async def place(tmp_path: Path) -> AsyncGenerator[ToolServer]:
+    async with tool_server(tmp_path) as found:
         yield found
 
 
@@ -32,17 +32,19 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
 
 
-async def waiting(place: Hall, agent: Agent, tool: str = SPAWN, **arguments: Any) -> tuple[asyncio.Task[Any], Json]:
+async def waiting(
+    place: ToolServer, agent: Agent, tool: str = SPAWN, **arguments: Any
+) -> tuple[asyncio.Task[Any], Json]:
     """A call that waits for a person, and the question."""
     call = asyncio.create_task(agent.call(tool, **arguments))
     return call, await place.client.approval(agent.id)
 
 
-async def children(place: Hall, parent: str) -> list[Json]:
+async def children(place: ToolServer, parent: str) -> list[Json]:
     return (await place.client.get(f"/api/sessions?parentId={parent}&limit=200"))["sessions"]
 
 
-async def told(place: Hall, session: str) -> Json:
+async def told(place: ToolServer, session: str) -> Json:
     """Waits for the outcome that a session is told; gives it as its transcript or its queue shows it."""
     async with asyncio.timeout(20), place.client.events() as events:
         while True:
@@ -54,7 +56,7 @@ async def told(place: Hall, session: str) -> Json:
             await events.next()
 
 
-async def test_allowed_within_the_wait(place: Hall) -> None:
+async def test_allowed_within_the_wait(place: ToolServer) -> None:
     """5d: the outcome is the answer; meanwhile the session is shown to wait, and afterwards nobody is told again."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello", title="kid")
@@ -71,7 +73,7 @@ async def test_allowed_within_the_wait(place: Hall) -> None:
     assert (row.state, row.told_task_id, row.granted, row.task_id) == ("done", None, True, agent.task_id)
 
 
-async def test_denied_within_the_wait(place: Hall) -> None:
+async def test_denied_within_the_wait(place: ToolServer) -> None:
     """5e: a denial is a clear tool error, and nothing is done."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello")
@@ -81,7 +83,7 @@ async def test_denied_within_the_wait(place: Hall) -> None:
     assert await children(place, agent.id) == []
 
 
-async def test_a_person_says_why(place: Hall) -> None:
+async def test_a_person_says_why(place: ToolServer) -> None:
     """5e: the agent is told a person's reason; with any other answer there is none to give."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello")
@@ -96,7 +98,7 @@ async def test_a_person_says_why(place: Hall) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_people_are_not_flooded(place: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_people_are_not_flooded(place: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """5d: so many calls wait for a person, and no more; one that is decided makes room."""
     monkeypatch.setattr(service, "MOST_ASKED", 2)
     agent = await place.root()
@@ -108,7 +110,7 @@ async def test_people_are_not_flooded(place: Hall, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_decided_after_the_wait(place: Hall) -> None:
+async def test_decided_after_the_wait(place: ToolServer) -> None:
     """5d: the caller has a handle; what is allowed later is done once, and its outcome is queued to the caller."""
     agent = await place.root()
     said = await agent.does(SPAWN, prompt="hello", title="kid", enableCallback=False)
@@ -130,7 +132,7 @@ async def test_decided_after_the_wait(place: Hall) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_denied_after_the_wait(place: Hall) -> None:
+async def test_denied_after_the_wait(place: ToolServer) -> None:
     """5d: this is told, too."""
     agent = await place.root()
     said = await agent.does(SPAWN, prompt="hello")
@@ -143,7 +145,7 @@ async def test_denied_after_the_wait(place: Hall) -> None:
 @pytest.mark.usefixtures("impatient")
 async def test_told_while_asleep_and_after_the_end(tmp_path: Path) -> None:
     """5d: an agent that sleeps is woken for it; a session that was ended is only shown it."""
-    async with hall(tmp_path, sleep_after=0.2) as place:
+    async with tool_server(tmp_path, sleep_after=0.2) as place:
         prompt = f"[[mcp {SPAWN} {json.dumps({'prompt': 'hello', 'enableCallback': False})}]]"
         session = await place.session()
         task = await place.client.ask(session, prompt)
@@ -157,7 +159,7 @@ async def test_told_while_asleep_and_after_the_end(tmp_path: Path) -> None:
         assert len(await children(place, session)) == 1
 
 
-async def test_allowed_when_the_caller_has_just_ended(place: Hall) -> None:
+async def test_allowed_when_the_caller_has_just_ended(place: ToolServer) -> None:
     """5d: a call that is being carried out when its session ends is carried out; the session is shown the outcome."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello", enableCallback=False)
@@ -182,7 +184,7 @@ async def test_allowed_when_the_caller_has_just_ended(place: Hall) -> None:
     assert (await place.get(agent.id))["status"] == "completed"
 
 
-async def test_a_person_changes_the_arguments(place: Hall) -> None:
+async def test_a_person_changes_the_arguments(place: ToolServer) -> None:
     """5d: what is carried out is what the person has said; what could not be carried out is refused at once."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello", title="kid")
@@ -202,7 +204,7 @@ async def test_a_person_changes_the_arguments(place: Hall) -> None:
 @pytest.mark.parametrize(("headless", "done"), [("deny", 0), ("allow", 1)])
 async def test_nobody_answers_in_time(tmp_path: Path, headless: str, done: int) -> None:
     """P4: policy answers then as the session says; never for what raises rights."""
-    async with hall(tmp_path, approval_timeout=0.2 / 60) as place:
+    async with tool_server(tmp_path, approval_timeout=0.2 / 60) as place:
         agent = await place.root(headless=headless)
         said = await agent.call(SPAWN, prompt="hello", enableCallback=False)
         assert said.wrong == (not done), said.text
@@ -216,7 +218,7 @@ async def test_nobody_answers_in_time(tmp_path: Path, headless: str, done: int) 
 @pytest.mark.usefixtures("impatient")
 async def test_what_is_allowed_without_a_look_is_judged_again(tmp_path: Path) -> None:
     """5e: between the question and the answer that nobody gave a rule was made, and the target got more rights."""
-    async with hall(tmp_path, approval_timeout=1.5 / 60) as place:
+    async with tool_server(tmp_path, approval_timeout=1.5 / 60) as place:
         parent = await place.session(headless="allow")
         sibling = await place.child(parent)
         agent = await place.agent(parent)
@@ -225,7 +227,7 @@ async def test_what_is_allowed_without_a_look_is_judged_again(tmp_path: Path) ->
         await place.client.call("PATCH", f"/api/sessions/{sibling}", json={"permissionMode": "bypassPermissions"})
         await place.rule("deny", "bough/agor_sessions_update")
         async with asyncio.timeout(20), place.client.events() as events:
-            while any(one.state in ("asked", "acting") for one in await rows(place, agent.id)):
+            while any(one.state in ("asked", "agent_in_turn") for one in await rows(place, agent.id)):
                 await events.next()
         found = await rows(place, agent.id)
         assert [one.state for one in found] == ["failed", "failed"], found
@@ -234,12 +236,12 @@ async def test_what_is_allowed_without_a_look_is_judged_again(tmp_path: Path) ->
         assert [one["prompt"] for one in tasks] == ["hello"]
 
 
-async def rows(place: Hall, session: str) -> list[Any]:
+async def rows(place: ToolServer, session: str) -> list[Any]:
     return (await place.server.services.calls.list(session, 50, 0)).rows
 
 
 @pytest.mark.parametrize("how", ["stop", "complete"])
-async def test_withdrawn_with_the_turn_and_with_the_session(place: Hall, how: str) -> None:
+async def test_withdrawn_with_the_turn_and_with_the_session(place: ToolServer, how: str) -> None:
     """5d: what nobody wants any more is not asked any more, and cannot be allowed."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello")
@@ -253,7 +255,7 @@ async def test_withdrawn_with_the_turn_and_with_the_session(place: Hall, how: st
     assert await children(place, agent.id) == []
 
 
-async def test_always_answers_what_waits_alike(place: Hall) -> None:
+async def test_always_answers_what_waits_alike(place: ToolServer) -> None:
     """5d: all calls that wait and are meant by *always* go on with the first; what raises rights waits on."""
     agent = await place.root()
     alike = [asyncio.create_task(agent.call(SPAWN, prompt=f"hello {number}")) for number in range(3)]
@@ -273,7 +275,7 @@ async def test_always_answers_what_waits_alike(place: Hall) -> None:
     assert len(await children(place, agent.id)) == 4
 
 
-async def test_nobody_is_asked_twice(place: Hall) -> None:
+async def test_nobody_is_asked_twice(place: ToolServer) -> None:
     """5d: the agent's own question before it calls our server is answered by us."""
     session = await place.session()
     prompt = f"[[mcp {SPAWN} {json.dumps({'prompt': 'hello', 'enableCallback': False})}]]"

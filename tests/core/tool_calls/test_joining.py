@@ -19,24 +19,24 @@ from bough.storage.queries import Query
 from tests.support.client import Json
 from tests.support.eventually import eventually
 from tests.support.tool_caller import HEADERS, Agent
-from tests.support.tool_callers import PATIENCE, Hall, hall
+from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 
 SPAWN = "agor_sessions_spawn"
 QUIET = {"prompt": "hello", "enableCallback": False}
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncGenerator[Hall]:
-    async with hall(tmp_path) as found:
+async def place(tmp_path: Path) -> AsyncGenerator[ToolServer]:
+    async with tool_server(tmp_path) as found:
         yield found
 
 
-async def children(place: Hall, parent: str) -> list[str]:
+async def children(place: ToolServer, parent: str) -> list[str]:
     page = await place.client.get(f"/api/sessions?parentId={parent}&limit=200")
     return [one["id"] for one in page["sessions"]]
 
 
-async def rows(place: Hall, session: str) -> list[Any]:
+async def rows(place: ToolServer, session: str) -> list[Any]:
     return (await place.server.services.calls.list(session, 50, 0)).rows
 
 
@@ -47,7 +47,7 @@ class Line:
         self._writer = writer
 
     @classmethod
-    async def call(cls, place: Hall, agent: Agent, tool: str, arguments: Json) -> Line:
+    async def call(cls, place: ToolServer, agent: Agent, tool: str, arguments: Json) -> Line:
         where = urlsplit(place.client.url)
         _, writer = await asyncio.open_connection(where.hostname, where.port)
         params = {"name": tool, "arguments": arguments}
@@ -67,7 +67,7 @@ class Line:
         await asyncio.sleep(0)
 
 
-def held_up(place: Hall, tool: str) -> tuple[asyncio.Event, asyncio.Event]:
+def held_up(place: ToolServer, tool: str) -> tuple[asyncio.Event, asyncio.Event]:
     """Makes a tool stop right before it acts, until it is let on."""
     begun, go_on = asyncio.Event(), asyncio.Event()
     services = place.server.services
@@ -83,7 +83,7 @@ def held_up(place: Hall, tool: str) -> tuple[asyncio.Event, asyncio.Event]:
     return begun, go_on
 
 
-async def test_a_key_stands_for_one_call(place: Hall) -> None:
+async def test_a_key_stands_for_one_call(place: ToolServer) -> None:
     """5c: the same key and words act once, at once or later; other words are refused; keys are their callers' own."""
     agent, other = await place.root("bypassPermissions"), await place.root("bypassPermissions")
     said = await asyncio.gather(*(agent.does(SPAWN, **QUIET, idempotencyKey="k") for _ in range(5)))
@@ -99,7 +99,7 @@ async def test_a_key_stands_for_one_call(place: Hall) -> None:
     assert [len(await children(place, one.id)) for one in (agent, other)] == [2, 1]
 
 
-async def test_the_same_words_on_purpose(place: Hall) -> None:
+async def test_the_same_words_on_purpose(place: ToolServer) -> None:
     """5c: twenty at once are twenty acts, and so is one after the other, however soon."""
     agent = await place.root("bypassPermissions")
     said = await asyncio.gather(*(agent.does(SPAWN, **QUIET) for _ in range(20)))
@@ -110,7 +110,7 @@ async def test_the_same_words_on_purpose(place: Hall) -> None:
     assert all(one.answered_at for one in await rows(place, agent.id))
 
 
-async def test_a_line_that_breaks_while_the_call_acts(place: Hall) -> None:
+async def test_a_line_that_breaks_while_the_call_acts(place: ToolServer) -> None:
     """5c: the act goes on; the call that comes again joins it."""
     agent = await place.root("bypassPermissions")
     begun, go_on = held_up(place, SPAWN)
@@ -134,7 +134,7 @@ async def test_a_line_that_breaks_while_the_call_acts(place: Hall) -> None:
     assert len(await children(place, agent.id)) == 2
 
 
-async def test_a_line_that_breaks_after_the_act(place: Hall) -> None:
+async def test_a_line_that_breaks_after_the_act(place: ToolServer) -> None:
     """5c: an outcome that nobody was there for waits for the call to come again."""
     agent = await place.root("bypassPermissions")
     begun, go_on = held_up(place, SPAWN)
@@ -159,7 +159,7 @@ async def test_a_line_that_breaks_after_the_act(place: Hall) -> None:
     assert (await agent.does(SPAWN, **QUIET))["sessionId"] != child
 
 
-async def test_a_line_that_breaks_while_a_person_thinks(place: Hall) -> None:
+async def test_a_line_that_breaks_while_a_person_thinks(place: ToolServer) -> None:
     """5c, 5d: the call that comes again waits for the same person: one question, one act, one answer."""
     agent = await place.root()
     line = await Line.call(place, agent, SPAWN, QUIET)
@@ -185,7 +185,7 @@ async def test_a_line_that_breaks_while_a_person_thinks(place: Hall) -> None:
     assert row.told_task_id is None
 
 
-async def test_a_line_that_breaks_and_nobody_comes_again(place: Hall) -> None:
+async def test_a_line_that_breaks_and_nobody_comes_again(place: ToolServer) -> None:
     """5d: what a person allows then is done, and told with a later prompt."""
     agent = await place.root()
     line = await Line.call(place, agent, SPAWN, QUIET)
@@ -205,7 +205,7 @@ async def test_a_line_that_breaks_and_nobody_comes_again(place: Hall) -> None:
     assert len(await children(place, agent.id)) == 1
 
 
-async def test_a_handle_is_not_asked_about_twice(place: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_handle_is_not_asked_about_twice(place: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """5d: whoever calls again in spite of it is given the same handle."""
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
     agent = await place.root()
@@ -214,7 +214,7 @@ async def test_a_handle_is_not_asked_about_twice(place: Hall, monkeypatch: pytes
     assert (await agent.does(SPAWN, **QUIET, title="x"))["approvalId"] != first["approvalId"]
 
 
-async def test_another_turn_is_another_call(place: Hall) -> None:
+async def test_another_turn_is_another_call(place: ToolServer) -> None:
     """5c: only within a turn can the same words be a call that came again."""
     agent = await place.root("bypassPermissions")
     begun, go_on = held_up(place, SPAWN)
@@ -228,7 +228,7 @@ async def test_another_turn_is_another_call(place: Hall) -> None:
     assert len(await children(place, agent.id)) == 2
 
 
-async def test_old_calls_are_forgotten(place: Hall) -> None:
+async def test_old_calls_are_forgotten(place: ToolServer) -> None:
     """5c: the journal is kept for a time; what still waits is kept longer."""
     agent = await place.root("bypassPermissions")
     await agent.does(SPAWN, **QUIET)

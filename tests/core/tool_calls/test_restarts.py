@@ -17,7 +17,7 @@ import pytest
 from tests.support.client import Client, Json
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
-from tests.support.tool_caller import Agent, take
+from tests.support.tool_caller import Agent, replace_token
 
 SPAWN = "agor_sessions_spawn"
 QUIET = {"prompt": "hello", "title": "kid", "enableCallback": False}
@@ -73,7 +73,7 @@ async def stage(folder: Path, mode: str) -> AsyncGenerator[Stage]:
             repo = await client.repo(make_repo(server.root / "repo"))
             session = (await client.session(repo["id"], permissionMode=mode, title="caller"))["id"]
             await client.wait_task(await client.prompt(session, "[[hang]]"), "running")
-            token = take(server.data, session)
+            token = replace_token(server.data, session)
             found = Stage(server, session, token, client, Agent(client.http, session, token), stack)
             await found.connect()
         yield found

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.support.misbehaving_agents.speech import SESSION, answer, messages, say
+from tests.support.misbehaving_agents.protocol import SESSION, answer, messages, say
 
 how, heard = sys.argv[1], Path(sys.argv[2])
 everything = "on"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tests.support.misbehaving_agents.speech import answer, chunk_line, messages, say, write
+from tests.support.misbehaving_agents.protocol import answer, chunk_line, messages, say, write
 
 prompt: Any = None
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.support.misbehaving_agents.speech import SESSION, answer, messages, say
+from tests.support.misbehaving_agents.protocol import SESSION, answer, messages, say
 
 MODES = ("default", "plan", "yolo")
 how, heard = sys.argv[1], Path(sys.argv[2])

@@ -11,12 +11,12 @@ from tests.core.helpers import (
     MARK,
     add_agent,
     agents_with,
+    ending_keepers,
     messages,
     misbehaving,
-    nobody_left,
-    none_left_behind,
     open_in,
     open_session,
+    wait_until_gone,
 )
 from tests.core.turns.failing import hold_answers
 from tests.support.client import PATIENCE, Client, Events, Json
@@ -26,14 +26,14 @@ from tests.support.server import ServerProcess, serving
 def add_late(folder: Path) -> Path:
     """Puts the agent that is late into the catalog, and gives back the file that it waits for."""
     now = folder / "now"
-    add_agent(folder, "late", ["{python}", "-m", "tests.support.misbehaving_agents.late", str(now)])
+    add_agent(folder, "late", ["{python}", "-m", "tests.support.misbehaving_agents.answers_late", str(now)])
     return now
 
 
 def add_asking(folder: Path) -> Path:
     """Puts the agent that asks into the catalog, and gives back the file with what it was answered."""
     heard = folder / "heard"
-    add_agent(folder, "asks", ["{python}", "-m", "tests.support.misbehaving_agents.asks", str(heard)])
+    add_agent(folder, "asks", ["{python}", "-m", "tests.support.misbehaving_agents.asks_then_dies", str(heard)])
     return heard
 
 
@@ -206,7 +206,7 @@ async def test_an_agent_that_left_the_catalog_keeps_no_server_from_starting(tmp_
             done = await client.wait_task(task)
             assert (done["status"], done["error"]["code"]) == ("failed", "unknown_agent")
             assert "There is no agent 'late'" in done["error"]["message"]
-            await nobody_left(server.data, tmp_path)
+            await wait_until_gone(server.data, tmp_path)
 
 
 # Stops, ends and kills
@@ -234,7 +234,7 @@ async def test_stops_and_an_end_that_cross(tmp_path: Path) -> None:
         assert delete.result()["status"] == "cancelled"
         later = await client.post(path, {"idempotencyKey": "k"})
         assert later["task"]["status"] == "cancelled"
-        await nobody_left(server.data, tmp_path)
+        await wait_until_gone(server.data, tmp_path)
 
 
 async def test_a_cancel_that_was_under_way_is_carried_out(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ async def test_a_cancel_that_was_under_way_is_carried_out(tmp_path: Path) -> Non
         await server.start()
         async with server.client() as client:
             assert (await client.wait_task(task))["status"] == "cancelled"
-            await nobody_left(server.data, tmp_path)
+            await wait_until_gone(server.data, tmp_path)
             assert (await client.get(f"/api/sessions/{session}"))["status"] == "cancelled"
 
 
@@ -306,7 +306,7 @@ async def test_a_stream_of_new_messages_outlives_its_server(tmp_path: Path) -> N
 async def test_a_commit_that_is_answered_late_is_not_written_again(tmp_path: Path) -> None:
     """L1, O2: a server that ends between the commit of new messages and its answer knows them as stored."""
     count = 60
-    async with none_left_behind(tmp_path / "data"):
+    async with ending_keepers(tmp_path / "data"):
         async with serving(tmp_path, stop_agents=False) as server:
             session = await open_session(server)
             task = await server.client.prompt(session, "[[slow 1 0.02]][[think y]]" * count)

@@ -12,12 +12,12 @@ from tests.support.server import Running, serving
 
 async def test_an_agent_that_leaves_its_mode_is_set_back(tmp_path: Path) -> None:
     """P2: whatever mode an agent went to by itself, each prompt finds it in the one that the session says."""
-    command = ["{python}", "-m", "tests.support.misbehaving_agents.moody"]
-    add_agent(tmp_path, "moody", command)
+    command = ["{python}", "-m", "tests.support.misbehaving_agents.resets_mode"]
+    add_agent(tmp_path, "resets_mode", command)
     with (tmp_path / "data" / "agents" / "moody.toml").open("a") as entry:
         entry.write('[modes]\nplan = "plan"\ndefault = "default"\n')
     async with serving(tmp_path) as server:
-        session = await open_session(server, agent="moody", permissionMode="plan")
+        session = await open_session(server, agent="resets_mode", permissionMode="plan")
         for _ in range(3):
             assert (await server.client.ask(session, "which mode?"))["status"] == "completed"
         assert await server.client.texts(session) == ["plan"] * 3
@@ -61,10 +61,10 @@ async def test_changed_mcp_servers_reach_the_agent(server: Running) -> None:
 async def test_what_an_agent_cannot_be_set_to_is_said(tmp_path: Path) -> None:
     """R2, P2: a model or an effort for which the agent has no setting is said in the transcript, once, and the prompt
     is sent; it is said also if it was chosen later."""
-    misbehaving(tmp_path, "strays")
+    misbehaving(tmp_path, "switches_mode")
     async with serving(tmp_path) as server:
         client = server.client
-        session = await open_session(server, agent="strays", effort="high")
+        session = await open_session(server, agent="switches_mode", effort="high")
         for _ in range(2):
             assert (await client.ask(session, "default"))["status"] == "completed"
         told = "strays has no setting for {}; the one that the session names is not used."

@@ -1,6 +1,6 @@
 """Writes JSON that is no message (an array, a string, null, a number) before each answer."""
 
-from tests.support.misbehaving_agents.speech import answer, messages, write
+from tests.support.misbehaving_agents.protocol import answer, messages, write
 
 if __name__ == "__main__":
     for message in messages():

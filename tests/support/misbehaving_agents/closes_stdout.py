@@ -2,7 +2,7 @@
 
 import os
 
-from tests.support.misbehaving_agents.speech import answer, messages
+from tests.support.misbehaving_agents.protocol import answer, messages
 
 if __name__ == "__main__":
     for message in messages():

@@ -7,7 +7,7 @@ At `ask` it first asks the client, with the ids 0, "a" and null; at `late` it se
 import json
 from typing import Any
 
-from tests.support.misbehaving_agents.speech import SESSION, answer, chunk_line, messages, say, write
+from tests.support.misbehaving_agents.protocol import SESSION, answer, chunk_line, messages, say, write
 
 
 def obey(message: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Begins a turn and never ends it, whatever it is told."""
 
-from tests.support.misbehaving_agents.speech import answer, chunk_line, messages, write
+from tests.support.misbehaving_agents.protocol import answer, chunk_line, messages, write
 
 if __name__ == "__main__":
     for message in messages():

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.support.misbehaving_agents.speech import answer, messages, write
+from tests.support.misbehaving_agents.protocol import answer, messages, write
 
 JUNK = [
     b"Loading plugins...",

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from tests.support.misbehaving_agents.speech import answer, chunk_line, messages, write
+from tests.support.misbehaving_agents.protocol import answer, chunk_line, messages, write
 
 if __name__ == "__main__":
     child = subprocess.Popen(["sleep", "3600"], start_new_session=True, stdin=subprocess.DEVNULL)

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.support.misbehaving_agents.speech import answer, messages
+from tests.support.misbehaving_agents.protocol import answer, messages
 
 if __name__ == "__main__":
     size = int(sys.argv[1])

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 
-from tests.support.misbehaving_agents.speech import answer, chunk_line, messages, write
+from tests.support.misbehaving_agents.protocol import answer, chunk_line, messages, write
 
 
 def linger() -> None:

@@ -1,6 +1,6 @@
 """Answers initialize with an error that carries data."""
 
-from tests.support.misbehaving_agents.speech import messages, say
+from tests.support.misbehaving_agents.protocol import messages, say
 
 if __name__ == "__main__":
     for message in messages():

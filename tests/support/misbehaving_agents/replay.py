@@ -7,7 +7,7 @@ what session/new answers here. It is written to stdout in one piece, then the pr
 import sys
 from pathlib import Path
 
-from tests.support.misbehaving_agents.speech import answer, messages
+from tests.support.misbehaving_agents.protocol import answer, messages
 
 if __name__ == "__main__":
     recording = Path(sys.argv[1]).read_bytes()

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.support.misbehaving_agents.speech import answer, chunk_line, messages
+from tests.support.misbehaving_agents.protocol import answer, chunk_line, messages
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.support.misbehaving_agents.speech import answer, messages
+from tests.support.misbehaving_agents.protocol import answer, messages
 
 
 def flood() -> None:

@@ -1,6 +1,6 @@
 """Answers with ids that nobody used before it answers with the right one."""
 
-from tests.support.misbehaving_agents.speech import answer, messages, say
+from tests.support.misbehaving_agents.protocol import answer, messages, say
 
 if __name__ == "__main__":
     for message in messages():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-class Deeds(ABC):
+class Actions(ABC):
     """Prompts for an agent that works in `cwd`; names of files are relative to it, or absolute."""
 
     DEFERRED = "mcp__{server}__{tool}"
@@ -104,7 +104,7 @@ class Deeds(ABC):
         return str(self.cwd / name)
 
 
-class _Claude(Deeds):
+class _Claude(Actions):
     def write(self, name: str = "new.txt", content: str = "alpha\nbeta\n") -> str:
         return _call("Write", {"file_path": self._path(name), "content": content})
 
@@ -130,7 +130,7 @@ class _Claude(Deeds):
         return _call("AskUserQuestion", {"questions": [_question(multiSelect=False)]})
 
 
-class _Codex(Deeds):
+class _Codex(Actions):
     DEFERRED = "mcp__{server}/{tool}"
 
     def write(self, name: str = "new.txt", content: str = "alpha\nbeta\n") -> str:
@@ -158,7 +158,7 @@ class _Codex(Deeds):
         return _call("request_user_input", {"questions": [_question(id="colour")]})
 
 
-class _Gemini(Deeds):
+class _Gemini(Actions):
     def write(self, name: str = "new.txt", content: str = "alpha\nbeta\n") -> str:
         return _call("write_file", {"file_path": self._path(name), "content": content})
 
@@ -192,7 +192,7 @@ class _Qwen(_Gemini):
         return _call("todo_write|!todo_write", {"todos": todos})
 
 
-class _OpenCode(Deeds):
+class _OpenCode(Actions):
     DEFERRED = "{server}_{tool}"
 
     def write(self, name: str = "new.txt", content: str = "alpha\nbeta\n") -> str:
@@ -219,7 +219,7 @@ class _OpenCode(Deeds):
         return _call("question", {"questions": [_question(multiple=False)]})
 
 
-class _Copilot(Deeds):
+class _Copilot(Actions):
     DEFERRED = "{server}-{tool}"
 
     def write(self, name: str = "new.txt", content: str = "alpha\nbeta\n") -> str:
@@ -243,9 +243,9 @@ class _Copilot(Deeds):
         return _call("ask_user", {"question": "Which colour?", "choices": ["Red", "Blue"]})
 
 
-def deeds_of(agent: str, cwd: Path) -> Deeds:
-    """The deeds of an agent, by its name in the catalog."""
-    return _DEEDS[agent](cwd)
+def actions_of(agent: str, cwd: Path) -> Actions:
+    """The actions of an agent, by its name in the catalog."""
+    return _ACTIONS[agent](cwd)
 
 
 def _call(tool: str, arguments: dict[str, Any]) -> str:
@@ -262,7 +262,7 @@ def _question(**more: Any) -> dict[str, Any]:
     return {"question": "Which colour?", "header": "Colour", "options": options} | more
 
 
-_DEEDS: dict[str, type[Deeds]] = {
+_ACTIONS: dict[str, type[Actions]] = {
     "claude-code": _Claude,
     "codex": _Codex,
     "gemini": _Gemini,

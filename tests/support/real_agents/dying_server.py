@@ -1,5 +1,6 @@
-"""A `bough` that dies between a deed that an agent has called one of its tools for and the answer: `DIES=inside` before
-it has noted that the deed is done, `DIES=after` when it has. Unlike with `crashing`, its keepers and agents live on."""
+"""Runs a `bough` that dies between carrying out an agent's tool call and answering it: with `DIES=inside` before it
+records that the call is done, with `DIES=after` right after. Unlike with `crashing_server`, its keepers and agents live
+on."""
 
 from __future__ import annotations
 

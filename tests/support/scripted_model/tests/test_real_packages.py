@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bough.agents.catalog import BUILT_IN
-from tests.support.real_agents.actions import deeds_of
+from tests.support.real_agents.actions import actions_of
 from tests.support.real_agents.homes import foreign_variables, make_home
 from tests.support.real_agents.packages import PACKAGES, USUAL, chosen, install, installed
 
@@ -63,13 +63,28 @@ def test_a_developers_own_settings_are_known() -> None:
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_every_agent_knows_every_deed(name: str, tmp_path: Path) -> None:
-    """P1: each deed is one script, for every agent; paths are absolute where its tools want that."""
-    deeds = deeds_of(name, tmp_path)
+    """P1: each action is one script, for every agent; paths are absolute where its tools want that."""
+    actions = actions_of(name, tmp_path)
     outside = Path("/elsewhere/file")
     scripts = [
-        *(deeds.write(), deeds.edit("a", "b", "c"), deeds.read("a"), deeds.echo(), deeds.plan(), deeds.question()),
-        *(deeds.shell_write(), deeds.shell_outside(outside), deeds.slow_shell(mark="pid"), deeds.mcp("probe")),
-        *(deeds.say("x"), deeds.think("x"), deeds.recall(), deeds.tools(), deeds.slow(), deeds.hang(), deeds.http()),
+        *(
+            actions.write(),
+            actions.edit("a", "b", "c"),
+            actions.read("a"),
+            actions.echo(),
+            actions.plan(),
+            actions.question(),
+        ),
+        *(actions.shell_write(), actions.shell_outside(outside), actions.slow_shell(mark="pid"), actions.mcp("probe")),
+        *(
+            actions.say("x"),
+            actions.think("x"),
+            actions.recall(),
+            actions.tools(),
+            actions.slow(),
+            actions.hang(),
+            actions.http(),
+        ),
     ]
     assert all(script.startswith("[[") and script.endswith("]]") for script in scripts)
-    assert str(outside) in deeds.shell_outside(outside) and str(tmp_path) not in deeds.shell_outside(outside)
+    assert str(outside) in actions.shell_outside(outside) and str(tmp_path) not in actions.shell_outside(outside)

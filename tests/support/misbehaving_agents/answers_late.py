@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from tests.support.misbehaving_agents.speech import answer, chunk_line, messages, say, write
+from tests.support.misbehaving_agents.protocol import answer, chunk_line, messages, say, write
 
 
 def wait() -> None:

@@ -1,7 +1,7 @@
 """Goes into the mode that its prompt names, and ends the turn; told to `wait`, not before it was brought into another.
 What it is brought into it says."""
 
-from tests.support.misbehaving_agents.speech import SESSION, answer, chunk_line, messages, say, write
+from tests.support.misbehaving_agents.protocol import SESSION, answer, chunk_line, messages, say, write
 
 MODES = ("default", "plan", "yolo")
 

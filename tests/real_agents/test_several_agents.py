@@ -9,10 +9,11 @@ import pytest
 
 from bough.core.state.callbacks import GO_ON
 from bough.core.transcripts.replay import HEADING
-from tests.support.real_agents.actions import deeds_of
+from tests.support.real_agents.actions import actions_of
 from tests.support.scripted_model.running import ScriptedModel
 
-from .orchestra import (
+from .real import FULL, Real
+from .several_agents import (
     REACT,
     about_calls,
     approvals,
@@ -26,7 +27,6 @@ from .orchestra import (
     tasks,
     tree,
 )
-from .real import FULL, Real
 from .table import Record
 from .watching import watch
 
@@ -40,11 +40,11 @@ async def test_an_agent_tends_its_own_session(real: Real, record: Record) -> Non
     """5a, seed 000's example 4: an agent looks back on its work, names and describes its session, and completes it; the
     end comes with the end of its turn."""
     session = await real.session(permissionMode=ALONE)
-    deeds = real.deeds
-    await real.ask(session, deeds.say("the heron is fed"))
-    look = deeds.own("agor_sessions_get_current") + deeds.own("agor_tasks_list", sessionId="{{session_id}}")
+    actions = real.actions
+    await real.ask(session, actions.say("the heron is fed"))
+    look = actions.own("agor_sessions_get_current") + actions.own("agor_tasks_list", sessionId="{{session_id}}")
     tell = {"title": "Feed the heron", "description": "It is fed.", "status": "completed"}
-    said = await done(real, session, look + deeds.own("agor_sessions_update", sessionId="{{session_id}}", **tell))
+    said = await done(real, session, look + actions.own("agor_sessions_update", sessionId="{{session_id}}", **tell))
     assert "the heron is fed" in said and '"status":"running"' in said
     now = await real.client.get(f"/api/sessions/{session}")
     assert {name: now[name] for name in tell} == tell
@@ -58,14 +58,14 @@ async def test_another_agent_reviews(agent: str, model: ScriptedModel, place: Pa
     told what was found, and it mends that."""
     other = next_to(agent)
     async with playing(agent, other, model=model, place=place, repo=repo) as real:
-        deeds, session = real.deeds, await real.session(permissionMode=ALONE)
-        await done(real, session, f"Remember the heron. {deeds.edit('seed.txt', 'two', 'TWO')}")
-        review = f"{deeds_of(other, repo).read('seed.txt')} {deeds.say('a bug at seed.txt:3')}"
-        mend = f"{REACT} {deeds.edit('seed.txt', 'three', 'THREE')} {deeds.recall(WHOLE)}"
+        actions, session = real.actions, await real.session(permissionMode=ALONE)
+        await done(real, session, f"Remember the heron. {actions.edit('seed.txt', 'two', 'TWO')}")
+        review = f"{actions_of(other, repo).read('seed.txt')} {actions.say('a bug at seed.txt:3')}"
+        mend = f"{REACT} {actions.edit('seed.txt', 'three', 'THREE')} {actions.recall(WHOLE)}"
         # In its sandbox Codex may less than others in the same mode, and would have to ask for more.
         mode = {"permissionMode": "acceptEdits"} if agent == "codex" else {}
         wanted = {"prompt": review, "agenticTool": other, "title": "Review", "extraInstructions": mend}
-        said = await done(real, session, deeds.own("agor_sessions_spawn", **wanted, **mode))
+        said = await done(real, session, actions.own("agor_sessions_spawn", **wanted, **mode))
         [_, child] = await tree(real, session, 2)
         assert (child["kind"], child["parentSessionId"], child["agent"]) == ("subsession", session, other)
         assert (child["title"], child["permissionMode"]) == ("Review", mode.get("permissionMode", ALONE))
@@ -88,12 +88,12 @@ async def test_another_agent_reviews(agent: str, model: ScriptedModel, place: Pa
 async def test_an_agent_goes_two_ways(real: Real, record: Record) -> None:
     """B1, seed 000's example 1: an agent queues more work to itself, and forks itself to try another way; the fork
     knows the past up to the turn in which it was made."""
-    deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+    actions, session = real.actions, await real.session(permissionMode=ALONE)
     await done(real, session, "Remember the heron.")
-    more = {"sessionId": "{{sessionId}}", "prompt": f"Add tests. {deeds.recall(WHOLE)}", "mode": "continue"}
-    apart = more | {"prompt": f"Try the otter. {deeds.recall(WHOLE)}", "mode": "fork", "title": "Otter"}
-    work = deeds.own("get_current_session_id") + deeds.own("agor_sessions_prompt", **more)
-    said = await done(real, session, work + deeds.own("agor_sessions_prompt", **apart))
+    more = {"sessionId": "{{sessionId}}", "prompt": f"Add tests. {actions.recall(WHOLE)}", "mode": "continue"}
+    apart = more | {"prompt": f"Try the otter. {actions.recall(WHOLE)}", "mode": "fork", "title": "Otter"}
+    work = actions.own("get_current_session_id") + actions.own("agor_sessions_prompt", **more)
+    said = await done(real, session, work + actions.own("agor_sessions_prompt", **apart))
     [_, fork] = await tree(real, session, 2)
     assert (fork["kind"], fork["forkedFromSessionId"], fork["title"]) == ("fork", session, "Otter")
     assert fork["permissionMode"] == ALONE and fork["id"] in said
@@ -114,12 +114,14 @@ async def test_an_agent_goes_two_ways(real: Real, record: Record) -> None:
 async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
     """B4: an agent asks its own session aside while it works; the answer knows the past, is there for it to read when
     it has waited for it, and is quoted to it with its next prompt; nothing is changed by it."""
-    deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+    actions, session = real.actions, await real.session(permissionMode=ALONE)
     await done(real, session, "Remember the heron.")
-    question = f"{deeds.write('never.txt')} {deeds.recall(WHOLE)}"
+    question = f"{actions.write('never.txt')} {actions.recall(WHOLE)}"
     aside = {"sessionId": "{{sessionId}}", "prompt": question, "mode": "btw"}
-    wait = deeds.own("agor_sessions_wait", taskIds=["{{taskId}}"]) + deeds.own("agor_tasks_get", taskId="{{taskId}}")
-    work = deeds.own("get_current_session_id") + deeds.own("agor_sessions_prompt", **aside)
+    wait = actions.own("agor_sessions_wait", taskIds=["{{taskId}}"]) + actions.own(
+        "agor_tasks_get", taskId="{{taskId}}"
+    )
+    work = actions.own("get_current_session_id") + actions.own("agor_sessions_prompt", **aside)
     said = await done(real, session, work + wait)
     assert '"status":"completed"' in said
     [_, fork] = await tree(real, session, 2)
@@ -127,7 +129,7 @@ async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
     [told] = [one["content"] for one in await real.messages(session) if one["content"]["type"] == "btw"]
     assert told["sessionId"] == fork["id"] and "Remember the heron." in told["text"]
     assert not (real.repo / "never.txt").exists()
-    known = await done(real, session, deeds.recall(WHOLE))
+    known = await done(real, session, actions.recall(WHOLE))
     assert "Aside, while you worked" in known
     record("side question to its own session, by tool", "answered")
 
@@ -136,11 +138,11 @@ async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
 async def test_a_child_asks_its_parent_aside(real: Real, record: Record) -> None:
     """B4: a child that begins afresh asks the one who spawned it; the answer knows what the parent was told, and comes
     to the child as a prompt of its own, which wakes it."""
-    deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+    actions, session = real.actions, await real.session(permissionMode=ALONE)
     await done(real, session, "Remember the heron.")
-    question = {"sessionId": "{{parent_session_id}}", "prompt": deeds.recall(WHOLE), "mode": "btw"}
-    work = deeds.own("agor_sessions_get_current") + deeds.own("agor_sessions_prompt", **question)
-    await done(real, session, deeds.own("agor_sessions_spawn", prompt=work, enableCallback=False))
+    question = {"sessionId": "{{parent_session_id}}", "prompt": actions.recall(WHOLE), "mode": "btw"}
+    work = actions.own("agor_sessions_get_current") + actions.own("agor_sessions_prompt", **question)
+    await done(real, session, actions.own("agor_sessions_spawn", prompt=work, enableCallback=False))
     [_, child, *_] = (await real.client.get(f"/api/sessions/{session}/tree"))["sessions"]
     [answer] = await ended(real, child["id"], 1, "callback")
     assert "What you asked session" in answer["prompt"] and "Remember the heron." in answer["prompt"]
@@ -157,14 +159,16 @@ async def test_five_at_once(agent: str, model: ScriptedModel, place: Path, repo:
     each; five reports come in, and after them the parent knows all five."""
     other = "codex" if agent != "codex" else "gemini"
     async with playing(agent, other, model=model, place=place, repo=repo) as real:
-        deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+        actions, session = real.actions, await real.session(permissionMode=ALONE)
         mode = {"permissionMode": "acceptEdits"} if agent == "codex" else {}
-        writes = [f"{deeds_of(other, repo).write(f'{name}.test')} {deeds.say(f'{name} is tested')}" for name in FILES]
+        writes = [
+            f"{actions_of(other, repo).write(f'{name}.test')} {actions.say(f'{name} is tested')}" for name in FILES
+        ]
         calls = [
-            deeds.own("agor_sessions_spawn", prompt=prompt, agenticTool=other, title=f"Test {name}", **mode)
+            actions.own("agor_sessions_spawn", prompt=prompt, agenticTool=other, title=f"Test {name}", **mode)
             for name, prompt in zip(FILES, writes, strict=True)
         ]
-        await done(real, session, deeds.at_once(*calls))
+        await done(real, session, actions.at_once(*calls))
         [_, *children] = await tree(real, session, 6)
         assert {one["title"] for one in children} == {f"Test {name}" for name in FILES}
         assert {(one["agent"], one["parentSessionId"]) for one in children} == {(other, session)}
@@ -172,7 +176,7 @@ async def test_five_at_once(agent: str, model: ScriptedModel, place: Path, repo:
         assert {one["sourceSessionId"] for one in reports} == {one["id"] for one in children}
         assert len(await callbacks(real, session)) == 5
         assert all((repo / f"{name}.test").exists() for name in FILES)
-        known = await done(real, session, deeds.recall(WHOLE))
+        known = await done(real, session, actions.recall(WHOLE))
         told = known[known.index("Callback from session") :]
         assert [name for name in FILES if f"{name} is tested" not in told] == []
         record("five children at once, by tool", "five reports")
@@ -182,17 +186,19 @@ async def test_five_at_once(agent: str, model: ScriptedModel, place: Path, repo:
 async def test_work_in_another_worktree(real: Real, record: Record) -> None:
     """5a, seed 000's example 2: an agent makes a worktree, finds it, opens a session there, gives it work, waits for
     that and reads what came of it."""
-    deeds, session = real.deeds, await real.session(permissionMode=ALONE)
+    actions, session = real.actions, await real.session(permissionMode=ALONE)
     there = real.repo / ".worktrees/dashboard"
-    chart = f"{real.deeds_in(there).write('chart.txt')} {deeds.say('the chart is drawn')}"
-    place = deeds.own("agor_sessions_get_current")
-    place += deeds.own("agor_worktrees_create", repoId="{{repo_id}}", branch="dashboard")
-    place += deeds.own("agor_worktrees_list", repoId="{{repo_id}}")
+    chart = f"{real.actions_in(there).write('chart.txt')} {actions.say('the chart is drawn')}"
+    place = actions.own("agor_sessions_get_current")
+    place += actions.own("agor_worktrees_create", repoId="{{repo_id}}", branch="dashboard")
+    place += actions.own("agor_worktrees_list", repoId="{{repo_id}}")
     create = {"worktreeId": "{{worktree_id}}", "agenticTool": real.agent, "title": "Metrics", "permissionMode": ALONE}
-    work = deeds.own("agor_sessions_create", **create)
-    work += deeds.own("agor_sessions_prompt", sessionId="{{session_id}}", prompt=chart, mode="continue")
-    read = deeds.own("agor_sessions_wait", taskIds=["{{taskId}}"]) + deeds.own("agor_tasks_get", taskId="{{taskId}}")
-    read += deeds.own("agor_messages_list", taskId="{{taskId}}", search="chart is drawn")
+    work = actions.own("agor_sessions_create", **create)
+    work += actions.own("agor_sessions_prompt", sessionId="{{session_id}}", prompt=chart, mode="continue")
+    read = actions.own("agor_sessions_wait", taskIds=["{{taskId}}"]) + actions.own(
+        "agor_tasks_get", taskId="{{taskId}}"
+    )
+    read += actions.own("agor_messages_list", taskId="{{taskId}}", search="chart is drawn")
     said = await done(real, session, place + work + read)
     [opened] = [one for one in (await real.client.get("/api/sessions"))["sessions"] if one["id"] != session]
     assert (opened["kind"], opened["parentSessionId"], opened["title"]) == ("root", None, "Metrics")
@@ -209,8 +215,8 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
     # Nobody gives away more than it has: below Codex, which keeps to its sandbox, there is only Codex.
     second = {"codex": "codex", "gemini": "opencode"}.get(agent, "gemini")
     async with playing(agent, second, "codex", model=model, place=place, repo=repo) as real:
-        deeds, session = real.deeds, await real.session(permissionMode=ALONE)
-        middle, last = deeds_of(second, repo), deeds_of("codex", repo)
+        actions, session = real.actions, await real.session(permissionMode=ALONE)
+        middle, last = actions_of(second, repo), actions_of("codex", repo)
         api = {"prompt": f"Only the API. {last.write('api.txt')} {last.say('the API stands')}", "agenticTool": "codex"}
         passed_on = {
             "title": "API",
@@ -218,8 +224,8 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
         }
         backend = f"Only the backend. {middle.own('agor_sessions_spawn', **api, **passed_on)}"
         wanted = {"sessionId": "{{sessionId}}", "prompt": backend, "mode": "subsession", "title": "Backend"}
-        work = deeds.own("get_current_session_id")
-        work += deeds.own("agor_sessions_prompt", **wanted, agenticTool=second)
+        work = actions.own("get_current_session_id")
+        work += actions.own("agor_sessions_prompt", **wanted, agenticTool=second)
         await done(real, session, f"Remember the heron. {work}")
         # The developer reports twice: when it has delegated, and when it has heard of that.
         reports = await ended(real, session, 2, "callback")
@@ -244,8 +250,8 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
 async def test_asked_once(real: Real, record: Record) -> None:
     """5d: in mode default a spawn is asked about once, by Bough and not by the agent as well; allowed, it is done, and
     denied, by a person or by a rule, the model is told so."""
-    deeds, session = real.deeds, await real.session(permissionMode="default")
-    spawn = deeds.own("agor_sessions_spawn", prompt=deeds.say("hello"), title="Helper")
+    actions, session = real.actions, await real.session(permissionMode="default")
+    spawn = actions.own("agor_sessions_spawn", prompt=actions.say("hello"), title="Helper")
     seen = await watch(real, session, spawn, "deny")
     [asked] = seen.asked
     assert (asked["toolKind"], asked["toolCall"]["tool"]) == ("call", "agor_sessions_spawn")
@@ -253,7 +259,7 @@ async def test_asked_once(real: Real, record: Record) -> None:
     assert seen.task["status"] == "completed" and "A person has denied this." in seen.said, seen
     await tree(real, session, 1)
     # Looking is free.
-    seen = await watch(real, session, deeds.own("get_current_session_id"), "deny")
+    seen = await watch(real, session, actions.own("get_current_session_id"), "deny")
     assert (seen.asked, session in seen.said) == ([], True)
 
     seen = await watch(real, session, spawn, "allow")

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from tests.support.misbehaving_agents.speech import SESSION, answer, messages, say
+from tests.support.misbehaving_agents.protocol import SESSION, answer, messages, say
 
 OPTIONS = [
     {"optionId": "yes", "name": "Allow", "kind": "allow_once"},

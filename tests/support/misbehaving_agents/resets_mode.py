@@ -1,6 +1,6 @@
 """Has the modes `default` and `plan`, tells at each prompt which one it is in, and then leaves that for `default`."""
 
-from tests.support.misbehaving_agents.speech import SESSION, answer, chunk_line, messages, say, write
+from tests.support.misbehaving_agents.protocol import SESSION, answer, chunk_line, messages, say, write
 
 if __name__ == "__main__":
     mode = "default"

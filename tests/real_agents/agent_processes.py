@@ -97,7 +97,7 @@ async def start_slow_command(real: Real, session: str, name: str) -> tuple[str, 
     """Has the agent run a command that takes long; gives the task, and the mark by which its processes are known."""
     mark = real.repo / name
     async with real.client.events(session) as events:
-        task = await real.client.prompt(session, real.deeds.slow_shell(mark=name))
+        task = await real.client.prompt(session, real.actions.slow_shell(mark=name))
         # The agent tells of its call at about the time at which the command begins.
         await events.until(
             lambda event: event["type"] == "message.created" and "toolCallId" in event["data"]["content"]
@@ -109,11 +109,11 @@ async def start_slow_command(real: Real, session: str, name: str) -> tuple[str, 
 
 async def start_streaming(real: Real, session: str, events: Events, count: int = 200, prompt: str | None = None) -> str:
     """Has the agent stream ticks, or do what the prompt says; gives the task when the first tick has been heard."""
-    task = await real.client.prompt(session, prompt or real.deeds.slow(count))
+    task = await real.client.prompt(session, prompt or real.actions.slow(count))
     await events.until(lambda event: "tick" in str(event["data"]) and is_spoken(event))
     return task
 
 
 def is_spoken(event: Json) -> bool:
-    """Whether it tells of the agent's words, or of its deeds."""
+    """Whether it tells of the agent's words, or of its actions."""
     return event["type"].startswith("message.") and event["data"].get("role", "agent") == "agent"

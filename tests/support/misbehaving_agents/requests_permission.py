@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from tests.support.misbehaving_agents.speech import SESSION, answer, messages, say
+from tests.support.misbehaving_agents.protocol import SESSION, answer, messages, say
 
 OPTIONS = [
     {"optionId": "ever", "name": "Always", "kind": "allow_always"},

@@ -1,5 +1,4 @@
-"""A storm: sessions and trees at work while server, keepers and agents are killed at random, as its seed says. What is
-asked of them is `traffic` and `calls`, what must hold afterwards `calm` and `trees`."""
+"""Runs sessions and trees while server, keepers and agents are killed at random moments that a seed decides."""
 
 from __future__ import annotations
 
@@ -25,26 +24,26 @@ from .traffic import Ledger, Script, add_agents
 
 Json = dict[str, Any]
 
-# Sessions that are only prompted, and scripts that grow one tree after the other, so many in so many rounds.
+# Sessions that only receive prompts, and scripts that grow one tree per this many rounds.
 SESSIONS = 8
 TREES = 2
 ROUNDS_PER_TREE = 15
-# Places for agents: about half of those who would like to work at the same time.
+# Slots for agents: about half as many as want to work at the same time.
 AGENTS = 8
-# Everything is drained well within this, unless something hangs.
+# Everything drains well within this unless something hangs.
 DRAIN = 120.0
-# What is killed, and how often compared with the rest. The server is killed from outside at any moment, or dies by its
-# own hand inside a transaction or right after a commit; keepers also die by themselves, in the middle of a write.
+# Victims and their weights. The server is killed from outside at any moment, or crashes by itself inside a
+# transaction or right after a commit; keepers also crash by themselves, in the middle of a write.
 VICTIMS = {"server": 4, "server itself": 4, "agent": 3, "keeper": 2}
-# Within so many transactions a server that is to die by its own hand does so; some die while they still repair.
+# A server that is to crash by itself does so within this many transactions, sometimes still during recovery.
 TRANSACTIONS = 120
-# A server that finds nothing to do does not come to that transaction, and is killed instead.
+# A server with nothing to do never reaches that transaction, and is killed instead.
 PATIENCE = 3.0
 
 
 @dataclass
-class Storm:
-    """The state of one storm, for the checks that follow it."""
+class KillRun:
+    """One run, with the state that the checks need afterwards."""
 
     folder: Path
     seed: int
@@ -62,22 +61,22 @@ class Storm:
         add_agents(self.server.data)
         self.callers = [Caller(mode, self.seed, self.server.root, self._call) for mode in CALLER_MODES]
 
-    async def blow(self) -> None:
-        """Runs the storm until all is drained."""
+    async def play(self) -> None:
+        """Plays all scripts while processes are killed, then waits until everything is drained."""
         async with asyncio.TaskGroup() as group:
             approver = group.create_task(self._approve())
-            async with asyncio.TaskGroup() as weather:
+            async with asyncio.TaskGroup() as work:
                 for number in range(SESSIONS):
-                    weather.create_task(self._script(f"talk{number}").talk())
+                    work.create_task(self._script(f"talk{number}").talk())
                 for number in range(TREES):
-                    weather.create_task(self._script(f"tree{number}").grow(1 + self.rounds // ROUNDS_PER_TREE))
+                    work.create_task(self._script(f"tree{number}").grow(1 + self.rounds // ROUNDS_PER_TREE))
                 for caller in self.callers:
-                    weather.create_task(caller.play())
-                weather.create_task(self._kill())
+                    work.create_task(caller.play())
+                work.create_task(self._kill())
             await self._drain()
             for caller in self.callers:
                 await caller.settled()
-            # What was decided late is told with a prompt.
+            # Late decisions are reported with a prompt.
             await self._drain()
             approver.cancel()
 
@@ -87,7 +86,7 @@ class Storm:
     async def _call(
         self, method: str, path: str, body: Json | None = None, key: str | None = None, may_refuse: bool = False
     ) -> Any:
-        """One call of a client, repeated with its key until it is answered."""
+        """Makes one call as a client would, repeated with its key until it is answered."""
         while True:
             with contextlib.suppress(httpx.TransportError):
                 async with self.server.client() as client:
@@ -98,10 +97,10 @@ class Storm:
             await asyncio.sleep(0.05)
 
     async def _approve(self) -> None:
-        """Answers whatever is asked; a refusal of a second answer is as good as an answer."""
+        """Answers every approval; a refused second answer is fine."""
         while True:
-            found = await self._call("GET", "/api/approvals?status=pending&limit=100")
-            for approval in found["approvals"]:
+            page = await self._call("GET", "/api/approvals?status=pending&limit=100")
+            for approval in page["approvals"]:
                 decision = "deny" if int(approval["id"][-1], 16) % 4 == 0 else "allow"
                 path = f"/api/approvals/{approval['id']}"
                 await self._call("POST", path, {"decision": decision}, approval["id"], may_refuse=True)
@@ -121,13 +120,13 @@ class Storm:
             self.killed[victim] = self.killed.get(victim, 0) + 1
 
     async def _restart(self, *, by_itself: bool) -> None:
-        """Kills the server and starts another; that one may be killed by itself, and by us in the end."""
+        """Kills the server and starts another, which may be made to crash by itself first."""
         address = self.server.url
         await self.server.stop(signal.SIGKILL)
         if by_itself:
             where = self.random.choice(("inside", "after"))
             self.server.env = {CRASH: f"{where}:{self.random.randint(1, TRANSACTIONS)}"}
-            # It may die before it is ready.
+            # It may crash before it is ready.
             with contextlib.suppress(RuntimeError):
                 await self.server.start()
             assert self.server.process is not None
@@ -140,7 +139,7 @@ class Storm:
         assert self.server.url == address, "living agents hold the address"
 
     async def _drain(self) -> None:
-        """Waits until no task is open; the report of one that ends is there with its end."""
+        """Waits until no task is open; a report is stored in the same transaction as the end that it reports."""
         path = f"/api/tasks?limit=100&status={','.join(sorted(set(MOVES) - TERMINAL))}"
         open_tasks: list[str] = []
 
@@ -153,8 +152,8 @@ class Storm:
 
 
 def processes(data: Path) -> dict[str, list[int]]:
-    """Living processes that belong to a data folder: keepers by their command, agents by their environment."""
-    found: dict[str, list[int]] = {"agent": [], "keeper": []}
+    """Returns the living processes of a data folder: keepers by their command, agents by their environment."""
+    pids_by_kind: dict[str, list[int]] = {"agent": [], "keeper": []}
     home = f"BOUGH_DEMO_HOME={data}/demo".encode()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -162,7 +161,7 @@ def processes(data: Path) -> dict[str, list[int]]:
         with contextlib.suppress(OSError):
             command = (entry / "cmdline").read_bytes().split(b"\0")
             if command[2:4] == [b"-m", b"tests.support.torn_keeper"] and str(data).encode() in command[4]:
-                found["keeper"].append(int(entry.name))
+                pids_by_kind["keeper"].append(int(entry.name))
             elif home in (entry / "environ").read_bytes().split(b"\0"):
-                found["agent"].append(int(entry.name))
-    return {kind: sorted(pids) for kind, pids in found.items()}
+                pids_by_kind["agent"].append(int(entry.name))
+    return {kind: sorted(pids) for kind, pids in pids_by_kind.items()}

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 
-from tests.support.misbehaving_agents.speech import answer, chunk_line, messages, write
+from tests.support.misbehaving_agents.protocol import answer, chunk_line, messages, write
 
 PAUSE = 0.1
 

@@ -1,5 +1,5 @@
 """Several real agents behind one server, and waiting for what they do to each other by Bough's own tools. The stories
-that they play are `test_orchestra`, what they are made to do is `tests.support.real_agents.actions`."""
+that they play are `test_several_agents`, what they are made to do is `tests.support.real_agents.actions`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.real_agents.homes import make_home
 from tests.support.real_agents.packages import USUAL, installed
 from tests.support.scripted_model.running import ScriptedModel
 
-from .mishaps import behind_server
+from .agent_processes import behind_server
 from .real import FULL, Json, Real
 from .watching import ENDED
 

@@ -1,5 +1,5 @@
-"""What must hold of trees after a storm: every branch once, every report and every answer aside once, what they have
-used counted once, and all of it known to the agents. What holds of any prompt is `calm`."""
+"""Checks the trees after a kill run: every branch, report and side answer exists once, usage is counted once, and the
+agents know all of it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from bough.model.task import TERMINAL
 from tests.support.client import Client
 from tests.support.repos import git
 
+from .kill_run import KillRun
 from .records import Turn, read_turns
-from .storm import Storm
 from .traffic import Branch, Ledger
 
 Json = dict[str, Any]
 
-# Keepers die by themselves even when it is calm; an agent that was cut off does not recall.
+# Keepers crash by themselves even after the kills; an agent that was interrupted does not recall.
 RECALLS = 5
 
 
 @dataclass
 class Member:
-    """A session of a tree, with its tasks and messages."""
+    """A session of a tree with its tasks and messages."""
 
     session: Json
     tasks: list[Json]
@@ -34,54 +34,54 @@ class Member:
         return self.session["id"]
 
     def shown(self, kind: str) -> Counter[str]:
-        """How often its transcript shows an answer aside or a report, by the task that it is of."""
+        """Counts how often the transcript shows each side answer or report, by its task."""
         contents = [message["content"] for message in self.session["messages"]]
         return Counter(content["taskId"] for content in contents if content["type"] == kind)
 
 
-async def check_trees(storm: Storm, client: Client) -> None:
-    """Checks every tree that was grown."""
-    ledger = storm.ledger
+async def check_trees(run: KillRun, client: Client) -> None:
+    """Checks every tree of the run."""
+    ledger = run.ledger
     for root in ledger.roots:
         members = await read_tree(client, root, ledger)
         rows = await read_callbacks(client, members)
         branches = {branch.session_id: branch for branch in ledger.branches if branch.session_id in members}
         check_reports(members, branches, rows)
-        folders = {one.session["cwd"] for one in members.values()}
-        turns = [turn for cwd in sorted(folders) for turn in read_turns(storm.folder / "data" / "demo", cwd)]
+        folders = {member.session["cwd"] for member in members.values()}
+        turns = [turn for cwd in sorted(folders) for turn in read_turns(run.folder / "data" / "demo", cwd)]
         check_asides(members, branches, turns, ledger.disturbed)
         await check_memory(client, members, branches, rows, ledger.disturbed)
         await check_totals(client, root)
-    await check_worktrees(storm, client)
+    await check_worktrees(run, client)
 
 
-async def check_worktrees(storm: Storm, client: Client) -> None:
-    """Each worktree has the session that it was made for, and each such session its worktree; git has no others (B2,
-    B6)."""
-    wanted = {branch.session_id for branch in storm.ledger.branches if branch.apart}
+async def check_worktrees(run: KillRun, client: Client) -> None:
+    """B2, B6: Each worktree has the session that it was created for, and each such session its worktree; git knows no
+    others."""
+    session_ids = {branch.session_id for branch in run.ledger.branches if branch.apart}
     rows = (await client.get("/api/worktrees?limit=500"))["worktrees"]
-    sessions = [await client.get(f"/api/sessions/{session_id}") for session_id in wanted]
+    sessions = [await client.get(f"/api/sessions/{session_id}") for session_id in session_ids]
     used = {session["worktreeId"]: session["cwd"] for session in sessions}
     assert {row["id"]: row["path"] for row in rows} == used, "a worktree is without a session, or the reverse"
-    assert len(used) == len(wanted) and all(row["status"] == "ready" for row in rows)
+    assert len(used) == len(session_ids) and all(row["status"] == "ready" for row in rows)
     for repo in (await client.get("/api/repos?limit=500"))["repos"]:
         path = Path(repo["path"])
         listed = git(path, "worktree", "list", "--porcelain").splitlines()
-        found = {line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")}
-        assert found - {str(path)} == {row["path"] for row in rows if row["repoId"] == repo["id"]}
+        worktree_paths = {line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")}
+        assert worktree_paths - {str(path)} == {row["path"] for row in rows if row["repoId"] == repo["id"]}
 
 
 async def read_tree(client: Client, root: str, ledger: Ledger) -> dict[str, Member]:
-    """The sessions of a tree, which are those that were acknowledged and no others; all of them are at rest."""
-    known = {root}
+    """Returns the sessions of a tree: exactly those that were acknowledged, all of them idle."""
+    expected = {root}
     for branch in ledger.branches:
-        if branch.source in known:
-            known.add(branch.session_id)
+        if branch.source in expected:
+            expected.add(branch.session_id)
     tree = await client.get(f"/api/sessions/{root}/tree")
-    found = [node["id"] for node in tree["sessions"]]
-    assert sorted(found) == sorted(known), "a branch was lost or doubled"
+    session_ids = [node["id"] for node in tree["sessions"]]
+    assert sorted(session_ids) == sorted(expected), "a branch was lost or doubled"
     members: dict[str, Member] = {}
-    for session_id in found:
+    for session_id in session_ids:
         session = await client.get(f"/api/sessions/{session_id}")
         tasks = (await client.get(f"/api/sessions/{session_id}/tasks?limit=500"))["tasks"]
         assert all(task["status"] in TERMINAL for task in tasks), "a queue was not drained"
@@ -98,12 +98,16 @@ async def read_callbacks(client: Client, members: dict[str, Member]) -> list[Jso
 
 
 def check_reports(members: dict[str, Member], branches: dict[str, Branch], rows: list[Json]) -> None:
-    """Each task of a child that reports has one report, and each report one task of the parent or, if that had ended,
-    one entry in its transcript (Q3)."""
-    due = Counter(task["id"] for one in branches.values() if one.reports for task in members[one.session_id].tasks)
+    """Q3: Each task of a child that reports has one report, and each report is one task of the parent or, if the parent
+    had ended, one entry in its transcript."""
+    due = Counter(
+        task["id"] for branch in branches.values() if branch.reports for task in members[branch.session_id].tasks
+    )
     assert Counter(row["childTaskId"] for row in rows) == due, "a report was lost, doubled or not asked for"
     carriers = Counter(row["parentTaskId"] for row in rows if row["parentTaskId"])
-    arrived = Counter(task["id"] for one in members.values() for task in one.tasks if task["source"] == "callback")
+    arrived = Counter(
+        task["id"] for member in members.values() for task in member.tasks if task["source"] == "callback"
+    )
     assert carriers == arrived, "a report was queued twice, or not as it is written down"
     for row in rows:
         assert row["parentSessionId"] == branches[row["childSessionId"]].source
@@ -115,18 +119,18 @@ def check_reports(members: dict[str, Member], branches: dict[str, Branch], rows:
         called_off = carrier is not None and carrier["status"] == "cancelled"
         assert sent or called_off or parent.session["status"] == "cancelled", row
     for member in members.values():
-        told = Counter(row["childTaskId"] for row in rows if row["parentSessionId"] == member.id)
-        assert member.shown("callback") == told, "a transcript does not show each report once"
+        reported = Counter(row["childTaskId"] for row in rows if row["parentSessionId"] == member.id)
+        assert member.shown("callback") == reported, "a transcript does not show each report once"
 
 
 def check_asides(
     members: dict[str, Member], branches: dict[str, Branch], turns: list[Turn], disturbed: set[str]
 ) -> None:
-    """Each answer is in the transcript of the session that was asked about, once, and its agent is told it with one
-    prompt: once in each attempt (B4)."""
-    asides = [one for one in branches.values() if one.kind == "btw"]
+    """B4: Each side answer is in the transcript of the session that was asked, once, and its agent is told it with one
+    prompt, once in each attempt."""
+    asides = [branch for branch in branches.values() if branch.kind == "btw"]
     for member in members.values():
-        answered = Counter(one.task_id for one in asides if one.source == member.id)
+        answered = Counter(branch.task_id for branch in asides if branch.source == member.id)
         assert member.shown("btw") == answered, "an answer aside was lost or doubled"
     for aside in asides:
         about, member = members[aside.source], members[aside.session_id]
@@ -136,39 +140,45 @@ def check_asides(
             for message in about.session["messages"]
             if message["content"]["type"] == "btw" and message["content"]["taskId"] == task["id"]
         )
-        said = [
+        texts = [
             message["content"]["text"]
             for message in member.session["messages"]
             if message["role"] == "agent" and message["content"]["type"] == "text"
         ]
         called_off = task["status"] == "cancelled" and aside.session_id in disturbed
-        assert called_off or entry["text"] == said[-1]
+        assert called_off or entry["text"] == texts[-1]
         assert member.session["archived"]
         assert all(turn.aside(task["prompt"]) <= 1 for turn in turns), "one prompt tells of an aside twice"
-        told = [turn for turn in turns if any(block.startswith("Aside, ") for block in turn.blocks)]
-        told = [turn for turn in told if turn.aside(task["prompt"]) and not turn.past.count(task["prompt"])]
-        carriers = [one for one in about.tasks if any(turn.concerns(one["prompt"], one["source"]) for turn in told)]
+        telling = [turn for turn in turns if any(block.startswith("Aside, ") for block in turn.blocks)]
+        telling = [turn for turn in telling if turn.aside(task["prompt"]) and not turn.past.count(task["prompt"])]
+        carriers = [
+            carrier
+            for carrier in about.tasks
+            if any(turn.concerns(carrier["prompt"], carrier["source"]) for turn in telling)
+        ]
         assert len(carriers) <= 1, f"{task['prompt']!r} was told with {len(carriers)} prompts"
-        assert len(told) <= sum(one["attempt"] for one in carriers), f"{task['prompt']!r} was told {len(told)} times"
+        assert len(telling) <= sum(carrier["attempt"] for carrier in carriers), (
+            f"{task['prompt']!r} was told {len(telling)} times"
+        )
 
 
 async def check_memory(
     client: Client, members: dict[str, Member], branches: dict[str, Branch], rows: list[Json], disturbed: set[str]
 ) -> None:
-    """A parent recalls each report and each answer aside, a fork the turn that it began after (B1)."""
-    root = next(one for one in members.values() if one.session["kind"] == "root")
-    known = await recall(client, root.id)
+    """B1: A parent recalls each report and each side answer; a fork recalls the turn that it started after."""
+    root = next(member for member in members.values() if member.session["kind"] == "root")
+    recalled = await recall(client, root.id)
     for row in rows:
         if row["parentSessionId"] == root.id:
             carrier = next(task for task in root.tasks if task["id"] == row["parentTaskId"])
-            count = known.count(f"Task: {row['childTaskId']}")
+            count = recalled.count(f"Task: {row['childTaskId']}")
             assert 1 <= count <= carrier["attempt"], f"{row['id']} is known {count} times"
     for branch in branches.values():
         if branch.kind == "btw" and branch.source == root.id:
             question = members[branch.session_id].tasks[0]["prompt"]
-            assert question in known, f"{question!r} was never told"
+            assert question in recalled, f"{question!r} was never told"
         elif branch.session_id in disturbed:
-            # It may have ended, or have been stopped before it was told anything.
+            # It may have ended, or have been stopped before it received a prompt.
             continue
         elif branch.kind == "fork" and (after := members[branch.session_id].session["branchTaskId"]):
             task = next(task for task in members[branch.source].tasks if task["id"] == after)
@@ -177,7 +187,7 @@ async def check_memory(
 
 
 async def recall(client: Client, session_id: str) -> str:
-    """What the agent of a session knows of what it was told."""
+    """Returns what the agent of a session knows of its prompts."""
     for _ in range(RECALLS):
         task = await client.ask(session_id, "[[recall]]")
         if task["attempt"] == 1:
@@ -191,7 +201,7 @@ async def recall(client: Client, session_id: str) -> str:
 
 
 async def check_totals(client: Client, root: str) -> None:
-    """A tree has used as many turns as have ended in it (B5)."""
+    """B5: A tree has used as many turns as have ended in it."""
     tree = await client.get(f"/api/sessions/{root}/tree")
     ended = 0
     for node in tree["sessions"]:

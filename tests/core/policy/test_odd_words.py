@@ -60,7 +60,7 @@ def test_whatever_an_agent_says_is_folded(said: list[tuple[str, dict[str, Any]]]
         assert isinstance(told, wire.Update)
         fold.add([told])
         if kind in CONFIGURED:
-            tuning.told(told)
+            tuning.observe(told)
     fold.close()
     for entry in fold.dirty:
         msgspec.json.decode(entry.content())

@@ -67,7 +67,7 @@ async def test_what_an_agent_cannot_be_set_to_is_said(tmp_path: Path) -> None:
         session = await open_session(server, agent="switches_mode", effort="high")
         for _ in range(2):
             assert (await client.ask(session, "default"))["status"] == "completed"
-        told = "strays has no setting for {}; the one that the session names is not used."
+        told = "strays has no setting for {}; the session's choice is ignored."
         assert [one["text"] for one in await messages(client, session, "notice")] == [told.format("effort")]
         await client.call("PATCH", f"/api/sessions/{session}", json={"model": "large"})
         await client.ask(session, "default")

@@ -1,5 +1,5 @@
-"""One running agent: its process, its connection and its recorder, from waking to rest. Which turn it runs, and what an
-end of it means, is `runner`."""
+"""One running agent: its process, its connection and its recorder, from start to end. `agent_pool` creates and ends it,
+and `runner` sends it prompts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bough.agents.link import Link
 from bough.core.approvals.service import Question
 from bough.core.transcripts.recorder import Recorder
 from bough.core.turns.agent_settings import CONFIGURED, AgentSettings, KnownSettings, Move, offered
-from bough.core.turns.context import SessionContext, led
+from bough.core.turns.context import SessionContext, with_preface
 from bough.core.turns.conversation import open_conversation
 from bough.core.turns.failures import FailureDetector
 from bough.core.turns.prompt_files import PromptCapabilities
@@ -40,25 +40,25 @@ log = structlog.get_logger("bough.agents")
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
-# Keys of lines that belong to no task, or to whichever runs.
+# Prefixes of the keys of lines that belong to no particular task.
 OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
 
 
 class PermissionHandler(Protocol):
-    """Who answers an agent."""
+    """Answers an agent's permission requests."""
 
     async def ask(self, agent: Agent, question: Question) -> None:
-        """The agent asks for a permission."""
+        """Decides a permission request, or stores it for a person."""
         ...
 
     async def moved(self, agent: Agent, move: Move) -> None:
-        """The agent has changed by itself what it may do."""
+        """Handles a change that the agent made to its own rights."""
         ...
 
 
 class Opened(msgspec.Struct):
-    """A conversation that an agent has opened: its id there, what can be set in it, what it takes in prompts, and what
-    people can choose."""
+    """A conversation that an agent has opened: the agent's id for it, its settings, what it accepts in prompts, and the
+    models and efforts that people can choose."""
 
     agent_session_id: str
     known: KnownSettings
@@ -72,7 +72,7 @@ class _Permission(msgspec.Struct, rename="camel"):
 
 
 class Agent:
-    """An agent that is up for one session. It listens to the agent, as the connection's handler, until it rests."""
+    """A running agent of one session. It is the handler of its connection until it ends."""
 
     def __init__(
         self,
@@ -86,18 +86,18 @@ class Agent:
     ) -> None:
         self.session_id = session_id
         self.keeper_id = keeper_id
-        # A fingerprint of what it was started with.
+        # A fingerprint of the settings that it was started with.
         self.made_of = made_of
         self.entry = entry
         self.recorder = recorder
         self.idle_since = time.monotonic()
         self.busy = False
-        # How many calls of its turn only wait for others.
+        # How many tool calls of its turn only wait for other sessions.
         self.waits = 0
         self.ending = False
-        # What goes before the next prompt, and stays until one has ended well.
+        # What precedes the next prompt; cleared when a turn has ended normally.
         self.preface: list[Block] = []
-        # What people should know about how it came up.
+        # Notices for people about its start.
         self.notices: list[str] = []
         self.takes = PromptCapabilities()
         self._link = link
@@ -116,7 +116,7 @@ class Agent:
         self._jobs: set[asyncio.Task[Any]] = set()
         recorder.confirm_to(link.confirm)
 
-    # Waking, leaving and resting
+    # Start and end
 
     async def open(
         self, session: Session, prepared: PreparedStart, settings: Settings, known: str | None, past: SessionContext
@@ -133,19 +133,19 @@ class Agent:
         return Opened(talk.opened.session_id, tuned, talk.takes, offered(self.entry, talk.opened))
 
     def resume(self, opened: Opened) -> None:
-        """Goes on with an agent that an earlier server has woken; its settings are sent again with the next prompt."""
+        """Continues with an agent that an earlier server started; its settings are sent again with the next prompt."""
         self._agent_session_id = opened.agent_session_id
-        self._agent_settings.take_up(opened.known)
+        self._agent_settings.resume(opened.known)
         self.takes = opened.takes
         self._muted = False
         log.info("agent_found", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
 
     def listen(self) -> None:
-        """From now on what the agent says is heard and stored."""
-        self._own(self._connection.run())
-        self._own(self.recorder.run())
+        """Starts to read and record what the agent sends."""
+        self._start_job(self._connection.run())
+        self._start_job(self.recorder.run())
 
-    def _own(self, work: Coroutine[Any, Any, Any]) -> None:
+    def _start_job(self, work: Coroutine[Any, Any, Any]) -> None:
         task = asyncio.create_task(work)
         self._jobs.add(task)
         task.add_done_callback(self._job_done)
@@ -162,11 +162,11 @@ class Agent:
 
     @property
     def lent(self) -> bool:
-        """Whether its turn only waits, and lends its place to others (T5)."""
+        """Whether its turn only waits, so that others may use its slot (T5)."""
         return self.busy and (bool(self._questions) or self.waits > 0)
 
     async def end(self) -> None:
-        """Ends the process and everything that it started; what the agent said so far is kept."""
+        """Ends the process and everything that it started, and stores what the agent sent so far."""
         self.ending = True
         try:
             await self._link.end()
@@ -178,11 +178,11 @@ class Agent:
         log.info("agent_down", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
 
     def detach(self) -> None:
-        """From now on nothing that ends on our side is told to the agent."""
+        """Detaches from the agent: from now on it is told nothing about what ends on our side."""
         self._connection.detach()
 
     async def leave(self) -> None:
-        """Lets the agent go on alone with its turn; what was heard so far is stored."""
+        """Leaves the agent running in its keeper, and stores what it sent so far."""
         await self._stop_listening()
         await self.recorder.flush()
         await self._link.leave()
@@ -197,38 +197,38 @@ class Agent:
     # A turn
 
     def want(self, mode: ModeSettings) -> None:
-        """From the next prompt on the agent is to have these settings."""
+        """Sets the mode settings that the agent must have from the next prompt on."""
         self._wanted = mode
 
     async def configure(self, session: Session) -> list[str]:
-        """Brings mode, model and effort to what the session says; nothing is sent that stands already (P2). Gives back
-        what people should know about what could not be set."""
+        """Sets mode, model and effort as the session says, as far as they differ (P2). Returns notices about what could
+        not be set."""
         await self._agent_settings.set_mode(self._client, self._agent_session_id, self._wanted.mode)
         await self._agent_settings.pin(self._client, self._agent_session_id)
         return await self._agent_settings.set_choices(self._client, self._agent_session_id, session)
 
     @property
     def task_id(self) -> str | None:
-        """The task whose turn runs."""
+        """The task whose turn is running."""
         return self._turn.partition(":")[0] if self._turn is not None else None
 
-    async def recall(self, move: Move) -> None:
-        """Takes back what an agent has changed by itself."""
+    async def revert(self, move: Move) -> None:
+        """Reverts a setting that the agent changed by itself."""
         if move.option is None:
             await self._agent_settings.set_mode(self._client, self._agent_session_id, self._wanted.mode)
         else:
             await self._agent_settings.pin(self._client, self._agent_session_id)
 
     async def prompt(self, blocks: Sequence[Block], turn: str) -> PromptResult:
-        """Runs one turn, named TASK:ATTEMPT; what the agent must still be told goes first."""
-        # It may have left its mode since it was told: from here on `moved` sees to that.
+        """Runs one turn, named TASK:ATTEMPT; the preface goes before the prompt."""
+        # It may have changed its mode since it was configured; from here on `moved` handles that.
         self._agent_settings.check(self._wanted.mode)
         self._turn, self._stopped = turn, False
         self._failures.begin()
         try:
             with self._failures.explained():
-                told = led(self.preface, blocks)
-                result = await self._client.prompt(self._agent_session_id, told, f"prompt:{turn}")
+                prefaced = with_preface(self.preface, blocks)
+                result = await self._client.prompt(self._agent_session_id, prefaced, f"prompt:{turn}")
         finally:
             self._turn = None
         self._failures.check(result.stop_reason, self.recorder.last_text())
@@ -236,14 +236,13 @@ class Agent:
         return result
 
     def close_task(self, task_id: str) -> None:
-        """No line of this task will be sent again."""
+        """Forgets the lines of a task, which are not sent again."""
         self._questions.clear()
         for prefix in (f"prompt:{task_id}", f"cancel:{task_id}", *OWN_KEYS):
             self._connection.forget(prefix)
 
     async def cancel(self, turn: str) -> None:
-        """Tells the agent once to stop this turn, if it still runs; its open questions are answered first, as ACP
-        wants it."""
+        """Tells the agent once to stop this turn, if it still runs; answers open requests first, as ACP demands."""
         if turn != self._turn or self._stopped:
             return
         self._stopped = True
@@ -252,18 +251,18 @@ class Agent:
         await self._client.cancel(self._agent_session_id, f"cancel:{turn}")
 
     async def farewell(self) -> None:
-        """Tells an idle agent that nobody will come back to it soon (T4)."""
+        """Tells an idle agent that its session has timed out (T4)."""
         with contextlib.suppress(AgentFailed):
             await self._client.cancel(self._agent_session_id, f"farewell:{new_id()}")
 
     # Permission
 
-    def asked(self, approval_id: str, request_id: RequestId) -> None:
-        """A question of the agent is now an approval."""
+    def remember_request(self, approval_id: str, request_id: RequestId) -> None:
+        """Remembers the request that an approval answers."""
         self._questions[approval_id] = request_id
 
     async def answer(self, approval: Approval) -> None:
-        """Carries a decision to the agent, if it still waits for it."""
+        """Sends a decision to the agent, if it still waits for it."""
         if approval.option_id is not None:
             outcome = {"outcome": "selected", "optionId": approval.option_id}
         else:
@@ -273,21 +272,21 @@ class Agent:
         await self._reply(approval.id, outcome)
 
     def open_questions(self) -> list[str]:
-        """The approvals that the agent waits for."""
+        """Returns the approvals that the agent waits for."""
         return list(self._questions)
 
     async def allow(self, question: Question, option: Option) -> None:
-        """Answers a question that policy allows."""
+        """Answers a request that the policy allows."""
         await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
 
     async def decline(self, question: Question) -> None:
-        """Answers a question that nobody can be asked: its turn is over."""
+        """Cancels a request whose turn is over."""
         await self._settle(question, {"outcome": "cancelled"})
 
     async def _settle(self, question: Question, outcome: dict[str, str]) -> None:
         with contextlib.suppress(AgentGone):
             await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
-        # Only now, so that no answer is lost in between: a line that was not heard is asked for again.
+        # Only now, so that no answer is lost in between: an unconfirmed line is delivered again.
         self.recorder.heard(question.number)
 
     async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
@@ -296,20 +295,20 @@ class Agent:
             with contextlib.suppress(AgentGone):
                 await self._connection.reply(request_id, {"outcome": outcome}, key=f"approval:{approval_id}")
 
-    # What the connection tells
+    # Handler of the connection
 
     def on_updates(self, updates: list[Update], last: int) -> None:
         for update in updates:
             if update.kind in CONFIGURED:
-                for move in self._agent_settings.told(update):
+                for move in self._agent_settings.observe(update):
                     if self._turn is not None and (move.option is not None or move.value != self._wanted.mode):
-                        self._own(self._handler.moved(self, move))
+                        self._start_job(self._handler.moved(self, move))
             else:
                 self._failures.observe(update)
         if self._muted:
             self.recorder.heard(last)
         else:
-            self.recorder.take([one for one in updates if not self._failures.is_noise(one)], last)
+            self.recorder.take([update for update in updates if not self._failures.is_noise(update)], last)
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
         if request.method != "session/request_permission":
@@ -321,7 +320,7 @@ class Agent:
             await self._refuse(request, number, INVALID_PARAMS, str(error))
             return
         if not isinstance(wanted.tool_call.get("toolCallId"), str | int):
-            # What was said of the call before could not be told from what was said of another.
+            # Without it, the call could not be matched with its updates.
             await self._refuse(request, number, INVALID_PARAMS, "Object missing required field `toolCallId`.")
             return
         await self._handler.ask(self, Question(request, number, wanted.tool_call, wanted.options))
@@ -332,7 +331,7 @@ class Agent:
         self.recorder.heard(number)
 
     def on_answer(self, key: str, number: int) -> None:
-        # The end of a turn is stored together with all that it ends, or not at all.
+        # The answer to a prompt is confirmed only when the end of the turn is stored.
         self.recorder.heard(number, hold=key.startswith("prompt:"))
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:

@@ -39,14 +39,14 @@ log = structlog.get_logger("bough.agents")
 
 
 class Private(msgspec.Struct):
-    """What of a session nobody is shown."""
+    """The private part of a session, which no client is shown."""
 
     env: msgspec.Raw
     agent_session_id: str | None
 
 
 class Keeper(msgspec.Struct):
-    """A row of `keepers`: who holds a session's agent, how much of what it said is stored, what it was started with."""
+    """A row of `keepers`: the keeper of a session's agent, how much of its output is stored, and its start settings."""
 
     id: str
     session_id: str
@@ -74,7 +74,7 @@ class AgentPool:
         self._agents: dict[str, Agent] = {}
         self._suspensions: dict[Agent, asyncio.Task[None]] = {}
         self._starting: dict[str, asyncio.Lock] = {}
-        # Where agents reach Bough's own tools, once there is a door.
+        # The address of Bough's own tools, if the server offers them.
         self.address: str | None = None
 
     def get(self, session_id: str) -> Agent | None:
@@ -90,7 +90,7 @@ class AgentPool:
         return len(self._agents)
 
     async def wake(self, session: Session, handler: PermissionHandler) -> Agent:
-        """The agent of a session, as the session wants it now; whoever was started otherwise is started anew."""
+        """Returns the agent of a session; starts one, or restarts it if its start settings have changed."""
         agent = self._agents.get(session.id)
         entry = self.catalog.get(session.agent)
         private, mode, made_of = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
@@ -105,8 +105,8 @@ class AgentPool:
         return agent
 
     async def current_session(self, agent: Agent) -> Session | None:
-        """The session of an agent as it is now, whose settings it is to have; nothing if the agent was started with
-        what has changed since, and must be started anew for it."""
+        """Returns the session of an agent as it is now; None if the settings that the agent was started with have
+        changed, so that it must be restarted."""
 
         async def work(tx: Tx) -> tuple[Session, ModeSettings, str]:
             session = await records.session(tx, agent.session_id)
@@ -156,8 +156,8 @@ class AgentPool:
             agent.busy = True
             self._agents[session.id] = agent
             try:
-                past = SessionContext(self._store, session, self._own_server(token))
-                opened = await agent.open(session, prepared, self._settings, private.agent_session_id, past)
+                context = SessionContext(self._store, session, self._own_server(token))
+                opened = await agent.open(session, prepared, self._settings, private.agent_session_id, context)
                 await self._store.write(lambda change: _ready(change, agent, opened))
             except BaseException:
                 await self.suspend(agent)
@@ -165,26 +165,26 @@ class AgentPool:
         return agent
 
     def _own_server(self, token: str) -> HttpServer | None:
-        """Bough itself, as the MCP server of an agent that it starts."""
+        """Returns Bough itself as an MCP server of the agent."""
         if self.address is None:
             return None
         headers = [NameValue(name="Authorization", value=f"Bearer {token}")]
         return HttpServer(name=mcp_servers.RESERVED, url=self.address, headers=headers)
 
     def _alone(self, entry: CatalogEntry) -> AbstractAsyncContextManager[Any]:
-        """Some agents fail when two of them start at once."""
+        """Returns a lock for agents that fail when two of them start at once."""
         if not entry.quirks.start_alone:
             return contextlib.nullcontext()
         return self._starting.setdefault(entry.name, asyncio.Lock())
 
     async def _clear(self, session: Session) -> None:
-        """Ends what an agent that could not be put to rest in order has left; AgentFailed if it cannot be ended."""
+        """Ends the keeper of an earlier agent that was not ended properly; raises `AgentFailed` if that fails."""
         left: str | None = await self._store.read(lambda tx: tx.value(KEEPERS.of_session, session_id=session.id))
         if left is not None:
             await self.end_keeper(left)
 
     async def attach(self, keeper: Keeper, session: Session, handler: PermissionHandler) -> Agent:
-        """Takes over an agent that an earlier server has woken; what it said since then comes with `listen`."""
+        """Attaches to an agent that an earlier server started; `listen` delivers what it sent since."""
         entry = self.catalog.get(session.agent)
         link = await self._launcher.attach(keeper.id, keeper.stored)
         private, mode, _ = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
@@ -201,13 +201,13 @@ class AgentPool:
         return agent
 
     async def suspend(self, agent: Agent) -> None:
-        """Ends an agent's process; the next prompt wakes another. Several may ask for it at once."""
+        """Ends an agent's process and its keeper; the next prompt starts another. Concurrent calls share one end."""
         if agent not in self._suspensions:
             self._suspensions[agent] = asyncio.create_task(self._suspend(agent), name=f"suspend {agent.session_id}")
         await shielded(self._suspensions[agent])
 
     async def _suspend(self, agent: Agent) -> None:
-        # It counts as here until nothing is left of it: a session has one keeper, and the next one must find none.
+        # It stays in the pool until it has ended: a session has one keeper, and the next must not find another.
         try:
             await agent.end()
             await self.end_keeper(agent.keeper_id)
@@ -222,12 +222,12 @@ class AgentPool:
         await self._store.write(lambda change: change.tx.run(KEEPERS.remove, id=keeper_id))
 
     def detach(self) -> None:
-        """The server is about to end: agents at work are to go on without it."""
+        """Detaches from all agents before the server ends, so that running turns continue without it."""
         for agent in self:
             agent.detach()
 
     async def close(self) -> None:
-        """Leaves agents at work to their keepers, and puts the others to rest."""
+        """Leaves busy agents running in their keepers, and suspends the others."""
         ends = [
             agent.leave() if agent.busy and not agent.ending and not self._settings.stop_agents else self.suspend(agent)
             for agent in self
@@ -238,7 +238,7 @@ class AgentPool:
 
 
 def _options(told: msgspec.Raw) -> dict[str, Value]:
-    """An agent's options and what they began with; of an agent that an older Bough woke only their names are known."""
+    """Decodes an agent's options with their initial values; an older Bough stored only their names."""
     try:
         return msgspec.json.decode(told, type=dict[str, Value])
     except msgspec.ValidationError:
@@ -248,19 +248,19 @@ def _options(told: msgspec.Raw) -> dict[str, Value]:
 async def _wanted(
     tx: Tx, entry: CatalogEntry, session: Session, address: str | None
 ) -> tuple[Private, ModeSettings, str]:
-    """The private part of a session, the settings of its mode, and a fingerprint of all that an agent takes in only
-    when it starts."""
+    """Returns the private part of a session, the settings of its mode, and a fingerprint of the settings that an agent
+    reads only when it starts."""
     private = await tx.one(SESSIONS.private, Private, id=session.id)
     assert private is not None
     ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
     servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
     mode = await wanted_mode(tx, entry, session)
-    wanted = [msgspec.json.decode(private.env), servers]
+    start_settings = [msgspec.json.decode(private.env), servers]
     if address is not None:
-        wanted.append(address)
+        start_settings.append(address)
     if mode.start:
-        wanted.append(entry.start[mode.start])
-    return private, mode, hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).hexdigest()
+        start_settings.append(entry.start[mode.start])
+    return private, mode, hashlib.sha256(msgspec.json.encode(start_settings, order="sorted")).hexdigest()
 
 
 async def _ready(change: Change, agent: Agent, opened: Opened) -> None:

@@ -1,5 +1,5 @@
-"""How an agent is set in one conversation: its mode, the options that are pinned, its model, its effort; brought to
-what the session wants and held there. Which settings of the agent's stand for which of our modes says the catalog."""
+"""Keeps the settings of an agent in one conversation as the session wants them: mode, pinned options, model and effort.
+The catalog maps Bough's modes to the agent's settings."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from bough.model.rule import Rule
 from bough.model.session import Session
 from bough.storage.backend import Tx
 
-# Updates in which an agent says how it is set.
+# Updates in which an agent reports its settings.
 CONFIGURED = frozenset({"current_mode_update", "config_option_update"})
 
-# What is kept of an option with very many values, as a model of any provider is.
+# How many values of an option are stored; some agents offer every model of every provider.
 MOST_OFFERED = 300
 
 Value = str | bool | None
 
 
 class KnownSettings(msgspec.Struct):
-    """What outlives the server: whether an agent has modes, and its options with the values that they began with."""
+    """What is stored with the keeper: whether an agent has modes, and its options with their initial values."""
 
     has_modes: bool
     options: dict[str, Value]
 
 
 class Move(msgspec.Struct, frozen=True):
-    """A setting about rights that an agent has changed by itself: its mode, or an option that is pinned."""
+    """A change that an agent made to its own rights: to its mode, or to a pinned option."""
 
     value: Value
     option: str | None = None
@@ -46,21 +46,21 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class AgentSettings:
-    """The settings of one conversation, as far as the agent has told them; what it has not told is set again."""
+    """The settings of one conversation, as far as the agent has reported them; unknown ones are set again."""
 
     def __init__(self, entry: CatalogEntry) -> None:
         self._entry = entry
         self._mode: str | None = None
-        # Whether it said so itself since it was last told to be in one.
-        self._has_told = False
+        # Whether the agent reported its mode since it was last set.
+        self._mode_reported = False
         self._model: str | None = None
         self._options: dict[str, Value] = {}
         self._initial: dict[str, Value] = {}
-        # What can be chosen, as far as the agent of this process has told it.
+        # The values that can be chosen, as far as this process of the agent has reported them.
         self._choices: dict[str, list[str]] = {}
 
     def opened(self, opened: SessionOpened) -> KnownSettings:
-        """The agent has opened the conversation, and said how it is set."""
+        """Takes the settings that the agent reported when it opened the conversation."""
         self._mode = opened.modes.current_mode_id if opened.modes else None
         self._options = {option.id: option.current for option in opened.config_options}
         self._initial = dict(self._options)
@@ -73,23 +73,23 @@ class AgentSettings:
             self._choices["models"] = _model_ids(told.get("availableModels"))
         return KnownSettings(self._mode is not None, self._initial)
 
-    def take_up(self, known: KnownSettings) -> None:
-        """An earlier server has opened the conversation: how it is set now is not known."""
+    def resume(self, known: KnownSettings) -> None:
+        """Starts with a conversation that an earlier server opened, whose current settings are unknown."""
         self._mode = "" if known.has_modes else None
         self._initial = dict(known.options)
         self._model = "" if "models" in known.options else None
         self._options = dict.fromkeys(name for name in known.options if name != "models")
 
-    def told(self, update: Update) -> list[Move]:
-        """The agent says how it is set; gives back its mode, if it is another one now, and what was as it is pinned
-        and is not any more."""
+    def observe(self, update: Update) -> list[Move]:
+        """Takes the settings that the agent reports. Returns the changes to its rights: a new mode, and pinned options
+        that have lost their value."""
         body: dict[str, Any] = msgspec.json.decode(update.raw)
         before, loose = self.mode, self._loose()
         if update.kind == "current_mode_update":
             mode = body.get("currentModeId")
             if not isinstance(mode, str):
                 return []
-            self._mode, self._has_told = mode, True
+            self._mode, self._mode_reported = mode, True
             if self._entry.mode_option in self._options:
                 self._options[str(self._entry.mode_option)] = mode
         else:
@@ -98,13 +98,13 @@ class AgentSettings:
         return [*moves, *(Move(now, option) for option, now in self._loose().items() if loose.get(option) != now)]
 
     def _loose(self) -> dict[str, Value]:
-        """Options that are not as they are pinned, by the agent's own word."""
+        """Returns the pinned options that have another value, as reported by the agent."""
         told = {option: self._options.get(option) for option in self._entry.pinned_options}
         return {option: now for option, now in told.items() if now not in (None, self._entry.pinned_options[option])}
 
     @property
     def mode(self) -> str | None:
-        """The mode that the agent is in; nothing if it has none."""
+        """The agent's current mode; None if it has no modes, empty if it is unknown."""
         option = self._entry.mode_option
         if option in self._options:
             value = self._options[str(option)]
@@ -112,26 +112,26 @@ class AgentSettings:
         return self._mode
 
     async def set_mode(self, client: AgentClient, agent_session: str, wanted: str) -> None:
-        """Brings the agent into a mode; AgentFailed if it then says that it is in another, or has none (P2)."""
+        """Sets the agent's mode; raises `AgentFailed` if it then reports another, or has none (P2)."""
         if not wanted or self.mode == wanted:
             return
         option = self._entry.mode_option
         if option in self._options:
             await self._set(client, agent_session, str(option), wanted)
         elif self._mode is not None:
-            self._has_told = False
+            self._mode_reported = False
             await client.set_mode(agent_session, wanted)
-            # What the agent says itself counts more than that it did not refuse.
-            if not self._has_told:
+            # A report of the agent counts more than the absence of an error.
+            if not self._mode_reported:
                 self._mode = wanted
         self._check_mode(wanted)
 
     async def pin(self, client: AgentClient, agent_session: str) -> None:
-        """Sets the options that are pinned; AgentFailed if one is not so then, or is not there (P2)."""
+        """Sets the pinned options; raises `AgentFailed` if one does not exist or keeps another value (P2)."""
         for option, value in self._entry.pinned_options.items():
             if self._options.get(option) == value:
                 continue
-            # Also if it did not tell of it: not every agent tells its options when it loads a conversation.
+            # Also if it is unknown: not every agent reports its options when it loads a conversation.
             try:
                 await self._set(client, agent_session, option, value)
             except AgentRefused as error:
@@ -141,7 +141,7 @@ class AgentSettings:
         self._check_pinned()
 
     def check(self, wanted: str) -> None:
-        """AgentFailed if the agent's rights are not as they are to be; one that has not said is not doubted."""
+        """Raises `AgentFailed` if the agent reports other rights than it should have."""
         self._check_mode(wanted)
         self._check_pinned()
 
@@ -173,8 +173,8 @@ class AgentSettings:
         )
 
     async def set_choices(self, client: AgentClient, agent_session: str, session: Session) -> list[str]:
-        """Brings model and effort to what the session says; what it leaves to the agent is as it was at first. Gives
-        back what people should know: what they chose and the agent has no setting for."""
+        """Sets model and effort as the session says; without a choice, to their initial values. Returns notices about
+        choices that the agent has no setting for."""
         missing: list[str] = []
         for what, option, value in (
             ("model", self._entry.model_option, session.model),
@@ -195,7 +195,7 @@ class AgentSettings:
         return missing
 
     async def _set_model(self, client: AgentClient, agent_session: str, wanted: str) -> None:
-        """The older way to choose a model, in which an agent takes any name and fails with it later."""
+        """Sets the model in the older way, in which an agent accepts any name and fails later."""
         if not wanted or wanted == self._model:
             return
         offered = self._choices.get("models")
@@ -206,7 +206,7 @@ class AgentSettings:
 
     def _no_setting(self, what: str, option: str | None) -> str:
         when = " with this model" if option is not None and what == "effort" else ""
-        return f"{self._entry.title} has no setting for {what}{when}; the one that the session names is not used."
+        return f"{self._entry.title} has no setting for {what}{when}; the session's choice is ignored."
 
     def _not_offered(self, what: str, wanted: str, option: str) -> AgentFailed:
         offered = ", ".join(self._choices.get(option, []))
@@ -247,7 +247,7 @@ def _model_ids(offered: Any) -> list[str]:
 
 
 def offered(entry: CatalogEntry, opened: SessionOpened) -> list[dict[str, Any]]:
-    """What an agent lets people choose in a conversation, its models and efforts, as the protocol words it."""
+    """Returns the models and efforts that an agent offers, in the form of the protocol."""
     found = [
         _option(one.id, one.name, category, one.current, [(value.value, value.name) for value in one.choices])
         for one in opened.config_options
@@ -263,7 +263,7 @@ def offered(entry: CatalogEntry, opened: SessionOpened) -> list[dict[str, Any]]:
 
 
 def with_offered(told: Any, offers: list[dict[str, Any]]) -> list[Any] | None:
-    """What a session says that can be chosen, with what its agent offers now; None if that is the same."""
+    """Returns the stored options of a session, updated with those that its agent offers; None if nothing changed."""
     known = {one.id: one.choices for one in read_config_options(told)}
     fresh = {one.id: one.choices for one in read_config_options(offers)}
     if all(known.get(name) == choices for name, choices in fresh.items()):

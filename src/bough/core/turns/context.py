@@ -1,5 +1,5 @@
-"""What a waking agent is given of its session: MCP servers that it can reach, files to look at, and the past if it
-cannot load it. When it is given them is `agent`."""
+"""Collects what a starting agent is given: the MCP servers that it can reach, links to context files, and the
+transcript if it cannot load its conversation."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ log = structlog.get_logger("bough.runner")
 
 
 class Preface(msgspec.Struct):
-    """What an agent is told before a prompt, and what people should know about that."""
+    """The blocks that precede an agent's first prompt, and notices for people about them."""
 
     blocks: list[Block]
     notices: list[str]
 
 
 class SessionContext:
-    """The past of one session."""
+    """The context of one session's agent."""
 
     def __init__(self, store: Store, session: Session, own: HttpServer | None = None) -> None:
         self._store = store
         self._session = session
-        # Bough's own tools, for agents that can reach them.
+        # The MCP server with Bough's own tools, for agents that can reach it.
         self._own = own
 
     async def servers(self, can: Capabilities, stdio: bool) -> tuple[list[McpServer], list[str]]:
-        """The MCP servers that the agent can reach, and a sentence about those that it cannot (C1)."""
+        """Returns the MCP servers that the agent can reach, and a notice about those that it cannot (C1)."""
         session = self._session
         ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
         found, left_out = await self._store.read(
@@ -60,30 +60,29 @@ class SessionContext:
             return found, []
         log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)
         named = ", ".join(f"{name} ({transport})" for name, transport in left_out)
-        return found, [f"Not attached, because the agent does not speak that way to MCP servers: {named}."]
+        return found, [f"Not attached, because the agent does not support their transport: {named}."]
 
     async def preface(self, instructions: str) -> Preface:
-        """What an agent that begins anew is told before its first prompt."""
-        told: list[Block] = []
+        """Builds what an agent is told before the first prompt of a new conversation."""
+        blocks: list[Block] = []
         notices: list[str] = []
         if instructions:
-            told.append(TextBlock(text=instructions))
+            blocks.append(TextBlock(text=instructions))
         history = await self.history()
         if history.text:
-            told.append(TextBlock(text=history.text))
+            blocks.append(TextBlock(text=history.text))
         if history.left_out:
             notices.append(f"The agent was told the conversation so far, but not all of it: {history.left_out}.")
-        return Preface([*told, *links(self._session)], notices)
+        return Preface([*blocks, *links(self._session)], notices)
 
     async def history(self) -> Replay:
-        """The transcript without the prompt that is about to be sent, as quoted text; of a fork also what was said
-        before it was one."""
-
+        """Returns the transcript as quoted text, without the prompt that is about to be sent; for a fork, with the
+        conversation before it."""
         own = self._session.id
 
         async def work(tx: Tx) -> tuple[list[Span], set[str], set[str | None]]:
             tasks = await tx.all(TASKS.open, Task, session_id=own)
-            # Also one that is written down as sent: the line may never have left.
+            # Also one that is recorded as sent: its line may never have left.
             unsent = {one.id for one in tasks if one.sent_attempt in (0, one.attempt)}
             untold = await tx.all(TREES.untold, Aside, session_id=own)
             return await lineage.spans(tx, self._session), unsent, {one.from_session_id for one in untold}
@@ -91,11 +90,11 @@ class SessionContext:
         spans, unsent, untold = await self._store.read(work, long=True)
 
         def told(one: Message) -> bool:
-            # What has come behind the prompt meanwhile, an answer aside or a word about a start that failed, stays. Of
-            # a question aside, the prompt that the other session is at work on is part of the past.
+            # Messages after the prompt stay: an answer to a side question, a notice about a failed start. For a side
+            # question, the prompt that the other session works on is part of the transcript.
             if one.role == "user" and one.task_id in unsent:
                 return False
-            # What was answered aside and goes with the prompt is not told before it as well.
+            # An answer to a side question that goes with the prompt is not told twice.
             return not untold or one.session_id != own or _asker(one) not in untold
 
         def tell(page: list[Message], texts: dict[str, str]) -> None:
@@ -115,19 +114,19 @@ class SessionContext:
         return await self._store.read(lambda tx: lineage.count(tx, left), long=True)
 
     async def origin(self, entry: CatalogEntry) -> str | None:
-        """The agent's own id of the conversation that this session was forked from, if a copy of that, as it stands,
-        is just what is wanted: the same agent and folder, at rest, and nothing said since."""
+        """Returns the agent's id for the conversation that this session was forked from, if a copy of it is exactly
+        what is needed: the same agent and folder, idle, and with nothing added since."""
         return await self._store.read(lambda tx: lineage.origin(tx, self._session, entry.quirks.fork_elsewhere))
 
-    async def begun(self) -> bool:
-        """Whether the agent was ever sent anything in this session: until then it knows nothing that is to be kept. One
-        that was told the past with its first prompt may have died before it took that in, unless it has said a word."""
-        told = self._session.metadata.fork_history == "replay"
-        query = TREES.heard if told else TREES.last_sent
+    async def has_begun(self) -> bool:
+        """Tells whether the agent's conversation holds anything worth keeping: whether it was ever sent a prompt or, if
+        it was told the transcript with its first prompt, has answered anything. It may have died before it read it."""
+        was_told = self._session.metadata.fork_history == "replay"
+        query = TREES.heard if was_told else TREES.last_sent
         return await self._store.read(lambda tx: tx.value(query, session_id=self._session.id)) is not None
 
-    async def came(self, how: ForkHistory, entry: CatalogEntry) -> None:
-        """Notes how a fork came to know the past, and where an agent that counts on in a copy begins to count."""
+    async def record_history(self, how: ForkHistory, entry: CatalogEntry) -> None:
+        """Records how a fork learned the conversation, and the cost at which a copy's counter starts."""
 
         async def work(change: Change) -> None:
             session = await records.session(change.tx, self._session.id)
@@ -142,14 +141,14 @@ class SessionContext:
 
 
 def _texts_of(page: list[Message]) -> Callable[[Tx], Awaitable[dict[str, str]]]:
-    """Reads the texts of the files that went with prompts, by their ids, as far as they are told."""
+    """Returns a read of the beginnings of files that were attached to prompts, by their ids."""
 
     async def work(tx: Tx) -> dict[str, str]:
-        # Looked for in the bytes first: most prompts have none, and agents say much.
+        # Searched in the bytes first: most prompts have no files.
         named = [one for one in page if one.role == "user" and b'"files":' in bytes(one.content) and one.task_id]
         texts: dict[str, str] = {}
         for one in named:
-            # One more than is told shows that there is more.
+            # One character more than is quoted shows that there is more.
             texts |= await files.beginnings(tx, one.task_id or "", replay.LONGEST_FILE + 1)
         return texts
 
@@ -157,7 +156,7 @@ def _texts_of(page: list[Message]) -> Callable[[Tx], Awaitable[dict[str, str]]]:
 
 
 def _asker(message: Message) -> str | None:
-    """The session whose answer a message is, if it was asked aside."""
+    """Returns the id of the side question that a message answers, or an empty string."""
     content: dict[str, Any] = msgspec.json.decode(message.content)
     return content.get("sessionId", "") if content.get("type") == "btw" else ""
 
@@ -176,7 +175,7 @@ def guarded(servers: Sequence[McpServer], secrets: Iterable[str]) -> list[McpSer
     ]
 
 
-def led(preface: list[Block], blocks: Sequence[Block]) -> list[Block]:
+def with_preface(preface: list[Block], blocks: Sequence[Block]) -> list[Block]:
     """Returns a prompt with what goes before it. A link gets a line of its own, since some agents join the blocks."""
     first = blocks[0] if blocks else None
     if preface and isinstance(preface[-1], ResourceLinkBlock) and isinstance(first, TextBlock):
@@ -185,5 +184,5 @@ def led(preface: list[Block], blocks: Sequence[Block]) -> list[Block]:
 
 
 def continuation(prompt: str) -> list[Block]:
-    """What an agent is told whose last attempt at a task was cut off: the task quoted, then to go on."""
+    """Builds the prompt for a task whose last attempt was cut off: the quoted task, then the request to continue."""
     return [TextBlock(text=replay.quoted(prompt)), TextBlock(text=replay.CONTINUE)]

@@ -1,5 +1,5 @@
-"""Opening the conversation with an agent that has just been started: taken up again where it was, copied from the one
-that the session was forked from, or begun anew and told the past. Which of these an agent can do, it says itself."""
+"""Opens the conversation with an agent that has just been started: resumes it, copies the one that the session was
+forked from, or starts a new one with the transcript as its preface, as far as the agent supports it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from bough.settings import Settings
 
 log = structlog.get_logger("bough.agents")
 
-# A package that npx must fetch first is given this much longer, in seconds, to come up.
+# Additional seconds for an agent whose package npx must fetch first.
 FETCH_TIME = 600.0
 
 
 class Conversation(msgspec.Struct):
-    """A conversation that is open: what the agent answered, what it takes in prompts, what it must still be told, what
-    people should know."""
+    """An open conversation: the agent's answer, what it accepts in prompts, what it must still be told, and notices for
+    people."""
 
     opened: SessionOpened
     takes: PromptCapabilities
@@ -43,12 +43,12 @@ async def open_conversation(
     prepared: PreparedStart,
     settings: Settings,
     known: str | None,
-    past: SessionContext,
+    context: SessionContext,
 ) -> Conversation:
-    """Opens it in the best way that there is; `known` is the agent's own id of it from before."""
+    """Opens the conversation in the best way that the agent supports; `known` is the agent's id for an earlier one."""
     patience = settings.initialize_timeout + (FETCH_TIME if prepared.fetched else 0)
     can = corrected(entry, (await client.initialize(patience)).capabilities)
-    servers, left_out = await past.servers(can, entry.corrections.stdio)
+    servers, left_out = await context.servers(can, entry.corrections.stdio)
     servers = guarded(servers, [name for name in entry.login.env if name in prepared.env])
     notices = [*prepared.notices, *left_out]
     instructions = prepared.instructions if can.system_prompt else ""
@@ -58,9 +58,9 @@ async def open_conversation(
         "timeout": settings.session_timeout,
     }
     opened = None
-    begun = await past.begun()
+    begun = await context.has_begun()
     if not begun:
-        # A copy or a new conversation that was never used: its agent was not told the past.
+        # A copy or a new conversation that was never used: its agent does not know the transcript.
         known = None
     if known is not None and (can.resume or can.load) and entry.resume:
         reopen = client.resume_session if can.resume else client.load_session
@@ -69,14 +69,14 @@ async def open_conversation(
         except AgentRefused as error:
             _forgot(entry, session, error)
     elif known is None and can.fork:
-        opened = await _forked(client, entry, session, servers, given, past)
+        opened = await _forked(client, entry, session, servers, given, context)
     if opened is not None:
         return Conversation(opened, PromptCapabilities.of(can), [], notices)
     if not begun:
-        await past.came("replay", entry)
-    told = await past.preface("" if instructions else prepared.instructions)
+        await context.record_history("replay", entry)
+    preface = await context.preface("" if instructions else prepared.instructions)
     opened = await client.new_session(session.cwd, servers, **given)
-    return Conversation(opened, PromptCapabilities.of(can), told.blocks, [*notices, *told.notices])
+    return Conversation(opened, PromptCapabilities.of(can), preface.blocks, [*notices, *preface.notices])
 
 
 async def _forked(
@@ -85,10 +85,10 @@ async def _forked(
     session: Session,
     servers: list[McpServer],
     given: dict[str, Any],
-    past: SessionContext,
+    context: SessionContext,
 ) -> SessionOpened | None:
-    """A copy that the agent makes itself, if it is of exactly the moment that was asked for (B1)."""
-    origin = await past.origin(entry)
+    """Has the agent copy its conversation, if the copy is of exactly the requested moment (B1)."""
+    origin = await context.origin(entry)
     if origin is None:
         return None
     try:
@@ -97,9 +97,9 @@ async def _forked(
         _forgot(entry, session, error)
         return None
     # The other session may have moved on while its agent copied it.
-    if await past.origin(entry) != origin:
+    if await context.origin(entry) != origin:
         return None
-    await past.came("native", entry)
+    await context.record_history("native", entry)
     return opened
 
 
@@ -110,6 +110,6 @@ def _forgot(entry: CatalogEntry, session: Session, error: AgentRefused) -> None:
 
 
 def corrected(entry: CatalogEntry, told: Capabilities) -> Capabilities:
-    """What the agent can do, by its word and by what the catalog knows better."""
+    """Returns the agent's capabilities, corrected by the catalog."""
     better = {name: value for name, value in msgspec.structs.asdict(entry.corrections).items() if name != "stdio"}
     return msgspec.structs.replace(told, **{name: value for name, value in better.items() if value is not None})

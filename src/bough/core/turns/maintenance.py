@@ -1,5 +1,5 @@
-"""Upkeep: the idle clock that completes sessions (T4), sleep for idle agents, answers that nobody gave in time, and
-forgetting what is kept for a time only."""
+"""Does what is due by the clock: completes idle sessions (T4), suspends idle agents, expires approvals, and deletes
+expired events and idempotency keys."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.upkeep")
 
-# Clocks are looked at a few times per shortest time-out, but neither all the time nor hardly ever.
+# Clocks are checked ten times per shortest time-out, within these bounds in seconds.
 SHORTEST_LOOK = 0.05
 LONGEST_LOOK = 30.0
 BATCH = 50
 
 
 class Maintenance:
-    """Looks at the clocks from time to time."""
+    """Checks the clocks periodically."""
 
     def __init__(self, store: Store, settings: Settings, agents: AgentPool) -> None:
         self._store = store
@@ -40,13 +40,13 @@ class Maintenance:
         self._expiry = Expiry(store, agents.catalog)
 
     async def run(self) -> None:
-        """Keeps up until cancelled."""
+        """Runs until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watch(), name="clocks")
             group.create_task(self._expiry.run(), name="expiry")
 
     async def _watch(self) -> None:
-        """Looks at the clocks; one failed look is logged, and the next one tries again."""
+        """Checks the clocks; a failure is logged, and the next check tries again."""
         shortest = min(self._settings.idle_timeout * 60, self._settings.sleep_after)
         pause = min(max(shortest / 10, SHORTEST_LOOK), LONGEST_LOOK)
         while True:
@@ -57,11 +57,11 @@ class Maintenance:
             await asyncio.sleep(pause)
 
     async def look(self) -> None:
-        await self._time_out()
-        await self._put_to_sleep()
-        await self._forget()
+        await self._complete_idle()
+        await self._suspend_idle()
+        await self._delete_expired()
 
-    async def _time_out(self) -> None:
+    async def _complete_idle(self) -> None:
         deadline = before(self._settings.idle_timeout * 60)
 
         async def find(tx: Tx) -> list[Session]:
@@ -75,15 +75,15 @@ class Maintenance:
                     await self._suspend(agent)
 
     async def _complete(self, change: Change, idle: Session, deadline: str) -> bool:
-        """Completes a session unless it has come to life since it was found."""
-        found = await change.tx.all(SESSIONS.idle, Session, before=deadline, limit=BATCH)
-        if idle.id not in {session.id for session in found}:
+        """Completes a session unless it has become active since it was found."""
+        still_idle = await change.tx.all(SESSIONS.idle, Session, before=deadline, limit=BATCH)
+        if idle.id not in {session.id for session in still_idle}:
             return False
         session = await records.session(change.tx, idle.id)
         await lifecycle.end(change, session, "completed", IDLE)
         return True
 
-    async def _put_to_sleep(self) -> None:
+    async def _suspend_idle(self) -> None:
         limit = time.monotonic() - self._settings.sleep_after
         for agent in self._agents:
             if agent.busy:
@@ -98,7 +98,7 @@ class Maintenance:
         except BoughError as error:
             log.warning("agent_not_put_to_sleep", session=agent.session_id, error=error.message)
 
-    async def _forget(self) -> None:
+    async def _delete_expired(self) -> None:
         newest: int = await self._store.read(self._newest) or 0
         deadline = before(self._settings.keep_answers)
 

@@ -1,5 +1,5 @@
-"""Permissions: what agents ask before they act is answered by policy or written down for a person, and answers find
-their way back. What policy says is `judging`, deciding `approvals`."""
+"""Answers agents that ask for permission: by the policy, or by an approval that a person decides. Sends decisions back
+to the agents."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ log = structlog.get_logger("bough.questions")
 
 T = TypeVar("T")
 
-# An answer that could not be looked up or carried is tried again after this.
+# Seconds until an answer that could not be read or sent is tried again.
 RETRY_PAUSE = 1.0
 
 
 class Judged(msgspec.Struct):
-    """What policy says to a question in a turn that runs."""
+    """The policy's verdict on a request of a running turn."""
 
     session: Session
     task: Task
@@ -46,14 +46,14 @@ class Judged(msgspec.Struct):
 
 
 class Settled(msgspec.Struct):
-    """A question that is a row now, and why."""
+    """A request that was stored as an approval, and the verdict that led to it."""
 
     approval: Approval
     verdict: Verdict
 
 
 class Permissions:
-    """Carries questions and answers between living agents and the table of approvals."""
+    """Carries requests and decisions between running agents and the table of approvals."""
 
     def __init__(self, store: Store, settings: Settings, agents: AgentPool) -> None:
         self._store = store
@@ -62,42 +62,42 @@ class Permissions:
         self._ends: set[asyncio.Task[None]] = set()
 
     async def ask(self, agent: Agent, question: Question) -> None:
-        """An agent asks; when this returns, the question is answered, or stored with the number of its line.
+        """Answers a request, or stores it together with the number of its line.
 
-        What is allowed is answered before its line counts as heard, and leaves no row: a line that was not heard is
-        asked again. All else is a row first, so that its answer finds the agent after a restart too.
+        An allowed request is answered before its line is confirmed, and leaves no row: an unconfirmed line is delivered
+        again. Any other is stored first, so that its decision reaches the agent after a restart too.
         """
         entry = agent.recorder.tool(question.tool_call)
         asked = await self._read(agent, question, entry.body)
-        found = await _patiently(lambda: self._store.read(lambda tx: _judged(tx, agent, asked)))
-        if found is not None:
-            agent.recorder.permit(entry, _told(found.verdict))
+        judged = await _patiently(lambda: self._store.read(lambda tx: _judge(tx, agent, asked)))
+        if judged is not None:
+            agent.recorder.permit(entry, _decision_entry(judged.verdict))
             option = once(question.options, "allow")
-            if found.verdict.effect == "allow" and option is not None:
+            if judged.verdict.effect == "allow" and option is not None:
                 await agent.allow(question, option)
                 return
 
         async def work(change: Change) -> Settled | None:
             # Rules, choices, mode and turn may have changed since.
-            judged = await _judged(change.tx, agent, asked)
-            if judged is None:
+            current = await _judge(change.tx, agent, asked)
+            if current is None:
                 return None
-            session, task, verdict = judged.session, judged.task, judged.verdict
+            session, task, verdict = current.session, current.task, current.verdict
             approval = await asking.ask(change, session, task, asked, verdict, self._settings)
             return Settled(approval, verdict)
 
         settled = await _patiently(lambda: agent.recorder.settle(question.number, work))
         if settled is None:
-            # The turn ended just now.
+            # The turn has just ended.
             await agent.decline(question)
             return
-        agent.recorder.permit(entry, _told(settled.verdict))
-        agent.asked(settled.approval.id, question.request.id)
-        # Policy, or somebody, may have been quicker with the answer than we with remembering whose it is.
+        agent.recorder.permit(entry, _decision_entry(settled.verdict))
+        agent.remember_request(settled.approval.id, question.request.id)
+        # The decision may have been made before the request was remembered.
         await _patiently(lambda: self.answer(settled.approval.id))
 
     async def _read(self, agent: Agent, question: Question, body: dict[str, Any]) -> Asked:
-        """What a question is about. Files are looked at for that, which may take its time: not in a transaction."""
+        """Reads what a request is about, outside of a transaction: this looks at files, which may be slow."""
 
         async def work(tx: Tx) -> tuple[Session, list[str]]:
             session = await records.session(tx, agent.session_id)
@@ -109,7 +109,7 @@ class Permissions:
         return Asked(question, use, body)
 
     async def moved(self, agent: Agent, move: Move) -> None:
-        """An agent has changed its mode or an option by itself: what would widen its rights is taken back (P2)."""
+        """Reverts a mode or option that an agent changed by itself, if it would widen the agent's rights (P2)."""
 
         async def work(tx: Tx) -> bool:
             session = await records.session(tx, agent.session_id)
@@ -121,7 +121,7 @@ class Permissions:
         text = f"{agent.entry.title} {move} by itself and was brought back: nobody had allowed it."
         failed = None
         try:
-            await agent.recall(move)
+            await agent.revert(move)
         except AgentFailed as error:
             failed = error
             text = (
@@ -134,7 +134,7 @@ class Permissions:
 
         await _patiently(lambda: self._store.write(tell))
         if failed is not None:
-            # Not by this task, which is one of those that end with the agent.
+            # Not in this task, which is one of those that end with the agent.
             end = asyncio.create_task(agent.end(), name=f"end {agent.session_id}")
             self._ends.add(end)
             end.add_done_callback(self._ended)
@@ -145,7 +145,7 @@ class Permissions:
             log.warning("agent_not_ended", error=str(error))
 
     async def follow(self) -> None:
-        """Carries decisions to agents until cancelled."""
+        """Sends decisions to agents until cancelled."""
         heard: asyncio.Queue[str] = asyncio.Queue()
         forget = self._store.db.listen(CHANNEL_APPROVALS, heard.put_nowait)
         try:
@@ -159,16 +159,16 @@ class Permissions:
                         await asyncio.sleep(RETRY_PAUSE)
                         heard.put_nowait(approval_id)
                     except Exception:
-                        # One answer that cannot be carried keeps no other agent waiting.
+                        # A decision that cannot be sent does not keep other agents waiting.
                         log.exception("answer_not_carried", approval=approval_id)
         finally:
             forget()
 
     def _open(self) -> list[str]:
-        return [one for agent in self._agents for one in agent.open_questions()]
+        return [approval_id for agent in self._agents for approval_id in agent.open_questions()]
 
     async def answer(self, approval_id: str) -> None:
-        """Carries a decision, if there is one, to the agent that waits for it."""
+        """Sends a decision, if there is one, to the agent that waits for it."""
         approval = await self._store.read(lambda tx: tx.one(APPROVALS.get, Approval, id=approval_id))
         agent = self._agents.get(approval.session_id) if approval else None
         if approval is None or agent is None or approval.status == "pending":
@@ -176,11 +176,11 @@ class Permissions:
         await agent.answer(approval)
 
 
-async def _judged(tx: Tx, agent: Agent, asked: Asked) -> Judged | None:
-    """What policy says to a question; nothing if no turn of its session runs."""
+async def _judge(tx: Tx, agent: Agent, asked: Asked) -> Judged | None:
+    """Returns the policy's verdict on a request; None if no turn of its session is running."""
     session = await records.session(tx, agent.session_id)
     open_tasks = await tx.all(TASKS.open, Task, session_id=session.id)
-    task = next((one for one in open_tasks if one.status in ("running", "waiting_permission")), None)
+    task = next((task for task in open_tasks if task.status in ("running", "waiting_permission")), None)
     if task is None:
         return None
     verdict = await evaluate.judge(tx, session, asked.use)
@@ -192,8 +192,8 @@ async def _judged(tx: Tx, agent: Agent, asked: Asked) -> Judged | None:
     return Judged(session, task, verdict)
 
 
-def _told(verdict: Verdict) -> dict[str, Any] | None:
-    """What the transcript says about a tool call that nobody is asked about."""
+def _decision_entry(verdict: Verdict) -> dict[str, Any] | None:
+    """Returns the transcript's record of a decision that no person was asked for."""
     if verdict.effect == "ask":
         return None
     decision = "allowed" if verdict.effect == "allow" else "denied"
@@ -201,7 +201,7 @@ def _told(verdict: Verdict) -> dict[str, Any] | None:
 
 
 async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """Tries until the database is there again: an agent that asks is not given up for a bad moment of ours."""
+    """Retries while the database is busy, so that an agent's request is not lost."""
     while True:
         try:
             return await work()

@@ -1,5 +1,5 @@
-"""Handing the files of a prompt to an agent: as pictures and embedded texts where it takes those, else quoted, and what
-it cannot be given is said. Keeping files is `files`, sending a prompt `runner`."""
+"""Converts the files of a prompt for an agent: images and embedded texts where it accepts those, quoted text otherwise,
+and a notice for what it cannot be given."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bough.storage.backend import Tx
 
 
 class PromptCapabilities(msgspec.Struct, frozen=True):
-    """What an agent takes in a prompt besides text; it outlives the server with its keeper."""
+    """What an agent accepts in a prompt besides text; stored with its keeper, so that it outlives the server."""
 
     images: bool = False
     resources: bool = False
@@ -27,22 +27,22 @@ class PromptCapabilities(msgspec.Struct, frozen=True):
 
 
 class PromptFiles(msgspec.Struct):
-    """What goes before a prompt, and what people should know about what does not."""
+    """The blocks that precede a prompt, and notices for people about what was not sent."""
 
     blocks: list[Block]
     notices: list[str]
 
 
-async def handed(tx: Tx, task_id: str, takes: PromptCapabilities, agent: str) -> PromptFiles:
-    """The files of a task as this agent can have them."""
-    found = await files.of_task(tx, task_id)
-    unseen = [one for one in found if one.sort == "image" and not takes.images]
-    notices = [f"{one.described} was not sent: {agent} takes no pictures." for one in unseen]
-    return PromptFiles([_block(one, takes) for one in found], notices)
+async def prompt_files(tx: Tx, task_id: str, takes: PromptCapabilities, agent: str) -> PromptFiles:
+    """Returns the files of a task in the form that this agent accepts."""
+    attached = await files.of_task(tx, task_id)
+    unsent = [file for file in attached if file.sort == "image" and not takes.images]
+    notices = [f"{file.described} was not sent: {agent} takes no pictures." for file in unsent]
+    return PromptFiles([_block(file, takes) for file in attached], notices)
 
 
 def _block(file: File, takes: PromptCapabilities) -> Block:
-    # A name, not a place: there is no such file.
+    # The URI only carries the name: there is no such file.
     uri = f"file:///{quote(file.name)}"
     if file.sort == "image":
         if takes.images:
@@ -54,9 +54,9 @@ def _block(file: File, takes: PromptCapabilities) -> Block:
 
 
 def _quoted(file: File) -> str:
-    """A text between fences, longer ones than it has itself."""
+    """Quotes a text between fences that are longer than any in it."""
     text = file.text
-    longest = max((len(one) for one in re.findall("`{3,}", text)), default=2)
+    longest = max((len(fence) for fence in re.findall("`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     ended = text if not text or text.endswith("\n") else f"{text}\n"
     return f"The user attached the file {file.described}:\n{fence}\n{ended}{fence}\n"

@@ -1,4 +1,5 @@
-"""Recovery: what a server does first with whatever the last one left behind. Crash-only: there is no other way in."""
+"""Recovers what the last server left behind, before anything else runs. Bough is crash-only: every start takes this
+way."""
 
 from __future__ import annotations
 
@@ -24,13 +25,13 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.recovery")
 
-# How many keepers are called at once: each call is a few milliseconds of waiting.
+# How many keepers are contacted at once; each call waits for a few milliseconds.
 AT_ONCE = 16
 GONE = AgentFailed("agent_gone", "The agent was gone when the server came back.")
 
 
 class Recovery:
-    """Finds the agents that agent on, goes on with their turns, and repairs the rows of those that do not."""
+    """Attaches to agents that are still running, continues their turns, and repairs the rows of lost turns."""
 
     def __init__(
         self, store: Store, settings: Settings, launcher: Launcher, runner: Runner, scheduler: Scheduler
@@ -43,73 +44,73 @@ class Recovery:
         self._turns: list[tuple[str, Coroutine[Any, Any, None]]] = []
 
     async def run(self) -> None:
-        """Repairs everything, then hands turns that go on to the scheduler."""
-        keepers, under_way = await self._store.read(self._left)
+        """Repairs everything, then hands the turns that continue to the scheduler."""
+        keepers, under_way = await self._store.read(self._leftovers)
         tasks = {task.session_id: task for task in under_way}
         gate = asyncio.Semaphore(AT_ONCE)
 
-        async def find(keeper: Keeper) -> None:
+        async def attach(keeper: Keeper) -> None:
             async with gate:
                 try:
-                    await self._find(keeper, tasks.get(keeper.session_id))
+                    await self._attach(keeper, tasks.get(keeper.session_id))
                 except Exception as error:
-                    # One agent that cannot be had again does not keep the others, and the server, from coming up.
+                    # One agent that cannot be attached to does not keep the server from starting.
                     log.warning("agent_not_found_again", session=keeper.session_id, error=str(error))
-                    await self._drop(keeper.id)
+                    await self._end_keeper(keeper.id)
 
-        await asyncio.gather(*(find(keeper) for keeper in keepers))
-        taken_up = {session_id for session_id, _ in self._turns}
-        cut_off = [task for task in under_way if task.session_id not in taken_up]
+        await asyncio.gather(*(attach(keeper) for keeper in keepers))
+        continued = {session_id for session_id, _ in self._turns}
+        cut_off = [task for task in under_way if task.session_id not in continued]
         for task in cut_off:
-            await self._mend(task)
+            await self._repair_turn(task)
         await self._store.write(_wake)
-        await self._drop_unknown({keeper.id for keeper in keepers})
+        await self._end_unknown_keepers({keeper.id for keeper in keepers})
         for session_id, turn in self._turns:
             self._scheduler.adopt(session_id, turn)
         if keepers or cut_off:
             log.info("recovered", keepers=len(keepers), turns=len(self._turns), cut_off=len(cut_off))
 
-    async def _left(self, tx: Tx) -> tuple[list[Keeper], list[Task]]:
+    async def _leftovers(self, tx: Tx) -> tuple[list[Keeper], list[Task]]:
         return await tx.all(KEEPERS.all, Keeper), await tx.all(TASKS.under_way, Task)
 
-    async def _find(self, keeper: Keeper, task: Task | None) -> None:
-        """Takes up one agent: its turn if it has one, else as an idle agent."""
+    async def _attach(self, keeper: Keeper, task: Task | None) -> None:
+        """Attaches to one agent; it continues its turn if it has one."""
         if not keeper.ready:
-            await self._drop(keeper.id)
+            await self._end_keeper(keeper.id)
             return
         session = await self._store.read(lambda tx: records.session(tx, keeper.session_id))
         agent = await self._runner.agents.attach(keeper, session, self._runner.permissions)
         if task is not None and task.sent_attempt == task.attempt and task.status != "dispatching":
-            self._turns.append((session.id, self._runner.go_on(agent, Claimed(task, session))))
+            self._turns.append((session.id, self._runner.resume_turn(agent, Claimed(task, session))))
             return
         agent.listen()
-        # Whoever is dead closes its line at once; it is woken again when there is something to do.
+        # A dead agent closes its line at once; the next prompt starts another.
         await asyncio.sleep(0)
         if agent.down or session.status != "active":
             await self._runner.agents.suspend(agent)
 
-    async def _drop(self, keeper_id: str) -> None:
+    async def _end_keeper(self, keeper_id: str) -> None:
         try:
             await self._runner.agents.end_keeper(keeper_id)
         except (BoughError, OSError) as error:
             log.warning("keeper_not_ended", keeper=keeper_id, error=str(error))
 
-    async def _drop_unknown(self, known: set[str]) -> None:
-        """Keepers that this database does not know belong to nobody."""
+    async def _end_unknown_keepers(self, known: set[str]) -> None:
+        """Ends keepers that this database does not know."""
         for name in self._launcher.names():
             if name not in known:
                 log.warning("unknown_keeper_ended", keeper=name)
-                await self._drop(name)
+                await self._end_keeper(name)
 
-    async def _mend(self, task: Task) -> None:
-        """Repairs one turn; what is odd in it keeps neither the others nor the server from coming up."""
+    async def _repair_turn(self, task: Task) -> None:
+        """Repairs one turn; a failure keeps neither the others nor the server from starting."""
         try:
             await self._store.write(lambda change: self._repair(change, task))
         except Busy:
             raise
         except Exception:
             log.exception("turn_not_repaired", session=task.session_id, task=task.id)
-            # Without what may be odd: its transcript.
+            # Without its transcript, which may be what failed.
             failed = Outcome("failed", error=GONE)
             try:
                 await self._store.write(lambda change: finish(change, task, failed, 0, None))
@@ -117,9 +118,9 @@ class Recovery:
                 log.exception("turn_not_ended", session=task.session_id, task=task.id)
 
     async def _repair(self, change: Change, task: Task) -> None:
-        """A turn without an agent: what was being stopped has stopped, any other waits for its next attempt."""
+        """Repairs a turn that has lost its agent: one that was being stopped has stopped, others are interrupted."""
         if task.status == "dispatching":
-            # Its prompt never left, so there is nothing to tell.
+            # Its prompt was never sent, so that there is nothing to tell.
             await records.move_task(change, task.id, "interrupted")
             await records.update_session(change, task.session_id, activity="idle")
         else:

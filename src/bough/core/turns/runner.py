@@ -1,5 +1,5 @@
-"""The runner: runs one turn at a time in each session and makes an end of it, whatever happens; carries cancels. Who
-may run when is `scheduler`, what a turn does to the rows `turns`, the agents themselves `agent_pool`."""
+"""Runs one turn at a time in each session, records its end whatever happens, and stops turns. The scheduler calls it;
+`agent_pool` provides the agents and `state/turn` moves the rows."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from bough.core.store import records
 from bough.core.store.sql import APPROVALS, KEEPERS, MESSAGES
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
 from bough.core.transcripts import agent_notes
-from bough.core.turns import prompt_files, trust
+from bough.core.turns import trust
 from bough.core.turns.agent import Agent
 from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.context import continuation
 from bough.core.turns.permissions import Permissions
-from bough.core.turns.prompt_files import PromptFiles
+from bough.core.turns.prompt_files import PromptFiles, prompt_files
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import Approval
 from bough.model.message import Message
@@ -41,11 +41,11 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.runner")
 
-# An agent that dies `max_deaths` times within this time is given up.
+# An agent that dies `max_deaths` times within this many seconds fails its session.
 DEATHS_WITHIN = 300.0
-# An agent is started so often for one attempt, if what it is started with changes meanwhile.
+# How often an agent is started for one attempt, if the settings that it starts with change meanwhile.
 MOST_STARTS = 5
-# The end of a turn is tried to be stored, with such pauses, until the database is there again.
+# Pauses in seconds between attempts to store the end of a turn while the database is busy.
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 
@@ -63,17 +63,17 @@ class Runner:
     # Turns
 
     async def turn(self, session_id: str) -> None:
-        """Runs the head of a session's queue to its end, whatever that is."""
+        """Claims the first prompt of a session's queue and runs its turn to an end."""
         claimed = await turns.claim(self._store, session_id)
         if claimed is not None:
             await self._guarded(claimed, lambda: self._attempt(claimed))
 
-    async def go_on(self, agent: Agent, claimed: Claimed) -> None:
-        """Takes up a turn that an earlier server has begun."""
-        await self._guarded(claimed, lambda: self._take_up(agent, claimed))
+    async def resume_turn(self, agent: Agent, claimed: Claimed) -> None:
+        """Continues a turn that an earlier server started."""
+        await self._guarded(claimed, lambda: self._resume(agent, claimed))
 
     async def _guarded(self, claimed: Claimed, work: Callable[[], Awaitable[None]]) -> None:
-        """Runs a turn, and makes an end of it whatever happens."""
+        """Runs a turn and records an end of it, whatever happens."""
         session_id = claimed.session.id
         try:
             well = await self._concluded(claimed, work)
@@ -82,18 +82,18 @@ class Runner:
             well = False
             wrapped = Internal("internal", f"Bough failed to run this turn: {type(error).__name__}.")
             failed = Outcome("failed", error=wrapped)
-            # Not by way of the recorder, which may be what failed.
+            # Without the recorder, which may be what failed.
             await self._store.write(lambda change: turns.finish(change, claimed.task, failed, 0, None))
-        # Not reached when the server ends under a turn: its agent stays busy then, and is left to its keeper.
+        # A server that shuts down cancels the turn and does not get here: the agent stays busy, in its keeper.
         agent = self.agents.get(session_id)
         if agent is not None:
             agent.busy = False
             agent.idle_since = time.monotonic()
-            if not well or agent.down or not await self._goes_on(session_id):
+            if not well or agent.down or not await self._is_active(session_id):
                 await self.agents.suspend(agent)
 
     async def _concluded(self, claimed: Claimed, work: Callable[[], Awaitable[None]]) -> bool:
-        """Runs a turn to an end that its rows can tell; false if its agent is not to be trusted with another."""
+        """Runs a turn and stores every expected way for it to end; returns False if its agent must not run another."""
         try:
             await work()
         except AgentGone as error:
@@ -106,15 +106,15 @@ class Runner:
             untrusted = error
             await self._close(claimed, lambda change: trust.ask(change, claimed.task, untrusted, self._settings))
         except Busy as error:
-            # The database, before anything was sent: the next attempt may find it well again.
+            # The database was busy before the prompt was sent: the next attempt may succeed.
             await self._interrupt(claimed, error, "continue")
             return False
         except BoughError as error:
             await self._end(claimed, Outcome("failed", error=error))
         return True
 
-    async def _goes_on(self, session_id: str) -> bool:
-        """Whether a session may want its agent again; what was ended under its turn has none any more (T3)."""
+    async def _is_active(self, session_id: str) -> bool:
+        """Tells whether a session may need its agent again; one that ended during its turn does not (T3)."""
         session = await self._store.read(lambda tx: records.session(tx, session_id))
         if session.status != "active":
             self._deaths.pop(session_id, None)
@@ -129,23 +129,23 @@ class Runner:
             await turns.tell(self._store, task, agent.notices)
             if not agent.preface:
                 agent.preface = turns.new_links(session)
-            # What an agent said after its last turn belongs to that.
+            # What the agent said after its last turn belongs to that turn.
             agent.recorder.close()
             await agent.recorder.flush()
             agent.recorder.begin(task.id)
             await turns.tell(self._store, task, await agent.configure(session))
-            handed = await self._handed(agent, task)
-            if not await turns.sent(self._store, task, taken, handed.notices):
+            attached = await self._prompt_files(agent, task)
+            if not await turns.sent(self._store, task, taken, attached.notices):
                 await self._end(claimed, Outcome("cancelled"))
                 return
             self.checkpoints.begun(taken)
         finally:
             files.cancel()
-        await self._run(agent, claimed, await self._blocks(task, handed))
+        await self._run(agent, claimed, await self._blocks(task, attached))
 
     async def _ready(self, session: Session, files: asyncio.Task[Taken]) -> tuple[Agent, Session, Taken]:
-        """An agent that is up, as its session wants it when all is ready and not when it began to start: people may
-        have lowered its rights since."""
+        """Returns a running agent with the session's current settings. They may have changed since it began to start:
+        people may have lowered its rights."""
         session_id = session.id
         for _ in range(MOST_STARTS):
             agent = await self.agents.wake(session, self.permissions)
@@ -154,64 +154,67 @@ class Runner:
             if fresh is not None:
                 return agent, fresh, taken
             session = await self._store.read(lambda tx: records.session(tx, session_id))
-        raise Busy("settings_changing", f"What the agent starts with has changed {MOST_STARTS} times while it started.")
+        raise Busy("settings_changing", f"The agent's settings changed {MOST_STARTS} times while it started.")
 
-    async def _handed(self, agent: Agent, task: Task) -> PromptFiles:
-        """The files that go with a prompt, as its agent takes them."""
-        return await self._store.read(lambda tx: prompt_files.handed(tx, task.id, agent.takes, agent.entry.title))
+    async def _prompt_files(self, agent: Agent, task: Task) -> PromptFiles:
+        """Returns the files of a prompt in the form that the agent accepts."""
+        return await self._store.read(lambda tx: prompt_files(tx, task.id, agent.takes, agent.entry.title))
 
-    async def _blocks(self, task: Task, handed: PromptFiles) -> list[Block]:
-        """What the agent is sent for a task: what it must know first, then what to do."""
+    async def _blocks(self, task: Task, attached: PromptFiles) -> list[Block]:
+        """Builds what the agent is sent for a task: notes, files, then the prompt."""
 
         async def work(tx: Tx) -> list[str]:
             denied = await ask.notes(tx, task)
             return [*([denied] if denied else []), *await agent_notes.delivered_with(tx, task)]
 
-        told: list[Block] = [*(TextBlock(text=text) for text in await self._store.read(work)), *handed.blocks]
+        notes_and_files: list[Block] = [
+            *(TextBlock(text=text) for text in await self._store.read(work)),
+            *attached.blocks,
+        ]
         if task.sent_attempt not in (0, task.attempt):
-            return [*told, *continuation(task.prompt)]
+            return [*notes_and_files, *continuation(task.prompt)]
         if task.source == "callback":
             return [
-                *told,
+                *notes_and_files,
                 TextBlock(text=task.prompt),
                 TextBlock(text=callbacks.GO_ON if task.source_session_id else callbacks.DECIDED),
             ]
-        return [*told, TextBlock(text=task.prompt)]
+        return [*notes_and_files, TextBlock(text=task.prompt)]
 
     async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block]) -> None:
-        """Sends the prompt and waits for the end of the turn; a prompt that was sent already is not sent again."""
+        """Sends the prompt, unless an earlier server did, and waits for the end of the turn."""
         task = claimed.task
         result = await agent.prompt(blocks, f"{task.id}:{task.attempt}")
         why = None
         if result.stop_reason == "cancelled":
             why = await self._store.read(lambda tx: turns.called_off(tx, task))
             if why is None:
-                raise AgentGone("agent_quit", f"{agent.entry.title} broke the turn off, though nobody had stopped it.")
+                raise AgentGone("agent_quit", f"{agent.entry.title} cancelled the turn, though nobody had stopped it.")
             if why == "stopped" and agent.entry.quirks.leaves_commands:
-                # Its command would go on behind the turn's back.
+                # Its commands would continue after the turn.
                 await agent.end()
         await self._end(claimed, turns.succeeded(result, agent.entry.quirks.usage, why))
 
-    async def _take_up(self, agent: Agent, claimed: Claimed) -> None:
+    async def _resume(self, agent: Agent, claimed: Claimed) -> None:
         task = claimed.task
 
         async def read(tx: Tx) -> tuple[list[Message], list[Approval]]:
-            said = await tx.all(MESSAGES.of_task, Message, task_id=task.id)
-            return said, await tx.all(APPROVALS.of_attempt, Approval, task_id=task.id, attempt=task.attempt)
+            messages = await tx.all(MESSAGES.of_task, Message, task_id=task.id)
+            return messages, await tx.all(APPROVALS.of_attempt, Approval, task_id=task.id, attempt=task.attempt)
 
-        said, asked = await self._store.read(read)
+        messages, approvals = await self._store.read(read)
         agent.busy = True
-        agent.recorder.restore(task.id, said, agent.recorder.last)
-        for approval in asked:
-            agent.asked(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
-        blocks = await self._blocks(task, await self._handed(agent, task))
+        agent.recorder.restore(task.id, messages, agent.recorder.last)
+        for approval in approvals:
+            agent.remember_request(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
+        blocks = await self._blocks(task, await self._prompt_files(agent, task))
         running = asyncio.create_task(self._run(agent, claimed, blocks))
         try:
             # The prompt is registered before anything is read: its answer may be the first line.
             await asyncio.sleep(0)
             agent.listen()
-            # What was decided may not have reached the agent; what did reach it is not written again.
-            for approval in asked:
+            # Decisions may not have reached the agent; those that did are not sent again.
+            for approval in approvals:
                 await self.permissions.answer(approval.id)
             if task.status == "stopping":
                 await self.cancel(claimed.session.id, task)
@@ -222,7 +225,7 @@ class Runner:
 
     async def _end(self, claimed: Claimed, outcome: Outcome) -> None:
         agent = self.agents.get(claimed.session.id)
-        # The last words are on their way while git looks.
+        # The last messages are stored while git takes the checkpoint.
         files = asyncio.create_task(self.checkpoints.after(claimed.task, claimed.session))
         try:
             if agent is not None:
@@ -245,7 +248,7 @@ class Runner:
             agent.close_task(claimed.task.id)
 
     async def _close(self, claimed: Claimed, work: Callable[[Change], Awaitable[Any]]) -> None:
-        """The last transaction of a turn: the tail of its transcript and what else it means. It must work some day."""
+        """Stores the end of a turn together with the tail of its transcript. Retries while the database is busy."""
         agent = self.agents.get(claimed.session.id)
         pause = FIRST_PAUSE
         while True:
@@ -261,10 +264,10 @@ class Runner:
                 pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _died(self, claimed: Claimed, error: AgentFailed) -> None:
-        """Another attempt, unless it was being stopped or dies all the time."""
+        """Gives a turn whose agent died another attempt, unless it was being stopped or the agent keeps dying."""
         task = await self._store.read(lambda tx: records.task(tx, claimed.task.id))
         stopping = task.status == "stopping"
-        if stopping or self._hopeless(claimed.session.id):
+        if stopping or self._keeps_dying(claimed.session.id):
             await self._end(claimed, Outcome("failed", error=error, hopeless=not stopping))
             return
         await self._interrupt(claimed, error, self._settings.on_interrupt)
@@ -272,7 +275,7 @@ class Runner:
     async def _interrupt(self, claimed: Claimed, error: BoughError, policy: OnInterrupt) -> None:
         await self._close(claimed, lambda change: interrupt(change, claimed.task, error, policy))
 
-    def _hopeless(self, session_id: str) -> bool:
+    def _keeps_dying(self, session_id: str) -> bool:
         now = time.monotonic()
         # Deaths that are too long ago to count are forgotten, whatever became of their sessions.
         self._deaths = {known: times for known, times in self._deaths.items() if now - times[-1] < DEATHS_WITHIN}
@@ -283,7 +286,7 @@ class Runner:
     # Stopping
 
     async def cancel(self, session_id: str, task: Task) -> None:
-        """Stops the turn of a task: asks the agent, and ends its process if it does not answer in time."""
+        """Stops the turn of a task: asks the agent, and ends its process if the turn does not end in time."""
         agent = self.agents.get(session_id)
         if agent is None or not agent.busy:
             return

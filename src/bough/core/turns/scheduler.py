@@ -1,5 +1,5 @@
-"""Places: which session may run its next turn (T5). Decided from rows at every wake-up, so nothing is lost with the
-process; running it is `runner`."""
+"""Decides which session may run its next turn, and gives it a slot (T5). Every decision is made from rows, so that a
+restart loses nothing."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.scheduler")
 
-# Wake-ups are advice; this scan finds what one was lost for.
+# Notifications can be lost; this scan finds the work that they would have announced.
 SCAN_EVERY = 5.0
 # The number of trees whose last turn is remembered for fairness; more do not wait at once.
 MOST_SERVED = 1000
 
 
 class Runnable(msgspec.Struct):
-    """A session whose queue could move, since when its head waits, and how busy its tree is."""
+    """A session with a prompt that could be sent, when that was queued, and how many turns its tree runs."""
 
     session_id: str
     root_session_id: str
@@ -38,7 +38,7 @@ class Runnable(msgspec.Struct):
 
 
 class Scheduler:
-    """Starts turns while there are places."""
+    """Starts turns while there are free slots."""
 
     def __init__(self, store: Store, settings: Settings, runner: Runner) -> None:
         self._store = store
@@ -52,7 +52,7 @@ class Scheduler:
         self._counter = itertools.count(1)
 
     async def run(self) -> None:
-        """Schedules until cancelled; turns under way are cancelled with it, and found again from their rows."""
+        """Schedules until cancelled. Running turns are cancelled with it; the next server finds them in their rows."""
         forget = self._store.db.listen(CHANNEL_WORK, lambda _payload: self._wake.set())
         self._wake.set()
         try:
@@ -72,35 +72,35 @@ class Scheduler:
             await self._cancel_turns()
 
     async def _cancel_turns(self) -> None:
-        under_way = [*self._turns.values(), *self._suspending.values()]
-        for task in under_way:
+        tasks = [*self._turns.values(), *self._suspending.values()]
+        for task in tasks:
             task.cancel()
-        if under_way:
-            await asyncio.wait(under_way)
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def look(self) -> None:
-        """Starts every turn that there is a place for now."""
+        """Starts every turn that there is a slot for now."""
         waiting = await self._store.read(self._runnable)
-        under_way = {one.root_session_id: one.under_way for one in waiting}
-        candidates = [one for one in waiting if one.session_id not in self._turns]
+        running = {session.root_session_id: session.under_way for session in waiting}
+        candidates = [session for session in waiting if session.session_id not in self._turns]
         while candidates:
-            # Fair across trees: the one with the fewest turns under way, then the one that was served longest ago.
+            # Fair across trees: fewest running turns first, then the tree that was served longest ago.
             best = min(
                 candidates,
-                key=lambda one: (
-                    under_way[one.root_session_id],
-                    self._served.get(one.root_session_id, 0),
-                    one.created_at,
-                    one.session_id,
+                key=lambda session: (
+                    running[session.root_session_id],
+                    self._served.get(session.root_session_id, 0),
+                    session.created_at,
+                    session.session_id,
                 ),
             )
             candidates.remove(best)
-            if self._has_place(best.session_id):
-                under_way[best.root_session_id] += 1
+            if self._has_slot(best.session_id):
+                running[best.root_session_id] += 1
                 self._note_served(best.root_session_id)
                 self.adopt(best.session_id, self._runner.turn(best.session_id))
             else:
-                await self._make_room(best)
+                await self._free_slot(best)
 
     def _note_served(self, root_session_id: str) -> None:
         """Remembers when a tree was served; the trees that were served longest ago are forgotten."""
@@ -114,7 +114,7 @@ class Scheduler:
 
     @contextlib.contextmanager
     def lending(self, session_id: str) -> Generator[None]:
-        """Meanwhile the turn of a session only waits, and others have its place (T5)."""
+        """Lends the slot of a session to others while its turn only waits (T5)."""
         agent = self._runner.agents.get(session_id)
         if agent is None:
             yield
@@ -126,33 +126,37 @@ class Scheduler:
         finally:
             agent.waits -= 1
 
-    def _taken(self) -> int:
-        """Places in use: processes that have not lent theirs or are just ending, and turns whose process is not up."""
+    def _slots_in_use(self) -> int:
+        """Counts agents that have not lent their slot, agents that are being suspended, and turns whose agent has not
+        started yet."""
         agents = self._runner.agents
         holding = sum(1 for agent in agents if not agent.lent and (agent.busy or not agent.down))
         ending = sum(1 for session_id in self._suspending if session_id not in agents)
         return holding + ending + sum(1 for session_id in self._turns if session_id not in agents)
 
-    def _has_place(self, session_id: str) -> bool:
+    def _has_slot(self, session_id: str) -> bool:
         if session_id in self._suspending:
             return False
-        return session_id in self._runner.agents or self._taken() < self._settings.max_agents
+        return session_id in self._runner.agents or self._slots_in_use() < self._settings.max_agents
 
-    async def _make_room(self, waiting: Runnable) -> None:
-        """Puts the agent that has been idle longest to sleep, if it can be woken again; one at a time. One that would
-        have to be told the past makes room only in its own tree: the idle clock stands still there, so whoever waits
-        would wait for ever."""
+    async def _free_slot(self, waiting: Runnable) -> None:
+        """Suspends the agent that has been idle longest, one at a time.
+
+        Agents that can resume their conversation come first. One that would have to be told the transcript again makes
+        room only for its own tree: its idle clock stands still while that tree has work, so that the work would wait
+        for ever.
+        """
         if self._suspending:
             return
-        able = [agent for agent in self._idle() if agent.entry.resume]
-        if not able:
+        candidates = [agent for agent in self._idle() if agent.entry.resume]
+        if not candidates:
             root_id = waiting.root_session_id
             tree = await self._store.read(lambda tx: tx.all(SESSIONS.ids_of_tree, tuple[str], root=root_id))
             known = {session_id for (session_id,) in tree}
-            able = [agent for agent in self._idle() if agent.session_id in known]
-        if not able:
+            candidates = [agent for agent in self._idle() if agent.session_id in known]
+        if not candidates:
             return
-        agent = min(able, key=lambda one: one.idle_since)
+        agent = min(candidates, key=lambda agent: agent.idle_since)
         log.info("agent_put_to_sleep", session=agent.session_id, reason="room")
         task = asyncio.create_task(self._runner.agents.suspend(agent))
         self._suspending[agent.session_id] = task
@@ -168,7 +172,7 @@ class Scheduler:
             log.warning("agent_not_put_to_sleep", session=session_id, error=repr(error))
 
     def adopt(self, session_id: str, turn: Coroutine[Any, Any, None]) -> None:
-        """Takes over a turn that is under way already."""
+        """Runs a turn as a task of the scheduler."""
         task = asyncio.create_task(turn, name=f"turn {session_id}")
         self._turns[session_id] = task
         task.add_done_callback(lambda done: self._done(session_id, done))

@@ -1,5 +1,5 @@
-"""The tokens by which the agents of sessions are known when they call Bough's own tools (5d): random, one for each
-start of an agent, kept as a hash with its keeper, and gone with it. What may be done with one is `call_rights`."""
+"""Mints and checks the tokens by which agents identify themselves when they call Bough's own tools (5d). Each start of
+an agent gets a random token; its hash is stored with the keeper and deleted with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PREFIX = "bough-session-"
 
 
 def mint(session_id: str) -> str:
-    """A new token; it says whose it is, so that it is looked up by that and compared in constant time."""
+    """Returns a new token. It contains the session's id, to look it up by and compare the rest in constant time."""
     return f"{PREFIX}{session_id}.{secrets.token_urlsafe(32)}"
 
 
@@ -26,11 +26,11 @@ def hashed(token: str) -> str:
 
 
 async def caller(store: Store, token: str) -> Caller:
-    """Whose token this is; Unauthenticated if it is nobody's, or not any more."""
+    """Returns the session that a token belongs to; raises `Unauthenticated` if it is unknown or no longer valid."""
     session_id = token.removeprefix(PREFIX).partition(".")[0]
     known: str | None = None
     if token.startswith(PREFIX) and ids.is_full(session_id):
         known = await store.read(lambda tx: tx.value(KEEPERS.token_hash, session_id=session_id))
     if not hmac.compare_digest(hashed(token), known or ""):
-        raise Unauthenticated("unauthenticated", "This token is not, or no longer, that of a session at work.")
+        raise Unauthenticated("unauthenticated", "This token does not belong to a running agent, or no longer.")
     return Caller(kind="session", id=session_id)

@@ -1,5 +1,5 @@
-"""Trust: code that a repository brings for an agent, which would run whatever the agent's mode is, is asked about
-before the agent is started there (P3). Which files these are says the catalog; the turn waits as an interrupted one."""
+"""Asks a person before an agent is started in a repository that brings code for it, since that code would run whatever
+the agent's mode is (P3). The catalog lists the files; the turn is held until the answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_NAMED = 5
 
 
 class Untrusted(Denied):
-    """A repository brings code for an agent that nobody has looked at."""
+    """Raised when a repository brings code for an agent that no person has approved."""
 
     def __init__(self, entry: CatalogEntry, files: list[str], cwd: str, key: str) -> None:
         shown = ", ".join(os.path.relpath(file, cwd) for file in files[:MOST_NAMED])
@@ -37,7 +37,7 @@ class Untrusted(Denied):
 
 
 async def check(store: Store, entry: CatalogEntry, session: Session) -> None:
-    """Untrusted if an agent would run code of the folder that no person has allowed, as it stands, for it."""
+    """Raises `Untrusted` if the agent would run code of the folder that no person has approved in its current form."""
     files = await asyncio.to_thread(find_files, session.cwd, entry.repository.ask)
     if not files:
         return
@@ -50,7 +50,7 @@ async def check(store: Store, entry: CatalogEntry, session: Session) -> None:
 
 
 async def ask(change: Change, task: Task, error: Untrusted, settings: Settings) -> None:
-    """The turn is held until a person has looked at the files."""
+    """Holds the turn until a person has decided about the files."""
     held = await hold(change, task)
     if held is None:
         return
@@ -64,8 +64,8 @@ async def ask(change: Change, task: Task, error: Untrusted, settings: Settings) 
         tool_call={"title": error.message, "locations": [{"path": file} for file in error.files]},
         options=OPTIONS,
         request_id=None,
-        reason="Whatever the agent's mode is, this code runs with the rights of the server's user. Allowed, it is "
-        "remembered for this folder until one of these files changes; what they load from elsewhere is not watched.",
+        reason="In any mode, this code runs with the rights of the server's user. If you allow it, that is remembered "
+        "for this folder until one of these files changes; files that they load from elsewhere are not watched.",
         key=error.key,
         expires_at=expires_at,
         on_expiry="deny" if on_expiry else None,

@@ -162,7 +162,7 @@ class _Trying:
 
     def _hear(self, update: Update) -> bool:
         if update.kind in CONFIGURED:
-            self._tuning.told(update)
+            self._tuning.observe(update)
         else:
             self._complaints.observe(update)
         return not self._complaints.is_noise(update)

@@ -1,0 +1,5 @@
+"""Races: one prompt is given to several branches of a session, and one result is kept.
+
+`start` creates the racers, `status` compares them, `keep` decides; `rules` holds the decisions that need neither rows
+`start` creates the racers, `status` compares them, `keep` decides; `rules` holds the decisions that need neither rows
+"""

@@ -8,7 +8,7 @@ from bough.api.cli.commands.serve import default, flag, metavar
 
 def settings_table() -> str:
     """Lists every setting with its flag, its variables, its default and its description."""
-    rows = ["| setting | flag | variable | default | |", "|---|---|---|---|---|"]
+    rows = ["| setting | flag | variable | default | meaning |", "|---|---|---|---|---|"]
     for name in settings.FIELDS:
         names = [settings.variable(name), *([settings.ALIASES[name]] if name in settings.ALIASES else [])]
         value = f"`{default(name)}`" if default(name) else ""

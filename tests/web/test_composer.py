@@ -1,4 +1,4 @@
-"""O4: the box for prompts: sending, queueing, earlier prompts, drafts, files, commands of the agent, refusals."""
+"""O4: the composer: sending, queueing, earlier prompts, drafts, files, slash commands and refused prompts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .site import Complaints, Site, axe, entries, prompt_box, send, transcript
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-# What a drag of one file from the desktop ends in.
+# Simulates dropping one file from the desktop.
 DROP = """(target, [name, text]) => {
   const data = new DataTransfer();
   data.items.add(new File([text], name, {type: 'text/plain'}));
   for (const type of ['dragover', 'drop'])
     target.dispatchEvent(new DragEvent(type, {bubbles: true, cancelable: true, dataTransfer: data}));
 }"""
-MOST_QUEUED = 100
+MAX_QUEUE = 100
 
 
 async def test_a_prompt_is_sent_and_answered(site: Site, page: Page) -> None:
-    """O4, A1: Enter sends what was written, Shift+Enter begins a line; the prompt and its answer are in the transcript,
-    and the box is empty again."""
+    """O4, A1: Enter sends the prompt, Shift+Enter starts a new line; prompt and answer appear in the transcript, and the
+    composer is cleared."""
     session = await site.session(title="Talk")
     await page.goto(f"/session/{session['id']}")
     await expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
@@ -41,9 +41,9 @@ async def test_a_prompt_is_sent_and_answered(site: Site, page: Page) -> None:
     assert task["prompt"] == "two\nlines"
 
 
-async def test_a_prompt_to_a_busy_session_waits_its_turn(site: Site, page: Page) -> None:
-    """O4, Q1: while a turn is under way the button says that the prompt will wait and in which place; it is shown above
-    the box until it runs."""
+async def test_a_prompt_to_a_busy_session_is_queued(site: Site, page: Page) -> None:
+    """O4, Q1: during a turn the button names the position in the queue; the prompt is shown above the composer until it
+    runs."""
     session = await site.session(title="Busy")
     await site.client.prompt(session["id"], "[[hang]]")
     await page.goto(f"/session/{session['id']}")
@@ -61,8 +61,8 @@ async def test_a_prompt_to_a_busy_session_waits_its_turn(site: Site, page: Page)
     await expect(strip).to_be_hidden()
 
 
-async def test_earlier_prompts_come_back_with_the_arrow(site: Site, page: Page) -> None:
-    """O4: as in a shell, up fetches what was said before, down leads back to what was being written."""
+async def test_earlier_prompts_are_recalled_with_the_arrow_keys(site: Site, page: Page) -> None:
+    """O4: like in a shell, up recalls earlier prompts and down returns to the draft."""
     session = await site.session(title="Again")
     for text in ("first words", "second words"):
         await site.client.ask(session["id"], text)
@@ -79,7 +79,7 @@ async def test_earlier_prompts_come_back_with_the_arrow(site: Site, page: Page) 
 
 
 async def test_a_draft_survives_a_reload(site: Site, page: Page) -> None:
-    """O4: what is half written is there after a reload, in its own session only, and gone once it was sent."""
+    """O4: a draft survives a reload, belongs to its session only, and is gone once it was sent."""
     session = await site.session(title="Drafted")
     other = await site.session(title="Other")
     await page.goto(f"/session/{session['id']}")
@@ -97,9 +97,9 @@ async def test_a_draft_survives_a_reload(site: Site, page: Page) -> None:
     await expect(prompt_box(page)).to_have_value("")
 
 
-async def test_files_go_along(site: Site, page: Page) -> None:
-    """O4: files that are chosen or dropped are listed, can be taken off again, reach the agent, and stay with the
-    prompt in the transcript."""
+async def test_files_are_attached(site: Site, page: Page) -> None:
+    """O4: chosen and dropped files are listed, can be removed, reach the agent, and are shown with the prompt in the
+    transcript."""
     session = await site.session(title="Files")
     await page.goto(f"/session/{session['id']}")
     async with page.expect_file_chooser() as chosen:
@@ -110,7 +110,7 @@ async def test_files_go_along(site: Site, page: Page) -> None:
     files = page.get_by_role("list", name="Attached files")
     await expect(files.get_by_role("listitem")).to_have_count(2)
     await files.get_by_role("button", name="Remove wrong.txt").click()
-    # Anywhere in the session will do.
+    # Files may be dropped anywhere in the session.
     await page.get_by_role("heading", name="Files", level=1).evaluate(DROP, ["notes.txt", "twelve bytes"])
     await expect(files.get_by_role("listitem").filter(has_text="notes.txt")).to_be_visible()
     assert await axe(page) == []
@@ -121,13 +121,13 @@ async def test_files_go_along(site: Site, page: Page) -> None:
     await expect(answer).not_to_contain_text("wrong.txt")
     await expect(files).to_be_hidden()
     link = entries(page, "Prompt").get_by_role("link", name="notes.txt")
-    found = await page.request.get(await link.get_attribute("href") or "")
-    assert await found.text() == "twelve bytes"
+    response = await page.request.get(await link.get_attribute("href") or "")
+    assert await response.text() == "twelve bytes"
 
 
-async def test_a_command_of_the_agent_is_chosen_by_keys(site: Site, page: Page) -> None:
-    """O4, C1: a slash lists the agent's own commands; arrows choose, Tab completes, Enter sends; Escape puts the list
-    away until something is typed again."""
+async def test_a_slash_command_is_chosen_by_keyboard(site: Site, page: Page) -> None:
+    """O4, C1: a slash lists the agent's own commands; arrows choose, Tab completes, Enter sends; Escape closes the list
+    until the next key."""
     session = await site.session(title="Commands")
     await site.client.ask(session["id"], "hello")
     await page.goto(f"/session/{session['id']}")
@@ -150,25 +150,25 @@ async def test_a_command_of_the_agent_is_chosen_by_keys(site: Site, page: Page) 
     await expect(entries(page, "Answer from demo").last).to_contain_text(re.compile("mode", re.IGNORECASE))
 
 
-async def test_what_was_refused_is_still_in_the_box(site: Site, page: Page, complaints: Complaints) -> None:
-    """O4, Q1: a prompt that the server does not take stays in the box with the reason above it, and is sent again."""
+async def test_a_refused_prompt_stays_in_the_composer(site: Site, page: Page, complaints: Complaints) -> None:
+    """O4, Q1: a prompt that the server refuses stays in the composer with the error above it, and can be sent again."""
     complaints.forgive("Failed to load resource")
     session = await site.session(title="Full")
     await site.client.prompt(session["id"], "[[hang]]")
-    waiting = await asyncio.gather(*(site.client.prompt(session["id"], f"waits {at}") for at in range(MOST_QUEUED)))
+    queued = await asyncio.gather(*(site.client.prompt(session["id"], f"prompt {at}") for at in range(MAX_QUEUE)))
     await page.goto(f"/session/{session['id']}")
     await send(page, "one too many")
-    await expect(page.get_by_role("alert")).to_contain_text(str(MOST_QUEUED))
+    await expect(page.get_by_role("alert")).to_contain_text(str(MAX_QUEUE))
     await expect(prompt_box(page)).to_have_value("one too many")
     assert await axe(page) == []
-    await site.client.call("DELETE", f"/api/tasks/{waiting[0]}")
+    await site.client.call("DELETE", f"/api/tasks/{queued[0]}")
     await prompt_box(page).press("Control+Enter")
     await expect(prompt_box(page)).to_have_value("")
     await expect(page.get_by_role("alert")).to_be_hidden()
 
 
 async def test_a_prompt_resumes_a_completed_session(site: Site, page: Page) -> None:
-    """O4, T2: the page says that the session is completed and that a prompt resumes it; one does."""
+    """O4, T2: the page explains that a prompt resumes the completed session, and it does."""
     session = await site.session(title="Over")
     await site.client.ask(session["id"], "first")
     await site.client.post(f"/api/sessions/{session['id']}/complete")

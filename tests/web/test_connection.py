@@ -1,4 +1,4 @@
-"""O2, O4: the page tells the truth: through a kill of the server, on two screens at once, after a sleep."""
+"""O2, O4: the page stays correct when the server is killed, in two browsers at once, and after a sleep."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def forgive_a_lost_server(complaints: Complaints) -> None:
 
 @pytest.mark.private_server
 async def test_the_server_is_killed_and_comes_back(site: Site, page: Page, complaints: Complaints) -> None:
-    """O2, O4: while the server is gone the page says so and keeps what it has; when it is back, the turn that went on
-    without it is there, whole, with nothing done by the person."""
+    """O2, O4: while the server is gone the page says so and keeps its contents; when it is back, the page shows the whole
+    turn, which went on meanwhile, without any action by the person."""
     forgive_a_lost_server(complaints)
     session = await site.session(title="Survivor")
     await page.goto(f"/session/{session['id']}")
@@ -42,7 +42,7 @@ async def test_the_server_is_killed_and_comes_back(site: Site, page: Page, compl
 async def test_a_prompt_sent_while_the_server_restarts_arrives_once(
     site: Site, page: Page, complaints: Complaints
 ) -> None:
-    """A4, O4: what is sent while the server is away is sent again with its key until it is taken, and runs once."""
+    """A4, O4: a prompt that is sent while the server is away is retried with its key until it is accepted, and runs once."""
     forgive_a_lost_server(complaints)
     session = await site.session(title="Patient")
     await site.client.ask(session["id"], "first")
@@ -59,7 +59,7 @@ async def test_a_prompt_sent_while_the_server_restarts_arrives_once(
 
 
 async def test_two_browsers_see_one_session(site: Site, page: Page, visit: Visit) -> None:
-    """O4, P4: two people on one session read the same words as they come, and a question that one has answered is gone
+    """O4, P4: two people on one session see the same text as it streams, and an approval that one has answered disappears
     for the other."""
     session = await site.session(title="Shared", permissionMode="default")
     async with visit() as context:
@@ -67,18 +67,18 @@ async def test_two_browsers_see_one_session(site: Site, page: Page, visit: Visit
         await page.goto(f"/session/{session['id']}")
         await other.goto(f"/session/{session['id']}")
         await site.client.prompt(session["id"], "[[say Both read this.]][[run true]]")
-        for one in (page, other):
-            await expect(one.get_by_role("log").get_by_text("Both read this.", exact=True)).to_be_visible()
-            await expect(one.get_by_role("button", name="Allow", exact=True)).to_be_visible()
+        for each in (page, other):
+            await expect(each.get_by_role("log").get_by_text("Both read this.", exact=True)).to_be_visible()
+            await expect(each.get_by_role("button", name="Allow", exact=True)).to_be_visible()
         await other.get_by_role("button", name="Allow", exact=True).click()
-        for one in (page, other):
-            await expect(one.get_by_role("button", name="Allow", exact=True)).to_be_hidden()
+        for each in (page, other):
+            await expect(each.get_by_role("button", name="Allow", exact=True)).to_be_hidden()
         [approval] = (await site.client.get("/api/approvals"))["approvals"]
         assert approval["status"] == "allowed"
 
 
-async def test_a_page_that_slept_shows_the_truth(site: Site, page: Page, complaints: Complaints) -> None:
-    """O4: what happened while a page was cut off is on it as soon as it is back, in order and once."""
+async def test_a_page_that_slept_catches_up(site: Site, page: Page, complaints: Complaints) -> None:
+    """O4: a page that was offline shows what happened meanwhile as soon as it is back, in order and once."""
     forgive_a_lost_server(complaints)
     complaints.forgive("ERR_INTERNET_DISCONNECTED")
     session = await site.session(title="Sleeper")

@@ -1,4 +1,4 @@
-"""O4: the transcript of a session: every kind of message, text as it streams, and a place that is kept."""
+"""O4: a session's transcript: every kind of message, streaming text, and a stable scroll position."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def answer():
 ```
 
 Use **care** with `rm`."""
-# The first message whose upper edge is in sight, and how far it is from the upper edge of the list.
-PLACE = """list => {
+# Returns the first message whose upper edge is in sight, and its distance from the upper edge of the list.
+POSITION = """list => {
   const top = list.getBoundingClientRect().top;
   for (const row of list.querySelectorAll('article')) {
-    const at = row.getBoundingClientRect().top - top;
-    if (at >= 0) return {row: row.dataset.row, at};
+    const offset = row.getBoundingClientRect().top - top;
+    if (offset >= 0) return {row: row.dataset.row, offset};
   }
 }"""
-STANDS = """(list, row) => {
-  const found = list.querySelector(`[data-row="${row}"]`);
-  return found && found.getBoundingClientRect().top - list.getBoundingClientRect().top;
+OFFSET_OF_ROW = """(list, row) => {
+  const element = list.querySelector(`[data-row="${row}"]`);
+  return element && element.getBoundingClientRect().top - list.getBoundingClientRect().top;
 }"""
-# A wheel moves a list some frames later, or not at all when it is at its end.
-STILL = """async list => {
+# The wheel scrolls some frames later, or not at all at the end of the list.
+WAIT_UNTIL_STILL = """async list => {
   for (let still = 0, last = -1; still < 12; last = list.scrollTop) {
     await new Promise(requestAnimationFrame);
     still = list.scrollTop === last ? still + 1 : 0;
@@ -48,31 +48,31 @@ STILL = """async list => {
 }"""
 
 
-class Place(TypedDict):
+class ReadingPosition(TypedDict):
     row: str
-    at: float
+    offset: float
 
 
-async def place(page: Page) -> Place:
-    return cast("Place", await transcript(page).evaluate(PLACE))
+async def reading_position(page: Page) -> ReadingPosition:
+    return cast("ReadingPosition", await transcript(page).evaluate(POSITION))
 
 
-async def assert_kept(page: Page, before: Place) -> None:
-    """The reader still has the same message at the same height."""
-    now = cast("float | None", await transcript(page).evaluate(STANDS, before["row"]))
-    assert now is not None, f"what was read is out of reach; now there is {await place(page)}"
-    assert abs(now - before["at"]) < 3, f"what was read was moved from {before['at']} to {now}"
+async def assert_not_moved(page: Page, before: ReadingPosition) -> None:
+    """Asserts that the reader still sees the same message at the same height."""
+    offset = cast("float | None", await transcript(page).evaluate(OFFSET_OF_ROW, before["row"]))
+    assert offset is not None, f"the message is out of sight; the reader is at {await reading_position(page)}"
+    assert abs(offset - before["offset"]) < 3, f"the message moved from {before['offset']} to {offset}"
 
 
 async def wheel(page: Page, by: int) -> None:
-    """Turns the wheel, and waits until the list stands still."""
+    """Turns the mouse wheel and waits until the list stops moving."""
     await transcript(page).hover()
     await page.mouse.wheel(0, by)
-    await transcript(page).evaluate(STILL)
+    await transcript(page).evaluate(WAIT_UNTIL_STILL)
 
 
 async def long_session(site: Site, count: int) -> Json:
-    """A session with so many answers, and as many thoughts between them, which keep them apart."""
+    """Creates a session with `count` answers, separated by thoughts."""
     session = await site.session(title="Long", permissionMode="bypassPermissions")
     lines = (f"[[say Line {at} of many.]][[think So it is.]]" for at in range(1, count + 1))
     task = await site.client.ask(session["id"], "".join(lines))
@@ -81,8 +81,8 @@ async def long_session(site: Site, count: int) -> Json:
 
 
 async def test_every_kind_of_message_is_shown(site: Site, page: Page) -> None:
-    """O4: Markdown as what it means, a thought folded until it is opened, plan, change of a file, command with what it
-    printed, and the error in which the turn ended."""
+    """O4: rendered Markdown, a collapsed thought, a plan, an edit, a command with its output, and the error that ended the
+    turn."""
     session = await site.session(title="All kinds", permissionMode="bypassPermissions")
     await page.goto(f"/session/{session['id']}")
     await site.client.ask(
@@ -122,9 +122,9 @@ async def test_every_kind_of_message_is_shown(site: Site, page: Page) -> None:
     assert await axe(page) == []
 
 
-async def test_reports_asides_and_prompts_of_agents_stand_in_place(site: Site, page: Page) -> None:
-    """O4, B3, B4, Q3: in the parent the report of its child and the answer to an aside, each with a way to its session;
-    in the child the mark that an agent has prompted it."""
+async def test_reports_side_questions_and_agents_prompts_are_shown(site: Site, page: Page) -> None:
+    """O4, B3, B4, Q3: the parent shows its child's report and the answer to a side question, each with a link to its
+    session; the child shows that an agent prompted it."""
     session = await site.session(title="Parent", permissionMode="bypassPermissions")
     await page.goto(f"/session/{session['id']}")
     await site.client.ask(
@@ -137,35 +137,37 @@ async def test_reports_asides_and_prompts_of_agents_stand_in_place(site: Site, p
     await expect(report.locator("strong")).to_have_text("child")
 
     await site.client.post(f"/api/sessions/{session['id']}/btw", {"prompt": "[[say Beside the work.]]"})
-    aside = entries(page, "Side question")
-    await expect(aside.get_by_text("[[say Beside the work.]]")).to_be_visible()
-    await expect(aside.get_by_text("Beside the work.", exact=True)).to_be_visible()
-    await expect(aside.get_by_role("link", name="Side question")).to_have_attribute("href", re.compile("/session/"))
+    side_question = entries(page, "Side question")
+    await expect(side_question.get_by_text("[[say Beside the work.]]")).to_be_visible()
+    await expect(side_question.get_by_text("Beside the work.", exact=True)).to_be_visible()
+    await expect(side_question.get_by_role("link", name="Side question")).to_have_attribute(
+        "href", re.compile("/session/")
+    )
     assert await axe(page) == []
 
     await report.get_by_role("link", name="Helper").click()
     await expect(page.get_by_role("heading", name="Helper", level=1)).to_be_visible()
-    mark = entries(page, "Prompt").get_by_role("link", name="From an agent")
-    await expect(mark).to_have_attribute("href", f"/session/{session['id']}")
+    sender = entries(page, "Prompt").get_by_role("link", name="From an agent")
+    await expect(sender).to_have_attribute("href", f"/session/{session['id']}")
 
 
 async def test_text_grows_in_place(site: Site, page: Page) -> None:
-    """O4, A3: an answer is one entry from its first words to its last, and who is at the end stays there."""
+    """O4, A3: an answer is one element from its first words to its last, and the list follows its end."""
     session = await site.session(title="Growing")
     await page.goto(f"/session/{session['id']}")
     await site.client.prompt(session["id"], "[[slow 60 6]]")
     answer = entries(page, "Answer from demo")
     await expect(answer).to_contain_text("tick 3")
     await expect(answer).not_to_contain_text("tick 60", timeout=1)
-    await answer.evaluate("one => { one.mine = true }")
+    await answer.evaluate("element => { element.sameElement = true }")
     await expect(answer).to_contain_text("tick 60")
     await expect(answer).to_have_count(1)
-    assert await answer.evaluate("one => one.mine === true"), "the entry was made anew while it grew"
+    assert await answer.evaluate("element => element.sameElement === true"), "the message was recreated while it grew"
     await expect(transcript(page).get_by_role("button", name="Fork from here")).to_be_in_viewport()
 
 
-async def test_a_reader_is_left_alone_while_text_streams(site: Site, page: Page) -> None:
-    """O4: who has scrolled up keeps the place while an answer grows, and is told that there is more below."""
+async def test_a_reader_keeps_their_position_while_text_streams(site: Site, page: Page) -> None:
+    """O4: a reader who scrolled up keeps their position while an answer grows, and sees that there is more below."""
     session = await long_session(site, 40)
     await page.goto(f"/session/{session['id']}")
     await expect(transcript(page).get_by_text("Line 40 of many.")).to_be_in_viewport()
@@ -174,61 +176,61 @@ async def test_a_reader_is_left_alone_while_text_streams(site: Site, page: Page)
     await wheel(page, -900)
     more = page.get_by_role("button", name="New messages").or_(page.get_by_role("button", name="Jump to end"))
     await expect(more).to_be_visible()
-    before = await place(page)
+    before = await reading_position(page)
     await expect(page.get_by_role("button", name="New messages")).to_be_visible()
     await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
-    await assert_kept(page, before)
+    await assert_not_moved(page, before)
     await page.get_by_role("button", name="New messages").click()
     await expect(transcript(page).get_by_text("That was all.", exact=True)).to_be_in_viewport()
     await expect(more).to_be_hidden()
 
 
-async def test_older_pages_come_without_moving_the_reader(site: Site, page: Page) -> None:
-    """O4: of several hundred messages the newest are there at once; older ones come as they are scrolled to, above the
-    reader's place, each once, up to the first."""
+async def test_older_pages_load_without_moving_the_reader(site: Site, page: Page) -> None:
+    """O4: of several hundred messages the newest are shown at once; older ones load above the reader while they scroll,
+    each once, up to the first."""
     count = 200
     session = await long_session(site, count)
-    go = asyncio.Event()
-    asked = asyncio.Event()
+    release = asyncio.Event()
+    requested = asyncio.Event()
 
     async def hold(route: Route) -> None:
-        asked.set()
-        await go.wait()
+        requested.set()
+        await release.wait()
         await route.continue_()
 
     await page.route(re.compile(r"/messages\?.*before="), hold)
     await page.goto(f"/session/{session['id']}")
     await expect(transcript(page).get_by_text(f"Line {count} of many.")).to_be_in_viewport()
     await wheel(page, -1200)
-    await asyncio.wait_for(asked.wait(), 10)
-    before = await place(page)
-    height = cast("int", await transcript(page).evaluate("one => one.scrollHeight"))
-    go.set()
+    await asyncio.wait_for(requested.wait(), 10)
+    before = await reading_position(page)
+    height = cast("int", await transcript(page).evaluate("list => list.scrollHeight"))
+    release.set()
     await page.wait_for_function(
         "height => document.querySelector('[aria-label=\"Transcript\"]').scrollHeight > height + 1000", arg=height
     )
-    await assert_kept(page, before)
+    await assert_not_moved(page, before)
 
     seen: list[int] = []
     async with asyncio.timeout(60):
         while 1 not in seen:
             shown = await transcript(page).get_by_text(re.compile(r"^Line \d+ of many\.$")).all_inner_texts()
-            numbers = [int(one.split()[1]) for one in shown]
-            assert numbers == list(range(numbers[0], numbers[-1] + 1)), "a message is missing, or is there twice"
+            numbers = [int(text.split()[1]) for text in shown]
+            assert numbers == list(range(numbers[0], numbers[-1] + 1)), "a message is missing or duplicated"
             seen.extend(numbers)
-            # Less than what is in sight, so that nothing is passed over.
+            # Less than the height of the view, so that no message is skipped.
             await wheel(page, -400)
     assert set(seen) >= set(range(1, 150))
     await expect(entries(page, "Prompt").first).to_be_visible()
 
 
 async def test_a_link_opens_the_transcript_at_its_message(site: Site, page: Page) -> None:
-    """O4: an address with a message in it opens there, with what is around it, and leads on to the end."""
+    """O4: a URL with a message opens there, with its surroundings, and leads on to the end."""
     count = 200
     session = await long_session(site, count)
     messages = await site.client.get(f"/api/sessions/{session['id']}/messages")
-    [wanted] = [one["id"] for one in messages if one["content"].get("text") == "Line 80 of many."]
-    await page.goto(f"/session/{session['id']}?message={wanted}")
+    [linked] = [message["id"] for message in messages if message["content"].get("text") == "Line 80 of many."]
+    await page.goto(f"/session/{session['id']}?message={linked}")
     await expect(transcript(page).get_by_text("Line 80 of many.")).to_be_in_viewport()
     await expect(transcript(page).get_by_text("Line 81 of many.")).to_be_in_viewport()
     await expect(transcript(page).get_by_text(f"Line {count} of many.")).to_have_count(0)

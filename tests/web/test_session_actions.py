@@ -1,5 +1,4 @@
-"""O4: what people do with a session from its page: naming it, branching from it, ending and resuming it, its settings,
-its files, and taking it away."""
+"""O4: actions on a session: rename, branch, end and resume, change settings, restore files, export and delete."""
 
 from __future__ import annotations
 
@@ -15,10 +14,12 @@ from tests.support.repos import git
 from .site import Complaints, Site, axe, choose, entries, send, transcript
 
 
-async def ready(site: Site, page: Page, *said: str, title: str = "Acts", mode: str = "bypassPermissions") -> str:
-    """A session in which something was said, open in the page."""
+async def open_session(
+    site: Site, page: Page, *prompts: str, title: str = "Acts", mode: str = "bypassPermissions"
+) -> str:
+    """Creates a session, lets it answer the prompts, and opens it in the page."""
     session = await site.session(title=title, permissionMode=mode)
-    for text in said:
+    for text in prompts:
         await site.client.ask(session["id"], text)
     await page.goto(f"/session/{session['id']}")
     await expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
@@ -26,8 +27,8 @@ async def ready(site: Site, page: Page, *said: str, title: str = "Acts", mode: s
 
 
 async def test_a_session_is_renamed(site: Site, page: Page) -> None:
-    """O4: its title is changed in place; Escape leaves it as it was."""
-    session_id = await ready(site, page, title="Before")
+    """O4: its title is edited in place; Escape discards the edit."""
+    session_id = await open_session(site, page, title="Before")
     await page.get_by_role("button", name="Rename").click()
     await page.get_by_role("textbox", name="Title").fill("Never")
     await page.keyboard.press("Escape")
@@ -40,9 +41,9 @@ async def test_a_session_is_renamed(site: Site, page: Page) -> None:
     assert (await site.client.get(f"/api/sessions/{session_id}"))["title"] == "After"
 
 
-async def test_a_fork_knows_what_was_said(site: Site, page: Page) -> None:
-    """B1: a fork opens with the conversation above it and recalls it; the session it came from does not know more."""
-    session_id = await ready(site, page, "The colour is green.")
+async def test_a_fork_knows_the_conversation(site: Site, page: Page) -> None:
+    """B1: a fork shows the inherited conversation and recalls it; the original session does not change."""
+    session_id = await open_session(site, page, "The colour is green.")
     await page.get_by_role("button", name="Fork", exact=True).click()
     dialog = page.get_by_role("dialog", name="Fork session")
     await dialog.get_by_label("Prompt", exact=True).fill("[[recall]]")
@@ -51,15 +52,15 @@ async def test_a_fork_knows_what_was_said(site: Site, page: Page) -> None:
     await dialog.get_by_role("button", name="Fork", exact=True).click()
     await expect(page.get_by_role("heading", name="Other way", level=1)).to_be_visible()
     await expect(entries(page, "Answer from demo").last).to_contain_text("The colour is green.")
-    await expect(transcript(page).get_by_text("Forked from")).to_be_visible()
+    await expect(transcript(page).get_by_text("Forked from Acts")).to_be_visible()
     await page.get_by_role("navigation", name="Related sessions").get_by_role("link", name="Acts").click()
     await expect(page).to_have_url(re.compile(session_id))
     await expect(transcript(page).get_by_text("[[recall]]")).to_have_count(0)
 
 
-async def test_a_fork_begins_at_an_earlier_task(site: Site, page: Page) -> None:
-    """B1: forked from a task, it knows what was said up to there and nothing after."""
-    await ready(site, page, "Early words.", "Late words.")
+async def test_a_fork_starts_at_an_earlier_turn(site: Site, page: Page) -> None:
+    """B1: a fork from a turn knows the conversation up to it, and nothing after."""
+    await open_session(site, page, "Early words.", "Late words.")
     await transcript(page).get_by_role("button", name="Fork from here").first.click()
     dialog = page.get_by_role("dialog", name="Fork session")
     await expect(dialog.get_by_text("up to “Early words.”")).to_be_visible()
@@ -73,9 +74,9 @@ async def test_a_fork_begins_at_an_earlier_task(site: Site, page: Page) -> None:
 
 
 async def test_a_child_is_spawned_and_reports(site: Site, page: Page) -> None:
-    """B3, Q3: a child begins afresh beside its parent, and its report comes into the parent's transcript as it was
-    asked for, with the prompt it was given and a word to the parent."""
-    session_id = await ready(site, page, "The colour is green.")
+    """B3, Q3: a child starts with no context, and its report appears in the parent's transcript as configured, with the
+    original prompt and an instruction to the parent."""
+    session_id = await open_session(site, page, "The colour is green.")
     await page.get_by_role("button", name="Spawn", exact=True).click()
     dialog = page.get_by_role("dialog", name="Spawn child")
     await dialog.get_by_role("button", name="Spawn", exact=True).click()
@@ -95,13 +96,14 @@ async def test_a_child_is_spawned_and_reports(site: Site, page: Page) -> None:
     await expect(report).to_contain_text("Check its work.")
     await expect(report).to_contain_text("[[recall]]")
     await expect(page.get_by_role("navigation", name="Sessions in this tree").get_by_text("Little one")).to_be_visible()
-    [child] = [one for one in (await site.client.get(f"/api/sessions/{session_id}/tree"))["sessions"] if one["depth"]]
-    assert not [one for one in await site.client.texts(child["id"]) if "green" in one]
+    tree = await site.client.get(f"/api/sessions/{session_id}/tree")
+    [child] = [node for node in tree["sessions"] if node["depth"]]
+    assert not [text for text in await site.client.texts(child["id"]) if "green" in text]
 
 
-async def test_an_aside_is_answered_while_the_session_works(site: Site, page: Page) -> None:
-    """B4: a question to a busy session is answered beside its turn, in the dialog and in the transcript."""
-    session_id = await ready(site, page, "The colour is green.")
+async def test_a_side_question_is_answered_during_a_turn(site: Site, page: Page) -> None:
+    """B4: a side question to a busy session is answered during its turn, in the dialog and in the transcript."""
+    session_id = await open_session(site, page, "The colour is green.")
     await send(page, "[[hang]]")
     await page.get_by_role("button", name="Stop").wait_for()
     await page.get_by_role("button", name="Side question").click()
@@ -117,25 +119,23 @@ async def test_an_aside_is_answered_while_the_session_works(site: Site, page: Pa
     assert (await site.client.get(f"/api/sessions/{session_id}"))["activity"] == "running"
 
 
-async def test_a_turn_is_stopped_and_the_session_goes_on(site: Site, page: Page) -> None:
-    """O4, T6: stop ends the turn and holds the queue; resume lets it go on."""
-    await ready(site, page)
+async def test_a_turn_is_stopped_and_the_session_resumed(site: Site, page: Page) -> None:
+    """O4, T6: stop ends the turn and pauses the queue; resume continues it."""
+    await open_session(site, page)
     await send(page, "[[hang]]")
     await page.get_by_role("button", name="Stop").wait_for()
-    await send(page, "what waited")
+    await send(page, "queued words")
     await page.get_by_role("button", name="Stop").click()
     await expect(transcript(page).get_by_text("Cancelled", exact=True)).to_be_visible()
     await expect(page.get_by_text("Paused", exact=True).first).to_be_visible()
     await page.get_by_role("button", name="Resume", exact=True).click()
-    await expect(entries(page, "Answer from demo")).to_contain_text('You said "what waited".')
+    await expect(entries(page, "Answer from demo")).to_contain_text('You said "queued words".')
 
 
-async def test_a_session_is_completed_and_archived_and_comes_back(
-    site: Site, page: Page, complaints: Complaints
-) -> None:
-    """O4, T6, B5: completing one that has work to do is asked twice; it is resumed, put away and taken out again."""
+async def test_a_session_is_completed_archived_and_restored(site: Site, page: Page, complaints: Complaints) -> None:
+    """O4, T6, B5: completing a busy session needs a confirmation; it is then resumed, archived and unarchived."""
     complaints.forgive("409 (Conflict)")
-    session_id = await ready(site, page)
+    session_id = await open_session(site, page)
     await send(page, "[[hang]]")
     await page.get_by_role("button", name="Stop").wait_for()
     await choose(page, "Complete")
@@ -153,9 +153,9 @@ async def test_a_session_is_completed_and_archived_and_comes_back(
 
 
 async def test_settings_reach_the_agent(site: Site, page: Page) -> None:
-    """O4, P2: mode, model, effort and variables are changed at any time and hold from the next prompt on; values of
-    variables are never shown again."""
-    session_id = await ready(site, page, "hello", mode="acceptEdits")
+    """O4, P2: mode, model, effort and variables take effect with the next prompt; values of variables are never shown
+    again."""
+    session_id = await open_session(site, page, "hello", mode="acceptEdits")
     await page.get_by_role("tab", name="Settings").click()
     form = page.get_by_role("form", name="Session settings")
     await form.get_by_role("radio", name=re.compile("^Bypass permissions")).check()
@@ -186,7 +186,7 @@ async def test_settings_reach_the_agent(site: Site, page: Page) -> None:
 
 
 async def test_a_child_stops_reporting(site: Site, page: Page) -> None:
-    """O4, Q3: whether a child reports is among its settings, at any time."""
+    """O4, Q3: a child's reports can be turned off in its settings at any time."""
     parent = await site.session(title="Parent")
     made = await site.client.post(f"/api/sessions/{parent['id']}/spawn", {"prompt": "hello", "title": "Child"})
     await site.client.wait_task(made["taskId"])
@@ -196,16 +196,16 @@ async def test_a_child_stops_reporting(site: Site, page: Page) -> None:
     await form.get_by_role("switch", name="Report back").click()
     await form.get_by_role("button", name="Save").click()
     await expect(form.get_by_text("Saved.", exact=False)).to_be_visible()
-    await send(page, "not to be told")
-    await expect(entries(page, "Answer from demo").last).to_contain_text('You said "not to be told".')
+    await send(page, "not reported")
+    await expect(entries(page, "Answer from demo").last).to_contain_text('You said "not reported".')
     callbacks = (await site.client.get(f"/api/sessions/{parent['id']}/callbacks"))["callbacks"]
     assert len(callbacks) == 1, "only the first turn was reported"
 
 
-async def test_changes_of_a_task_are_shown_and_taken_back(site: Site, page: Page) -> None:
-    """W4: what one task has changed, and the whole session; files are brought back to before the task, and the undo of
-    that brings them forth again."""
-    await ready(site, page, "[[write one.txt first]]", "[[write two.txt second]]")
+async def test_changes_of_a_turn_are_shown_and_restored(site: Site, page: Page) -> None:
+    """W4: the changes of one turn and of the whole session are shown; files are restored to before the turn, and undo
+    brings the changes back."""
+    await open_session(site, page, "[[write one.txt first]]", "[[write two.txt second]]")
     await transcript(page).get_by_role("button", name="Changes").last.click()
     changes = page.get_by_role("dialog", name="Changes")
     await expect(changes.get_by_role("button", name="two.txt")).to_be_visible()
@@ -235,8 +235,8 @@ async def test_changes_of_a_task_are_shown_and_taken_back(site: Site, page: Page
 
 
 async def test_a_session_is_exported(site: Site, page: Page) -> None:
-    """A2, O4: the transcript is taken along as Markdown and as JSON."""
-    session_id = await ready(site, page, "[[say Take me along.]]")
+    """A2, O4: the transcript is exported as Markdown and as JSON."""
+    session_id = await open_session(site, page, "[[say Take me along.]]")
     async with page.expect_download() as started:
         await choose(page, "Export as Markdown")
     download = await started.value
@@ -248,10 +248,10 @@ async def test_a_session_is_exported(site: Site, page: Page) -> None:
     assert session_id in json.dumps(exported)
 
 
-async def test_deleting_names_what_would_be_lost(site: Site, page: Page, complaints: Complaints) -> None:
-    """W2, O4: before a worktree goes along, uncommitted and untracked files and commits that are nowhere else are
-    named, and it goes only when that was ticked; how it is brought back is told."""
-    # What is open in the page is asked for once more when it is removed.
+async def test_deleting_lists_the_work_that_would_be_lost(site: Site, page: Page, complaints: Complaints) -> None:
+    """W2, O4: before a worktree is removed, its uncommitted and untracked files and unmerged commits are listed and must
+    be confirmed; afterwards the dialog explains how to recover them."""
+    # The page requests the open session once more when it is deleted.
     complaints.forgive("404 (Not Found)")
     session = await site.session(title="With worktree", worktree={"branch": "feature/gone"})
     folder = Path(session["cwd"])
@@ -273,9 +273,9 @@ async def test_deleting_names_what_would_be_lost(site: Site, page: Page, complai
     await expect(dialog.get_by_role("button", name="Delete for good")).to_be_disabled()
     await dialog.get_by_role("checkbox", name="Delete anyway").check()
     await dialog.get_by_role("button", name="Delete for good").click()
-    told = page.get_by_role("dialog", name="The session is deleted, its worktree removed.")
-    await expect(told.get_by_role("listitem").first).to_be_visible()
-    await told.get_by_role("button", name="Close").last.click()
+    result = page.get_by_role("dialog", name="The session is deleted, its worktree removed.")
+    await expect(result.get_by_role("listitem").first).to_be_visible()
+    await result.get_by_role("button", name="Close").last.click()
     await expect(page).to_have_url(f"{site.url}/")
     assert not await asyncio.to_thread(folder.exists)
     await site.client.get(f"/api/sessions/{session['id']}", expect=404)

@@ -133,7 +133,7 @@ async def test_a_used_up_budget_needs_approval(site: Site, page: Page) -> None:
 async def test_an_interrupted_turn_continues_after_approval(
     chromium: Browser, complaints: Complaints, tmp_path: Path
 ) -> None:
-    """O2, P4: with `--on-interrupt ask`, an interrupted turn has an approval of its own, and "Continue" starts the second
+    """O2, P4: with `--on-interrupt ask`, an interrupted turn has its own approval, and "Continue" starts the second
     attempt."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work", ("--on-interrupt", "ask")) as server:
         path = make_repo(server.root / "repo")

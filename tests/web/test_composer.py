@@ -24,8 +24,8 @@ MAX_QUEUE = 100
 
 
 async def test_a_prompt_is_sent_and_answered(site: Site, page: Page) -> None:
-    """O4, A1: Enter sends the prompt, Shift+Enter starts a new line; prompt and answer appear in the transcript, and the
-    composer is cleared."""
+    """O4, A1: Enter sends the prompt, Shift+Enter starts a new line; prompt and answer appear in the transcript, and
+    the composer is cleared."""
     session = await site.session(title="Talk")
     await page.goto(f"/session/{session['id']}")
     await expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()

@@ -20,8 +20,8 @@ def forgive_a_lost_server(complaints: Complaints) -> None:
 
 @pytest.mark.private_server
 async def test_the_server_is_killed_and_comes_back(site: Site, page: Page, complaints: Complaints) -> None:
-    """O2, O4: while the server is gone the page says so and keeps its contents; when it is back, the page shows the whole
-    turn, which went on meanwhile, without any action by the person."""
+    """O2, O4: while the server is gone the page says so and keeps its contents; when it is back, the page shows the
+    whole turn, which went on meanwhile, without any action by the person."""
     forgive_a_lost_server(complaints)
     session = await site.session(title="Survivor")
     await page.goto(f"/session/{session['id']}")
@@ -42,7 +42,8 @@ async def test_the_server_is_killed_and_comes_back(site: Site, page: Page, compl
 async def test_a_prompt_sent_while_the_server_restarts_arrives_once(
     site: Site, page: Page, complaints: Complaints
 ) -> None:
-    """A4, O4: a prompt that is sent while the server is away is retried with its key until it is accepted, and runs once."""
+    """A4, O4: a prompt that is sent while the server is away is retried with its key until it is
+    accepted, and runs once."""
     forgive_a_lost_server(complaints)
     session = await site.session(title="Patient")
     await site.client.ask(session["id"], "first")
@@ -59,8 +60,8 @@ async def test_a_prompt_sent_while_the_server_restarts_arrives_once(
 
 
 async def test_two_browsers_see_one_session(site: Site, page: Page, visit: Visit) -> None:
-    """O4, P4: two people on one session see the same text as it streams, and an approval that one has answered disappears
-    for the other."""
+    """O4, P4: two people on one session see the same text as it streams, and an approval that one has answered
+    disappears for the other."""
     session = await site.session(title="Shared", permissionMode="default")
     async with visit() as context:
         other = await context.new_page()

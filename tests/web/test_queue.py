@@ -1,4 +1,4 @@
-"""O4, Q5: a session's queue beside its transcript: prompts are edited, moved and removed, the queue paused and resumed."""
+"""O4, Q5: a session's queue beside its transcript: prompts are edited, moved and removed, and the queue is paused."""
 
 from __future__ import annotations
 

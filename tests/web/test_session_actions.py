@@ -249,8 +249,8 @@ async def test_a_session_is_exported(site: Site, page: Page) -> None:
 
 
 async def test_deleting_lists_the_work_that_would_be_lost(site: Site, page: Page, complaints: Complaints) -> None:
-    """W2, O4: before a worktree is removed, its uncommitted and untracked files and unmerged commits are listed and must
-    be confirmed; afterwards the dialog explains how to recover them."""
+    """W2, O4: before a worktree is removed, its uncommitted and untracked files and unmerged commits are listed and
+    must be confirmed; afterwards the dialog explains how to recover them."""
     # The page requests the open session once more when it is deleted.
     complaints.forgive("404 (Not Found)")
     session = await site.session(title="With worktree", worktree={"branch": "feature/gone"})

@@ -81,8 +81,8 @@ async def long_session(site: Site, count: int) -> Json:
 
 
 async def test_every_kind_of_message_is_shown(site: Site, page: Page) -> None:
-    """O4: rendered Markdown, a collapsed thought, a plan, an edit, a command with its output, and the error that ended the
-    turn."""
+    """O4: rendered Markdown, a collapsed thought, a plan, an edit, a command with its output, and the error that
+    ended the turn."""
     session = await site.session(title="All kinds", permissionMode="bypassPermissions")
     await page.goto(f"/session/{session['id']}")
     await site.client.ask(

@@ -340,7 +340,7 @@ async def test_limits_count_all_of_them(tmp_path: Path, kind: str, code: str) ->
         before = left(top)
         body = {"prompt": "[[say go]]", "contenders": [SAME] * (3 if kind == "fork" else 2), "kind": kind}
         error = await trees.refused(f"{root}/race", body)
-        assert error["code"] == code and "more are wanted" in error["message"]
+        assert error["code"] == code and "more were requested" in error["message"]
         assert left(top) == before and not (top / ".worktrees").exists()
         if kind == "fork":
             await race(trees, root, count=2)

@@ -1,5 +1,5 @@
-"""Doing the same to a session and to all that hangs below it, children first, so that nobody reports to what is gone
-(B5). What is done to each is left to `control` and `sessions`."""
+"""Applies an operation of `control` to a session and all of its descendants, children first, so that none reports to a
+parent that is gone (B5)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.storage.backend import Tx
 
-# What is stopped last may open sessions until then: those are found when all is looked at again.
+# Sessions that are stopped late may create others until then; so many passes look for those.
 ROUNDS = 3
 
 Verb = Literal["stop", "complete", "archive", "unarchive", "cancel", "purge"]
@@ -36,7 +36,7 @@ Outcome = Literal[
 
 
 class Cascaded(msgspec.Struct, rename="camel"):
-    """What a cascade came to for one session: the turn that was stopped there, or why it was refused."""
+    """The outcome for one session: the task whose turn was stopped, or why the operation was refused."""
 
     session_id: str
     outcome: Outcome
@@ -46,7 +46,7 @@ class Cascaded(msgspec.Struct, rename="camel"):
 
 
 class Cascade(msgspec.Struct, rename="camel"):
-    """The session itself, the turn of it that was stopped, and what became of each, in the order it was done."""
+    """The session itself, the task whose turn was stopped in it, and the outcome for each session, in order."""
 
     session: Session
     task: Task | None
@@ -54,7 +54,7 @@ class Cascade(msgspec.Struct, rename="camel"):
 
 
 class AtWork(msgspec.Struct):
-    """A session with tasks that have not ended, and how many of them only wait."""
+    """A session with unfinished tasks, and how many of them are queued."""
 
     session_id: str
     tasks: int
@@ -62,15 +62,15 @@ class AtWork(msgspec.Struct):
 
 
 class Cascades:
-    """Steers whole parts of trees."""
+    """Applies operations to whole subtrees."""
 
     def __init__(self, store: Store, control: Control) -> None:
         self._store = store
         self._control = control
 
     async def run(self, caller: Caller, session_id: str, verb: Verb, *, force: bool = False) -> Cascade:
-        """Does it to everything below a session, then to the session itself. What would be refused because something
-        is at work is refused before anything is done; what is refused after that is told."""
+        """Applies an operation to all descendants of a session, then to the session. If work that is running forbids
+        it, nothing is done; later refusals are reported per session."""
         scope = f"sessions.cascade.{verb}:{session_id}"
         answer = await self._store.write_once(
             caller, scope, force, Cascade, lambda change: _begin(change, session_id, verb, force)
@@ -94,7 +94,7 @@ class Cascades:
         return answer
 
     async def _levels(self, session_id: str) -> list[list[Session]]:
-        """All that is there, the deepest first; nothing if it was removed meanwhile."""
+        """Returns the session and its descendants by level, the deepest first; nothing if it was removed meanwhile."""
         try:
             found = await self._store.read(lambda tx: below(tx, session_id))
         except NotFound:
@@ -141,13 +141,13 @@ class Cascades:
 
 
 async def below(tx: Tx, session_id: str) -> list[Session]:
-    """A session and all that was forked or spawned from it, the deepest last."""
+    """Returns a session and all that was forked or spawned from it, the deepest last."""
     session = await records.session(tx, session_id)
     return await tx.all(TREES.below, Session, id=session.id)
 
 
 async def _begin(change: Change, session_id: str, verb: Verb, force: bool) -> Cascade:
-    """Refuses what cannot be done to all, and keeps reports from starting turns where all is about to stop."""
+    """Raises if the operation cannot be applied to all, and pauses queues so that reports start no new turns."""
     found = await below(change.tx, session_id)
     top, here = found[0], {one.id for one in found}
     at_work = [
@@ -167,7 +167,7 @@ def _refuse_work(found: list[Session], at_work: list[AtWork]) -> None:
         names = ", ".join(one.session_id for one in busy)
         raise Conflict(
             "tree_busy",
-            f"{len(busy)} of these {len(found)} sessions are at work or have prompts that wait: {names}. Nothing was "
+            f"{len(busy)} of these {len(found)} sessions are running or have queued prompts: {names}. Nothing was "
             "done. Let them finish, or complete them with force: true.",
             count=len(busy),
             queued=sum(one.queued for one in busy),
@@ -176,7 +176,7 @@ def _refuse_work(found: list[Session], at_work: list[AtWork]) -> None:
 
 
 async def _pause(change: Change, found: list[Session], at_work: set[str]) -> None:
-    """What is stopped reports to its parent: there the report waits."""
+    """Pauses the queues of stopped sessions and of their parents, where the reports arrive."""
     reached = set(at_work)
     for session in reversed(found):
         if session.id in reached:
@@ -186,5 +186,5 @@ async def _pause(change: Change, found: list[Session], at_work: set[str]) -> Non
 
 
 def _origin(session: Session) -> str:
-    """What a session hangs below; nothing has the empty id."""
+    """Returns the parent or fork source of a session; empty for a root."""
     return session.parent_session_id or session.forked_from_session_id or ""

@@ -1,5 +1,4 @@
-"""Steering: stop a turn, cancel, complete or purge a session, rows first and then the process behind them (T3,
-T6)."""
+"""Stops turns, and completes, cancels, archives or purges sessions: first the rows, then the running agent (T3, T6)."""
 
 from __future__ import annotations
 
@@ -19,20 +18,20 @@ from bough.model.session import Caller, Session
 from bough.model.task import IN_FLIGHT, Task
 from bough.storage.backend import Tx
 
-# By then a cancelled turn has ended its own way, or its process was killed; beyond this the answer goes out anyway.
+# Seconds to wait for a stopped turn to end; by then its process was killed at the latest.
 SETTLE = 30.0
 UNDER_WAY = (*IN_FLIGHT, "interrupted")
 
 
 class Stopped(msgspec.Struct):
-    """A session, and the turn of it that was stopped, if one ran."""
+    """A session, and the task whose turn was stopped, if one was running."""
 
     session: Session
     task: Task | None
 
 
 class Control:
-    """Operations that need both the rows and the living agent."""
+    """Operations that need both the rows and the running agent."""
 
     def __init__(self, store: Store, runner: Runner, tasks: Tasks) -> None:
         self._store = store
@@ -40,7 +39,7 @@ class Control:
         self._tasks = tasks
 
     async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
-        """Stops the running turn; what is queued waits for the next prompt or for resume (T6)."""
+        """Stops the running turn and pauses the queue until the next prompt or resume (T6)."""
         scope = f"sessions.stop:{session_id}"
         stopped = await self._store.write_once(
             caller, scope, expected_task, Stopped, lambda change: self._stop(change, session_id, expected_task)
@@ -75,7 +74,7 @@ class Control:
         return Stopped(session, task)
 
     async def cancel_task(self, caller: Caller, task_id: str) -> Task:
-        """Takes a waiting prompt out of the queue, or stops the turn that runs."""
+        """Removes a prompt from the queue, or stops its running turn."""
         known = await self._tasks.get(task_id)
         scope = f"tasks.cancel:{known.id}"
 
@@ -95,7 +94,7 @@ class Control:
         return task
 
     async def cancel(self, caller: Caller, session_id: str) -> Session:
-        """Ends a session as cancelled (T3); one that has ended already stays as it is."""
+        """Ends a session as cancelled (T3); one that has already ended stays as it is."""
 
         async def work(change: Change) -> tuple[Session, Task | None]:
             session = await records.session(change.tx, session_id)
@@ -110,7 +109,7 @@ class Control:
         return await self._end(*await self._store.write(work))
 
     async def complete(self, caller: Caller, session_id: str, *, force: bool = False) -> Session:
-        """Ends a session as completed; with prompts waiting or a turn running only if forced (T6)."""
+        """Ends a session as completed; with queued prompts or a running turn only if forced (T6)."""
 
         async def work(change: Change) -> Stopped:
             session = await records.session(change.tx, session_id)
@@ -126,7 +125,7 @@ class Control:
                 busy = "A turn is running" if task is not None else "Nothing runs"
                 raise Conflict(
                     "session_busy",
-                    f"{busy} and {waiting} prompts wait in session {session.id}. Send force: true to cancel them.",
+                    f"{busy} and {waiting} prompts are queued in session {session.id}. Send force: true to end it.",
                     queued=waiting,
                 )
             return Stopped(await lifecycle.end(change, session, "completed", "completed"), task)
@@ -135,7 +134,7 @@ class Control:
         done = await self._store.write_once(caller, scope, force, Stopped, work)
         session = await self._end(done.session, done.task)
         if session.status == "active":
-            # Resumed since; what this call did is what its first answer says.
+            # It was resumed meanwhile; the first answer tells what this call did.
             return done.session
         await self._store.keep_answer(caller, scope, Stopped(session, None))
         return session
@@ -177,20 +176,19 @@ class Control:
         return session
 
     async def check_purge(self, session_id: str) -> None:
-        """Refuses what `purge` would refuse."""
+        """Raises if `purge` would be refused."""
         await self._store.read(lambda tx: _childless(tx, session_id))
 
     async def purge(self, caller: Caller, session_id: str) -> Session:
-        """Removes a session for good, with its transcript and the events that tell of it. What its agent keeps in files
-        of its own is the agent's."""
-        # Looked at first, so that what is refused has not been cancelled.
+        """Deletes a session with its transcript and events. Files that its agent keeps elsewhere stay."""
+        # Checked first, so that a refused session is not cancelled.
         await self.check_purge(session_id)
         session = await self.cancel(caller, session_id)
 
         async def work(change: Change) -> None:
             fresh = await _childless(change.tx, session_id)
             if fresh.status == "active" or await change.tx.all(TASKS.open, Task, session_id=session.id):
-                raise Conflict("session_busy", f"Session {session.id} is still, or again, at work. Try again.")
+                raise Conflict("session_busy", f"Session {session.id} is running again. Try again.")
             for query in (APPROVALS, MESSAGES, TASKS, EVENTS):
                 await change.tx.run(query.remove_of_session, session_id=session.id)
             await budgets.forget(change, fresh)
@@ -212,7 +210,7 @@ class Control:
         return await self._end_agent(session.id)
 
     async def _settle(self, session_id: str, task: Task) -> None:
-        """Waits, within bounds, until a turn that was stopped has ended."""
+        """Waits until a stopped turn has ended, but not for ever."""
         if (await self._tasks.get(task.id)).ended_at is not None:
             return
         try:
@@ -231,11 +229,11 @@ class Control:
 
 
 async def _childless(tx: Tx, session_id: str) -> Session:
-    """A session that nothing was forked or spawned from."""
-    found = await records.session(tx, session_id)
-    if await tx.value(SESSIONS.children, id=found.id):
+    """Returns a session; raises `Conflict` if others were forked or spawned from it."""
+    session = await records.session(tx, session_id)
+    if await tx.value(SESSIONS.children, id=session.id):
         raise Conflict(
             "session_has_children",
-            f"Other sessions were forked or spawned from session {found.id}. Remove those first.",
+            f"Other sessions were forked or spawned from session {session.id}. Purge those first.",
         )
-    return found
+    return session

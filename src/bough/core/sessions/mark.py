@@ -1,5 +1,5 @@
-"""Marking a session as what its work has come to: idle, completed or failed (5a). A session that is at work is ended
-when its turn is over and nothing waits any more; ending at once, and cancelling, is `control`."""
+"""Sets a session's final status: completed or failed, or idle again (5a). A busy session ends when its queue is empty;
+`control` ends sessions at once."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ Mark = Literal["idle", "completed", "failed"]
 
 
 class Marking:
-    """Takes marks."""
+    """Sets the final status of sessions."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
 
     async def mark(self, caller: Caller, session_id: str, mark: Mark) -> Session:
-        """Ends a session, now or after its work, or makes one that has ended idle again."""
+        """Ends a session, now or after its work, or makes an ended one idle again."""
 
         async def work(change: Change) -> Session:
             session = await records.session(change.tx, session_id)
             if mark == "idle":
                 return await self._idle(change, caller, session)
             if session.status != "active":
-                wanted = "completed" if mark == "completed" else "error"
-                if session.status == wanted:
+                status = "completed" if mark == "completed" else "error"
+                if session.status == status:
                     return session
                 raise Conflict(
                     "session_ended",
@@ -54,5 +54,5 @@ class Marking:
         if session.metadata.ending is not None:
             return await records.update_session(change, session.id, ending=None)
         if session.activity in ("running", "waiting_permission"):
-            raise Conflict("session_busy", f"Session {session.id} is at work. Stop it, or wait until it has finished.")
+            raise Conflict("session_busy", f"Session {session.id} is busy. Stop it, or wait until it has finished.")
         return await interruption.go_on(change, session, unasked=caller.kind == "session")

@@ -1,5 +1,4 @@
-"""What callers say about sessions: the one to open, changes to one, which ones a list shows; and the checks that need
-no database. Acting on it is `sessions`."""
+"""Requests about sessions (create, change, list), and the checks that need no database."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ LONGEST_CHOICE = 200
 
 
 class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What a caller says about the session to open (L3)."""
+    """A session to create (L3)."""
 
     repo_id: str | None = None
     worktree_id: str | None = None
     worktree: SessionWorktree | None = None
-    # Where to work inside the repository or worktree, if not at its top.
+    # The folder inside the repo or worktree; its top by default.
     folder: str | None = None
     agent: str | None = None
     title: str = ""
@@ -35,13 +34,13 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     callback: CallbackConfig = msgspec.field(default_factory=CallbackConfig)
     headless: Headless | None = None
     initial_prompt: str | None = None
-    # What goes with the initial prompt.
+    # Files that are attached to the initial prompt.
     files: NewFiles = msgspec.UNSET
     idempotency_key: str | None = None
 
 
 class SessionPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Changes to a session; what is left out stays, settings take effect at the next prompt."""
+    """Changes to a session; omitted fields stay, and settings take effect with the next prompt."""
 
     title: str | msgspec.UnsetType = msgspec.UNSET
     description: str | msgspec.UnsetType = msgspec.UNSET
@@ -64,7 +63,7 @@ class Opened(msgspec.Struct):
 
 
 class SessionFilter(msgspec.Struct):
-    """Which sessions a list shows."""
+    """Filters of a list of sessions."""
 
     repo_id: str | None = None
     worktree_id: str | None = None
@@ -79,7 +78,7 @@ class SessionFilter(msgspec.Struct):
 
 
 def check_texts(title: str, description: str) -> None:
-    """Texts that people read are not endless."""
+    """Raises `Invalid` if a title or description is too long."""
     if len(title) > LONGEST_TITLE:
         raise Invalid("title_too_long", f"A title has at most {LONGEST_TITLE} characters.")
     if len(description) > LONGEST_DESCRIPTION:
@@ -87,9 +86,9 @@ def check_texts(title: str, description: str) -> None:
 
 
 def check_choice(name: str, value: str | msgspec.UnsetType | None) -> None:
-    """A model or an effort is named as the agent names it; leaving it to the agent is null, not an empty text."""
+    """Raises `Invalid` for an empty or too long model or effort; null stands for the agent's default."""
     if isinstance(value, str) and not (value.strip() and len(value) <= LONGEST_CHOICE):
         raise Invalid(
             "bad_choice",
-            f"{name} has between 1 and {LONGEST_CHOICE} characters; leave it out (or null) to have the agent's own.",
+            f"{name} must have 1 to {LONGEST_CHOICE} characters; omit it, or send null, for the agent's default.",
         )

@@ -1,5 +1,4 @@
-"""Sessions: opening, reading, changing and ending them (R2, T1–T6). Their queues are `tasks`, their processes
-`runner`."""
+"""Creates, reads and changes sessions (R2, T1–T6). Their queues are in `tasks`; `control` stops and ends them."""
 
 from __future__ import annotations
 
@@ -39,23 +38,23 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.sessions")
 
 CREATE = "sessions.create"
-# Totals that are kept for lists: as many filters as pages and clients use at once.
+# How many totals of filtered lists are cached: about as many as clients use at once.
 TOTALS_KEPT = 64
 
 
 class Sessions:
-    """Everything that can be done to a session as a record."""
+    """Everything that can be done to a session without its agent."""
 
     def __init__(self, store: Store, settings: Settings, catalog: Catalog, tasks: Tasks) -> None:
         self._store = store
         self._settings = settings
         self._catalog = catalog
         self._tasks = tasks
-        # What lists counted, and the cursor of the newest event then.
+        # Totals of filtered lists, with the cursor of the newest event at that time.
         self._totals: dict[str, tuple[Any, int]] = {}
 
     def check(self, new: NewSession) -> tuple[str, str | None]:
-        """Refuses what is wrong wherever the session is to work; gives the agent and the prompt."""
+        """Raises if a new session is invalid, wherever it is to work; returns the agent and the prompt."""
         entry = self._catalog.get(new.agent or self._catalog.default(self._settings.default_agent))
         startable(entry, self._settings.data_path)
         check_texts(new.title, new.description)
@@ -69,7 +68,7 @@ class Sessions:
         return entry.name, prompt
 
     async def opened_before(self, caller: Caller, new: NewSession) -> Opened | None:
-        """What the same request with the same key has opened already."""
+        """Returns what an equal request with the same idempotency key has created."""
         return await self._store.kept(caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), Opened)
 
     async def create(
@@ -79,12 +78,12 @@ class Sessions:
         made: Worktree | None = None,
         also: Callable[[Change], Awaitable[None]] | None = None,
     ) -> Opened:
-        """Opens a root session; a first prompt is queued in the same transaction (Q2). A new worktree that it asks for
-        is `made` before, by `worktree_sessions`, which may have more to do in that transaction."""
+        """Creates a root session and queues its first prompt in the same transaction (Q2). `with_worktree` creates the
+        worktree that it asks for before (`made`), and may do more in that transaction (`also`)."""
         if new.worktree is not None and made is None:
-            raise Internal("worktree_not_made", "The worktree of a new session must be made before it.")
+            raise Internal("worktree_not_made", "The worktree of a new session must be created before it.")
         agent, prompt = self.check(new)
-        given = files.checked(new.files, prompt)
+        attached = files.checked(new.files, prompt)
         repo, worktree = await self._store.read(
             lambda tx: session_place(tx, new.repo_id, made.id if made else new.worktree_id)
         )
@@ -93,16 +92,16 @@ class Sessions:
         cwd = resolve_inside(self._settings.root_path, folder, what="folder", data=data)
         if new.folder is not None:
             cwd = resolve_inside(cwd, str(cwd / new.folder), what="folder", data=data)
-        context_files = [str(file_inside(cwd, one, data=data)) for one in new.context_files]
+        context_files = [str(file_inside(cwd, path, data=data)) for path in new.context_files]
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
 
         async def work(change: Change) -> Opened:
             await lifecycle.admit(change, self._settings)
             if worktree is not None:
-                # It may have been removed since.
+                # It may have been removed meanwhile.
                 await usable(change.tx, worktree.id)
-            mcp_ids = [await find_id(change.tx, "mcp_servers", one) for one in new.mcp_server_ids]
+            mcp_ids = [await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids]
             session = await records.add_session(
                 change,
                 caller,
@@ -130,7 +129,7 @@ class Sessions:
                 await also(change)
             task_id = None
             if prompt is not None:
-                task = await enqueue(change, session, prompt, source="initial", from_session=caller.id, files=given)
+                task = await enqueue(change, session, prompt, source="initial", from_session=caller.id, files=attached)
                 task_id = task.id
                 session = await records.session(change.tx, session.id)
             return Opened(session, task_id)
@@ -145,7 +144,7 @@ class Sessions:
         return await self._store.read(lambda tx: records.session(tx, session_id))
 
     async def list(self, wanted: SessionFilter, limit: int, offset: int) -> Page[Any]:
-        """A page of sessions, newest first: structs, or the JSON that they would become."""
+        """Returns a page of sessions, newest first, as structs or as their JSON."""
         statuses = parse_statuses(wanted.status) if wanted.status else None
 
         async def work(tx: Tx) -> Page[Any]:
@@ -186,7 +185,7 @@ class Sessions:
         return await self._store.read(work)
 
     async def _total(self, tx: Tx, where: str, params: dict[str, Any]) -> int:
-        """How many there are; counted anew only if anything happened since, since that takes longer than the page."""
+        """Counts the sessions of a filter; cached until the next event, since counting is slower than the page."""
         key = f"{where} {params}"
         cursor = await tx.value(EVENTS.newest)
         known = self._totals.get(key)
@@ -208,7 +207,7 @@ class Sessions:
         async def work(change: Change) -> Session:
             session = await records.session(change.tx, session_id)
             if session.kind == "btw" and patch.permission_mode not in (msgspec.UNSET, "plan"):
-                raise Conflict("aside_reads_only", "A question aside reads only: its mode stays plan.")
+                raise Conflict("aside_reads_only", "A side question only reads: its mode stays plan.")
             columns: dict[str, Any] = {}
             for name in ("title", "description", "permission_mode", "model", "effort", "queue_paused", "headless"):
                 value = getattr(patch, name)
@@ -218,11 +217,11 @@ class Sessions:
                 columns["callback"] = raw(patch.callback)
             if patch.context_files is not msgspec.UNSET:
                 columns["context_files"] = raw(
-                    [str(file_inside(Path(session.cwd), one, data=data)) for one in patch.context_files]
+                    [str(file_inside(Path(session.cwd), path, data=data)) for path in patch.context_files]
                 )
             if patch.mcp_server_ids is not msgspec.UNSET:
-                found = [await find_id(change.tx, "mcp_servers", one) for one in patch.mcp_server_ids]
-                columns["mcp_server_ids"] = raw(found)
+                server_ids = [await find_id(change.tx, "mcp_servers", server_id) for server_id in patch.mcp_server_ids]
+                columns["mcp_server_ids"] = raw(server_ids)
             if env is not None:
                 columns["env"] = raw(dict.fromkeys(env, "***"))
                 await change.tx.run(SESSIONS.set_env, id=session.id, env=raw(env))
@@ -238,7 +237,7 @@ class Sessions:
         return await self._store.write(work)
 
     async def change_agent(self, session_id: str, agent: str) -> Session:
-        """Gives a session another agent, as long as none has begun to work in it."""
+        """Gives a session another agent, unless one has already worked in it."""
         entry = self._catalog.get(agent)
         startable(entry, self._settings.data_path)
 
@@ -249,14 +248,14 @@ class Sessions:
             if session.activity != "not_started" or session.kind != "root":
                 raise Conflict(
                     "agent_at_work",
-                    f"Session {session.id} has begun with {session.agent}. Fork it to go on with another agent.",
+                    f"Session {session.id} has already worked with {session.agent}. Fork it to use another agent.",
                 )
             return await records.update_session(change, session.id, agent=entry.name, model=None, effort=None)
 
         return await self._store.write(work)
 
     async def resume(self, caller: Caller, session_id: str) -> Session:
-        """Lets a paused queue go on; an ended session becomes active again (T2, T6)."""
+        """Resumes a paused queue; an ended session becomes active again (T2, T6)."""
 
         async def work(change: Change) -> Session:
             session = await records.session(change.tx, session_id)

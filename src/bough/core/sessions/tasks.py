@@ -1,4 +1,4 @@
-"""Tasks: the queue of a session, before anything runs (Q1, Q5). Running the head of it is `runner`."""
+"""Queues prompts and changes queued ones (Q1, Q5). The runner of `turns` sends them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bough.core.store.paging import Page
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import MESSAGES, TASKS
 from bough.core.store.transactions import Change, Store
-from bough.core.transcripts import files as kept
+from bough.core.transcripts import files as prompt_files
 from bough.core.transcripts.files import NewFiles
 from bough.errors import Conflict, Invalid
 from bough.model.message import QUEUED_BASE, Message, user_text
@@ -25,7 +25,7 @@ from bough.storage.backend import Tx
 
 
 class Tasks:
-    """Queues prompts and changes what waits."""
+    """Queues prompts, and edits, moves or removes queued ones."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
@@ -34,10 +34,10 @@ class Tasks:
     async def prompt(
         self, caller: Caller, session_id: str, text: str, *, resume: bool = False, files: NewFiles = msgspec.UNSET
     ) -> Task:
-        """Stores a prompt with its files; whoever is told of it can rely on it. An ended session is refused unless
-        `resume` (T2)."""
+        """Queues a prompt with its files. Once this returns, the prompt is stored and will be sent. An ended session is
+        refused unless `resume` is set (T2)."""
         prompt = checked_prompt(text, self._settings.max_prompt)
-        given = kept.checked(files, prompt)
+        attached = prompt_files.checked(files, prompt)
 
         async def work(change: Change) -> Task:
             session = await records.session(change.tx, session_id)
@@ -55,7 +55,7 @@ class Tasks:
                 session = await interruption.go_on(change, session, unasked=caller.kind == "session")
             await check_room(change, session, self._settings.max_queue)
             source: Source = "session" if caller.kind == "session" else "user"
-            return await enqueue(change, session, prompt, source=source, from_session=caller.id, files=given)
+            return await enqueue(change, session, prompt, source=source, from_session=caller.id, files=attached)
 
         about = ("sessions", session_id)
         request = [text, resume, files] if files else [text, resume]
@@ -65,7 +65,7 @@ class Tasks:
         return await self._store.read(lambda tx: records.task(tx, task_id))
 
     async def list(self, session_id: str | None, status: str | None, limit: int, offset: int) -> Page[Task]:
-        """Tasks of one session in order of the queue, or of all sessions, newest first."""
+        """Returns the tasks of one session in the order of its queue, or of all sessions, newest first."""
         statuses = _parse_statuses(status)
 
         async def work(tx: Tx) -> Page[Task]:
@@ -76,13 +76,13 @@ class Tasks:
                 params["session_id"] = (await records.session(tx, session_id)).id
                 where += " AND session_id = :session_id"
                 query = TASKS.of_session
-            found = await tx.all(query.with_(where=where), Task, limit=limit, offset=offset, **params)
-            return Page(found, await tx.value(TASKS.count.with_(where=where), **params) or 0, limit, offset)
+            tasks = await tx.all(query.with_(where=where), Task, limit=limit, offset=offset, **params)
+            return Page(tasks, await tx.value(TASKS.count.with_(where=where), **params) or 0, limit, offset)
 
         return await self._store.read(work)
 
     async def edit(self, task_id: str, prompt: str | None, before: str | None) -> Task:
-        """Changes the text of a prompt that waits, or moves it before another (an empty `before`: to the end). Its
+        """Changes the text of a queued prompt, or moves it before another one, or to the end if `before` is empty. Its
         files stay."""
         if prompt is None and before is None:
             raise Invalid("nothing_to_change", "Name at least one field to change.")
@@ -96,7 +96,7 @@ class Tasks:
                     MESSAGES.edit_queued,
                     Message,
                     task_id=task.id,
-                    content=user_text(text, await kept.infos(change.tx, task.id)),
+                    content=user_text(text, await prompt_files.infos(change.tx, task.id)),
                     queued_base=QUEUED_BASE,
                     now=change.now,
                 )
@@ -109,7 +109,7 @@ class Tasks:
         return await self._store.write(work)
 
     async def cancel(self, change: Change, task_id: str) -> Task:
-        """Takes a prompt that waits out of the queue, in a transaction; one that runs is stopped by `control`."""
+        """Removes a prompt from the queue, in a transaction; `control` stops running ones."""
         task = await self._waiting(change.tx, task_id)
         fresh = await records.end_task(change, task.id, "cancelled", stop_reason="cancelled")
         assert fresh is not None
@@ -138,9 +138,9 @@ class Tasks:
             target = await find_id(change.tx, "tasks", before)
             index = next((number for number, one in enumerate(order) if one.id == target), -1)
             if index < 0:
-                raise Conflict("task_not_queued", f"Task {before!r} does not wait in the same queue.")
+                raise Conflict("task_not_queued", f"Task {before!r} is not queued in the same session.")
         order.insert(index, task)
-        # Positions are unique, so everyone steps aside (below zero) before taking a new place.
+        # Positions are unique, so all tasks get negative ones before their new ones.
         for one in order:
             await change.tx.run(TASKS.set_position, id=one.id, position=-one.position, now=change.now)
             await self._place_message(change, one.id, 2 * QUEUED_BASE + one.position)

@@ -1,5 +1,4 @@
-"""Sessions that bring their worktree with them, and sessions that take it along when they go (W2). Each part by itself
-is `sessions`, `control` and `worktrees`."""
+"""Creates sessions together with a new worktree, and removes the worktree when a session ends (W2)."""
 
 from __future__ import annotations
 
@@ -28,14 +27,14 @@ SCOPE = "sessions.create.worktree"
 
 
 class Ended(msgspec.Struct):
-    """A session that was cancelled or removed, and what became of its worktree if that went too."""
+    """A session that was cancelled or purged, and the removal of its worktree if that was requested."""
 
     session: Session
     worktree: Removed | None
 
 
 class WorktreeSessions:
-    """What concerns a session and its worktree at once."""
+    """Operations on a session and its worktree at once."""
 
     def __init__(
         self, store: Store, settings: Settings, worktrees: Worktrees, sessions: Sessions, control: Control
@@ -47,17 +46,17 @@ class WorktreeSessions:
         self._control = control
 
     async def create(self, caller: Caller, new: NewSession) -> Opened:
-        """Opens a session, in a worktree that is made for it if one is asked for; one key stands for both."""
+        """Creates a session, and first its worktree if one is requested; one idempotency key covers both."""
         if new.worktree is None:
             return await self._sessions.create(caller, new)
-        kept = await self._sessions.opened_before(caller, new)
-        if kept is not None:
-            return kept
+        earlier = await self._sessions.opened_before(caller, new)
+        if earlier is not None:
+            return earlier
         if new.worktree_id is not None or new.repo_id is None:
-            raise Invalid("repo_missing", "A new worktree needs the repository (repoId) that it is of, and no other.")
+            raise Invalid("repo_missing", "A new worktree needs its repo: send `repoId`, and no `worktreeId`.")
         self._sessions.check(new)
         await self._store.write(lambda change: self._admissible(change, new))
-        # Without a key nobody can ask for the worktree again: it carries a mark until its session is there.
+        # Without a key, no request can find the worktree again: it carries a mark until its session exists.
         mark = places.marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, SCOPE) if mark is None else (mark, places.MARKS)
         async with self._made(maker, scope, new) as worktree:
@@ -65,14 +64,14 @@ class WorktreeSessions:
             return await self._sessions.create(caller, new, worktree, lambda change: places.filled(change, place))
 
     async def _admissible(self, change: Change, new: NewSession) -> None:
-        """What would be refused afterwards is refused before anything is made."""
+        """Raises if the session would be refused, before the worktree is created."""
         await lifecycle.admit(change, self._settings)
-        for one in new.mcp_server_ids:
-            await find_id(change.tx, "mcp_servers", one)
+        for server_id in new.mcp_server_ids:
+            await find_id(change.tx, "mcp_servers", server_id)
 
     @contextlib.asynccontextmanager
     async def _made(self, caller: Caller, scope: str, new: NewSession) -> AsyncGenerator[Worktree]:
-        """A new worktree, taken away again if the session is not opened."""
+        """Creates a worktree, and discards it if the session is not created."""
         assert new.worktree is not None
         assert new.repo_id is not None
         wanted = NewWorktree(new.repo_id, new.worktree.branch, new.worktree.path, new.worktree.base)
@@ -86,13 +85,13 @@ class WorktreeSessions:
     async def end(
         self, caller: Caller, session_id: str, *, purge: bool, remove_worktree: bool = False, force: bool = False
     ) -> Ended:
-        """Cancels a session, or removes it for good; its worktree goes too if that is wanted and nothing is lost."""
+        """Cancels or purges a session; removes its worktree too if requested and nothing would be lost."""
         session = await self._sessions.get(session_id)
         removed: Removed | None = None
         if remove_worktree:
             if session.worktree_id is None:
-                raise Invalid("no_worktree", f"Session {session.id} works in no worktree that could be removed.")
-            # Looked at first, so that what is refused has not been cancelled.
+                raise Invalid("no_worktree", f"Session {session.id} does not work in a worktree.")
+            # Checked first, so that a refused session is not cancelled.
             if purge:
                 await self._control.check_purge(session.id)
             await self._worktrees.check_removal(session.worktree_id, force=force, besides=session.id)

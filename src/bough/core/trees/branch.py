@@ -1,5 +1,5 @@
-"""Branching: fork, spawn and ask aside (B1–B4). Each makes a session in a tree, with what it inherits and may override,
-and queues its first prompt in the same transaction. What the new agent knows of the past is given to it by `past`."""
+"""Creates sessions from sessions: forks, spawned children and side questions (B1–B4). Each inherits the settings of its
+source unless they are overridden; its first prompt is queued in the same transaction."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCOPE = "sessions.branch"
 
 
 class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A worktree to be made for a branch: its git branch, where, and whether files that git ignores come along."""
+    """A worktree to create for a branch: its git branch, its path, and whether ignored files are copied."""
 
     branch: str | None = None
     path: str | None = None
@@ -46,10 +46,10 @@ class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What a caller says about a fork, a spawn or a question aside; what is left out is inherited (L3)."""
+    """A fork, child or side question to create; omitted fields are inherited (L3)."""
 
     prompt: str | None = None
-    # What goes with the prompt.
+    # Files that are attached to the prompt.
     files: NewFiles = msgspec.UNSET
     title: str | None = None
     description: str | None = None
@@ -57,10 +57,10 @@ class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     permission_mode: PermissionMode | None = None
     model: str | None = None
     effort: str | None = None
-    # A fork begins after this task; the last finished one if it is left out.
+    # A fork begins after this task; by default after the last finished one.
     task_id: str | None = None
     worktree: Literal["same", "new"] | NewWorktree = "same"
-    # A child works in this worktree of the repository instead.
+    # A child works in this worktree of the repo instead.
     worktree_id: str | None = None
     mcp_server_ids: list[str] | None = None
     env: dict[str, str] | None = None
@@ -70,14 +70,14 @@ class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class Branched(msgspec.Struct, rename="camel"):
-    """The new session, and the task of its first prompt if it has one."""
+    """A new session, and the task of its first prompt if it has one."""
 
     session_id: str
     task_id: str | None
 
 
 class Branching:
-    """Makes sessions out of sessions."""
+    """Creates forks, children and side questions."""
 
     def __init__(self, store: Store, settings: Settings, catalog: Catalog, places: BranchPlaces) -> None:
         self._store = store
@@ -86,27 +86,27 @@ class Branching:
         self._places = places
 
     async def fork(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
-        """A sibling that knows the conversation so far."""
+        """Creates a session that knows the conversation so far."""
         return await self._branch(caller, session_id, wanted, "fork")
 
     async def spawn(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
-        """A child that begins afresh, and reports back."""
+        """Creates a child that starts with no context and reports to its parent."""
         return await self._branch(caller, session_id, wanted, "subsession")
 
     async def aside(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
-        """A question beside whatever the session does; it changes nothing and is put away when it is answered."""
+        """Asks a side question: a fork that only reads, and is archived when it has answered."""
         return await self._branch(caller, session_id, wanted, "btw")
 
     async def admit(self, caller: Caller, session_id: str, wanted: list[Branch], kind: BranchKind) -> None:
-        """Refuses what would be refused of one of several branches, or of all together, before anything is made."""
-        for one in wanted:
-            self._check(one, kind)
-            if one.agent is not None:
-                startable(self._catalog.get(one.agent), self._settings.data_path)
+        """Raises if one of several branches, or all of them together, would be refused. Creates nothing."""
+        for branch in wanted:
+            self._check(branch, kind)
+            if branch.agent is not None:
+                startable(self._catalog.get(branch.agent), self._settings.data_path)
 
         async def work(change: Change) -> None:
-            for one in wanted:
-                await self._admissible(change, caller, session_id, one, kind, len(wanted))
+            for branch in wanted:
+                await self._check_admissible(change, caller, session_id, branch, kind, len(wanted))
 
         await self._store.write(work)
 
@@ -123,42 +123,42 @@ class Branching:
             wanted = msgspec.structs.replace(wanted, task_id=whole)
         request = [kind, msgspec.structs.replace(wanted, idempotency_key=None)]
         if wanted.worktree == "same":
-            place = await self._store.read(lambda tx: self._elsewhere(tx, source, wanted))
+            place = await self._store.read(lambda tx: self._existing_place(tx, source, wanted))
             return await self._write(caller, source, wanted, kind, prompt, place, request)
-        # Whoever stops waiting does not stop it half-way.
-        return await self._places.through(self._apart(caller, source, wanted, kind, prompt, request))
+        # This continues even if the caller stops waiting.
+        return await self._places.through(self._branch_in_worktree(caller, source, wanted, kind, prompt, request))
 
-    async def _elsewhere(self, tx: Tx, source: Session, wanted: Branch) -> Place:
-        """Where a branch works that gets no worktree of its own: with its source, or where it is told."""
+    async def _existing_place(self, tx: Tx, source: Session, wanted: Branch) -> Place:
+        """Returns where a branch without a new worktree works: in its source's folder, or in the requested worktree."""
         if wanted.worktree_id is None:
             return Place(source.worktree_id, source.cwd)
-        found = await worktree(tx, wanted.worktree_id)
-        if found.repo_id != source.repo_id:
-            raise Invalid("worktree_of_other_repo", f"Worktree {found.id} is of another repository than the session.")
-        return Place(found.id, found.path)
+        requested = await worktree(tx, wanted.worktree_id)
+        if requested.repo_id != source.repo_id:
+            raise Invalid("worktree_of_other_repo", f"Worktree {requested.id} belongs to another repo.")
+        return Place(requested.id, requested.path)
 
-    async def _apart(
+    async def _branch_in_worktree(
         self, caller: Caller, source: Session, wanted: Branch, kind: BranchKind, prompt: str | None, request: Any
     ) -> Branched:
-        """Makes a branch in a worktree of its own."""
+        """Creates a branch in a new worktree."""
         async with self._places.turn(caller, source):
-            kept = await self._store.kept(caller, f"{SCOPE}:{source.id}", request, Branched)
-            if kept is not None:
-                return kept
-            # What would be refused afterwards is refused before anything is made.
-            await self._store.write(lambda change: self._admissible(change, caller, source.id, wanted, kind))
-            asked = NewWorktree() if isinstance(wanted.worktree, str) else wanted.worktree
+            earlier = await self._store.kept(caller, f"{SCOPE}:{source.id}", request, Branched)
+            if earlier is not None:
+                return earlier
+            # Refusals come before the worktree is created.
+            await self._store.write(lambda change: self._check_admissible(change, caller, source.id, wanted, kind))
+            options = NewWorktree() if isinstance(wanted.worktree, str) else wanted.worktree
             title = (wanted.title or wanted.prompt or source.title)[:80]
-            room = Room(title, asked.branch, asked.path, wanted.task_id, asked.ignored)
+            room = Room(title, options.branch, options.path, wanted.task_id, options.ignored)
             async with self._places.made(caller, source, room) as place:
                 return await self._write(caller, source, wanted, kind, prompt, place, request)
 
     async def repair(self) -> None:
-        """What a server does first with branches that the last one was making."""
+        """Removes what the last server left of branches that it was creating."""
         await self._places.repair()
 
     async def close(self) -> None:
-        """Waits for branches that are being made."""
+        """Waits for branches that are being created."""
         await self._places.close()
 
     async def _write(
@@ -195,17 +195,17 @@ class Branching:
         prompt: str | None,
         race: RacePlace | None = None,
     ) -> Branched:
-        """Makes the session of a branch, with its first prompt queued, in a transaction that may do more."""
+        """Inserts the session of a branch and queues its first prompt, in a transaction that may do more."""
         session = await self._add(change, caller, source, wanted, kind, place, raw(git), race)
         await filled(change, place)
         task = None
         if prompt is not None:
-            said: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
-            given = files.checked(wanted.files, prompt)
-            task = await enqueue(change, session, prompt, source=said, from_session=caller.id, files=given)
+            origin: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
+            attached = files.checked(wanted.files, prompt)
+            task = await enqueue(change, session, prompt, source=origin, from_session=caller.id, files=attached)
         return Branched(session.id, task.id if task else None)
 
-    async def _admissible(
+    async def _check_admissible(
         self, change: Change, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind, count: int = 1
     ) -> None:
         source = await records.session(change.tx, session_id)
@@ -233,15 +233,15 @@ class Branching:
             checked_env(wanted.env)
         files.checked(wanted.files, wanted.prompt)
         if wanted.prompt is None and kind != "fork":
-            raise Invalid("empty_prompt", "Say what the new session should do: `prompt` is missing.")
+            raise Invalid("empty_prompt", "Add a `prompt` that says what the new session should do.")
         if wanted.task_id is not None and kind != "fork":
-            raise Invalid("bad_branch", "Only a fork begins at a task (taskId).")
+            raise Invalid("bad_branch", "Only a fork can start at a task: omit `taskId`.")
         if wanted.task_id is not None and isinstance(wanted.worktree, NewWorktree) and wanted.worktree.ignored:
-            raise Invalid("bad_branch", "Checkpoints hold no ignored files: leave out `taskId`, or `ignored`.")
+            raise Invalid("bad_branch", "Checkpoints hold no ignored files: omit `taskId`, or `ignored`.")
         if wanted.worktree_id is not None and (kind != "subsession" or wanted.worktree != "same"):
-            raise Invalid("bad_branch", "worktreeId names the worktree that a child works in; a fork makes its own.")
+            raise Invalid("bad_branch", "Only a child can use `worktreeId`, and not together with `worktree`.")
         if kind == "btw" and (wanted.permission_mode not in (None, "plan") or wanted.worktree != "same"):
-            raise Invalid("bad_branch", "A question aside reads only (plan), and where the session works.")
+            raise Invalid("bad_branch", "A side question only reads: omit `worktree`, and use the mode plan or none.")
 
     async def _add(
         self,
@@ -264,11 +264,11 @@ class Branching:
         if place.worktree_id is not None:
             await usable(change.tx, place.worktree_id)
         await self._check_rights(change.tx, caller, source, mode, kind)
-        known: dict[str, str] = msgspec.json.decode(await change.tx.value(SESSIONS.env, id=source.id) or b"{}")
-        env = wanted.env if wanted.env is not None else known
+        source_env: dict[str, str] = msgspec.json.decode(await change.tx.value(SESSIONS.env, id=source.id) or b"{}")
+        env = wanted.env if wanted.env is not None else source_env
         servers = source.mcp_server_ids
         if wanted.mcp_server_ids is not None:
-            servers = raw([await find_id(change.tx, "mcp_servers", one) for one in wanted.mcp_server_ids])
+            servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in wanted.mcp_server_ids])
         branch_task = await self._branch_point(change.tx, source, wanted, kind)
         session = await records.add_session(
             change,
@@ -296,15 +296,15 @@ class Branching:
         )
         if kind == "fork":
             at = f" after task {branch_task.id}" if branch_task else ", before its first task"
-            told = f"Forked from session {source.id}{at}."
+            text = f"Forked from session {source.id}{at}."
             if place.cwd != source.cwd:
-                # Its agent reads this too: paths of what was said before lead into the other folder.
-                told += f" From here on the work is in {place.cwd}, not in {source.cwd}."
-            await records.add_message(change, session.id, None, "system", notice(told))
+                # The agent reads this too: paths in the transcript so far lead into the other folder.
+                text += f" From here on the work is in {place.cwd}, not in {source.cwd}."
+            await records.add_message(change, session.id, None, "system", notice(text))
         return await records.session(change.tx, session.id)
 
     async def _branch_point(self, tx: Tx, source: Session, wanted: Branch, kind: BranchKind) -> Task | None:
-        """The task after which a fork begins; nothing for what does not begin at one."""
+        """Returns the task after which a fork begins; None for a child, or before the first task."""
         if kind == "subsession":
             return None
         if wanted.task_id is None:
@@ -313,17 +313,17 @@ class Branching:
         if task.session_id != source.id:
             raise Invalid("task_of_other_session", f"Task {task.id} belongs to session {task.session_id}.")
         if task.ended_at is None or not task.sent_attempt:
-            raise Conflict("task_not_ended", f"Task {task.id} is {task.status}; a fork begins after a turn.")
+            raise Conflict("task_not_ended", f"Task {task.id} is {task.status}. Fork after a turn has ended.")
         return task
 
 
 def check_rights(bound: Session, mode: PermissionMode) -> None:
-    """A child has no more rights than its parent, and what a session asks for no more than that session (5e)."""
+    """Raises `Denied` if a mode grants more than that of the parent, or of the session that requests it (5e)."""
     if RANK[mode] > RANK[bound.permission_mode]:
         raise Denied(
             "mode_above_parent",
-            f"{mode} grants more than {bound.permission_mode}, the mode of session {bound.id}. Ask for no more than "
-            "that; a person can change the mode of the new session afterwards.",
+            f"{mode} grants more than {bound.permission_mode}, the mode of session {bound.id}. Request that mode or "
+            "less; a person can change the mode of the new session afterwards.",
             mode=mode,
             parent=bound.permission_mode,
         )

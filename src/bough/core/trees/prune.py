@@ -1,5 +1,5 @@
-"""Forgetting checkpoints: those that are old, those whose session is gone and those of races that are over lose their
-ref, then their row. What git does with files that nothing holds any more is its own affair."""
+"""Deletes checkpoints that are old, whose session is gone, or whose race is over: first the ref, then the row. Git
+collects the files later."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.pruning")
 
-# Days pass slowly.
+# Seconds between two runs; checkpoints are kept for days.
 PAUSE = 600.0
 BATCH = 100
 DAY = 24 * 3600
 SCOPE = "checkpoints.prune"
-# By then a race that is being made is there, or has come to nothing.
+# After this many seconds, a race that was being started exists or has failed.
 RACE_WITHIN = 3600
 
 
 class Pruned(msgspec.Struct, rename="camel"):
-    """How many were forgotten."""
+    """How many checkpoints were deleted."""
 
     pruned: int
 
 
 class Outdated(Checkpoint):
-    """A checkpoint that is to go, and where its repository lies."""
+    """A checkpoint to delete, with the path of its repo."""
 
     repo_path: str
 
 
 class Pruning:
-    """Forgets checkpoints, now and then by itself."""
+    """Deletes checkpoints, on request and periodically."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        # What an earlier server was making is not made any more.
+        # Races that an earlier server was starting are not started any more.
         self._since = now()
 
     async def run(self) -> None:
-        """Prunes until cancelled; one failure is logged, and the next time tries again."""
+        """Prunes until cancelled; a failure is logged, and the next run tries again."""
         while True:
             try:
                 await self.prune()
@@ -64,41 +64,41 @@ class Pruning:
             await asyncio.sleep(PAUSE)
 
     async def prune_once(self, caller: Caller, days: float | None) -> Pruned:
-        """The same for a person: an idempotency key gives the same answer again."""
-        known = await self._store.kept(caller, SCOPE, days, Pruned)
-        if known is not None:
-            return known
-        done = Pruned(await self.prune(days))
+        """Prunes once; an equal idempotency key returns the same answer."""
+        earlier = await self._store.kept(caller, SCOPE, days, Pruned)
+        if earlier is not None:
+            return earlier
+        pruned = Pruned(await self.prune(days))
 
-        async def keep(change: Change) -> Pruned:
-            return done
+        async def work(change: Change) -> Pruned:
+            return pruned
 
-        return await self._store.write_once(caller, SCOPE, days, Pruned, keep)
+        return await self._store.write_once(caller, SCOPE, days, Pruned, work)
 
     async def prune(self, days: float | None = None) -> int:
-        """Forgets checkpoints older than so many days, by default those of the setting; gives how many there were."""
+        """Deletes checkpoints older than `days`, by default the setting; returns how many."""
         deadline = before((self._settings.keep_checkpoints if days is None else days) * DAY)
         pruned = 0
-        # A repository that fails is left for another time, so that it does not stand before the others.
+        # A repo that fails is skipped until the next run, so that it does not block the others.
         skipped = [""]
-        while found := await self._outdated(deadline, skipped):
-            pruned += await self._forget_all(found, skipped)
-        pruned += await self._forget_all(
+        while outdated := await self._outdated(deadline, skipped):
+            pruned += await self._delete_all(outdated, skipped)
+        pruned += await self._delete_all(
             await self._store.read(lambda tx: self._of_races(tx, deadline), long=True), skipped
         )
         if pruned:
             log.info("checkpoints_pruned", count=pruned)
         return pruned
 
-    async def _forget_all(self, found: list[Outdated], skipped: list[str]) -> int:
-        """Forgets checkpoints, repository by repository; gives how many, and names the repositories that failed."""
+    async def _delete_all(self, outdated: list[Outdated], skipped: list[str]) -> int:
+        """Deletes checkpoints repo by repo; returns how many, and adds repos that failed to `skipped`."""
         pruned = 0
         by_repo: dict[str, list[Outdated]] = {}
-        for one in found:
-            by_repo.setdefault(one.repo_id, []).append(one)
-        for repo_id, some in by_repo.items():
-            if repo_id not in skipped and await self._forget(some):
-                pruned += len(some)
+        for checkpoint in outdated:
+            by_repo.setdefault(checkpoint.repo_id, []).append(checkpoint)
+        for repo_id, checkpoints in by_repo.items():
+            if repo_id not in skipped and await self._delete(checkpoints):
+                pruned += len(checkpoints)
             else:
                 skipped.append(repo_id)
         return pruned
@@ -108,20 +108,20 @@ class Pruning:
             lambda tx: tx.all(CHECKPOINTS.outdated, Outdated, before=deadline, skipped=skipped, limit=BATCH)
         )
 
-    async def _forget(self, some: list[Outdated]) -> bool:
-        """Forgets checkpoints of one repository: refs first, so that none is left that nobody knows of."""
-        path = some[0].repo_path
+    async def _delete(self, checkpoints: list[Outdated]) -> bool:
+        """Deletes checkpoints of one repo; refs first, so that no ref is left without a row."""
+        path = checkpoints[0].repo_path
         if await asyncio.to_thread(os.path.isdir, path):
             try:
-                await drop(path, await self._unnamed(some))
+                await drop(path, await self._unshared_refs(checkpoints))
             except BoughError as error:
                 log.warning("checkpoints_not_pruned", repo=path, error=error.message)
                 return False
-        for cwd in {one.cwd for one in some}:
-            # A worktree that is gone has taken with it what was left there.
+        for cwd in {checkpoint.cwd for checkpoint in checkpoints}:
+            # A removed worktree needs no sweep.
             with contextlib.suppress(BoughError):
                 await asyncio.to_thread(sweep, (await place(cwd)).git_dir)
-        ids = [one.id for one in some]
+        ids = [checkpoint.id for checkpoint in checkpoints]
 
         async def work(change: Change) -> None:
             await change.tx.run(CHECKPOINTS.drop, ids=ids)
@@ -129,19 +129,19 @@ class Pruning:
         await self._store.write(work)
         return True
 
-    async def _unnamed(self, some: list[Outdated]) -> list[str]:
-        """The refs of checkpoints that no other one is held by: a task that changed nothing has one for both."""
-        refs = [one.ref for one in some if one.ref is not None]
-        ids = [one.id for one in some]
+    async def _unshared_refs(self, checkpoints: list[Outdated]) -> list[str]:
+        """Returns the refs that no other checkpoint uses; the two of a task that changed nothing share one."""
+        refs = [checkpoint.ref for checkpoint in checkpoints if checkpoint.ref is not None]
+        ids = [checkpoint.id for checkpoint in checkpoints]
         if not refs:
             return []
-        named = await self._store.read(
+        shared = await self._store.read(
             lambda tx: tx.all(CHECKPOINTS.still_named, tuple[str], refs=refs, ids=ids), long=True
         )
-        return [ref for ref in refs if (ref,) not in named]
+        return [ref for ref in refs if (ref,) not in shared]
 
     async def _of_races(self, tx: Tx, deadline: str) -> list[Outdated]:
-        """What races began with that nobody compares with any more: checkpoints have the ids of their races."""
-        made = max(before(RACE_WITHIN), self._since)
-        found = await tx.all(CHECKPOINTS.of_races, Outdated)
-        return [one for one in found if not await is_checkpoint_needed(tx, one, deadline, made)]
+        """Returns the checkpoints at the start of races that are no longer needed; they have the ids of their races."""
+        started_since = max(before(RACE_WITHIN), self._since)
+        starts = await tx.all(CHECKPOINTS.of_races, Outdated)
+        return [start for start in starts if not await is_checkpoint_needed(tx, start, deadline, started_since)]

@@ -1,5 +1,4 @@
-"""A whole tree at a glance: its sessions, how they stand, what they have used (B5). How they are made is
-`branching`."""
+"""Reads a whole tree: its sessions, their status, and what they have used (B5)."""
 
 from __future__ import annotations
 
@@ -19,11 +18,12 @@ class Trees:
         self._store = store
 
     async def get(self, session_id: str) -> Tree:
-        """The tree that a session belongs to, from its root on."""
+        """Returns the tree that a session belongs to, from its root on."""
         return await self._store.read(lambda tx: read(tx, session_id), long=True)
 
 
 async def read(tx: Tx, session_id: str) -> Tree:
+    """Reads the tree of a session inside a transaction."""
     root = (await records.session(tx, session_id)).root_session_id
     nodes = await tx.all(NODES, Node, root=root)
     tree = Tree(

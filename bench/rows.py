@@ -61,8 +61,7 @@ _ABOUT = """\
   answer with as many constant bytes.
 - Targets apply to the second size; the others show what growth costs.
 - The total number of sessions is counted again only after a change; the bare statements count it each time.
-- While nothing is written, answers are reused. After a write, unchanged rows are reused as they were encoded, so a
-  page needs little more than a look at its index.
+- While nothing is written, answers are reused. After a write, they are built from the rows again.
 - For a page that is read for the first time (100 messages are about 50 kB), the bare statements alone take longer
   than the whole constant answer."""
 

@@ -4,11 +4,11 @@ import msgspec
 from msgspec import Raw
 
 from bough.agents.acp.answers import (
+    AgentMode,
     Capabilities,
     Choice,
     ConfigOption,
-    Mode,
-    Modes,
+    SessionModes,
     Usage,
     read_initialized,
     read_prompt,
@@ -102,7 +102,7 @@ def test_modes_and_options_of_a_session() -> None:
     }
     opened = read_session(raw(answer), "")
     assert opened.session_id == "s1"
-    assert opened.modes == Modes("plan", [Mode("plan", "Plan"), Mode("auto")])
+    assert opened.modes == SessionModes("plan", [AgentMode("plan", "Plan"), AgentMode("auto")])
     assert opened.config_options == [
         ConfigOption("model", "Model", "select", "model", "opus[1m]", [Choice("opus[1m]", "Opus"), Choice("haiku")]),
         ConfigOption("fast", "Fast", "boolean", None, True, []),

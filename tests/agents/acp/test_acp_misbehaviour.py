@@ -137,7 +137,7 @@ async def test_other_version() -> None:
 async def test_a_session_without_an_id() -> None:
     """C1: an answer that lacks what we need is the agent's failure, not ours."""
     async with peer("other_version") as agent:
-        with pytest.raises(AgentFailed, match="answered session/new without the id") as caught:
+        with pytest.raises(AgentFailed, match="answered session/new without a session id") as caught:
             await agent.client.new_session("/")
         assert caught.value.code == "agent_answer"
 

@@ -10,14 +10,13 @@ from bough.agents.acp.wire import (
     AgentRequest,
     Junk,
     Notification,
-    OddRequest,
     Response,
     RpcError,
+    UnreadableRequest,
     Update,
     decode,
-    encode_error,
-    encode_result,
 )
+from bough.agents.json_rpc import encode_error, encode_result
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
@@ -181,9 +180,9 @@ def test_junk(line: bytes) -> None:
 )
 def test_a_request_for_a_permission_is_not_overlooked(line: bytes, id: object) -> None:
     """C1: an agent waits for its answer, so what cannot be read is known for what it is, by its id if possible."""
-    with pytest.raises(OddRequest) as odd:
+    with pytest.raises(UnreadableRequest) as caught:
         decode(line)
-    assert odd.value.id == id
+    assert caught.value.id == id
 
 
 @pytest.mark.parametrize(
@@ -198,7 +197,7 @@ def test_a_log_that_speaks_of_a_permission_is_junk(line: bytes) -> None:
     """C1: lines that agents log are no requests."""
     with pytest.raises(Junk) as junk:
         decode(line)
-    assert not isinstance(junk.value, OddRequest)
+    assert not isinstance(junk.value, UnreadableRequest)
 
 
 def test_the_id_of_a_request_may_be_any_number() -> None:

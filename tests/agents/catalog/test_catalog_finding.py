@@ -71,7 +71,7 @@ def test_through_npx(path: Path, tmp_path: Path) -> None:
 def test_not_at_all(path: Path, tmp_path: Path) -> None:
     """O1: else it cannot be started, and the sentence says how to get it."""
     assert find(entry(), tmp_path) is None
-    with pytest.raises(Invalid, match=r"'tiny' was not found\. Get it with: bough agents install tiny") as caught:
+    with pytest.raises(Invalid, match=r"'tiny' was not found\. Install it with: bough agents install tiny") as caught:
         startable(entry(), tmp_path)
     assert caught.value.code == "agent_missing"
     alone = entry(package=None)

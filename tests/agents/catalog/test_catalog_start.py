@@ -110,5 +110,5 @@ def test_a_repository_that_brings_files(tmp_path: Path) -> None:
     (tmp_path / "cwd" / ".env").write_text("X=1")
     restricted = prepared(tmp_path, one)
     assert restricted.env["TRUST"] == "no"
-    assert restricted.notices == ["This repository brings .env for Tiny. It trusts nothing."]
+    assert restricted.notices == ["This repository has settings for Tiny: .env. It trusts nothing."]
     assert restricted.instructions.endswith("Be kind.")

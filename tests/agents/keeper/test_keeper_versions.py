@@ -60,7 +60,9 @@ def folder(keepers: Keepers, flag: Path) -> Path:
 
 async def test_it_is_said(folder: Path) -> None:
     """O2: both versions are named under a code of its own, and nothing happens to the agent."""
-    with pytest.raises(AgentFailed, match=f"version {OTHER} of its protocol, this server version {VERSION}") as caught:
+    with pytest.raises(
+        AgentFailed, match=f"version {OTHER} of its protocol, and this server version {VERSION}"
+    ) as caught:
         await attach_keeper(folder, 0)
     assert caught.value.code == "keeper_version"
     assert (caught.value.details["keeper_version"], caught.value.details["server_version"]) == (OTHER, VERSION)

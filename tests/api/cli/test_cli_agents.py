@@ -192,7 +192,7 @@ def test_another_version_may_be_the_reason(folder: Path, tmp_path: Path, monkeyp
 def test_what_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """L4: an agent that is not known, not installed or broken, a folder that is not there, code that is not trusted."""
     unknown = run_here(["agents", "test", "nobody"])
-    assert unknown.code == 1 and "There is no agent 'nobody'. Known are: claude-code," in unknown.err
+    assert unknown.code == 1 and "There is no agent 'nobody'. Choose one of: claude-code," in unknown.err
     describe(tmp_path, "absent", ["absent-agent"], 'install = "Get it from a friend."')
     missing = tried(folder, "absent")
     assert (missing.code, missing.err) == (
@@ -255,7 +255,7 @@ async def test_one_agent_and_all_modes(server: Running, cli: Cli) -> None:
     every = json.loads((await cli("agents", "modes", "--json")).out)["agents"]
     assert {row["name"]: row["modes"] for row in every} == {row["name"]: row["modes"] for row in agents}
     unknown = await cli("agents", "show", "nobody")
-    assert unknown.code == 1 and "Known are: " in unknown.err
+    assert unknown.code == 1 and "Choose one of: " in unknown.err
 
 
 def test_doctor_uses_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

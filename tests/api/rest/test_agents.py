@@ -55,7 +55,7 @@ async def test_how_it_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyP
     async with serving(tmp_path) as server:
         gemini = (await listed(server))["gemini"]
         assert (gemini["how"], gemini["program"], gemini["version"]) == ("missing", None, None)
-        assert gemini["install"] == "Get it with: bough agents install gemini"
+        assert gemini["install"] == "Install it with: bough agents install gemini"
         _program(programs / "npx")
         gemini = (await listed(server))["gemini"]
         assert (gemini["how"], gemini["installed"], gemini["version"]) == ("npx", False, gemini["pinned"])

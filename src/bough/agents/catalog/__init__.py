@@ -1,5 +1,10 @@
-"""The catalog: one TOML file per agent says how to start it and what it can be trusted with; users add files of their
-own, or change single fields of ours. Talking to an agent is `bough.agents.acp`."""
+"""The catalog of agents: one TOML file per agent describes how to find and start it and how it behaves.
+
+- It owns the built-in files, the user's own files in the data folder, and everything that a start needs: the program
+  (`find`), the command and environment (`prepare`), the settings folder and the files of the repository.
+- The core asks it for entries and starts; `api` and the command line show it.
+- It calls `bough.model` and `bough.errors` only. Talking to an agent is `bough.agents.acp`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.agents.catalog import find as finding
+from bough.agents.catalog import find as locate
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.catalog.find import LocatedAgent
 from bough.agents.catalog.settings_folder import merged
@@ -25,12 +30,12 @@ __all__ = ["BrokenEntry", "Catalog", "CatalogEntry", "LocatedAgent", "load_catal
 log = structlog.get_logger("bough.agents")
 
 BUILT_IN = Path(__file__).parent
-# The first of these that is installed is the default agent; the demo agent always is.
+# The default agent is the first of these that is installed and set up. The demo agent always is.
 PREFERRED = ("claude-code", "codex", "gemini", "opencode", "demo")
 
 
 class BrokenEntry(msgspec.Struct):
-    """A file of the user's that does not describe an agent, and why."""
+    """A file of the user that does not describe an agent, with the reason."""
 
     name: str
     origin: str
@@ -38,7 +43,7 @@ class BrokenEntry(msgspec.Struct):
 
 
 class Catalog:
-    """All agents that are known, by name, and what could not be read."""
+    """All known agents by name, and the files that could not be read."""
 
     def __init__(
         self,
@@ -47,15 +52,15 @@ class Catalog:
         broken: list[BrokenEntry] | None = None,
         built_in: Iterable[CatalogEntry] = (),
     ) -> None:
-        """`built_in` are the entries that come with Bough, also those that a user's file replaces."""
+        """Takes the entries in use; `built_in` are all that come with Bough, including those that a user replaces."""
         self.data = data
         self._built_in = list(built_in)
         self._entries = {entry.name: entry for entry in entries}
         self.broken = broken or []
 
     def find(self, entry: CatalogEntry) -> LocatedAgent | None:
-        """How an agent can be started here."""
-        return finding.find(entry, self.data)
+        """Returns how an agent can be started on this machine, or None."""
+        return locate.find(entry, self.data)
 
     def names(self) -> list[str]:
         return sorted(self._entries)
@@ -66,12 +71,12 @@ class Catalog:
     def get(self, name: str) -> CatalogEntry:
         entry = self._entries.get(name)
         if entry is None:
-            for one in self.broken:
-                if one.name == name:
-                    raise Invalid("bad_agent_file", one.error)
+            for file in self.broken:
+                if file.name == name:
+                    raise Invalid("bad_agent_file", file.error)
             raise Invalid(
                 "unknown_agent",
-                f"There is no agent {name[:100]!r}. Known are: {', '.join(self.names())}.",
+                f"There is no agent {name[:100]!r}. Choose one of: {', '.join(self.names())}.",
                 known=self.names(),
             )
         return entry
@@ -87,21 +92,23 @@ class Catalog:
         return [tuple(path.casefold().split("/")) for path in sorted(paths)]
 
     def default(self, preferred: str = "") -> str:
-        """The agent of a session that names none (O1)."""
+        """Returns the agent for sessions that do not name one (O1)."""
         if preferred:
             return self.get(preferred).name
         for name in PREFERRED:
             entry = self._entries.get(name)
-            found = self.find(entry) if entry is not None else None
-            is_here = found is not None and found.how == "installed"
-            if entry is not None and is_here and finding.is_set_up(entry) is not False:
+            located = self.find(entry) if entry is not None else None
+            is_here = located is not None and located.how == "installed"
+            if entry is not None and is_here and locate.is_set_up(entry) is not False:
                 return name
         return "demo"
 
 
 def load_catalog(data: Path) -> Catalog:
-    """Built-in entries, then the user's own from `agents/` in the data folder, which win; one of those that cannot be
-    read is left out, and known as broken."""
+    """Reads the built-in files, then the user's in `agents/` of the data folder, which take precedence.
+
+    A user's file that cannot be read is left out and listed as broken.
+    """
     tables = {path.stem: _table(path) for path in sorted(BUILT_IN.glob("*.toml"))}
     built_in = {name: _read(table, BUILT_IN / f"{name}.toml", data) for name, table in tables.items()}
     entries = dict(built_in)
@@ -139,22 +146,24 @@ def _read(table: dict[str, Any], path: Path, data: Path) -> CatalogEntry:
     except msgspec.ValidationError as error:
         raise Invalid("bad_agent_file", f"{path} does not describe an agent: {error}") from error
     if not entry.command:
-        raise Invalid("bad_agent_file", f"{path} names no command.")
-    unknown = {mode.start for one in entry.modes if (mode := entry.mode(one)).start and mode.start not in entry.start}
+        raise Invalid(
+            "bad_agent_file", f'{path} names no command. Add one, for example: command = ["my-agent", "--acp"]'
+        )
+    unknown = {mode.start for name in entry.modes if (mode := entry.mode(name)).start and mode.start not in entry.start}
     if unknown:
         raise Invalid("bad_agent_file", f"{path} has no [start.{sorted(unknown)[0]}], which its modes name.")
-    places = {"{python}": sys.executable, "{data}": str(data)}
-    entry.command = [_filled(part, places) for part in entry.command]
-    entry.env = {name: _filled(value, places) for name, value in entry.env.items()}
+    values = {"{python}": sys.executable, "{data}": str(data)}
+    entry.command = [_filled(part, values) for part in entry.command]
+    entry.env = {name: _filled(value, values) for name, value in entry.env.items()}
     if entry.home is not None:
         entry.home.programs = {
-            name: [_filled(part, places) for part in command] for name, command in entry.home.programs.items()
+            name: [_filled(part, values) for part in command] for name, command in entry.home.programs.items()
         }
     entry.origin = str(path)
     return entry
 
 
-def _filled(text: str, places: dict[str, str]) -> str:
-    for mark, value in places.items():
-        text = text.replace(mark, value)
+def _filled(text: str, values: dict[str, str]) -> str:
+    for placeholder, value in values.items():
+        text = text.replace(placeholder, value)
     return os.path.expanduser(text)

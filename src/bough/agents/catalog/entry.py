@@ -1,5 +1,4 @@
-"""What the catalog says about an agent: how to find and start it, which of its settings give which rights, what it does
-differently from what it says. Finding it is `finding`, starting it `start`."""
+"""Defines the fields of a catalog file: how to find and start an agent, its modes, and how it differs from others."""
 
 from __future__ import annotations
 
@@ -19,20 +18,21 @@ class _Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only
 
 
 class Package(_Table):
-    """Where it comes from, for whoever does not have it."""
+    """The npm package of an agent."""
 
     npm: str
     version: str
-    # The command in the package, if it is not the first word of the entry's own.
+    # The program in the package, if it is not the first word of the entry's command.
     bin: str = ""
 
     @property
     def pinned(self) -> str:
+        """The package with its version, as npm takes it."""
         return f"{self.npm}@{self.version}"
 
 
 class Login(_Table):
-    """By what one sees that the agent has been given a key or an account, and what to do if not."""
+    """How to tell that an agent has a key or an account, and what to do if it has none."""
 
     env: list[str] = []
     files: list[str] = []
@@ -40,63 +40,66 @@ class Login(_Table):
 
 
 class ModeSettings(_Table):
-    """The settings of the agent's own that stand for one of our permission modes."""
+    """The agent's own settings for one of Bough's permission modes."""
 
-    # The agent's mode, set before each prompt that needs it; empty leaves the agent alone.
+    # The agent's own mode, set before each prompt that needs it. Empty leaves the agent's mode alone.
     mode: str = ""
-    # The settings to start it with, a name below `[start]`; changing them starts it anew.
+    # The settings to start it with, by their name below `[start]`. Changing them restarts the agent.
     start: str = ""
     note: str = ""
 
 
 class StartSettings(_Table):
-    """Settings that an agent takes in only when it starts, or when it opens a session."""
+    """Settings that an agent reads only when it starts or opens a session."""
 
     env: dict[str, str] = {}
-    # Variables that hold JSON: merged into what the user has in them.
+    # Variables that hold JSON. They are merged over the user's own values.
     json_env: dict[str, dict[str, Any]] = {}
     args: list[str] = []
-    # `_meta` of session/new, load, resume and fork.
+    # `_meta` of session/new, session/load, session/resume and session/fork.
     meta: dict[str, Any] = {}
 
 
 class SettingsFolder(_Table):
-    """A folder of Bough's own for an agent that can be told its rights only by files: the user's settings are merged
-    with ours or linked, everything else of theirs is left out."""
+    """A settings folder that Bough makes for an agent whose rights can be set only by files.
 
-    # The variable that tells the agent of it, and where it looks without; both empty if only arguments name it.
+    The user's settings are merged with Bough's or linked. Everything else in the user's folder is left out.
+    """
+
+    # The variable that points the agent to the folder, and the folder that it uses without the variable. Both are
+    # empty if only arguments name the folder.
     variable: str = ""
     user: str = ""
     link: list[str] = []
-    # File name → the table that is merged over the user's.
+    # File name → the table to merge over the user's.
     merge: dict[str, dict[str, Any]] = {}
-    # File name → keys of the user's that are left out.
+    # File name → the user's keys to leave out.
     drop: dict[str, list[str]] = {}
-    # Files that are not the agent's but ours: rules, programs.
+    # Files that Bough adds: rules and programs.
     files: dict[str, str] = {}
     programs: dict[str, list[str]] = {}
 
 
 class RepositoryFiles(_Table):
-    """What a repository may bring along for an agent, which would grant rights or run code."""
+    """Files in a repository that would give an agent rights or run code."""
 
-    # Globs of what is asked about before the agent is started there.
+    # Globs of files that need a person's approval before the agent starts there.
     ask: list[str] = []
-    # Globs of what makes it start with `restrict_env` instead, which keeps it from taking them in.
+    # Globs of files that make the agent start with `restrict_env`, which keeps it from reading them.
     restrict: list[str] = []
     restrict_env: dict[str, str] = {}
     restrict_note: str = ""
-    # Instructions that it does not read itself then, so that Bough passes them on.
+    # Instructions that the agent then does not read itself, so that Bough passes them on.
     restrict_instructions: list[str] = []
-    # Instructions for agents that Bough passes on, because the agent is kept from reading them itself.
+    # Instructions that Bough always passes on, because the agent is kept from reading them itself.
     instructions: list[str] = []
-    # Files and folders that the agent takes rights from: edits of them always ask, whichever agent makes them. Each is
+    # Files and folders that the agent takes rights from. Edits of them always ask, whichever agent makes them. Each is
     # one name or several consecutive ones, with wildcards, at any depth: `.claude`, `.github/copilot*`.
     protect: list[str] = []
 
 
 class Corrections(_Table):
-    """Capabilities as they were measured, where an agent says otherwise."""
+    """Measured capabilities, where the agent announces something else."""
 
     load: bool | None = None
     resume: bool | None = None
@@ -107,31 +110,31 @@ class Corrections(_Table):
 
 
 class Quirks(_Table):
-    """What an agent does that others do not."""
+    """Behavior that differs from other agents."""
 
-    # A command that runs when the turn is cancelled goes on: its process is ended then.
+    # A running command survives the cancellation of its turn, so Bough ends its process.
     leaves_commands: bool = False
     # Whether it can fork a conversation into another folder.
     fork_elsewhere: bool = False
-    # Starting twice at once in a fresh home fails.
+    # Two simultaneous first starts in a new settings folder fail, so Bough starts it alone.
     start_alone: bool = False
-    # Whether it can be told what its children report: one that does what it is sent, word by word, cannot.
+    # Whether it can take reports of child sessions. An agent that runs every prompt literally cannot.
     takes_reports: bool = True
-    # What the tokens in the answer to a prompt count.
+    # The scope of the tokens in the answer to a prompt.
     usage: UsageMeaning = "turn"
-    # Texts (regular expressions) by which a turn that ends well is known to have failed.
+    # Regular expressions for the final text of a turn that seems to end well but has failed.
     failures: list[str] = []
-    # The same by what the agent says in `_meta` of its updates, as `path.to.field=value`.
+    # The same for `_meta` of its updates, as `path.to.field=value`.
     failure_meta: str = ""
-    # Last words of such a turn that mean a missing or wrong key.
+    # Regular expressions for the final text of such a turn that mean a missing or wrong key.
     unauthenticated: list[str] = []
-    # Words of an error that mean the same, where the agent has no code for it.
+    # Regular expressions for errors that mean the same, where the agent has no error code for it.
     unauthorized: list[str] = []
-    # What it says as an agent that is not meant for people: a chunk of text that is all of this is left out.
+    # Regular expressions for text chunks that are not meant for people and are left out.
     noise: list[str] = []
-    # Names of its tools that change its mode, whatever kind it says that they are of.
+    # Names of its tools that change its mode, whatever kind it reports for them.
     mode_tools: list[str] = []
-    # Whether it keeps to a sandbox also in the mode that asks nobody: what it asks then is to leave it.
+    # Whether it stays in a sandbox even in the mode that never asks. Its requests then are to leave the sandbox.
     sandboxed: bool = False
 
 
@@ -179,23 +182,28 @@ class ToolVocabulary(_Table):
 
 
 class CatalogEntry(_Table):
-    """One agent. In its texts `{python}` is the interpreter that runs Bough, `{data}` Bough's data folder, `{home}` the
-    folder that `[home]` makes and `{cwd}` the folder of the session."""
+    """One agent. Values may contain placeholders:
+
+    - `{python}`: the interpreter that runs Bough
+    - `{data}`: Bough's data folder
+    - `{home}`: the folder that `[home]` describes
+    - `{cwd}`: the session's folder
+    """
 
     name: str
     title: str
     command: list[str]
     description: str = ""
     env: dict[str, str] = {}
-    # Variables that it must not see, whether the server's or a session's, beside our own.
+    # Variables of the server or a session that are hidden from the agent, in addition to Bough's own.
     hide: list[str] = []
-    # How to get it, told to people who do not have it.
+    # How to install it, for people who do not have it.
     install: str = ""
     package: Package | None = None
     login: Login = msgspec.field(default_factory=Login)
-    # Whether load or resume was proven to keep the conversation: only then may its process be put to sleep.
+    # Whether load or resume is known to keep the conversation. Only then may its process be suspended.
     resume: bool = False
-    # Unified permission mode → the agent's own; a mode that is not named is not offered to the agent.
+    # Bough's permission mode → the agent's settings. The agent is not used in modes that are missing here.
     modes: dict[PermissionMode, ModeSettings | str] = {}
     # The mode of a session whose creator chose none.
     default_mode: PermissionMode = "acceptEdits"
@@ -205,37 +213,40 @@ class CatalogEntry(_Table):
     corrections: Corrections = msgspec.field(default_factory=Corrections)
     quirks: Quirks = msgspec.field(default_factory=Quirks)
     tools: ToolVocabulary = msgspec.field(default_factory=ToolVocabulary)
-    # Ids of the agent's config options, where it has them.
+    # Ids of the agent's config options, if it has them.
     mode_option: str | None = None
     model_option: str | None = None
     effort_option: str | None = None
-    # Config options that would grant rights beside the mode, each with the value that it has in every mode.
+    # Config options that would grant rights beside the mode, each with the value that it keeps in every mode.
     pinned_options: dict[str, str | bool] = {}
     origin: str = ""
 
-    def mode(self, wanted: PermissionMode, strict: bool = False) -> ModeSettings:
-        """The settings for a mode. `strict` is for people's own rules: the agent then asks about everything that it can
-        be made to ask about, and rules and mode are applied to the answers."""
+    def mode(self, requested: PermissionMode, strict: bool = False) -> ModeSettings:
+        """Returns the agent's settings for a mode. Raises `Invalid` if no setting grants as little.
+
+        With `strict`, for people's own rules, the agent asks about as much as possible. Bough then applies the rules
+        and the mode to its questions.
+        """
         if not self.modes:
             return ModeSettings()
-        lowered = _lowered(wanted, strict)
-        # The nearest that is named and grants no more (P1); among equals the one that was asked for.
-        named: list[PermissionMode] = [one for one in self.modes if RANK[one] <= RANK[lowered]]
-        if not named:
-            where = self.origin or "its file"
+        effective = _effective(requested, strict)
+        # The nearest mode that grants no more (P1); among equals the requested one.
+        candidates: list[PermissionMode] = [mode for mode in self.modes if RANK[mode] <= RANK[effective]]
+        if not candidates:
+            file = self.origin or "its file"
             raise Invalid(
                 "mode_unmapped",
-                f"{self.title} has no setting that grants as little as {wanted}: name one in {where}.",
+                f"{self.title} has no setting that grants as little as {requested}. Add one to {file}.",
                 agent=self.name,
             )
-        known = self.modes[max(named, key=lambda one: (RANK[one], one == lowered))]
-        return ModeSettings(mode=known) if isinstance(known, str) else known
+        settings = self.modes[max(candidates, key=lambda mode: (RANK[mode], mode == effective))]
+        return ModeSettings(mode=settings) if isinstance(settings, str) else settings
 
-    def may_be_in(self, mode: str, wanted: PermissionMode, strict: bool = False) -> bool:
-        """Whether the agent may be in a mode of its own when this was asked for: one that stands for it or for less."""
-        rank = RANK[_lowered(wanted, strict)]
-        return any(self.mode(one).mode == mode for one in self.modes if RANK[one] <= rank)
+    def may_be_in(self, mode: str, requested: PermissionMode, strict: bool = False) -> bool:
+        """Returns whether one of the agent's own modes grants no more than the requested permission mode."""
+        rank = RANK[_effective(requested, strict)]
+        return any(self.mode(name).mode == mode for name in self.modes if RANK[name] <= rank)
 
 
-def _lowered(wanted: PermissionMode, strict: bool) -> PermissionMode:
-    return "ask" if strict and RANK[wanted] > RANK["ask"] else wanted
+def _effective(requested: PermissionMode, strict: bool) -> PermissionMode:
+    return "ask" if strict and RANK[requested] > RANK["ask"] else requested

@@ -1,5 +1,4 @@
-"""Whether an agent is here: as an installed command, in Bough's own folder of npm packages, or to be had through npx;
-and in which version. What it is started with is `start`."""
+"""Finds an agent's program: an installed command, a package in Bough's data folder, or a package through npx."""
 
 from __future__ import annotations
 
@@ -15,12 +14,12 @@ from bough.agents.catalog.entry import CatalogEntry, Package
 from bough.errors import Invalid
 
 How = Literal["installed", "npx"]
-# How far above a program its package may describe itself.
+# How many folders above a program its package.json may be.
 HIGHEST_PACKAGE = 6
 
 
 class LocatedAgent(msgspec.Struct, frozen=True):
-    """How an agent can be started here."""
+    """How an agent can be started on this machine."""
 
     command: list[str]
     how: How
@@ -29,12 +28,12 @@ class LocatedAgent(msgspec.Struct, frozen=True):
 
 
 def npm_folder(data: Path, entry: CatalogEntry) -> Path:
-    """Where `bough agents install` puts the package of an agent."""
+    """Returns the folder into which `bough agents install` puts an agent's package."""
     return data / "npm" / entry.name
 
 
 def find(entry: CatalogEntry, data: Path) -> LocatedAgent | None:
-    """The command of an agent, with the program as a path; None if there is no way to start it here."""
+    """Returns the command of an agent with the path of its program, or None if it cannot be started here."""
     program = shutil.which(entry.command[0])
     if program is None and entry.package is not None:
         own = npm_folder(data, entry) / "node_modules" / ".bin"
@@ -50,19 +49,19 @@ def find(entry: CatalogEntry, data: Path) -> LocatedAgent | None:
 
 
 def startable(entry: CatalogEntry, data: Path) -> LocatedAgent:
-    """As `find`; Invalid, with the way to get it, if it cannot be started."""
-    found = find(entry, data)
-    if found is None:
+    """Like `find`, but raises `Invalid` with installation advice if the agent cannot be started."""
+    located = find(entry, data)
+    if located is None:
         raise Invalid(
             "agent_missing",
-            f"The agent {entry.name} cannot be started: its command {entry.command[0]!r} was not found.{_way(entry)}",
+            f"The agent {entry.name} cannot be started: its command {entry.command[0]!r} was not found.{_hint(entry)}",
             agent=entry.name,
         )
-    return found
+    return located
 
 
 def is_set_up(entry: CatalogEntry) -> bool | None:
-    """Whether a key or an account for the agent is to be seen; None if one cannot tell from outside."""
+    """Returns whether a key or an account for the agent is visible; None if that cannot be seen from outside."""
     login = entry.login
     if not login.env and not login.files:
         return None
@@ -72,14 +71,14 @@ def is_set_up(entry: CatalogEntry) -> bool | None:
 
 
 def install_hint(entry: CatalogEntry) -> str:
-    """How to get it, in a sentence."""
+    """Returns a sentence on how to install an agent."""
     if entry.install:
         return entry.install
-    return f"Get it with: bough agents install {entry.name}" if entry.package is not None else ""
+    return f"Install it with: bough agents install {entry.name}" if entry.package is not None else ""
 
 
 def version(entry: CatalogEntry, program: str) -> str | None:
-    """The version of an installed agent, as the package around its program tells it; ours if it comes with Bough."""
+    """Returns the version of an installed agent from its package.json, or Bough's version for built-in agents."""
     if entry.package is None:
         return own_version() if is_own(entry) else None
     folder = Path(os.path.realpath(program)).parent
@@ -94,22 +93,22 @@ def version(entry: CatalogEntry, program: str) -> str | None:
 
 
 def is_own(entry: CatalogEntry) -> bool:
-    """Whether the agent itself comes with Bough, not only what is said about it."""
+    """Returns whether the agent itself is part of Bough, not only its catalog file."""
     return entry.package is None and Path(entry.origin).parent == Path(__file__).parent
 
 
 def own_version() -> str:
-    """The version of the agents that come with Bough."""
+    """Returns the version of the agents that are part of Bough."""
     from bough import __version__
 
     return f"{__version__} (Python {sys.version_info.major}.{sys.version_info.minor})"
 
 
 def bin_name(entry: CatalogEntry, package: Package) -> str:
-    """The program of an agent among those of its package."""
+    """Returns the name of the agent's program in its package."""
     return package.bin or entry.command[0]
 
 
-def _way(entry: CatalogEntry) -> str:
+def _hint(entry: CatalogEntry) -> str:
     hint = install_hint(entry)
     return f" {hint}" if hint else ""

@@ -1,5 +1,4 @@
-"""What a repository brings along for agents: files that would grant rights or run code, and instructions. What follows
-from finding some is `start`'s and the core's."""
+"""Finds the files in a repository that would give agents rights or run code, and reads its instructions for agents."""
 
 from __future__ import annotations
 
@@ -9,34 +8,37 @@ import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-# Of what a repository brings for one agent so much is read; what is beyond is told apart by its size and time.
+# Bytes that are read of a repository's files for one agent. Beyond that, files are compared by size and time.
 MOST_BYTES = 256 * 1024 * 1024
 PIECE = 1024 * 1024
 LONGEST_INSTRUCTIONS = 64 * 1024
 
 
 def find_files(cwd: str, patterns: Sequence[str], *, beyond: bool = False) -> list[str]:
-    """Files that match one of the globs, in the folder or in one above it: up to the repository's own if there is one
-    and the agent stops there, else as far up as what is not the user's own."""
-    found: dict[str, None] = {}
+    """Returns the files that match one of the globs, in the folder or in one above it.
+
+    The search stops at the root of the repository. With `beyond`, for agents that look further, or outside a
+    repository, it stops below the user's home folder.
+    """
+    matches: dict[str, None] = {}
     repository = [] if beyond else _repository(Path(cwd))
     for folder in (repository or _above(Path(cwd))) if patterns else ():
         for pattern in patterns:
             for path in sorted(folder.glob(pattern)):
                 for file in _files(path):
-                    found[str(file)] = None
-    return list(found)
+                    matches[str(file)] = None
+    return list(matches)
 
 
 def digest(paths: Iterable[str]) -> str:
-    """A fingerprint of files and what is in them."""
+    """Returns a fingerprint of files and their contents."""
     total = hashlib.sha256()
     left = MOST_BYTES
     for path in paths:
         total.update(path.encode("utf-8", "surrogateescape") + b"\0")
         try:
             about = os.stat(path)
-            # Anything but a plain file could be read for ever.
+            # Reading anything but a regular file might never end.
             if not stat.S_ISREG(about.st_mode) or about.st_size > left:
                 total.update(f"{about.st_mode} {about.st_size} {about.st_mtime_ns}".encode())
                 continue
@@ -50,8 +52,10 @@ def digest(paths: Iterable[str]) -> str:
 
 
 def read_instructions(cwd: str, names: Sequence[str]) -> str:
-    """The instructions of a repository, the most general first, as one text. A link that leads out of the repository is
-    not followed: what lies there was not written for agents to read."""
+    """Returns the instructions of a repository as one text, the most general first.
+
+    Does not follow links out of the repository, since files there were not written for agents.
+    """
     parts: list[str] = []
     left = LONGEST_INSTRUCTIONS
     folders = _repository(Path(cwd)) or [Path(cwd)]
@@ -77,25 +81,25 @@ def _text_inside(root: Path, path: Path) -> str:
 
 
 def _repository(cwd: Path) -> list[Path]:
-    """The folder and those above it up to the root of its repository; none if it is in none."""
+    """Returns the folder and those above it up to the root of its repository; nothing outside a repository."""
     above = [cwd, *cwd.parents]
-    for number, place in enumerate(above):
-        if (place / ".git").exists():
+    for number, folder in enumerate(above):
+        if (folder / ".git").exists():
             return above[: number + 1]
     return []
 
 
 def _above(cwd: Path) -> Iterable[Path]:
-    """The folder and those above it, but for the home folder and what is above that: settings there are the user's."""
+    """Yields the folder and those above it, up to but excluding the home folder, whose settings are the user's own."""
     home = Path.home()
-    for place in (cwd, *cwd.parents):
-        if place in (home, *home.parents):
+    for folder in (cwd, *cwd.parents):
+        if folder in (home, *home.parents):
             return
-        yield place
+        yield folder
 
 
 def _files(path: Path) -> Iterable[Path]:
-    """All files below a folder; links are followed, since agents do, but no folder is walked twice."""
+    """Yields all files below a folder. Follows links, since agents do, but visits no folder twice."""
     if not path.is_dir():
         if path.exists() or path.is_symlink():
             yield path

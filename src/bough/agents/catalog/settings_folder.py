@@ -1,5 +1,7 @@
-"""A settings folder of Bough's own for an agent that can be told its rights only by files: the user's settings with
-ours over them, their login linked, everything else of theirs left out. Which files these are says the catalog."""
+"""Makes a settings folder for an agent whose rights can be set only by files.
+
+It holds the user's settings with Bough's merged over them, and links to the user's login. The catalog lists the files.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from bough.errors import Invalid
 
 
 def make_home(home: SettingsFolder, folder: Path, env: Mapping[str, str]) -> Path:
-    """Makes or refreshes the folder; safe to do while agents use it, since files are replaced whole."""
+    """Creates or refreshes the folder. Safe while agents use it, since files are replaced atomically."""
     user = user_folder(home, env)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, table in home.merge.items():
@@ -35,23 +37,23 @@ def make_home(home: SettingsFolder, folder: Path, env: Mapping[str, str]) -> Pat
 
 
 def user_folder(home: SettingsFolder, env: Mapping[str, str]) -> Path:
-    """The user's own folder, as the agent would find it."""
+    """Returns the user's own folder, as the agent would find it."""
     return Path(env.get(home.variable) or _expanded(home.user, env))
 
 
 def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Two tables as one, all the way down; what is above wins, and comes last, as agents read rules in order."""
+    """Merges two tables recursively. Values of `above` win and come last, because agents read rules in order."""
     result = {name: value for name, value in below.items() if name not in above}
     for name, value in above.items():
-        known = below.get(name)
-        if isinstance(value, dict) and isinstance(known, dict):
-            value = merged(cast("dict[str, Any]", known), cast("dict[str, Any]", value))
+        lower = below.get(name)
+        if isinstance(value, dict) and isinstance(lower, dict):
+            value = merged(cast("dict[str, Any]", lower), cast("dict[str, Any]", value))
         result[name] = value
     return result
 
 
 def _expanded(path: str, env: Mapping[str, str]) -> str:
-    """`~` as the agent itself would see it."""
+    """Expands `~` as the agent would."""
     if path.startswith("~/") and env.get("HOME"):
         return os.path.join(env["HOME"], path[2:])
     return os.path.expanduser(path)
@@ -72,8 +74,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise Invalid("bad_agent_settings", f"{path} cannot be read: {error}.") from error
 
 
-def _merge(known: dict[str, Any], table: dict[str, Any], drop: list[str]) -> dict[str, Any]:
-    return merged({name: value for name, value in known.items() if name not in drop}, table)
+def _merge(settings: dict[str, Any], table: dict[str, Any], drop: list[str]) -> dict[str, Any]:
+    return merged({name: value for name, value in settings.items() if name not in drop}, table)
 
 
 def _encode(name: str, table: dict[str, Any]) -> str:
@@ -81,16 +83,16 @@ def _encode(name: str, table: dict[str, Any]) -> str:
 
 
 def _link(path: Path, target: Path) -> None:
-    """A link to what the user has; none if they have none, and never over a file that the agent made itself."""
+    """Links to the user's file if it exists. Never replaces a file that the agent created itself."""
     if path.exists() and not path.is_symlink():
         return
     if not target.exists():
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     elif not path.is_symlink() or os.readlink(path) != str(target):
-        made = _aside(path)
-        made.symlink_to(target)
-        made.replace(path)
+        temporary = _temporary_path(path)
+        temporary.symlink_to(target)
+        temporary.replace(path)
 
 
 def _write(path: Path, text: str, mode: int = 0o600) -> None:
@@ -98,12 +100,12 @@ def _write(path: Path, text: str, mode: int = 0o600) -> None:
         if path.read_text("utf-8") == text:
             return
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = _aside(path)
-    made.write_text(text, "utf-8")
-    made.chmod(mode)
-    made.replace(path)
+    temporary = _temporary_path(path)
+    temporary.write_text(text, "utf-8")
+    temporary.chmod(mode)
+    temporary.replace(path)
 
 
-def _aside(path: Path) -> Path:
-    """A name beside a file that nobody else uses, who may be at the same work."""
+def _temporary_path(path: Path) -> Path:
+    """Returns a unique path beside a file, since another process may write the same file."""
     return path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")

@@ -33,7 +33,7 @@ export function AgentSettings() {
   );
 }
 
-/** Returns the command inside a sentence like “Get it with: bough agents install NAME”. */
+/** Returns the command inside a sentence like “Install it with: bough agents install NAME”. */
 export const commandOf = (sentence: string): string | null => /:\s*(\S.*)$/.exec(sentence)?.[1] ?? null;
 
 /** Renders text between backticks as code. */

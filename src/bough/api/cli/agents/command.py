@@ -87,7 +87,7 @@ def show(here: Here, name: Name) -> None:
     row = next((one for one in rows if one["name"] == name), None)
     if row is None:
         known = ", ".join(one["name"] for one in rows)
-        raise Invalid("unknown_agent", f"There is no agent {name[:100]!r}. Known are: {known}.")
+        raise Invalid("unknown_agent", f"There is no agent {name[:100]!r}. Choose one of: {known}.")
     if here.json:
         output.document(row)
         return

@@ -97,8 +97,8 @@ def _describe(components: Json) -> None:
     for name, fields in SHAPES.items():
         properties: Json = components[name]["properties"]
         for field, shape in fields.items():
-            # An empty schema alone is never null; with an alternative, null is that one.
-            properties[field] = shape if not properties[field] else {"anyOf": [shape, {"type": "null"}]}
+            alternatives = properties[field].get("oneOf", properties[field].get("anyOf", []))
+            properties[field] = {"anyOf": [shape, {"type": "null"}]} if {"type": "null"} in alternatives else shape
 
 
 def _operations(schema: Json) -> Iterator[tuple[str, str, Json]]:

@@ -3,7 +3,7 @@ import type { Session } from "@/api/types";
 import { DeleteDialog } from "@/views/forms/dialogs/DeleteDialog";
 import { ForkDialog } from "@/views/forms/dialogs/ForkDialog";
 import { RaceDialog } from "@/views/forms/dialogs/RaceDialog";
-import { AsideDialog } from "@/views/forms/dialogs/SideQuestionDialog";
+import { SideQuestionDialog } from "@/views/forms/dialogs/SideQuestionDialog";
 import { SpawnDialog } from "@/views/forms/dialogs/SpawnDialog";
 
 export type SessionDialog = "fork" | "spawn" | "sideQuestion" | "race" | "delete";
@@ -22,7 +22,7 @@ export function SessionDialogs({
     <>
       <ForkDialog {...props("fork")} taskId={openDialog?.taskId} />
       <SpawnDialog {...props("spawn")} />
-      <AsideDialog {...props("sideQuestion")} />
+      <SideQuestionDialog {...props("sideQuestion")} />
       <RaceDialog {...props("race")} />
       <DeleteDialog {...props("delete")} />
     </>

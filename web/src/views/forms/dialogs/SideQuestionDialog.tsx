@@ -98,6 +98,3 @@ function SideQuestionForm({ session, onClose }: SideQuestionDialogProps) {
     </Dialog>
   );
 }
-
-// An older name, used by the session view.
-export { SideQuestionDialog as AsideDialog };

@@ -46,6 +46,3 @@ export function CallbackFields({
     </>
   );
 }
-
-// An older name, used by the session settings.
-export { CallbackFields as CallbackPart };

@@ -3,13 +3,15 @@ import { useState } from "react";
 import { patchSession } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
-import { Field, Input, Select, TextArea } from "@/ui/controls/Field";
-import { CallbackPart } from "@/views/forms/fields/CallbackFields";
+import { Field, Input, TextArea } from "@/ui/controls/Field";
+import { CallbackFields } from "@/views/forms/fields/CallbackFields";
+import { ContextFilesField } from "@/views/forms/fields/ContextFilesField";
+import { EnvEditor } from "@/views/forms/fields/EnvEditor";
+import { McpServerChoices } from "@/views/forms/fields/McpServerChoices";
+import { ModelFields } from "@/views/forms/fields/ModelFields";
 import { ModePicker } from "@/views/forms/fields/ModePicker";
-import { AgentOptionField } from "./AgentOptionField";
+import { UnattendedSelect } from "@/views/forms/fields/UnattendedSelect";
 import { BudgetForm } from "./BudgetForm";
-import { EnvFields } from "./EnvFields";
-import { McpFields } from "./McpFields";
 import css from "./Settings.module.css";
 import { draftOf, patchOf, type SettingsDraft } from "./settingsDraft";
 
@@ -81,46 +83,28 @@ export function SettingsPanel({
           />
         </fieldset>
         <section className={css.part}>
-          <AgentOptionField
-            session={session}
-            option="model"
-            value={draft.model}
-            onChange={(model) => set({ model })}
+          <ModelFields agent={session.agent} model={draft.model} effort={draft.effort} onChange={set} />
+          <UnattendedSelect
+            value={draft.headless || null}
+            onChange={(headless) => set({ headless: headless ?? "" })}
           />
-          <AgentOptionField
-            session={session}
-            option="effort"
-            value={draft.effort}
-            onChange={(effort) => set({ effort })}
-          />
-          <Field label="If nobody answers" hint="Applies to approvals that get no answer in time.">
-            <Select
-              value={draft.headless}
-              onChange={(event) => set({ headless: event.target.value as SettingsDraft["headless"] })}
-            >
-              <option value="">Server default</option>
-              <option value="wait">Keep waiting</option>
-              <option value="deny">Deny after a timeout</option>
-              <option value="allow">Allow after a timeout</option>
-            </Select>
-          </Field>
         </section>
-        <McpFields chosen={draft.mcpServerIds} onChange={(mcpServerIds) => set({ mcpServerIds })} />
-        <EnvFields env={draft.env} onChange={(env) => set({ env })} />
+        <fieldset className={css.part}>
+          <legend className={css.head}>MCP servers</legend>
+          <McpServerChoices value={draft.mcpServerIds} onChange={(mcpServerIds) => set({ mcpServerIds })} />
+        </fieldset>
+        <fieldset className={css.part}>
+          <legend className={css.head}>Environment</legend>
+          <p className={css.hint}>Values are secret and never shown again.</p>
+          <EnvEditor value={draft.env} onChange={(env) => set({ env })} />
+        </fieldset>
         <section className={css.part}>
-          <Field label="Context files" hint="One path per line, attached to the next prompt only.">
-            <TextArea
-              value={draft.contextFiles}
-              rows={2}
-              spellCheck={false}
-              onChange={(event) => set({ contextFiles: event.target.value })}
-            />
-          </Field>
+          <ContextFilesField value={draft.contextFiles} onChange={(contextFiles) => set({ contextFiles })} />
         </section>
         {session.parentSessionId && (
           <section className={css.part}>
             <h2 className={css.head}>Callback</h2>
-            <CallbackPart
+            <CallbackFields
               value={draft.callback}
               parent="the parent"
               onChange={(callback) => set({ callback })}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "@/api/types";
-import { agentOptions, draftOf, MASK, patchOf } from "./settingsDraft";
+import { STORED } from "@/views/forms/fields/EnvEditor";
+import { draftOf, patchOf } from "./settingsDraft";
 
 const session = (change: Partial<Session> = {}): Session =>
   ({
@@ -13,7 +14,7 @@ const session = (change: Partial<Session> = {}): Session =>
     effort: null,
     permissionMode: "default",
     mcpServerIds: ["b", "a"],
-    env: { KEY: MASK },
+    env: { KEY: STORED },
     contextFiles: ["README.md"],
     callback: { enabled: true },
     headless: null,
@@ -36,7 +37,7 @@ describe("settings", () => {
   it("keeps masked values, and sends the whole environment when a variable is added or removed", () => {
     const draft = draftOf(session());
     const more = { ...draft, env: [...draft.env, { id: "x", name: "NEW", value: "v" }] };
-    expect(patchOf(session(), more)).toEqual({ env: { KEY: MASK, NEW: "v" } });
+    expect(patchOf(session(), more)).toEqual({ env: { KEY: STORED, NEW: "v" } });
     expect(patchOf(session(), { ...draft, env: [] })).toEqual({ env: {} });
     expect(patchOf(session(), { ...draft, env: [...draft.env, { id: "x", name: " ", value: "" }] })).toEqual(
       {},
@@ -51,17 +52,5 @@ describe("settings", () => {
     expect(patchOf(session({ contextFiles: ["a", "b"] }), { ...draft, contextFiles: "b\na\n" })).toEqual({
       contextFiles: ["b", "a"],
     });
-  });
-
-  it("finds the agent's options, even in groups", () => {
-    const metadata = {
-      configOptions: [
-        { id: "x", category: "model", options: [{ name: "G", options: [{ value: "m1", name: "M1" }] }] },
-        { id: "effort", options: [{ value: "low", name: "Low" }, { nothing: 1 }] },
-      ],
-    };
-    expect(agentOptions({ metadata }, "model").map(({ value }) => value)).toEqual(["m1"]);
-    expect(agentOptions({ metadata }, "effort").map(({ value }) => value)).toEqual(["low"]);
-    expect(agentOptions({ metadata: {} }, "model")).toEqual([]);
   });
 });

@@ -1,12 +1,6 @@
 /** Converts a session's settings to a form's draft, and the draft to a patch with only the changes. */
 import type { Mode, Session, SessionPatch } from "@/api/types";
-
-export interface Variable {
-  id: string;
-  name: string;
-  /** `***` stands for a stored value, which the server does not send. */
-  value: string;
-}
+import { type EnvLine, lines } from "@/views/forms/state/draft";
 
 export interface SettingsDraft {
   title: string;
@@ -15,7 +9,7 @@ export interface SettingsDraft {
   effort: string;
   permissionMode: Mode;
   mcpServerIds: string[];
-  env: Variable[];
+  env: EnvLine[];
   contextFiles: string;
   callback: {
     enabled: boolean;
@@ -25,8 +19,6 @@ export interface SettingsDraft {
   };
   headless: "" | "wait" | "deny" | "allow";
 }
-
-export const MASK = "***";
 
 export const draftOf = (session: Session): SettingsDraft => ({
   title: session.title,
@@ -45,12 +37,6 @@ export const draftOf = (session: Session): SettingsDraft => ({
   },
   headless: session.headless ?? "",
 });
-
-const lines = (text: string) =>
-  text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
 
 const values = (draft: SettingsDraft): Required<Omit<SessionPatch, "queuePaused">> => ({
   title: draft.title.trim(),
@@ -81,28 +67,4 @@ export function patchOf(session: Session, draft: SettingsDraft): SessionPatch {
 function sortKeys(value: unknown): unknown {
   if (!value || typeof value !== "object" || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a.localeCompare(b)));
-}
-
-export interface AgentOption {
-  value: string;
-  name: string;
-  description?: string;
-}
-
-/** Returns the values that the agent offers for an option, found by its category or its id. */
-export function agentOptions(session: Pick<Session, "metadata">, name: "model" | "effort"): AgentOption[] {
-  const options = session.metadata.configOptions;
-  if (!Array.isArray(options)) return [];
-  const category = name === "model" ? "model" : "thought_level";
-  const option =
-    options.find((candidate) => candidate?.category === category) ??
-    options.find((candidate) => candidate?.id === name);
-  const values: unknown[] = Array.isArray(option?.options) ? option.options : [];
-  // Values may be grouped.
-  return values
-    .flatMap((value) => {
-      const group = (value as { options?: unknown }).options;
-      return Array.isArray(group) ? group : [value];
-    })
-    .filter((item): item is AgentOption => typeof (item as AgentOption)?.value === "string");
 }

@@ -1,5 +1,5 @@
-"""Builds everything from settings and keeps it running: one async context manager, nothing global. The only module
-that sees all others."""
+"""Builds a server from its settings and keeps it running, as one async context manager without global state. This is
+the only module that imports all rooms."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ from bough.storage.open import open_backend
 
 log = structlog.get_logger("bough.app")
 
-# PostgreSQL notices the death of a client in milliseconds, on a busy machine in a second or two.
+# Seconds to wait for the lock of a server that was just killed, and between attempts. PostgreSQL notices the death of a
+# client in milliseconds, on a busy machine in a second or two.
 OWN_WITHIN = 5.0
 OWN_PAUSE = 0.05
 
@@ -72,8 +73,8 @@ OWN_PAUSE = 0.05
 async def running(
     settings: Settings, address: str | None = None, launcher: Launcher | None = None
 ) -> AsyncGenerator[Services]:
-    """A whole Bough without its doors: database open and up to date, leftovers repaired, queues draining. `address` is
-    where agents will reach it."""
+    """Runs a whole Bough without its doors: opens and upgrades the database, repairs leftovers, and runs the queues.
+    `address` is where agents reach it."""
     data = settings.data_path
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     with only_one(data):
@@ -94,7 +95,7 @@ async def running(
 
 @contextlib.asynccontextmanager
 async def _owned(db: Backend) -> AsyncGenerator[None]:
-    """One server works on a database; the lock of one that was just killed may take a moment to be let go."""
+    """Holds the lock that allows one server per database; waits a moment for that of a server that was just killed."""
     deadline = asyncio.get_running_loop().time() + OWN_WITHIN
     async with contextlib.AsyncExitStack() as stack:
         while True:
@@ -109,7 +110,7 @@ async def _owned(db: Backend) -> AsyncGenerator[None]:
 
 
 def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
-    """The services, wired to each other."""
+    """Creates the services and connects them."""
     store = Store(db)
     catalog = load_catalog(settings.data_path)
     hub = Hub(store)

@@ -1,4 +1,4 @@
-"""The services that doors call, in one bundle. `bough.app` builds it; doors pick what they need."""
+"""Bundles the services that doors call. `bough.app` builds the bundle."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from bough.settings import Settings
 
 @dataclass(frozen=True)
 class Services:
-    """Everything that can be done, by noun."""
+    """All services, by noun."""
 
     settings: Settings
     store: Store

@@ -264,7 +264,7 @@ async def test_the_tour(server: Running, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 async def test_the_tour_takes_no_place_of_others(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """O1: a folder that comes up at the last moment is left as it is, also if the tour then cannot be made."""
-    places = tour_module._places  # pyright: ignore[reportPrivateUsage]
+    places = tour_module._folders  # pyright: ignore[reportPrivateUsage]
     taken = server.root / "bough-tour"
 
     def late(root: Path) -> list[Path]:
@@ -279,7 +279,7 @@ async def test_the_tour_takes_no_place_of_others(server: Running, monkeypatch: p
 
         return [Late(found[0]), *found[1:]]
 
-    monkeypatch.setattr(tour_module, "_places", late)
+    monkeypatch.setattr(tour_module, "_folders", late)
     tour = await server.client.post("/api/tour", expect=201)
     assert tour["path"] == str(server.root / "bough-tour-2")
     assert [one.name for one in taken.iterdir()] == ["mine.txt"]

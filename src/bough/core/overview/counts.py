@@ -1,4 +1,4 @@
-"""How much of everything there is right now, for health checks and metrics."""
+"""Counts sessions, tasks, approvals, agents and subscribers for health checks and metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Count(msgspec.Struct):
 
 
 async def counts(store: Store, runner: Runner, hub: Hub) -> dict[str, dict[str, float]]:
-    """Numbers by metric, then by state (an empty one: no state)."""
+    """Returns numbers by metric, then by state; the state is empty for a metric without states."""
 
     async def work(tx: Tx) -> dict[str, dict[str, float]]:
         sessions = await tx.all(COUNTS.sessions, _Count)
@@ -29,12 +29,12 @@ async def counts(store: Store, runner: Runner, hub: Hub) -> dict[str, dict[str, 
             "bough_event_cursor": {"": await tx.value(EVENTS.newest) or 0},
         }
 
-    found = await store.read(work)
+    numbers = await store.read(work)
     agents = list(runner.agents)
-    found["bough_agents"] = {
+    numbers["bough_agents"] = {
         "busy": sum(1 for agent in agents if agent.busy and not agent.lent),
         "waiting": sum(1 for agent in agents if agent.lent),
         "idle": sum(1 for agent in agents if not agent.busy),
     }
-    found["bough_subscribers"] = {"": hub.subscribers}
-    return found
+    numbers["bough_subscribers"] = {"": hub.subscribers}
+    return numbers

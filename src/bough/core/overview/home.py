@@ -1,5 +1,5 @@
-"""The start page in one read: what needs a person, what runs and waits, the trees that were active last, what was used
-(O4). Marks of what was seen are `seeing`."""
+"""Reads the start page at once: what needs a person, what runs and is queued, the latest trees, and what was used
+(O4)."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from bough.model.times import quarter, written
 from bough.storage.backend import Tx
 from bough.storage.queries import Query
 
-# What a list holds at most; how many there are is told besides.
+# The most entries of a list; totals are given separately.
 MOST = 50
 MOST_TREES = 20
-# Trees are found by their sessions, so many at a time: large trees take more than one look.
+# Trees are found by their sessions: pages of so many sessions, and at most so many pages.
 LOOK = 400
 LOOKS = 10
 WEEK = 7
-# No time zone is further away.
+# The largest offset of a time zone, in minutes.
 FURTHEST = 15 * 60
 TITLE = 120
 
 
 class _Row(msgspec.Struct):
-    """A session with its last task, as the query gives it."""
+    """A session with its last task, as the query returns it."""
 
     id: str
     title: str
@@ -96,14 +96,14 @@ class Homes:
         self._store = store
 
     async def get(self, midnight: str) -> Home:
-        """All of it, for a person whose day began at `midnight`."""
+        """Returns the start page for a person whose day began at `midnight`."""
         return await self._store.read(lambda tx: _read(tx, midnight), long=True)
 
 
 def day_began(offset: int) -> str:
-    """When the day began for people who are `offset` minutes ahead of UTC."""
+    """Returns when the day began in a time zone `offset` minutes ahead of UTC."""
     if not -FURTHEST <= offset <= FURTHEST:
-        raise Invalid("bad_tz", f"tz is how many minutes a clock is ahead of UTC, between -{FURTHEST} and {FURTHEST}.")
+        raise Invalid("bad_tz", f"tz must be a clock's minutes ahead of UTC, between -{FURTHEST} and {FURTHEST}.")
     ahead = timedelta(minutes=offset)
     there = datetime.now(UTC) + ahead
     return written(there.replace(hour=0, minute=0, second=0, microsecond=0) - ahead)
@@ -118,16 +118,16 @@ async def _read(tx: Tx, midnight: str) -> Home:
     queued = await _ids(tx, HOME.waiting)
     trees = await _trees(tx)
     shown = dict.fromkeys([*failed, *review, *running, *queued, *trees])
-    found = {row.id: _session(row) for row in await tx.all(HOME.sessions, _Row, ids=list(shown))} if shown else {}
+    sessions = {row.id: _session(row) for row in await tx.all(HOME.sessions, _Row, ids=list(shown))} if shown else {}
 
-    def some(ids: list[str]) -> list[HomeSession]:
-        return [found[one] for one in ids if one in found]
+    def listed(ids: list[str]) -> list[HomeSession]:
+        return [sessions[session_id] for session_id in ids if session_id in sessions]
 
     return Home(
-        needs=Needs(await tx.all(HOME.asked, HomeApproval, limit=MOST), some(failed), some(review)),
-        running=some(running),
-        queued=some(queued),
-        trees=[_tree(found[root], *about) for root, about in trees.items() if root in found],
+        needs=Needs(await tx.all(HOME.asked, HomeApproval, limit=MOST), listed(failed), listed(review)),
+        running=listed(running),
+        queued=listed(queued),
+        trees=[_tree(sessions[root], *about) for root, about in trees.items() if root in sessions],
         totals=await _totals(tx, midnight),
         counts=Counts(
             approvals=await tx.value(COUNTS.pending_approvals) or 0,
@@ -140,11 +140,11 @@ async def _read(tx: Tx, midnight: str) -> Home:
 
 
 async def _ids(tx: Tx, query: Query) -> list[str]:
-    return [one for (one,) in await tx.all(query, tuple[str], limit=MOST)]
+    return [session_id for (session_id,) in await tx.all(query, tuple[str], limit=MOST)]
 
 
 async def _trees(tx: Tx) -> dict[str, tuple[_Tree, _AtWork | None]]:
-    """The roots of the trees that were active last, in that order, with how each stands."""
+    """Returns the roots of the trees that were active last, in that order, with totals of each tree."""
     roots: dict[str, None] = {}
     for look in range(LOOKS):
         page: list[Any] = await tx.all(HOME.recent, tuple[str, str], limit=LOOK, offset=look * LOOK)
@@ -155,9 +155,9 @@ async def _trees(tx: Tx) -> dict[str, tuple[_Tree, _AtWork | None]]:
             break
     if not roots:
         return {}
-    known = {one.root_session_id: one for one in await tx.all(HOME.trees, _Tree, roots=list(roots))}
-    work = {one.root_session_id: one for one in await tx.all(HOME.trees_at_work, _AtWork, roots=list(roots))}
-    return {root: (known[root], work.get(root)) for root in roots if root in known}
+    totals = {tree.root_session_id: tree for tree in await tx.all(HOME.trees, _Tree, roots=list(roots))}
+    work = {tree.root_session_id: tree for tree in await tx.all(HOME.trees_at_work, _AtWork, roots=list(roots))}
+    return {root: (totals[root], work.get(root)) for root in roots if root in totals}
 
 
 async def _totals(tx: Tx, midnight: str) -> Totals:
@@ -208,7 +208,7 @@ def _session(row: _Row) -> HomeSession:
 
 
 def first_line(prompt: str) -> str:
-    """What stands for a session that has no title."""
+    """Returns the first line of a prompt, as the title of a session without one."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     return line if len(line) <= TITLE else line[: TITLE - 1] + "…"
 

@@ -1,5 +1,5 @@
-"""The tour: a small repository of Bough's own to try everything in, without touching anybody's work (O1, O4). Sessions
-in it are as any others; only a folder that bears our mark is ever taken away."""
+"""Creates and removes the tour: a small example repo in which people can try everything (O1, O4). Sessions in it are
+ordinary ones; only a folder with our mark is ever removed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = structlog.get_logger("bough.tour")
 
 NAME = "tour"
 FOLDER = "bough-tour"
-# Inside of git's own folder, where nobody stumbles over it and no clean-up takes it.
+# The mark is inside the .git folder, where no clean-up deletes it.
 MARK = "bough-tour"
 PLACES = 20
 PIECE = 500
@@ -70,7 +70,7 @@ if __name__ == "__main__":
     unittest.main()
 '''
 FILES = {"README.md": README, "greeting.py": GREETING, "test_greeting.py": TEST, ".gitignore": "__pycache__/\n"}
-# Whoever the user is to git, and whatever git is told to do for them, the first commit is ours.
+# The first commit is Bough's, whatever the user's git configuration says.
 WHO = {
     "GIT_AUTHOR_NAME": "Bough",
     "GIT_AUTHOR_EMAIL": "bough@localhost",
@@ -82,14 +82,14 @@ WHO = {
 
 
 class Tour(msgspec.Struct, rename="camel"):
-    """The repository of the tour."""
+    """The repo of the tour."""
 
     repo_id: str
     path: str
 
 
 class TourRemoved(msgspec.Struct, rename="camel"):
-    """What went with the tour: sessions, and the folder if it was still ours."""
+    """The result of removing the tour: how many sessions were purged, and whether the folder was removed."""
 
     repo_id: str | None
     path: str | None
@@ -98,7 +98,7 @@ class TourRemoved(msgspec.Struct, rename="camel"):
 
 
 class Tours:
-    """Makes the tour, and takes it away with all that was done in it."""
+    """Creates the tour, and removes it with everything that was done in it."""
 
     def __init__(
         self, store: Store, settings: Settings, repos: Repos, worktrees: Worktrees, cascades: Cascades
@@ -111,26 +111,26 @@ class Tours:
         self._turn = asyncio.Lock()
 
     async def make(self, caller: Caller) -> Tour:
-        """The tour as it stands, or a new one."""
+        """Returns the existing tour, or creates one."""
         _for_people(caller)
         async with self._turn:
             root = Path(real(str(self._root)))
-            path = next((one for one in _places(root) if _is_ours(one)), None)
+            path = next((folder for folder in _folders(root) if _is_ours(folder)), None)
             if path is None:
                 path = _claim(root)
                 await _build(path)
                 log.info("tour_made", path=str(path))
             known = await self._store.read(lambda tx: tx.one(REPOS.by_path, Repo, path=str(path)))
-            # One that a person has given another name keeps it.
+            # A repo that a person renamed keeps its name.
             repo = known or await self._repos.add(Caller(), str(path), NAME)
             return Tour(repo.id, repo.path)
 
     async def remove(self, caller: Caller) -> TourRemoved:
-        """Takes away sessions, worktrees, record and folder; nothing of it is kept."""
+        """Removes the sessions, worktrees, row and folder of the tour."""
         _for_people(caller)
         async with self._turn:
             root = Path(real(str(self._root)))
-            paths = [one for one in _places(root) if _is_ours(one)]
+            paths = [folder for folder in _folders(root) if _is_ours(folder)]
             removed = TourRemoved(None, None, 0, False)
             for path in paths:
                 removed.path = str(path)
@@ -145,65 +145,70 @@ class Tours:
             return removed
 
     async def _empty(self, caller: Caller, repo: Repo) -> int:
-        """Purges what works in the repository, wherever it hangs; then its worktrees go."""
+        """Purges the sessions of the repo with their descendants and removes its worktrees; returns how many."""
         count = 0
         for session in await self._store.read(lambda tx: _sessions(tx, repo)):
             try:
                 done = await self._cascades.run(Caller(caller.kind, caller.id), session.id, "purge")
             except NotFound:
-                # It went with one above it.
+                # It was purged with an ancestor.
                 continue
-            refused = next((one for one in done.sessions if one.outcome == "refused"), None)
+            refused = next((outcome for outcome in done.sessions if outcome.outcome == "refused"), None)
             if refused is not None:
-                raise Conflict("tour_busy", f"Session {refused.session_id} cannot go: {refused.message} Try again.")
+                raise Conflict(
+                    "tour_busy", f"Session {refused.session_id} cannot be removed: {refused.message} Try again."
+                )
             count += len(done.sessions)
         for row in await self._store.read(lambda tx: tx.all(WORKTREES.of_repo, Worktree, repo_id=repo.id)):
             try:
                 await self._worktrees.remove(row.id, force=True)
             except BoughError as error:
-                raise Conflict("tour_busy", f"Worktree {row.name} cannot go: {error.message}") from error
+                raise Conflict("tour_busy", f"Worktree {row.name} cannot be removed: {error.message}") from error
         return count
 
 
 def _for_people(caller: Caller) -> None:
     if caller.kind == "session":
-        raise Denied("tour_for_people", "The tour is made and taken away by people.")
+        raise Denied("tour_for_people", "Only people can create and remove the tour.")
 
 
 async def _sessions(tx: Tx, repo: Repo) -> list[Session]:
     query = SESSIONS.page.with_(where="repo_id = :repo_id")
-    found: list[Session] = []
+    sessions: list[Session] = []
     while True:
-        page: list[Any] = await tx.all(query, Session, repo_id=repo.id, limit=PIECE, offset=len(found))
-        found += page
+        page: list[Any] = await tx.all(query, Session, repo_id=repo.id, limit=PIECE, offset=len(sessions))
+        sessions += page
         if len(page) < PIECE:
-            # The oldest first: what hangs below goes with it.
-            return found[::-1]
+            # The oldest first, since descendants are purged with their ancestors.
+            return sessions[::-1]
 
 
-def _places(root: Path) -> list[Path]:
-    """Where the tour may lie. Not in the data folder: no agent works there."""
+def _folders(root: Path) -> list[Path]:
+    """Returns the folders that the tour may use; none is in the data folder, where no agent works."""
     return [root / FOLDER, *(root / f"{FOLDER}-{number}" for number in range(2, PLACES))]
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a folder bears our mark, and is no link to somewhere else."""
+    """Tells whether a folder has our mark, and is not a link to another folder."""
     return not path.is_symlink() and (path / ".git" / MARK).is_file()
 
 
 def _claim(root: Path) -> Path:
-    """A new folder; whatever was there a moment ago is somebody else's, also another server's tour on its way."""
-    for path in _places(root):
+    """Creates a new folder; an existing one belongs to somebody else, perhaps to another server."""
+    for path in _folders(root):
         try:
             path.mkdir(parents=True)
         except FileExistsError:
             continue
         return path
-    raise Conflict("no_place", f"There is no free name for the tour in {root}, such as {FOLDER}.")
+    raise Conflict(
+        "no_place",
+        f"Every folder name for the tour is taken in {root}; remove {FOLDER}.",
+    )
 
 
 async def _build(path: Path) -> None:
-    """The files and a first commit; the mark comes last, and what was not finished is taken away."""
+    """Writes the files and the first commit. The mark comes last; an unfinished folder is removed."""
     try:
         _write(path)
         await git(str(path), "init", "--quiet", "--initial-branch=main", "--template=", env=WHO)

@@ -1,5 +1,5 @@
-"""Owns keeping the search's index up to date: triggers write down what has changed in the transaction that changes it,
-and this catches up in batches. Asking the index is `search`'s part."""
+"""Keeps the search index up to date: triggers record what has changed, in the same transaction, and this catches up in
+batches."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.search")
 
 
-# So much is read, cut into words and written at once: a matter of some hundredths of a second.
+# The size of a batch that is read, split into words and written at once, in some hundredths of a second.
 BATCH = 200
 BATCH_CHARACTERS = 1024 * 1024
-# After something happened it is left alone for this long: a message that grows is then put into the index now and then,
-# not with every word. Whoever searches does not wait for it.
+# Seconds between two passes, so that a growing message is not indexed with every word. Searches do not wait for this.
 PAUSE = 2.0
-# A database that could not be written to is tried again after this.
+# Seconds until the next attempt after a failure.
 RETRY_PAUSE = 5.0
-# Whoever searches waits this long at most for what is new to be put into the index.
+# The most seconds that a search waits for new texts to be indexed.
 CATCH_UP_WITHIN = 1.0
 
 NEW = SEARCH.due.with_(which="id >= 0")
@@ -43,7 +42,7 @@ class Due(msgspec.Struct):
 
 
 class Read(msgspec.Struct):
-    """A message or a session's title that has to be put into the index, as it was read; empty if it is gone."""
+    """A message or a session's title that is to be indexed; empty if it is gone."""
 
     message_id: str | None
     session_id: str | None
@@ -51,8 +50,8 @@ class Read(msgspec.Struct):
     title: str = ""
 
 
-class Entry(msgspec.Struct):
-    """The same, cut into words."""
+class IndexEntry(msgspec.Struct):
+    """A message or title, split into words."""
 
     message_id: str | None
     session_id: str | None
@@ -62,21 +61,21 @@ class Entry(msgspec.Struct):
 
 
 class Batch(msgspec.Struct):
-    """Rows that are done with, and what they were about."""
+    """Rows of `search_due`, and the texts that they refer to."""
 
     ids: list[int]
     read: list[Read]
 
 
 class Index:
-    """The words of all transcripts."""
+    """The index of all transcripts and titles."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = asyncio.Lock()
 
     async def run(self) -> None:
-        """Keeps up until cancelled: what was there before search was, then whatever changes."""
+        """Indexes changes, and texts from before the index existed, until cancelled."""
         changed = asyncio.Event()
         changed.set()
         unlisten = self._store.db.listen(CHANNEL_EVENTS, lambda _: changed.set())
@@ -99,34 +98,34 @@ class Index:
             start = time.monotonic()
             if not await self._step(NEW) and not await self._step(OLD):
                 return
-            # At most half of the time, so that others come in between.
+            # At most half of the time, so that other work gets its turn.
             await asyncio.sleep(time.monotonic() - start)
 
     async def catch_up(self) -> bool:
-        """Puts into the index what has changed until now; False if there is still something missing."""
+        """Indexes all changes until now; returns False if something is still missing."""
         deadline = time.monotonic() + CATCH_UP_WITHIN
         try:
             while await self._step(NEW):
                 if time.monotonic() > deadline:
                     return False
         except Exception:
-            # On a full disk, say, what the index has is found all the same.
+            # On a full disk, for example, the existing index can still be searched.
             log.exception("indexing_failed")
             return False
         return await self._store.read(lambda tx: tx.value(SEARCH.backlog)) is None
 
     async def _step(self, which: queries.Query) -> bool:
-        """One batch; whether there was one that was full."""
+        """Indexes one batch; returns whether there was anything to do."""
         async with self._lock:
-            # Most often there is nothing to do, and then a short look is all.
+            # There is seldom anything to do, and a short read shows that.
             if not await self._store.read(lambda tx: tx.all(which, Due, limit=1)):
                 return False
             batch = await self._store.read(lambda tx: _read(tx, which), long=True)
-            entries = await asyncio.to_thread(_cut, batch.read, self._store.db.dialect)
+            entries = await asyncio.to_thread(_split, batch.read, self._store.db.dialect)
             await self._store.write(lambda change: self._write(change, entries, batch.ids))
             return True
 
-    async def _write(self, change: Change, entries: list[Entry], ids: list[int]) -> None:
+    async def _write(self, change: Change, entries: list[IndexEntry], ids: list[int]) -> None:
         for entry in entries:
             about = entry.message_id or entry.session_id
             if not entry.words:
@@ -147,7 +146,7 @@ class Index:
 
 
 async def _read(tx: Tx, which: queries.Query) -> Batch:
-    """The next rows and what they are about, each once, and not more than is good at once."""
+    """Reads the next batch: each message or title once, within the limits."""
     batch = Batch([], [])
     seen: set[tuple[str | None, str | None]] = set()
     room = BATCH_CHARACTERS
@@ -160,9 +159,9 @@ async def _read(tx: Tx, which: queries.Query) -> Batch:
         seen.add((due.message_id, due.session_id))
         read = Read(due.message_id, due.session_id)
         if due.message_id is not None:
-            found = await tx.one(SEARCH.content, tuple[msgspec.Raw, str], id=due.message_id)
-            if found is not None:
-                read.content, read.session_id = found
+            message = await tx.one(SEARCH.content, tuple[msgspec.Raw, str], id=due.message_id)
+            if message is not None:
+                read.content, read.session_id = message
                 room -= len(bytes(read.content))
         else:
             titled = await tx.one(SEARCH.title, tuple[str, str], id=due.session_id)
@@ -171,15 +170,17 @@ async def _read(tx: Tx, which: queries.Query) -> Batch:
     return batch
 
 
-def _cut(read: list[Read], dialect: str) -> list[Entry]:
-    entries: list[Entry] = []
-    for one in read:
-        kind, text = searchable(one.content) if one.content is not None else ("session", one.title)
+def _split(read: list[Read], dialect: str) -> list[IndexEntry]:
+    """Splits texts into words, in the form of the database."""
+    entries: list[IndexEntry] = []
+    for text_read in read:
+        content = text_read.content
+        kind, text = searchable(content) if content is not None else ("session", text_read.title)
         words = indexed(text)
         if not words.strip():
             words = ""
-        elif one.session_id is not None:
-            words = f"{words}{of_session(one.session_id)} "
-        places = vector(words) if dialect == "postgres" else ""
-        entries.append(Entry(one.message_id, one.session_id, kind, words, places))
+        elif text_read.session_id is not None:
+            words = f"{words}{of_session(text_read.session_id)} "
+        positions = vector(words) if dialect == "postgres" else ""
+        entries.append(IndexEntry(text_read.message_id, text_read.session_id, kind, words, positions))
     return entries

@@ -1,5 +1,5 @@
-"""Owns what people may ask for: words, "phrases", -exclusions and beginnings*, read from any text and spelled for each
-database. Running it is `search`'s part."""
+"""Parses search queries (words, "phrases", -exclusions and prefixes*) from any text, and spells them for each
+database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from bough.core.search.words import of_session, words
 
-# More than anybody types; what is beyond is not looked for.
+# Further terms and words of a query are ignored.
 MOST_TERMS = 16
 MOST_WORDS = 64
 
@@ -18,26 +18,26 @@ _TERM = re.compile(r'(?P<minus>-(?!-))?(?:["“”](?P<phrase>[^"“”]*)["“�
 
 
 class Term(msgspec.Struct, frozen=True):
-    """Words that stand in a row; of the last one perhaps only the beginning."""
+    """Consecutive words; the last one may be a prefix."""
 
     words: tuple[str, ...]
     prefix: bool = False
 
     @property
     def pattern(self) -> str:
-        """What indexed words look like that hold it."""
+        """The LIKE pattern of indexed words that contain the term."""
         return f"% {' '.join(self.words)}{'%' if self.prefix else ' %'}"
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """All of `wanted` and none of `unwanted`."""
+    """A parsed query: all of `wanted` and none of `unwanted`."""
 
     wanted: tuple[Term, ...]
     unwanted: tuple[Term, ...]
 
 
 class Spelled(msgspec.Struct, frozen=True):
-    """A question in the words of one database: how a row is known to match, what it scores, and the parameters."""
+    """A query in the SQL of one database: its condition, its score and its parameters."""
 
     match: str
     score: str
@@ -45,23 +45,23 @@ class Spelled(msgspec.Struct, frozen=True):
 
 
 def read(text: str) -> Asked:
-    """What a text asks for. Exclusions alone are no question: somebody looks for an option of a program."""
+    """Parses a query. If it has only exclusions, they are searched for: somebody looks for a program's option."""
     wanted: list[Term] = []
     unwanted: list[Term] = []
     room = MOST_WORDS
     for match in _TERM.finditer(text):
         raw: str = match["phrase"] if match["phrase"] is not None else match["word"]
-        found = tuple(words(raw)[:room])
-        if not found or len(wanted) + len(unwanted) == MOST_TERMS:
+        term = tuple(words(raw)[:room])
+        if not term or len(wanted) + len(unwanted) == MOST_TERMS:
             continue
-        room -= len(found)
+        room -= len(term)
         prefix = match["star"] is not None or (match["phrase"] is None and raw.endswith("*"))
-        (unwanted if match["minus"] else wanted).append(Term(found, prefix))
+        (unwanted if match["minus"] else wanted).append(Term(term, prefix))
     return Asked(tuple(wanted), tuple(unwanted)) if wanted else Asked(tuple(unwanted), ())
 
 
 def spelled(asked: Asked, dialect: str, session_id: str | None = None) -> Spelled:
-    """The question as a condition on `search_index`. Words are letters and digits alone, so nothing needs escaping."""
+    """Returns a query as a condition on `search_index`. Words are letters and digits, so nothing needs escaping."""
     if session_id is not None:
         asked = Asked((*asked.wanted, Term((of_session(session_id),))), asked.unwanted)
     return _for_sqlite(asked) if dialect == "sqlite" else _for_postgres(asked)
@@ -76,7 +76,7 @@ def _for_sqlite(asked: Asked) -> Spelled:
 
 
 def _for_postgres(asked: Asked) -> Spelled:
-    """Words by the index; phrases by their words, and then by a look at the text, which has no bounds on places."""
+    """Matches words by the index; phrases also by the text, since the index limits the positions of words."""
 
     def one(term: Term) -> str:
         return " & ".join(f"'{word}'" for word in term.words) + (":*" if term.prefix else "")

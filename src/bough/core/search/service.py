@@ -1,5 +1,4 @@
-"""Search over all transcripts (A2): which messages and titles hold the words that are asked for, best first. Keeping
-the index is `search_index`, reading a question `search_query`, showing a hit `search_snippets`."""
+"""Searches all transcripts and titles for words, best matches first (A2)."""
 
 from __future__ import annotations
 
@@ -23,14 +22,14 @@ from bough.model.session import parse_statuses
 from bough.storage.backend import Tx
 from bough.storage.queries import Query
 
-# Of so many or more that match, the newest are ranked and counted.
+# At most so many matches are ranked and counted, the newest ones.
 MOST = 10_000
 LARGEST_LIMIT = 100
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class SearchFilter(msgspec.Struct):
-    """Which entries are looked at. Ids may be short; `role`, `type` and `status` may be several, parted by commas."""
+    """Filters of a search. Ids may be short; `role`, `type` and `status` may be comma-separated lists."""
 
     session_id: str | None = None
     root_id: str | None = None
@@ -46,8 +45,8 @@ class SearchFilter(msgspec.Struct):
 
 
 class Hit(msgspec.Struct, rename="camel", kw_only=True):
-    """A message, or with no `messageId` a session's title and description, that holds everything asked for. `marks` are
-    ranges of code points in `snippet`, end exclusive; `score` compares hits of one answer alone."""
+    """A matching message or, without `messageId`, a session's title and description. `marks` are ranges of code points
+    in `snippet`, end exclusive; scores are only comparable within one answer."""
 
     message_id: str | None
     session_id: str
@@ -67,8 +66,8 @@ class Hit(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Found(msgspec.Struct, rename="camel"):
-    """A page of hits. `totalCapped` says that there may be more than `total`, `indexing` that some texts are not looked
-    at yet."""
+    """A page of hits. `totalCapped` tells that there may be more than `total`, `indexing` that some texts are not in
+    the index yet."""
 
     results: list[Hit]
     total: int
@@ -103,7 +102,7 @@ class _Row(msgspec.Struct):
 
 
 class Search:
-    """All transcripts, by their words."""
+    """Finds messages and sessions by their words."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -112,7 +111,7 @@ class Search:
     async def find(
         self, text: str, wanted: SearchFilter | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
     ) -> Found:
-        """A page of what holds all words of `text`; also what was written a moment ago."""
+        """Returns a page of the entries that contain all words of `text`, including the latest ones."""
         checked_limit(limit, LARGEST_LIMIT)
         checked_offset(offset)
         conditions = _Conditions(wanted or SearchFilter())
@@ -129,7 +128,7 @@ class Search:
             if not ranked and offset:
                 first = await tx.one(query, _Ranked, limit=1, offset=0, **params)
                 total = first.total if first is not None else 0
-            ids = [one.id for one in ranked]
+            ids = [row.id for row in ranked]
             rows = await tx.all(SEARCH.hits, _Row, ids=ids) if ids else []
             return ranked, {row.id: row for row in rows}, total
 
@@ -140,20 +139,20 @@ class Search:
     def _query(self, asked: Asked, conditions: _Conditions) -> tuple[Query, dict[str, Any]]:
         dialect = self._store.db.dialect
         question = spelled(asked, dialect, conditions.session_id)
-        # Normalized by the logarithm of the text's length; SQLite's rank is so by itself.
+        # PostgreSQL normalizes by the logarithm of the length if told so; SQLite's rank is normalized.
         rank = "score" if dialect == "sqlite" else "ts_rank(score, CAST(CAST(:query AS TEXT) AS TSQUERY), 1)"
         query = SEARCH.find.with_(
             rank=rank,
             score=question.score,
             match=question.match,
             joins="JOIN sessions s ON s.id = e.session_id" if conditions.of_session else "",
-            where="".join(f" AND {one}" for one in conditions.where),
+            where="".join(f" AND {condition}" for condition in conditions.where),
         )
         return query, {"most": MOST, **question.params, **conditions.params}
 
 
 class _Conditions:
-    """A filter as SQL."""
+    """A filter as SQL conditions."""
 
     def __init__(self, wanted: SearchFilter) -> None:
         self.where: list[str] = []
@@ -172,7 +171,7 @@ class _Conditions:
 
     @property
     def of_session(self) -> bool:
-        return any(" s." in f" {one}" for one in self.where)
+        return any(" s." in f" {condition}" for condition in self.where)
 
     def _add_about_session(self, wanted: SearchFilter) -> None:
         if wanted.root_id is not None:
@@ -189,7 +188,7 @@ class _Conditions:
             self._add("s.archived = :archived", archived=wanted.archived)
 
     async def complete(self, tx: Tx) -> None:
-        """Finds the records whose ids were given."""
+        """Resolves the short ids of the filter."""
         if self.session_id is not None:
             self.session_id = await find_id(tx, "sessions", self.session_id)
         for name, table, text in self._ids:
@@ -223,13 +222,13 @@ def _roles(text: str) -> tuple[str, ...]:
 def _hits(asked: Asked, ranked: list[_Ranked], rows: dict[int, _Row]) -> list[Hit]:
     snippets = Snippets(asked)
     hits: list[Hit] = []
-    for one in ranked:
-        row = rows[one.id]
+    for entry in ranked:
+        row = rows[entry.id]
         title = "\n".join(part for part in (row.session_title, row.description) if part)
         shown = snippets.make(searchable(row.content)[1] if row.content is not None else title)
-        kept = {name: getattr(row, name) for name in _KEPT}
-        hits.append(Hit(snippet=shown.text, marks=shown.marks, score=one.score, **cast("Any", kept)))
+        copied = {name: getattr(row, name) for name in _COPIED}
+        hits.append(Hit(snippet=shown.text, marks=shown.marks, score=entry.score, **cast("Any", copied)))
     return hits
 
 
-_KEPT = tuple(name for name in Hit.__struct_fields__ if name in _Row.__struct_fields__)
+_COPIED = tuple(name for name in Hit.__struct_fields__ if name in _Row.__struct_fields__)

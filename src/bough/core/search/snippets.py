@@ -1,5 +1,4 @@
-"""Owns the piece of a text that is shown for a hit, and where in it the words stand that were asked for. Finding the
-text is `search`'s part."""
+"""Cuts the excerpt of a text that is shown for a hit, and marks the matching words in it."""
 
 from __future__ import annotations
 
@@ -10,11 +9,11 @@ import msgspec
 from bough.core.search.query import Asked, Term
 from bough.core.search.words import composed, placed
 
-# About this long, in characters.
+# The approximate length of an excerpt, in characters.
 WIDTH = 200
-# Of a text that says the same word over and over, this many places are looked at.
+# The most matches of one text that are considered.
 MOST_HITS = 200
-# Of those that follow one, this many are looked at.
+# How many matches after another are considered for the same excerpt.
 NEAR = 20
 CUT = "…"
 
@@ -22,21 +21,22 @@ _SPACE = re.compile(r"\s")
 
 
 class Snippet(msgspec.Struct):
-    """A piece of text in one line, and the ranges of characters in it that were asked for."""
+    """An excerpt in one line, and the ranges of characters in it that match."""
 
     text: str
     marks: list[tuple[int, int]]
 
 
 class Snippets:
-    """Makes snippets for one question."""
+    """Cuts snippets for one query."""
 
     def __init__(self, asked: Asked) -> None:
-        # One that is longer comes first: `foo bar` is marked whole although `foo` is asked for too.
+        # Longer terms come first, so that `foo bar` is marked whole even if `foo` is a term too.
         terms = sorted(asked.wanted, key=lambda term: (-len(term.words), -len(term.words[-1]), term.prefix))
         self._pattern = re.compile("|".join(f"({_spelled(term)})" for term in terms))
 
     def make(self, text: str) -> Snippet:
+        """Returns the best excerpt of a text."""
         text = composed(text)
         start, end = self._window(text)
         piece = " ".join(text[start:end].split())
@@ -46,7 +46,7 @@ class Snippets:
         return Snippet(before + piece + after, marks)
 
     def _window(self, text: str) -> tuple[int, int]:
-        """The stretch around the place where most of what was asked for stands, and of such places the first."""
+        """Returns the range around the first place with the most different matches."""
         low = high = most = 0
         hits = self._hits(text)
         for at, (first, last, _) in enumerate(hits):
@@ -59,30 +59,30 @@ class Snippets:
         return _parted(text, start, low), _parted_before(text, high, end)
 
     def _hits(self, text: str) -> list[tuple[int, int, int]]:
-        """Where something asked for stands, and which."""
+        """Returns the ranges of matches, each with the number of its term."""
         folded, places = placed(text)
-        found: list[tuple[int, int, int]] = []
+        hits: list[tuple[int, int, int]] = []
         for match in self._pattern.finditer(folded):
             low, high = match.span()
             if places is not None:
                 low, high = places[low], places[high - 1] + 1
-                # Accents that are written as signs of their own belong to the letter before them.
+                # Combining accents belong to the letter before them.
                 while high < len(text) and not placed(text[high])[0]:
                     high += 1
-            found.append((low, high, match.lastindex or 0))
-            if len(found) == MOST_HITS:
+            hits.append((low, high, match.lastindex or 0))
+            if len(hits) == MOST_HITS:
                 break
-        return found
+        return hits
 
 
 def _spelled(term: Term) -> str:
-    """Words in a row as a pattern for folded text, where everything between words is a space."""
+    """Returns the pattern of a term for folded text, where everything between words is a space."""
     end = r"\S*" if term.prefix else r"(?!\S)"
     return rf"(?<!\S){' +'.join(map(re.escape, term.words))}{end}"
 
 
 def _parted(text: str, start: int, most: int) -> int:
-    """Where to begin, so that no word is cut if there is a space near."""
+    """Returns where to begin, so that no word is cut if there is a space nearby."""
     if start == 0 or text[start - 1].isspace():
         return start
     gap = _SPACE.search(text, start, min(start + WIDTH // 4, most))
@@ -90,7 +90,7 @@ def _parted(text: str, start: int, most: int) -> int:
 
 
 def _parted_before(text: str, least: int, end: int) -> int:
-    """Where to end, in the same way."""
+    """Returns where to end, in the same way."""
     if end == len(text) or text[end].isspace():
         return end
     gaps = [match.start() for match in _SPACE.finditer(text, max(end - WIDTH // 4, least), end)]

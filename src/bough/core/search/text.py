@@ -1,5 +1,4 @@
-"""Owns what of a message can be searched and is shown of it: everything that somebody said, did or was answered, as one
-text. Cutting that into words is `search_words`' part."""
+"""Extracts the searchable text of a message: everything that a person or an agent wrote or did."""
 
 from __future__ import annotations
 
@@ -8,25 +7,25 @@ from typing import Any, cast
 
 import msgspec
 
-# What is taken of one message, in characters.
+# The most characters of one message that are indexed.
 LARGEST_TEXT = 256 * 1024
-# A call that is nested deeper than this says nothing that anybody looks for.
+# Values that are nested deeper are not indexed.
 DEEPEST = 12
 
-# Ids, words of the protocol, what was there before an edit, and files that are no text.
-UNSAID = frozenset(
+# Fields that are not indexed: ids, words of the protocol, text before an edit, binary data.
+NOT_INDEXED = frozenset(
     {
         *("type", "kind", "status", "partial", "sessionUpdate", "mimeType", "data", "meta", "_meta", "permission"),
         *("toolCallId", "messageId", "sessionId", "taskId", "callId", "approvalId", "agent", "priority", "annotations"),
         *("oldText", "race"),
     }
 )
-# What tells most about a message comes first; the rest follows in the order in which it was stored.
+# The most telling fields come first; the others follow in the order in which they are stored.
 FIRST = ("title", "tool", "name", "question", "text", "path", "args")
 
 
 def searchable(content: msgspec.Raw) -> tuple[str, str]:
-    """The type of a message, and its text."""
+    """Returns the type of a message, and its text."""
     body: Any = msgspec.json.decode(content)
     if not isinstance(body, dict):
         return "", ""
@@ -35,11 +34,11 @@ def searchable(content: msgspec.Raw) -> tuple[str, str]:
     text = body.get("text")
     if kind in ("text", "thought") and isinstance(text, str):
         return kind, text[:LARGEST_TEXT]
-    return kind if isinstance(kind, str) else "", _joined(_said(body, 0))
+    return kind if isinstance(kind, str) else "", _joined(_texts(body, 0))
 
 
 def _joined(texts: Iterator[str]) -> str:
-    """Each text once, a line each, as far as there is room."""
+    """Joins the texts by lines, each once, up to the limit."""
     seen: dict[str, None] = {}
     room = LARGEST_TEXT
     for text in texts:
@@ -51,20 +50,20 @@ def _joined(texts: Iterator[str]) -> str:
     return "\n".join(seen)
 
 
-def _said(value: Any, depth: int) -> Iterator[str]:
+def _texts(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         if value and not value.isspace():
             yield value
     elif depth > DEEPEST:
         return
     elif isinstance(value, dict):
-        known = cast("dict[str, Any]", value)
-        names = [name for name in FIRST if name in known] + [name for name in known if name not in FIRST]
+        fields = cast("dict[str, Any]", value)
+        names = [name for name in FIRST if name in fields] + [name for name in fields if name not in FIRST]
         for name in names:
-            if name not in UNSAID:
-                yield from _said(known[name], depth + 1)
+            if name not in NOT_INDEXED:
+                yield from _texts(fields[name], depth + 1)
     elif isinstance(value, list):
-        for one in cast("list[Any]", value):
-            yield from _said(one, depth + 1)
+        for item in cast("list[Any]", value):
+            yield from _texts(item, depth + 1)
     elif type(value) in (int, float):
         yield str(value)

@@ -109,7 +109,7 @@ class Editor:
             if said is not None and said.kind in SPOKEN:
                 parts.setdefault(said.message_id, []).append(said.text)
                 characters -= len(said.text)
-        return time.monotonic(), ["".join(one) for one in parts.values()]
+        return time.monotonic(), ["".join(part) for part in parts.values()]
 
     def ask(self, method: str, params: dict[str, Any]) -> None:
         self._count += 1

@@ -96,7 +96,7 @@ def _fill(path: Path, size: Size) -> None:
     repo_id: str = connection.execute("SELECT id FROM repos").fetchone()[0]
     sessions = [_session(chance, number, repo_id) for number in range(size.sessions)]
     _insert(connection, "sessions", sessions)
-    _insert(connection, "session_private", [_private(one, size) for one in sessions])
+    _insert(connection, "session_private", [_private(session, size) for session in sessions])
     talking = sessions[-size.talking :]
     tasks = [_task(chance, one) for one in talking]
     _insert(connection, "tasks", tasks)

@@ -226,7 +226,7 @@ class _Watched(contextlib.ExitStack):
     async def turn(self) -> float:
         """Seconds until all of them have the whole text."""
         loop, characters = asyncio.get_running_loop(), self._spoken.characters
-        hearing = [loop.run_in_executor(self._threads, one.hear, characters) for one in self._editors]
+        hearing = [loop.run_in_executor(self._threads, editor.hear, characters) for editor in self._editors]
         start = time.monotonic()
         self._editors[0].prompt(self._session_id, "Go on.")
         heard = await asyncio.gather(*hearing)

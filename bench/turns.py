@@ -54,7 +54,7 @@ class Turn:
         """The last turn in the database, read back."""
         found = self._http.get(f"/api/sessions/{self._session_id}/messages?limit={2 * len(self._spoken.texts)}").json()
         contents = [one["content"] for one in found if one["role"] == "agent"]
-        texts = [one["text"] for one in contents if one["type"] in ("text", "thought")]
+        texts = [content["text"] for content in contents if content["type"] in ("text", "thought")]
         if recording.digest(texts[-len(self._spoken.texts) :]) != self._spoken.digest:
             raise RuntimeError("the database holds another text")
 

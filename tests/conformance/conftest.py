@@ -75,14 +75,19 @@ class Table:
             return
         rows = [
             ["", *suite.REVISIONS],
-            *([name, *(seen.get(one, "·") for one in suite.REVISIONS)] for name, seen in sorted(self._seen.items())),
+            *(
+                [name, *(seen.get(revision, "·") for revision in suite.REVISIONS)]
+                for name, seen in sorted(self._seen.items())
+            ),
         ]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         terminalreporter.section(f"conformance, {suite.VERSION}")
         for row in rows:
             terminalreporter.write_line("  ".join(map(str.ljust, row, widths)).rstrip())
         if os.environ.get("WRITE"):
-            whole = exitstatus == 0 and all(any(one in seen for seen in self._seen.values()) for one in suite.REVISIONS)
+            whole = exitstatus == 0 and all(
+                any(revision in seen for seen in self._seen.values()) for revision in suite.REVISIONS
+            )
             if whole:
                 _write(rows)
             terminalreporter.write_line("Written into mcp.md." if whole else "Not written: not all was run and passed.")

@@ -82,7 +82,7 @@ def change(top: Path, steps: list[Step]) -> None:
 
 
 def _inside(top: Path, path: Path) -> bool:
-    return not any(one.is_symlink() for one in path.parents if one != top and top in one.parents)
+    return not any(parent.is_symlink() for parent in path.parents if parent != top and top in parent.parents)
 
 
 def _clear(top: Path, name: str) -> None:

@@ -223,7 +223,7 @@ class Script:
             return
         below = self._ledger.below(session_id)
         self._ledger.disturbed.update(below)
-        self._children = [one for one in self._children if one not in below]
+        self._children = [child for child in self._children if child not in below]
         self._ended.update(below)
         await self._call("DELETE", f"/api/sessions/{session_id}?cascade=true", None, self._key())
 

@@ -38,7 +38,7 @@ class Listener:
         self.connection: AgentConnection | None = None
 
     def on_updates(self, updates: list[Update], last: int) -> None:
-        self.text += "".join(one.text or "" for one in updates if one.kind == "agent_message_chunk")
+        self.text += "".join(update.text or "" for update in updates if update.kind == "agent_message_chunk")
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
         assert self.connection is not None

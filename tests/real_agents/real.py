@@ -59,7 +59,7 @@ class Real:
     async def tools(self, session_id: str) -> list[Json]:
         """The tool calls of the transcript."""
         messages = await self.messages(session_id)
-        return [one["content"] for one in messages if one["content"]["type"] == "tool"]
+        return [message["content"] for message in messages if message["content"]["type"] == "tool"]
 
     async def decide(self, session_id: str, decision: str) -> Json:
         """Waits for the next question of the session and answers it: `allow`, `allow_always` or `deny`."""

@@ -59,9 +59,9 @@ async def said_in(real: Real, task: Json) -> str:
     """What the agent said in a turn, on one line."""
     messages = await real.messages(task["sessionId"])
     texts = [
-        one["content"]["text"]
-        for one in messages
-        if one["taskId"] == task["id"] and one["role"] == "agent" and one["content"]["type"] == "text"
+        message["content"]["text"]
+        for message in messages
+        if message["taskId"] == task["id"] and message["role"] == "agent" and message["content"]["type"] == "text"
     ]
     return " ".join(" ".join(texts).split())
 

@@ -83,7 +83,7 @@ class Table:
     def _write(self, rows: list[list[str]]) -> str:
         """Puts the table into the documentation, if all that belongs there was run; says what became of it."""
         config = self._config
-        asked = {(config.invocation_params.dir / one).resolve() for one in config.args}
+        asked = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
         picked = config.getoption("keyword") or config.getoption("markexpr")
         if picked or asked != {Path(__file__).parent.resolve()} or not set(USUAL) <= set(rows[0]):
             return "Not written: only a run of all tests with all usual agents tells the whole."

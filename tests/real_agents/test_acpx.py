@@ -94,9 +94,9 @@ async def driving(server: ServerProcess, person: Client, place: Path, repo: Path
     try:
         yield found
     finally:
-        for one in found.processes():
+        for process in found.processes():
             with suppress(psutil.NoSuchProcess):
-                one.kill()
+                process.kill()
         await eventually(lambda: not found.processes(), "the processes that acpx left have ended")
 
 
@@ -110,7 +110,7 @@ async def acpx(place: Path, repo: Path) -> AsyncGenerator[Acpx]:
 
 def said(wire: list[Json], kind: str = "agent_message_chunk") -> str:
     updates = [one["params"]["update"] for one in wire if one.get("method") == "session/update"]
-    return "".join(one["content"]["text"] for one in updates if one["sessionUpdate"] == kind)
+    return "".join(update["content"]["text"] for update in updates if update["sessionUpdate"] == kind)
 
 
 def stop(wire: list[Json]) -> str:
@@ -122,8 +122,8 @@ def asked(wire: list[Json]) -> list[Any]:
     """Outcomes of the questions, in order."""
     ids = [one["id"] for one in wire if one.get("method") == "session/request_permission"]
     answers = [one for one in wire if "outcome" in (one.get("result") or {})]
-    assert [one["id"] for one in answers] == ids
-    return [one["result"]["outcome"] for one in answers]
+    assert [answer["id"] for answer in answers] == ids
+    return [answer["result"]["outcome"] for answer in answers]
 
 
 async def test_one_prompt_with_a_question(acpx: Acpx) -> None:
@@ -137,7 +137,7 @@ async def test_one_prompt_with_a_question(acpx: Acpx) -> None:
     assert len(asked(wire)) == 1
     assert not (acpx.repo / "ho.txt").exists()
     statuses = (await acpx.person.get("/api/approvals?status=allowed,denied,pending"))["approvals"]
-    assert sorted(one["status"] for one in statuses) == ["allowed", "denied"]
+    assert sorted(status["status"] for status in statuses) == ["allowed", "denied"]
 
 
 async def test_life_of_a_session(acpx: Acpx) -> None:
@@ -148,12 +148,12 @@ async def test_life_of_a_session(acpx: Acpx) -> None:
     assert (acpx.repo / "one.txt").exists()
 
     listed = await acpx.tell("sessions", "list", "--filter-cwd", str(acpx.repo))
-    assert (listed["source"], [one["sessionId"] for one in listed["sessions"]]) == ("agent", [session])
+    assert (listed["source"], [session["sessionId"] for session in listed["sessions"]]) == ("agent", [session])
     assert listed["sessions"][0]["_meta"]["bough"]["agent"] == "demo"
     assert (await acpx.tell("sessions", "list", "--filter-cwd", str(acpx.home)))["sessions"] == []
     for way in ("history", "read"):
         entries = (await acpx.tell("sessions", way))["entries"]
-        assert [one["role"] for one in entries] == ["user", "assistant"]
+        assert [entry["role"] for entry in entries] == ["user", "assistant"]
         assert "first words" in entries[1]["textPreview"]
 
     assert (await acpx.tell("set-mode", "bypassPermissions"))["modeId"] == "bypassPermissions"
@@ -168,7 +168,7 @@ async def test_life_of_a_session(acpx: Acpx) -> None:
     assert (await acpx.tell("cancel"))["cancelled"]
     assert stop(await acpx.ended(turn)) == "cancelled"
     tasks = (await acpx.person.get(f"/api/sessions/{session}/tasks"))["tasks"]
-    assert sorted(one["status"] for one in tasks) == ["cancelled", "completed", "completed"]
+    assert sorted(task["status"] for task in tasks) == ["cancelled", "completed", "completed"]
 
     assert (await acpx.tell("sessions", "close"))["action"] == "session_closed"
     # Closed is what acpx has of it; the session itself is there for whoever opens it again.

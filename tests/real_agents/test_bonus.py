@@ -66,7 +66,7 @@ async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: 
         {"name": "far", "transport": "http", "url": http_tools},
         {"name": "near", "transport": "stdio", "command": COMMAND[0], "args": list(COMMAND[1:])},
     ]
-    ids = [(await real.client.post("/api/mcp-servers", one))["id"] for one in servers]
+    ids = [(await real.client.post("/api/mcp-servers", server))["id"] for server in servers]
     session = await real.session(permissionMode="acceptEdits", mcpServerIds=ids)
     await real.ask(session, "Remember the heron.")
     kill(agent_tree(real))
@@ -83,8 +83,10 @@ async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: 
     seen = await watch(real, session, real.actions.shell_write("asked.txt"), "deny")
     assert (len(seen.asked), (real.repo / "asked.txt").exists()) == (1, False)
     record("mode after a kill", "kept")
-    contents = [one["content"] for one in await real.messages(session)]
-    told = [one["text"] for one in contents if one["type"] == "notice" and "near (stdio)" in one["text"]]
+    contents = [message["content"] for message in await real.messages(session)]
+    told = [
+        content["text"] for content in contents if content["type"] == "notice" and "near (stdio)" in content["text"]
+    ]
     assert len(told) == (real.agent == "copilot")
     record("MCP on stdio", "not attached, reported" if told else "attached")
 

@@ -32,7 +32,7 @@ def params(real: Real, session: str | None = None, **wishes: str) -> Json:
 
 def heard(editor: Driver, session: str, since: int = 0) -> list[Json]:
     """All that an editor knows of a session."""
-    return summarize_updates([one["update"] for one in editor.updates[since:] if one["sessionId"] == session])
+    return summarize_updates([update["update"] for update in editor.updates[since:] if update["sessionId"] == session])
 
 
 @leads("claude-code", "codex")
@@ -53,7 +53,7 @@ async def test_life_of_a_session(real: Real) -> None:
         assert (repo / "one.txt").read_text() == "alpha\nbeta\n"
         assert "written" in editor.said(session)
         (question,) = editor.permissions
-        assert question["params"]["toolCall"]["toolCallId"] in [one["toolCallId"] for one in editor.tools(session)]
+        assert question["params"]["toolCall"]["toolCallId"] in [tool["toolCallId"] for tool in editor.tools(session)]
         await watcher.until(lambda: len(watcher.withdrawn) == len(watcher.permissions) == 1)
         editor.decide = lambda _: "reject_once"
         await editor.prompt(session, actions.write("two.txt"))
@@ -84,7 +84,7 @@ async def test_life_of_a_session(real: Real) -> None:
         await watcher.prompt(session, actions.say("still open"))
         assert "still open" in watcher.said(session)
         assert await editor.request("session/close", {"sessionId": fork}) == {}
-        assert [one for one in editor.updates[before:] if one["sessionId"] == session] == []
+        assert [update for update in editor.updates[before:] if update["sessionId"] == session] == []
     sessions = (await real.client.get("/api/sessions"))["sessions"]
     assert {one["status"] for one in sessions if one["id"] in (session, fork)} == {"active"}
 

@@ -43,7 +43,7 @@ async def test_a_denied_edit(real: Real, record: Record) -> None:
     assert tool["result"]["note"] == "Denied – not run."
     assert _diff(tool) == (str(real.repo / "denied.txt"), "alpha")
     assert not (real.repo / "denied.txt").exists()
-    kinds = [one["content"]["type"] for one in await real.messages(session)]
+    kinds = [message["content"]["type"] for message in await real.messages(session)]
     assert ("notice" in kinds) == (ended["stopReason"] == "denied")
     record("after a denial", "the turn ends" if real.agent in ENDED_BY_DENIAL else "the turn continues")
 
@@ -150,7 +150,7 @@ async def test_gemini_is_told_what_it_would_lose(real: Real, record: Record) -> 
 async def test_codex_starts_alone(real: Real, record: Record) -> None:
     """O2: Codex fails when it starts twice at once in an empty home, so that sessions start it one after the other."""
     sessions = [await real.session() for _ in range(2)]
-    tasks = [await real.client.prompt(one, real.actions.say("both here")) for one in sessions]
+    tasks = [await real.client.prompt(session, real.actions.say("both here")) for session in sessions]
     for task in tasks:
         assert (await real.client.wait_task(task))["status"] == "completed"
     assert len(keepers(real)) == 2

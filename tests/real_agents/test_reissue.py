@@ -89,14 +89,14 @@ async def test_a_question_outlives_the_server(
         async with started_again(real):
             await model.open(GATE)
             await model.wait_for(lambda entry: "gate" in entry.does and entry.done)
-            assert [one["id"] for one in await approvals(real, session)] == [asked["id"]]
+            assert [approval["id"] for approval in await approvals(real, session)] == [asked["id"]]
             await real.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
             task = await real.client.wait_task(task_id)
             said = await said_in(real, task)
             assert (task["status"], task["attempt"], said.endswith("over")) == ("completed", 1, True), said
             [_, child] = await tree(real, session, 2)
             assert said.count(child["id"]) == 1, said
-            assert [one["status"] for one in await approvals(real, session)] == ["allowed"]
+            assert [approval["status"] for approval in await approvals(real, session)] == ["allowed"]
             record("approval of a call while the server died", "stays, only once")
 
 

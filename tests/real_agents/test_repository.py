@@ -123,7 +123,9 @@ async def test_a_repository_grants_nothing(real: Real, traps: Traps, place: Path
     await calls_no_tool_of_it(real, session)
     await asks_before_it_acts(real, session, real.repo, place)
     assert traps.sprung() == before
-    notices = [one["content"]["text"] for one in await real.messages(session) if one["content"]["type"] == "notice"]
+    notices = [
+        message["content"]["text"] for message in await real.messages(session) if message["content"]["type"] == "notice"
+    ]
     assert any(".gemini/settings.json" in text for text in notices) == (real.agent == "gemini")
     ways = {"opencode": "asks first, then only plugins", "gemini": "ignored, and MCP servers too"}
     record("rights from a repository's files", ways.get(real.agent, "ignored"))

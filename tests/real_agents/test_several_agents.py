@@ -48,7 +48,7 @@ async def test_an_agent_tends_its_own_session(real: Real, record: Record) -> Non
     assert "the heron is fed" in said and '"status":"running"' in said
     now = await real.client.get(f"/api/sessions/{session}")
     assert {name: now[name] for name in tell} == tell
-    assert [one["status"] for one in await tasks(real, session)] == ["completed"] * 2
+    assert [task["status"] for task in await tasks(real, session)] == ["completed"] * 2
     record("naming, describing and completing its own session", "by tool")
 
 
@@ -126,7 +126,7 @@ async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
     assert '"status":"completed"' in said
     [_, fork] = await tree(real, session, 2)
     assert (fork["kind"], fork["archived"]) == ("btw", True)
-    [told] = [one["content"] for one in await real.messages(session) if one["content"]["type"] == "btw"]
+    [told] = [message["content"] for message in await real.messages(session) if message["content"]["type"] == "btw"]
     assert told["sessionId"] == fork["id"] and "Remember the heron." in told["text"]
     assert not (real.repo / "never.txt").exists()
     known = await done(real, session, actions.recall(WHOLE))
@@ -170,10 +170,10 @@ async def test_five_at_once(agent: str, model: ScriptedModel, place: Path, repo:
         ]
         await done(real, session, actions.at_once(*calls))
         [_, *children] = await tree(real, session, 6)
-        assert {one["title"] for one in children} == {f"Test {name}" for name in FILES}
-        assert {(one["agent"], one["parentSessionId"]) for one in children} == {(other, session)}
+        assert {child["title"] for child in children} == {f"Test {name}" for name in FILES}
+        assert {(child["agent"], child["parentSessionId"]) for child in children} == {(other, session)}
         reports = await ended(real, session, 5, "callback")
-        assert {one["sourceSessionId"] for one in reports} == {one["id"] for one in children}
+        assert {report["sourceSessionId"] for report in reports} == {child["id"] for child in children}
         assert len(await callbacks(real, session)) == 5
         assert all((repo / f"{name}.test").exists() for name in FILES)
         known = await done(real, session, actions.recall(WHOLE))
@@ -236,13 +236,13 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
             ("codex", "API", 2),
         ]
         assert (repo / "api.txt").exists()
-        assert {one["sourceSessionId"] for one in reports} == {two["id"]}
+        assert {report["sourceSessionId"] for report in reports} == {two["id"]}
         assert "Its own children still at work: 1" in reports[0]["prompt"]
         assert "the backend stands" in reports[1]["prompt"]
         [heard] = await ended(real, two["id"], 1, "callback")
         known = await said_in(real, heard)
         assert "Only the backend." in known and "the API stands" in known and "heron" not in known
-        assert "backend" not in "".join(one["prompt"] for one in await tasks(real, three["id"]))
+        assert "backend" not in "".join(task["prompt"] for task in await tasks(real, three["id"]))
         record("hierarchical delegation, by tool", "reports reach the top")
 
 

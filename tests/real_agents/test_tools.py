@@ -105,7 +105,9 @@ async def change(real: Real, session: str, **fields: object) -> None:
 
 
 async def notices(real: Real, session: str) -> list[str]:
-    return [one["content"]["text"] for one in await real.messages(session) if one["content"]["type"] == "notice"]
+    return [
+        message["content"]["text"] for message in await real.messages(session) if message["content"]["type"] == "notice"
+    ]
 
 
 async def call(real: Real, session: str, server: str, tool: str = "shout", decision: str = "allow") -> Seen:
@@ -137,7 +139,7 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
         [asked] = seen.asked
         assert (asked["toolKind"], asked["title"]) == ("mcp", f"{name}/shout")
         record(f"MCP on {transport}", "works, asks as SERVER/TOOL")
-    assert [left_out in one for one in await notices(real, session)] == [True] * bool(left_out)
+    assert [left_out in notice for notice in await notices(real, session)] == [True] * bool(left_out)
     if noted.exists():
         assert KEY not in noted.read_text()
         record("agent's key in stdio servers", "withheld")

@@ -136,7 +136,7 @@ async def test_a_question_aside_at_rest(real: Real, record: Record) -> None:
     assert (await real.client.wait_task(aside["taskId"]))["status"] == "completed"
     how = "native" if real.agent in NATIVE else "replay"
     assert await _came(real, aside["sessionId"]) == how
-    [told] = [one["content"] for one in await real.messages(parent) if one["content"]["type"] == "btw"]
+    [told] = [message["content"] for message in await real.messages(parent) if message["content"]["type"] == "btw"]
     assert "heron" in told["text"]
     assert git(real.repo, "status", "--porcelain") == ""
     known = await _recalled(real, parent)
@@ -159,7 +159,7 @@ async def test_a_question_aside(real: Real, record: Record) -> None:
     assert (await real.client.get(f"/api/tasks/{task}"))["endedAt"] is None
     assert (answered["status"], (real.repo / "never.txt").exists()) == ("completed", False)
     assert (await _session(real, aside["sessionId"]))["archived"]
-    [told] = [one["content"] for one in await real.messages(parent) if one["content"]["type"] == "btw"]
+    [told] = [message["content"] for message in await real.messages(parent) if message["content"]["type"] == "btw"]
     assert (told["question"], told["sessionId"]) == (question, aside["sessionId"])
     assert "user turn" in told["text"] and "heron" in told["text"] and "newt" in told["text"]
 

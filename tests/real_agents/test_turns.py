@@ -59,8 +59,8 @@ async def test_a_turn(real: Real, record: Record) -> None:
         session, f"{actions.think('pondering')} {actions.edit('seed.txt', 'two', 'TWO')} {actions.say('changed')}"
     )
     assert (real.repo / "seed.txt").read_text() == "one\nTWO\nthree\n"
-    contents = [one["content"] for one in await real.messages(session)]
-    kinds = [one["type"] for one in contents]
+    contents = [message["content"] for message in await real.messages(session)]
+    kinds = [content["type"] for content in contents]
     assert kinds.index("thought") < kinds.index("tool") < len(kinds) - 1
     assert "pondering" in contents[kinds.index("thought")]["text"]
     assert "changed" in contents[-1]["text"]
@@ -172,7 +172,7 @@ async def test_choices(real: Real, record: Record) -> None:
     assert entry.model == named
     await _choose(real, session, effort="high")
     await real.ask(session, real.actions.say("with an effort"))
-    told = [one["content"].get("text", "") for one in await real.messages(session)]
+    told = [message["content"].get("text", "") for message in await real.messages(session)]
     assert any("no setting for effort" in text for text in told) is (real.agent not in EFFORTS)
     if real.agent in EFFORTS:
         assert await _effort(real) == "high"
@@ -200,7 +200,7 @@ async def test_a_failing_model(
         record("model answers 400", task["error"]["code"])
         task = await real.ask(session, real.actions.http(401))
         assert (task["status"], task["error"]["code"]) == ("failed", "agent_login")
-        told = [one["content"] for one in await real.messages(session)][-1]
+        told = [message["content"] for message in await real.messages(session)][-1]
         assert (told["type"], told["code"]) == ("error", "agent_login")
         assert "not logged in, or its key was refused" in told["text"]
         record("refused key", "agent_login")

@@ -38,8 +38,12 @@ async def watch(real: Real, session_id: str, prompt: str, decision: str = "deny"
                 await real.client.post(f"/api/approvals/{told['id']}", {"decision": decision})
             elif told["status"] == "denied":
                 seen.refused.append(told)
-    messages = [one for one in await real.messages(session_id) if one["taskId"] == task_id and one["role"] == "agent"]
-    seen.said = "\n".join(one["content"]["text"] for one in messages if one["content"]["type"] == "text")
+    messages = [
+        message
+        for message in await real.messages(session_id)
+        if message["taskId"] == task_id and message["role"] == "agent"
+    ]
+    seen.said = "\n".join(message["content"]["text"] for message in messages if message["content"]["type"] == "text")
     return seen
 
 

@@ -1,6 +1,4 @@
-"""Owns a raw JSON-RPC client that runs an agent as a process and checks every line of both against the schema.
-It leaves what is expected of the agent to the tests.
-"""
+"""Drives an agent process as a raw JSON-RPC client and checks every line of both sides against the schema."""
 
 from __future__ import annotations
 
@@ -20,9 +18,9 @@ from tests.support.acp_schema import AcpSchema, Pending
 Json = dict[str, Any]
 # Longer than any step takes on a busy machine; a test that waits this long has failed.
 PATIENCE = 40.0
-# The longest line that is expected, and small enough that an agent whose output is not read gets stuck soon.
+# The longest expected line, yet small enough that an agent whose output is not read soon blocks.
 READ_LIMIT = 1 << 20
-# The kinds that a client may choose from, and what it answers when it chooses none of them.
+# The kinds that a client may choose from, and its answer when it chooses none.
 Choice = str | None
 
 
@@ -36,18 +34,18 @@ class Refused(Exception):
 
 
 class Driver:
-    """One agent process and what it has said so far."""
+    """One agent process and everything that it has sent so far."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
         self.updates: list[Json] = []
         self.permissions: list[Json] = []
-        # Returns the kind of option to answer a permission request with, "cancelled", or None: no answer yet.
+        # Returns the kind of option that answers a permission request, "cancelled", or None for no answer yet.
         self.decide: Callable[[Json], Choice] = lambda _: "allow_once"
         self.withdrawn: list[Any] = []
         self.bad_lines: list[Json] = []
         self.log: list[Json] = []
-        # Cleared by a test that plays a client that does not read.
+        # Cleared by a test whose client does not read.
         self.reading = asyncio.Event()
         self.reading.set()
         self._ids = itertools.count(1)
@@ -67,7 +65,8 @@ class Driver:
         env: Mapping[str, str] | None = None,
         read_limit: int = READ_LIMIT,
     ) -> AsyncGenerator[Self]:
-        """Starts the agent that is this module; ends it by end of input, which must work, unless it is dead by then."""
+        """Starts the agent of this module. At the end it closes the agent's input, which must end an agent that still
+        runs."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", module, *args),
             stdin=asyncio.subprocess.PIPE,
@@ -91,7 +90,7 @@ class Driver:
             driver._listener.result()
 
     async def end(self) -> int:
-        """Closes the agent's input, if it lives, and returns its exit code."""
+        """Closes the agent's input, if it is alive, and returns its exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         with contextlib.suppress(ConnectionError):
@@ -99,7 +98,7 @@ class Driver:
         return await self.exit_code()
 
     async def exit_code(self) -> int:
-        """Waits until the agent has gone and its last words are read."""
+        """Waits until the agent has exited and its last output is read."""
         code = await asyncio.wait_for(self.process.wait(), PATIENCE)
         await asyncio.wait({self._listener}, timeout=PATIENCE)
         return code
@@ -108,7 +107,7 @@ class Driver:
         return await self.answer(self.send(method, params))
 
     def send(self, method: str, params: Json) -> int:
-        """Sends a request without waiting; `answer` takes what it returns."""
+        """Sends a request without waiting; pass the returned id to `answer`."""
         request_id = next(self._ids)
         self._answers[request_id] = asyncio.get_running_loop().create_future()
         self._write({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
@@ -131,7 +130,7 @@ class Driver:
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def raw(self, line: bytes, request_id: int | str | None = None) -> None:
-        """Sends bytes as they are, unchecked; a request id given beside them can be waited for."""
+        """Sends bytes unchecked; an id passed with them can be waited for."""
         if request_id is not None:
             self._answers[request_id] = asyncio.get_running_loop().create_future()
             self._pending["client", request_id] = "_raw"
@@ -139,7 +138,7 @@ class Driver:
         self.process.stdin.write(line)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Waits until something that the agent has said makes the condition true."""
+        """Waits until something that the agent sent makes the condition true."""
         async with self._changed:
             await asyncio.wait_for(self._changed.wait_for(condition), PATIENCE)
 
@@ -151,7 +150,7 @@ class Driver:
             outcome = {"outcome": "selected", "optionId": chosen["optionId"]}
         self._write({"jsonrpc": "2.0", "id": request["id"], "result": {"outcome": outcome}})
 
-    # What follows is sugar for what nearly every test does.
+    # Shortcuts for what nearly every test does.
 
     async def new(self, cwd: Path, mode: str | None = None, servers: list[Json] | None = None) -> str:
         result = await self.request("session/new", {"cwd": str(cwd), "mcpServers": servers or []})
@@ -167,7 +166,7 @@ class Driver:
         return self.send("session/prompt", {"sessionId": session, "prompt": blocks})
 
     async def ask(self, session: str, *texts: str) -> str:
-        """Prompts, and returns what was said in that turn."""
+        """Sends a prompt and returns the text of that turn."""
         before = len(self.updates)
         await self.prompt(session, *texts)
         return self.said(session, before)
@@ -184,7 +183,7 @@ class Driver:
         ]
 
     def tools(self, session: str, since: int = 0) -> list[Json]:
-        """Returns the tool calls of a session as they stand after all their updates."""
+        """Returns the tool calls of a session as they are after all their updates."""
         calls: dict[str, Json] = {}
         for each in self.updates[since:]:
             update = each["update"]

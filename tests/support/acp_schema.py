@@ -19,7 +19,7 @@ import msgspec
 Json = dict[str, Any]
 RequestId = int | str | None
 Side = Literal["client", "agent"]
-# Key: who asked, and with which id (each direction numbers its own requests). Value: the method.
+# Key: the side that asked, and the request's id (each direction numbers its own requests). Value: the method.
 Pending = dict[tuple[Side, RequestId], str]
 
 DEFAULT_FOLDER = Path(__file__).parents[2] / ".cache/acp/node_modules/@agentclientprotocol/sdk/schema/v1"
@@ -50,18 +50,18 @@ class AcpSchema:
 
     @classmethod
     def folder(cls) -> Path:
-        """Where the schema is looked for: `BOUGH_ACP_SCHEMA`, else `.cache/acp` of this checkout."""
+        """Returns the schema's folder: `BOUGH_ACP_SCHEMA`, or `.cache/acp` of this clone."""
         return Path(os.environ.get("BOUGH_ACP_SCHEMA") or DEFAULT_FOLDER)
 
     @classmethod
     def at_hand(cls) -> bool:
-        """Whether `load` will find the schema."""
+        """Tells whether `load` will find the schema."""
         return (cls.folder() / "schema.unstable.json").is_file()
 
     @classmethod
     @functools.cache
     def load(cls, *, unstable: bool = True) -> Self:
-        """Reads the schema; the unstable one is the stable one with `session/fork`, `usage` and more."""
+        """Reads the schema. The unstable one adds `session/fork`, `usage` and more."""
         path = cls.folder() / ("schema.unstable.json" if unstable else "schema.json")
         if not path.is_file():
             raise FileNotFoundError(f"no ACP schema at {path}; it comes with npm's @agentclientprotocol/sdk@2.4.0")
@@ -103,7 +103,7 @@ class AcpSchema:
             raise AcpViolation(f"a response has an id, and a result or an error: {message!r}")
         method = pending.pop((_OTHER[sender], message["id"]), None)
         if "error" in message:
-            # A line that could not be read is answered with the id null, which nobody asked with.
+            # The answer to an unreadable line has the id null, which no request used.
             if method is None and message["id"] is not None:
                 raise AcpViolation(f"an error for a request that nobody made: {message!r}")
             self._check_value("Error", message["error"])
@@ -124,7 +124,8 @@ class AcpSchema:
             schema = {"$ref": f"#/$defs/{name}", "unevaluatedProperties": False, "$defs": self._defs}
             validator = self._validators[name] = jsonschema_rs.Draft202012Validator(schema)
         errors = list(validator.iter_errors(value))
-        # A wrong value leaves its fields "unevaluated" all the way up: that complaint counts only when alone.
+        # A wrong value leaves its fields "unevaluated" all the way up, so that complaint counts only when it is
+        # alone.
         told = [error for error in errors if not error.message.startswith("Unevaluated")] or errors
         if told:
             error = max(told, key=lambda error: len(error.instance_path))
@@ -169,7 +170,7 @@ def _closed(schema: Any, *, value: bool = False) -> Any:
 
 
 def _switch(key: str, cases: list[Json]) -> Json:
-    """Returns a union told apart by one field as if/then, whose errors point at the field that is wrong."""
+    """Returns a union that one field distinguishes as if/then, so that errors point at the field that is wrong."""
     names = [case["properties"][key]["const"] for case in cases]
     return {
         "properties": {key: {"enum": names}},

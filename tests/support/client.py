@@ -1,4 +1,4 @@
-"""A client for tests and benchmarks: REST calls in a line each, and waiting on events instead of sleeping."""
+"""A client for tests and benchmarks: one-line REST calls, and waiting on events instead of sleeping."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE = 40.0
 
 
 class Events:
-    """An open event stream; everything that came is kept in `seen`."""
+    """An open event stream; `seen` holds everything that came."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -34,7 +34,7 @@ class Events:
         return event
 
     async def until(self, matches: Callable[[Json], bool]) -> Json:
-        """The first event that matches; those before it are in `seen`."""
+        """Returns the first event that matches; the ones before it are in `seen`."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 event = await self.next()
@@ -43,7 +43,7 @@ class Events:
 
 
 class Client:
-    """What a person or a script can do, over HTTP."""
+    """Everything that a person or a script can do, over HTTP."""
 
     def __init__(self, http: httpx.AsyncClient, url: str, token: str) -> None:
         self.http = http
@@ -51,7 +51,7 @@ class Client:
         self.token = token
 
     async def call(self, method: str, path: str, *, expect: int | None = None, **options: Any) -> Any:
-        """The decoded answer; an unexpected status is an AssertionError that shows the body."""
+        """Returns the decoded response. An unexpected status is an AssertionError that shows the body."""
         answer = await self.http.request(method, path, **options)
         if expect is None:
             assert answer.status_code < 400, f"{method} {path}: {answer.status_code} {answer.text}"
@@ -82,7 +82,7 @@ class Client:
 
     @contextlib.asynccontextmanager
     async def events(self, session_id: str | None = None, cursor: int | None = None) -> AsyncGenerator[Events]:
-        """The event stream over WebSocket, ready to be read."""
+        """Opens the event stream over WebSocket, ready to be read."""
         query = "&".join(
             f"{name}={value}" for name, value in (("sessionId", session_id), ("cursor", cursor)) if value is not None
         )
@@ -96,13 +96,13 @@ class Client:
 
     async def wait_task(self, task_id: str, *statuses: str) -> Json:
         """Waits until a task has one of the statuses (by default, until it has ended)."""
-        wanted = statuses or ("completed", "failed", "cancelled")
+        awaited = statuses or ("completed", "failed", "cancelled")
         task = await self.get(f"/api/tasks/{task_id}")
         async with self.events(task["sessionId"]) as events:
             task = await self.get(f"/api/tasks/{task_id}")
-            while task["status"] not in wanted:
-                found = await events.until(lambda event: event["type"] == "task.patched")
-                task = found["data"] if found["objectId"] == task["id"] else task
+            while task["status"] not in awaited:
+                patched = await events.until(lambda event: event["type"] == "task.patched")
+                task = patched["data"] if patched["objectId"] == task["id"] else task
         return task
 
     async def ask(self, session_id: str, text: str) -> Json:
@@ -110,14 +110,18 @@ class Client:
         return await self.wait_task(await self.prompt(session_id, text))
 
     async def approval(self, session_id: str) -> Json:
-        """Waits for a question of this session."""
+        """Waits for an approval of this session."""
         async with self.events(session_id) as events:
-            found = await self.get(f"/api/approvals?status=pending&sessionId={session_id}")
-            if found["approvals"]:
-                return found["approvals"][0]
+            page = await self.get(f"/api/approvals?status=pending&sessionId={session_id}")
+            if page["approvals"]:
+                return page["approvals"][0]
             return (await events.until(lambda event: event["type"] == "approval.created"))["data"]
 
     async def texts(self, session_id: str, role: str = "agent") -> list[str]:
-        """What was said, in order."""
+        """Returns the session's texts of one role, in order."""
         messages = await self.get(f"/api/sessions/{session_id}/messages")
-        return [one["content"]["text"] for one in messages if one["role"] == role and one["content"]["type"] == "text"]
+        return [
+            message["content"]["text"]
+            for message in messages
+            if message["role"] == role and message["content"]["type"] == "text"
+        ]

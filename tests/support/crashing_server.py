@@ -1,6 +1,6 @@
-"""A `bough` that dies by its own hand where a kill from outside hardly ever hits: in the middle of a transaction,
-between its commit and its answer, or right before it answers an agent's question. Unless it is that last place, its
-keepers die in the middle of writing to their journals (`torn_keeper`)."""
+"""Runs a `bough` that crashes where a kill from outside rarely hits: inside a transaction, between its commit and the
+response, or right before it answers an agent's request. Except in that last case, its keepers crash while they write to
+their journals (`torn_keeper`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def die() -> None:
 
 
 class WatchingTx:
-    """A transaction that remembers which queries it ran."""
+    """A transaction that records which queries it ran."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
@@ -59,7 +59,7 @@ class WatchingTx:
 
 
 def crash_in(backend: type[Backend], where: str, which: str) -> None:
-    """Has the process die at one transaction of this kind of database: the one with this number, or with this query."""
+    """Makes the process die at one transaction of this database: the one with this number, or with this query."""
     original: Callable[[Any, Work], Awaitable[Any]] = backend.transaction
     count = itertools.count(1)
 
@@ -85,7 +85,7 @@ def crash_in(backend: type[Backend], where: str, which: str) -> None:
 
 
 def crash_before_reply(number: int) -> None:
-    """Has the process die where it would answer its agents' questions for the `number`th time."""
+    """Makes the process die when it is about to answer its agents' requests for the `number`th time."""
     original = AgentConnection.reply
     count = itertools.count(1)
 

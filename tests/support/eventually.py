@@ -1,4 +1,4 @@
-"""The one way in which tests wait for a condition that nothing reports to them."""
+"""Waits for a condition that nothing reports to a test; the only way in which tests do that."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ async def eventually(
 
 
 def _describe(look: Callable[[], Any]) -> str:
-    """Returns where a condition stands in the source."""
+    """Returns the place of a condition in the source."""
     code = getattr(look, "__code__", None)
     return repr(look) if code is None else f"{look.__name__} in {code.co_filename}, line {code.co_firstlineno}"

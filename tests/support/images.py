@@ -1,4 +1,4 @@
-"""A picture for tests: the smallest PNG there is, as bytes and as a prompt carries it."""
+"""A picture for tests: the smallest possible PNG, as bytes and in the form of a prompt's attachment."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ PNG = b"\x89PNG\r\n\x1a\n" + _chunk(_HEAD) + _chunk(_BODY) + _chunk(b"IEND")
 
 
 def picture(name: str = "shot.png", **fields: Any) -> dict[str, Any]:
-    """A picture as a prompt carries it."""
+    """Returns a picture as a prompt carries it."""
     return {"name": name, "data": base64.b64encode(PNG).decode(), **fields}

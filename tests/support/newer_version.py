@@ -1,4 +1,4 @@
-"""A `bough` of a later version, whose database has one more migration: for tests of upgrades under running turns."""
+"""Runs a `bough` of a later version, whose database has one more migration, to test upgrades during running turns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEXT = len(migrate.read_folder(migrate.FOLDER)) + 1
 
 
 def add_migration(folder: Path) -> None:
-    """A copy of all migrations, and one more."""
+    """Copies all migrations and adds one."""
     shutil.copytree(migrate.FOLDER, folder, dirs_exist_ok=True)
     (folder / f"{NEXT:04}_tomorrow.up.sql").write_text("CREATE TABLE tomorrow (id TEXT PRIMARY KEY);\n")
     (folder / f"{NEXT:04}_tomorrow.down.sql").write_text("DROP TABLE tomorrow;\n")

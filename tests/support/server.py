@@ -1,4 +1,5 @@
-"""A whole server for tests and benchmarks: in this process (quick, its services at hand) or as a real `bough serve`."""
+"""Runs a whole server for tests and benchmarks: in this process (quick, with access to its services) or as a real
+`bough serve`."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ READY_WITHIN = 120.0
 
 @dataclass
 class Running:
-    """A server that is up, and a client that may do everything."""
+    """A running server and a client that may do everything."""
 
     url: str
     token: str
@@ -39,7 +40,7 @@ class Running:
     services: Services
 
     def repo(self, name: str = "repo") -> Path:
-        """A new repository inside the workspace root."""
+        """Creates a repository inside the workspace root."""
         return make_repo(self.root / name)
 
 
@@ -48,13 +49,13 @@ async def serving(folder: Path, **changes: Any) -> AsyncGenerator[Running]:
     """Runs a server in this event loop, with its data and workspace below `folder`."""
     root = folder / "work"
     root.mkdir(parents=True, exist_ok=True)
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "data": str(folder / "data"),
         "workspace_root": str(root),
         "port": 0,
         "stop_agents": True,
     }
-    settings = Settings(**(given | changes))
+    settings = Settings(**(defaults | changes))
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     built: list[Services] = []
 
@@ -96,7 +97,7 @@ class ServerProcess:
     token: str = ""
 
     async def start(self) -> None:
-        """Starts it and waits until it is ready."""
+        """Starts the server and waits until it is ready."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.data.mkdir(parents=True, exist_ok=True)
         with (self.data / "server.log").open("ab") as log:
@@ -116,7 +117,7 @@ class ServerProcess:
         self.url, self.token = about["url"], about["token"]
 
     async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Ends it with a signal and gives back its exit code."""
+        """Ends the server with a signal and returns its exit code."""
         assert self.process is not None
         if self.process.returncode is None:
             self.process.send_signal(number)

@@ -1,4 +1,4 @@
-"""`eventually` returns what it was waiting for, and says what was missing if that never comes."""
+"""Tests that `eventually` returns the value that it waited for, and names what was missing if that never comes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.eventually import eventually
 
 
 async def test_it_returns_what_a_look_found() -> None:
-    """Plain and asynchronous looks are repeated until one returns something true."""
+    """Repeats plain and asynchronous looks until one returns something true."""
     numbers = itertools.count()
     assert await eventually(lambda: next(numbers) or None) == 1
 
@@ -22,7 +22,7 @@ async def test_it_returns_what_a_look_found() -> None:
 
 
 async def test_it_looks_again_after_a_change() -> None:
-    """With `changed` there is no pause: a look follows each change."""
+    """Looks again after each change instead of after a pause if `changed` is passed."""
     changes: asyncio.Queue[int] = asyncio.Queue()
     seen: list[int] = []
 
@@ -41,13 +41,13 @@ async def test_it_says_what_did_not_happen(what: str) -> None:
 
 
 async def test_it_names_the_condition() -> None:
-    """Without `what`, the message says where the condition is in the source."""
+    """Names the place of the condition in the source if `what` is missing."""
     with pytest.raises(AssertionError, match=r"<lambda> in .*test_eventually\.py, line \d+"):
         await eventually(lambda: False, within=0.01)
 
 
 async def test_a_time_out_of_the_look_itself() -> None:
-    """A look that times out by itself fails as it would without `eventually`."""
+    """Fails as without `eventually` if a look itself times out."""
 
     async def look() -> bool:
         raise TimeoutError("its own")

@@ -1,5 +1,5 @@
-"""A keeper that now and then dies in the middle of a write to its journal, with half of the frame on the disk. In all
-else it is the keeper, so like that it imports nothing but the standard library."""
+"""Runs a keeper that sometimes dies while it writes to its journal, with half of the frame on disk. Otherwise it is the
+keeper, so it too imports only the standard library."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Agents without keepers: they end with this process. The floor that benchmarks measure keepers against."""
+"""Starts agents without keepers, which end with this process: the floor against which benchmarks measure keepers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Processes:
         raise AgentGone("agent_gone", f"The agent {name} ended with the server that started it.")
 
     async def drop(self, name: str) -> None:
-        """Nothing is left of a process that ended with its server."""
+        """Does nothing: a process that ended with its server leaves nothing behind."""
 
     def names(self) -> list[str]:
         return []

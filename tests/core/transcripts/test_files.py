@@ -102,7 +102,7 @@ async def test_each_goes_as_the_agent_takes_it(server: Running, takes: PromptCap
     session = await open_session(server)
     task = await server.client.prompt(session, "look", files=[picture("ü.png"), {"name": "a b.json", "text": "{}"}])
     found = await server.services.store.read(lambda tx: prompt_files.prompt_files(tx, task, takes, "Agent"))
-    assert [type(one) for one in found.blocks] == kinds
+    assert [type(block) for block in found.blocks] == kinds
     assert bool(found.notices) is not takes.images
     if takes == PromptCapabilities(True, True):
         shot, text = found.blocks

@@ -24,7 +24,7 @@ async def test_the_last_words_are_stored_before_the_end_but_not_the_answer(serve
     recorder.heard(2, hold=True)
     await recorder.flush()
     assert stored == [1] and recorder.last == 2
-    assert [one["text"] for one in await messages(server.client, session, "text")] == ["one"]
+    assert [message["text"] for message in await messages(server.client, session, "text")] == ["one"]
 
     # What comes after the answer cannot be stored without it.
     recorder.take([said(" two")], 3)
@@ -35,7 +35,7 @@ async def test_the_last_words_are_stored_before_the_end_but_not_the_answer(serve
 
     await recorder.finish(end)
     assert stored == [1, 3]
-    assert [one["text"] for one in await messages(server.client, session, "text")] == ["one two"]
+    assert [message["text"] for message in await messages(server.client, session, "text")] == ["one two"]
 
     recorder.take([said(" three")], 4)
     await recorder.flush()

@@ -1,2 +1,2 @@
-"""Agents that misbehave, each a program of its own: `python -m tests.support.misbehaving_agents.NAME`.
-They need the standard library alone; what a client must make of them is said in the tests that use them."""
+"""Agents that misbehave, each a program: `python -m tests.support.misbehaving_agents.NAME`. They use only the standard
+library; the tests that use them say what a client must make of them."""

@@ -1,8 +1,7 @@
-"""Does late what it should do at once: only when the file that it is named exists.
+"""Does late what it should do at once: only when the file named on its command line exists.
 
-A prompt `quick` is answered at once; so is `afterthought`, but some more words come late. Any other prompt is left
-unanswered until it is cancelled, and the answer to that comes late.
-"""
+It answers the prompt `quick` at once. It answers `afterthought` at once too, but sends more text late. Any other
+prompt stays unanswered until it is cancelled, and the answer to that comes late."""
 
 import os
 import sys

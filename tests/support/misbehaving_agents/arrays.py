@@ -1,4 +1,4 @@
-"""Writes JSON that is no message (an array, a string, null, a number) before each answer."""
+"""Writes JSON that is not a message (an array, a string, null, a number) before each answer."""
 
 from tests.support.misbehaving_agents.protocol import answer, messages, write
 

@@ -1,8 +1,7 @@
-"""Asks before it works, every time with the JSON-RPC id 0; each answer is written to the file that it is given.
+"""Asks for permission before it works, always with the JSON-RPC id 0, and writes each answer to the given file.
 
-Allowed to look, it dies; told to go on after that, or to do anything else, it asks to remove and ends its turn
-when it may. Denied, it ends the turn as `cancelled`, as some agents do.
-"""
+Allowed to look, it dies. Told to continue after that, or to do anything else, it asks to remove something and ends
+its turn when that is allowed. Denied, it ends the turn as `cancelled`, as some agents do."""
 
 import os
 import sys
@@ -22,19 +21,19 @@ def ask(what: str) -> None:
 
 
 def hear(outcome: dict[str, Any], what: str, prompt: Any) -> None:
-    said = outcome.get("optionId", "cancelled")
-    with open(sys.argv[1], "a") as heard:
-        heard.write(f"{what}: {said}\n")
-    if said == "yes" and what == "look":
+    choice = outcome.get("optionId", "cancelled")
+    with open(sys.argv[1], "a") as file:
+        file.write(f"{what}: {choice}\n")
+    if choice == "yes" and what == "look":
         os._exit(5)
-    say(id=prompt, result={"stopReason": "end_turn" if said == "yes" else "cancelled"})
+    say(id=prompt, result={"stopReason": "end_turn" if choice == "yes" else "cancelled"})
 
 
 if __name__ == "__main__":
     what, prompt = "", None
     for message in messages():
         if message.get("method") == "session/prompt":
-            # A prompt of one block is new; more of them tell what was cut off.
+            # A new prompt has one block; a prompt with more blocks tells about the interrupted turn.
             what, prompt = "look" if message["params"]["prompt"][-1]["text"] == "look" else "remove", message["id"]
             ask(what)
         elif "method" in message:

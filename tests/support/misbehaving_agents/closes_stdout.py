@@ -1,4 +1,4 @@
-"""Closes stdout at the prompt, but lives on until the client hangs up."""
+"""Closes stdout at the prompt, but lives on until the client closes its input."""
 
 import os
 

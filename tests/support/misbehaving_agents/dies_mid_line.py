@@ -1,4 +1,4 @@
-"""Dies in the middle of a line: a chunk, then half an answer to the prompt, then code 7."""
+"""Dies in the middle of a line: sends a chunk, then half an answer to the prompt, then exits with code 7."""
 
 import os
 

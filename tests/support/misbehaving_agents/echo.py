@@ -1,8 +1,7 @@
-"""Behaves, and shows what it was told: each message comes back as an update of the unknown kind `echo`.
+"""Behaves well, and returns each message that it receives as an update of the unknown kind `echo`.
 
-A prompt whose text is `wait` is left unanswered; `$/cancel_request` is then answered as the protocol asks.
-At `ask` it first asks the client, with the ids 0, "a" and null; at `late` it sends a chunk after the end.
-"""
+It does not answer the prompt `wait`; it answers `$/cancel_request` then as the protocol requires. At `ask` it first
+asks the client, with the ids 0, "a" and null; at `late` it sends a chunk after the end of the turn."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Begins a turn and never ends it, whatever it is told."""
+"""Starts a turn and never ends it, whatever it receives."""
 
 from tests.support.misbehaving_agents.protocol import answer, chunk_line, messages, write
 

@@ -1,7 +1,6 @@
-"""Leaves on EOF as it should, but its command, in a session of its own, lives on and holds stdout open.
+"""Exits at the end of input as it should, but its command, in a session of its own, lives on and holds stdout open.
 
-The prompt is answered with the pid of that command, as text. With `crash` it exits at the prompt, unanswered.
-"""
+It answers the prompt with the pid of that command, as text. With `crash` it exits at the prompt without answering."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Answers the prompt with a line of the given number of bytes, and never ends it when the number is 0."""
+"""Answers the prompt with a line of the given number of bytes, or with a line that never ends if the number is 0."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""Never leaves: ignores EOF and SIGTERM, and so does the grandchild that it starts in a session of its own.
+"""Never exits: ignores the end of input and SIGTERM, and so does the grandchild that it starts in a session of its
+own.
 
-The prompt is answered with the pid of that grandchild, as text.
-"""
+It answers the prompt with the pid of that grandchild, as text."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Speaks another version of the protocol than it was asked for."""
+"""Speaks another version of the protocol than the client asked for."""
 
 from tests.support.misbehaving_agents.protocol import messages, say
 

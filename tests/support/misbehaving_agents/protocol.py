@@ -1,5 +1,4 @@
-"""What the misbehaving agents share: reading requests, and answering the ones they do not spoil.
-It leaves the misbehaviour to each program."""
+"""Reads requests and answers the ones that a misbehaving agent does not spoil."""
 
 import json
 import sys
@@ -18,13 +17,13 @@ _ANSWERS: dict[str, Any] = {
 
 
 def messages() -> Iterator[dict[str, Any]]:
-    """Yields what the client says, until it hangs up."""
+    """Yields the client's messages until its input ends."""
     for line in sys.stdin.buffer:
         yield json.loads(line)
 
 
 def write(line: bytes) -> None:
-    """Writes one line at once."""
+    """Writes one line and flushes it."""
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
 
@@ -35,13 +34,13 @@ def say(**message: Any) -> None:
 
 
 def answer(message: dict[str, Any]) -> None:
-    """Answers a request as a well-behaved agent would; a notification is not answered."""
+    """Answers a request as a well-behaved agent would; ignores notifications."""
     if "id" in message:
         say(id=message["id"], result=_ANSWERS.get(message["method"], {}))
 
 
 def serve() -> None:
-    """Answers everything until the client hangs up."""
+    """Answers everything until the client closes the input."""
     for message in messages():
         answer(message)
 

@@ -1,8 +1,7 @@
 """Plays a recorded file of ACP lines as the answer to each prompt, as fast as it can: `… replay PATH`.
 
-The file holds whole lines (updates, as an agent wrote them) with the literal session id "replay", which is
-what session/new answers here. It is written to stdout in one piece, then the prompt is answered.
-"""
+The file holds whole lines (updates, as an agent wrote them) with the literal session id "replay", which is what
+session/new answers here. They are written to stdout in one piece; then the prompt is answered."""
 
 import sys
 from pathlib import Path

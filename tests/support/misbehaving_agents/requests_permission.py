@@ -1,6 +1,6 @@
-"""Asks for what its prompt says: the last block is JSON with `call`, and perhaps `before` (what it says of the call
-first) and `options`. What it was prompted and answered it writes, a JSON object a line, to the file that it is given.
-"""
+"""Requests the permission that its prompt describes: the last block is JSON with `call`, optionally `before` (an update
+about the call to send first) and `options`. It writes each prompt and each answer to the given file, one JSON object
+per line."""
 
 import json
 import sys
@@ -16,16 +16,16 @@ OPTIONS = [
 
 
 def note(**entry: Any) -> None:
-    with open(sys.argv[1], "a") as heard:
-        heard.write(json.dumps(entry) + "\n")
+    with open(sys.argv[1], "a") as file:
+        file.write(json.dumps(entry) + "\n")
 
 
-def ask(wish: dict[str, Any]) -> None:
-    for update in wish.get("before", []):
-        told = {"sessionUpdate": "tool_call", "toolCallId": "call", **update}
-        say(method="session/update", params={"sessionId": SESSION, "update": told})
-    call = {"toolCallId": "call", **wish["call"]}
-    params = {"sessionId": SESSION, "toolCall": call, "options": wish.get("options", OPTIONS)}
+def ask(request: dict[str, Any]) -> None:
+    for update in request.get("before", []):
+        changed = {"sessionUpdate": "tool_call", "toolCallId": "call", **update}
+        say(method="session/update", params={"sessionId": SESSION, "update": changed})
+    call = {"toolCallId": "call", **request["call"]}
+    params = {"sessionId": SESSION, "toolCall": call, "options": request.get("options", OPTIONS)}
     say(id=0, method="session/request_permission", params=params)
 
 

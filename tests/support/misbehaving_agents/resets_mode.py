@@ -1,4 +1,4 @@
-"""Has the modes `default` and `plan`, tells at each prompt which one it is in, and then leaves that for `default`."""
+"""Has the modes `default` and `plan`, names its current mode at each prompt, and then switches back to `default`."""
 
 from tests.support.misbehaving_agents.protocol import SESSION, answer, chunk_line, messages, say, write
 

@@ -1,4 +1,4 @@
-"""Never answers: reads all that it is told and says nothing."""
+"""Never answers: reads everything and writes nothing."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Reads the prompt only after it has flooded stdout with chunks (50,000, or as many as it is told)."""
+"""Reads the prompt only after it has flooded stdout with chunks (50,000, or the given number)."""
 
 import sys
 

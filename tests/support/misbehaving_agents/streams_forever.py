@@ -1,4 +1,4 @@
-"""Begins a turn with each prompt and never ends it: it says a word ten times a second for as long as it lives."""
+"""Starts a turn with each prompt and never ends it: it sends a word ten times a second for as long as it lives."""
 
 import sys
 import threading
@@ -15,7 +15,7 @@ def talk() -> None:
         while True:
             write(line)
             time.sleep(PAUSE)
-    except (BrokenPipeError, ValueError):  # nobody listens any more
+    except (BrokenPipeError, ValueError):  # nobody reads any more
         return
 
 

@@ -1,5 +1,5 @@
-"""Goes into the mode that its prompt names, and ends the turn; told to `wait`, not before it was brought into another.
-What it is brought into it says."""
+"""Switches to the mode that its prompt names and ends the turn; after `wait`, it ends the turn only when the client
+sets another mode. It says which mode the client sets."""
 
 from tests.support.misbehaving_agents.protocol import SESSION, answer, chunk_line, messages, say, write
 

@@ -1,4 +1,4 @@
-"""Answers with ids that nobody used before it answers with the right one."""
+"""Answers with ids that no request has before it answers with the right one."""
 
 from tests.support.misbehaving_agents.protocol import answer, messages, say
 

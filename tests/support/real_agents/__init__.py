@@ -1,3 +1,3 @@
-"""The real agents, as users have them, with the scripted model in place of their own: what to install (`packages`), the
-user's side of it (`homes`), how each is made to act (`actions`), a server of tools for them (`mcp_probe`), and a Bough
-that dies while they call it (`dying`)."""
+"""The real agents as users have them, with a scripted model: what to install (`packages`), the user's home (`homes`),
+how to make each act (`actions`), an MCP server for them (`mcp_probe`), and a Bough that dies while they call it
+(`dying_server`)."""

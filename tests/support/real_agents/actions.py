@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Actions(ABC):
-    """Prompts for an agent that works in `cwd`; names of files are relative to it, or absolute."""
+    """Builds prompts for an agent that works in `cwd`; file names are relative to it, or absolute."""
 
     DEFERRED = "mcp__{server}__{tool}"
     """How the agent calls a tool of an MCP server that it does not offer to its model up front."""
@@ -19,7 +19,7 @@ class Actions(ABC):
 
     @abstractmethod
     def write(self, name: str = "new.txt", content: str = "alpha\nbeta\n") -> str:
-        """Makes a file."""
+        """Creates a file."""
 
     @abstractmethod
     def edit(self, name: str, old: str, new: str) -> str:
@@ -27,30 +27,30 @@ class Actions(ABC):
 
     @abstractmethod
     def read(self, name: str) -> str:
-        """Looks at a file."""
+        """Reads a file."""
 
     @abstractmethod
     def shell(self, command: str, *, escalate: bool = False) -> str:
-        """Runs a command; to escalate is to ask for it outside the sandbox, where the agent has one (Codex)."""
+        """Runs a command; `escalate` asks to run it outside the sandbox, where the agent has one (Codex)."""
 
     @abstractmethod
     def plan(self) -> str:
-        """Notes two steps, `First` and `Second`."""
+        """Plans two steps, `First` and `Second`."""
 
     @abstractmethod
     def question(self) -> str:
-        """Asks which colour: Red or Blue."""
+        """Asks for a color: Red or Blue."""
 
     def echo(self, text: str = "harmless") -> str:
         """Runs a command that changes nothing."""
         return self.shell(f"echo {text}")
 
     def shell_write(self, name: str = "made-by-shell.txt", *, escalate: bool = False) -> str:
-        """Makes a file, with the content `from-shell`, by a command that says `shell-out`."""
+        """Creates a file with the content `from-shell` by a command that prints `shell-out`."""
         return self.shell(f"echo from-shell > '{self._path(name)}' && echo shell-out", escalate=escalate)
 
     def shell_outside(self, path: Path, *, escalate: bool = False) -> str:
-        """The same with a file anywhere."""
+        """Does the same with a file anywhere."""
         return self.shell_write(str(path), escalate=escalate)
 
     def slow_shell(self, seconds: int = 31, mark: str | None = None, *, escalate: bool = False) -> str:
@@ -59,7 +59,7 @@ class Actions(ABC):
         return self.shell(f'python3 -c "{noted}import time; time.sleep({seconds})"', escalate=escalate)
 
     def mcp(self, server: str, tool: str = "shout", **arguments: Any) -> str:
-        """Calls a tool of an MCP server, `shout` of the probe by default, whatever the agent names it."""
+        """Calls a tool of an MCP server, by default `shout` of the probe, whatever the agent calls it."""
         offered = "|".join(f"~{server}{glue}{tool}" for glue in ("__", "_", "-"))
         deferred = self.DEFERRED.format(server=server, tool=tool)
         given = arguments or ({"text": "quiet words"} if tool == "shout" else {})
@@ -81,7 +81,7 @@ class Actions(ABC):
         return f"[[think {text}]]"
 
     def recall(self, longest: int | None = None) -> str:
-        """Lists all prompts that the model was told, each as far as is wished."""
+        """Lists all prompts that the model received, each up to the given length."""
         return f"[[recall {longest}]]" if longest else "[[recall]]"
 
     def tools(self) -> str:
@@ -89,11 +89,11 @@ class Actions(ABC):
         return "[[tools]]"
 
     def slow(self, count: int = 100, seconds: float = 0.05) -> str:
-        """Streams `tick 1`, `tick 2`, … this far apart."""
+        """Streams `tick 1`, `tick 2`, … with this pause between them."""
         return f"[[slow {count} {seconds}]]"
 
     def hang(self, seconds: float = 60) -> str:
-        """Says nothing for a while."""
+        """Streams nothing for a while."""
         return f"[[hang {seconds}]]"
 
     def http(self, status: int = 400) -> str:
@@ -144,7 +144,7 @@ class _Codex(Actions):
         return self.shell(f"cat '{name}'")
 
     def shell(self, command: str, *, escalate: bool = False) -> str:
-        # Which of the tools and which of the names there is depends on the model.
+        # The tools and names that exist depend on the model.
         given = {"cmd": command, "command": command}
         if escalate:
             given |= {"sandbox_permissions": "require_escalated", "justification": "May I run this?"}
@@ -232,7 +232,7 @@ class _Copilot(Actions):
         return _call("view", {"path": self._path(name)})
 
     def shell(self, command: str, *, escalate: bool = False) -> str:
-        # `initial_wait` is how long it waits for a command before it goes on without.
+        # `initial_wait` is how long it waits for a command before it goes on without it.
         given = {"command": command, "description": "Run a command", "mode": "sync", "initial_wait": 60}
         return _call("bash", given)
 
@@ -244,7 +244,7 @@ class _Copilot(Actions):
 
 
 def actions_of(agent: str, cwd: Path) -> Actions:
-    """The actions of an agent, by its name in the catalog."""
+    """Returns the actions of an agent, by its name in the catalog."""
     return _ACTIONS[agent](cwd)
 
 

@@ -1,6 +1,6 @@
-"""A user's side of each agent: a private home with the files of a working login, and the environment that a server of
-Bough must be started with so that its agents speak to a scripted model. Permissions are not set here: that is the part
-of Bough, and what tests are about."""
+"""Creates the user's side of each agent: a private home with the files of a working login, and the environment with
+which a Bough server makes its agents use a scripted model. It sets no permissions: those are Bough's, and under
+test."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ CODEX_MODEL = "gpt-5.5"
 GEMINI_MODEL = "gemini-2.5-pro"
 """A fixed one: otherwise Gemini asks a model which model to ask."""
 
-# What a developer's own logins, proxies and settings are named like. IS_SANDBOX lets Claude bypass permissions as root.
+# Patterns for a developer's own logins, proxies and settings. IS_SANDBOX lets Claude bypass permissions as root.
 _OWN = ("ANTHROPIC_", "CLAUDE", "OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "OPENCODE", "COPILOT_", "QWEN_", "GITHUB_")
 _OWN_NAMES = ("GH_TOKEN", "IS_SANDBOX", "INITIAL_AGENT_MODE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NODE_OPTIONS")
 
 
 @dataclass(frozen=True)
 class Home:
-    """A home folder, ready to be used: `env` goes on top of the environment of a server or of an agent."""
+    """A home folder, ready for use; `env` goes on top of the environment of a server or of an agent."""
 
     folder: Path
     env: dict[str, str]
 
 
 def make_home(folder: Path, model_url: str, *names: str) -> Home:
-    """A home in which these agents are installed and logged in to the model."""
+    """Creates a home in which these agents are installed and logged in to the model."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [str(bin_folder(name)) for name in names]
     if node := node_program():
-        # Alone in a folder: it brings an npm of its own, which is not what a user's PATH would have.
+        # In a folder of its own: node brings its own npm, which a user's PATH would not have.
         programs = _made(folder / "bin")
         (programs / "node").unlink(missing_ok=True)
         (programs / "node").symlink_to(node)
@@ -62,7 +62,7 @@ def make_home(folder: Path, model_url: str, *names: str) -> Home:
 
 
 def foreign_variables(environment: Mapping[str, str]) -> list[str]:
-    """The variables with which a developer's own set-up would reach into a test; unset them first."""
+    """Returns the variables through which a developer's own setup would affect a test; unset them first."""
     return [name for name in environment if name.startswith(_OWN) or name.upper() in _OWN_NAMES]
 
 
@@ -72,7 +72,7 @@ def _claude_code(_home: Path, url: str) -> dict[str, str]:
         "ANTHROPIC_API_KEY": KEY,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
-        # MCP tools are then offered at once, not only after a search for them.
+        # Then MCP tools are offered at once, not only after a search for them.
         "ENABLE_TOOL_SEARCH": "false",
     }
 
@@ -131,7 +131,7 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
     }
     _write(home / ".config/opencode/opencode.json", settings)
     off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
-    # It would fetch its package for plugins into each folder with settings, whether or not there are plugins.
+    # It would install its plugin package into each folder with settings, even without plugins.
     return {f"OPENCODE_DISABLE_{name}": "1" for name in off} | {"npm_config_offline": "true"}
 
 

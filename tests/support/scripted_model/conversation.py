@@ -1,5 +1,5 @@
-"""A conversation as any of the services is told it: turns, tools, and what of a message are the user's own words.
-Reading it from requests is each service's own module, and what to answer is `planning`."""
+"""Represents a conversation as every service receives it: turns, tools, and which words of a message are the user's
+own."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Turn:
 
 @dataclass
 class Conversation:
-    """All that a request says."""
+    """Everything that a request says."""
 
     api: str
     model: str
@@ -61,7 +61,7 @@ class Conversation:
     """The JSON schema that the answer must follow: routers, makers of titles, reviewers."""
 
     def find_tool(self, pattern: str) -> Tool | None:
-        """The first of `A|~SUFFIX|!NOT_OFFERED` that can be called."""
+        """Returns the first tool of `A|~SUFFIX|!NOT_OFFERED` that can be called."""
         for alternative in pattern.split("|"):
             if alternative.startswith("!"):
                 namespace, _, name = alternative[1:].rpartition("/")
@@ -83,32 +83,32 @@ class Conversation:
         return [turn for turn in self.turns if turn.role == "user"]
 
     def add_user(self, texts: list[str]) -> None:
-        """A user's turn, unless nothing in it is the user's own."""
+        """Adds a user's turn, unless nothing in it is the user's own."""
         blocks = [words for words in map(own_words, texts) if words]
         if blocks:
             self.turns.append(Turn("user", "\n".join(blocks), script=blocks[-1]))
 
 
 def dig(data: Any, *keys: str) -> Any:
-    """What lies below these keys; None where one of them is missing."""
+    """Returns the value below these keys, or None where one of them is missing."""
     for key in keys:
         data = cast("Json", data).get(key) if isinstance(data, dict) else None
     return data
 
 
 def objects(data: Any, *keys: str) -> list[Json]:
-    """The list of objects that lies below these keys, empty if there is none."""
-    found = dig(data, *keys)
-    return cast("list[Json]", found) if isinstance(found, list) else []
+    """Returns the list of objects below these keys, empty if there is none."""
+    value = dig(data, *keys)
+    return cast("list[Json]", value) if isinstance(value, list) else []
 
 
 def own_words(text: str) -> str:
-    """The text without the <tag>…</tag> blocks and instructions that agents add to it."""
+    """Returns the text without the <tag>…</tag> blocks and instructions that agents add to it."""
     return _AGENTS_MD.sub("", _WRAPPED.sub("", text)).strip()
 
 
 def as_text(content: Any) -> str:
-    """A message's content (text, a list of blocks, a nested result) as text."""
+    """Returns a message's content (text, a list of blocks, a nested result) as text."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -126,12 +126,12 @@ def as_text(content: Any) -> str:
 
 
 def text_blocks(content: Any) -> list[str]:
-    """The text of each block of a message."""
+    """Returns the text of each block of a message."""
     parts = cast("list[Any]", content if isinstance(content, list) else [content])
     return [as_text(part) for part in parts]
 
 
 def short(text: str, limit: int) -> str:
-    """On one line, and no longer than this."""
+    """Returns the text on one line, cut to this length."""
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"

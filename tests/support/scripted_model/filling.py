@@ -1,5 +1,5 @@
-"""Places in the arguments of a scripted call that are filled from what tools have returned: `{{name}}` with the last
-value of that name in any of them, `{{name*}}` with all, as a list. When a call is made is `planning`."""
+"""Fills placeholders in the arguments of a scripted call from tool results: `{{name}}` with the last value of that name
+in any of them, `{{name*}}` with all, as a list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLACE = re.compile(r"\{\{(\w+)(\*?)\}\}")
 
 
 def filled(conversation: Conversation, arguments: Any) -> Any:
-    """The arguments with their places filled; one that nothing was returned for stays as it is."""
+    """Returns the arguments with their placeholders filled; one without a value stays as it is."""
     if isinstance(arguments, dict):
         return {name: filled(conversation, value) for name, value in cast("dict[str, Any]", arguments).items()}
     if isinstance(arguments, list):
@@ -30,7 +30,7 @@ def filled(conversation: Conversation, arguments: Any) -> Any:
 
 
 def _returned(conversation: Conversation, name: str) -> list[str]:
-    """Each value of this name once, in order; agents hand JSON on as it is, or as text in JSON once more."""
+    """Returns each value of this name once, in order. Agents pass JSON on as it is, or as text inside JSON."""
     value = re.compile(rf'\\*"{name}\\*"\s*:\s*\\*"([^"\\]+)')
     found = [one for turn in conversation.turns if turn.role == "tool" for one in value.findall(turn.text)]
     return list(dict.fromkeys(found))

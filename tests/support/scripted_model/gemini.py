@@ -1,4 +1,4 @@
-"""Gemini's generateContent: reads its requests, writes its responses. Routing and streaming are the server's."""
+"""Reads the requests of Gemini's generateContent and writes its responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.scripted_model.writing import Event, Writer, new_id
 
 
 def read_contents(body: Json, model: str, *, stream: bool) -> Conversation:
-    """The conversation of a request to `/v1beta/models/MODEL:generateContent`, or its streaming twin."""
+    """Returns the conversation of a request to `/v1beta/models/MODEL:generateContent`, or its streaming twin."""
     conversation = Conversation(
         api="gemini",
         model=model,
@@ -40,7 +40,7 @@ def read_contents(body: Json, model: str, *, stream: bool) -> Conversation:
 
 
 class ContentsWriter(Writer):
-    """One candidate whose parts come one by one."""
+    """Writes one candidate, part by part."""
 
     def __init__(self, conversation: Conversation, size: int) -> None:
         super().__init__(conversation, size)

@@ -1,4 +1,4 @@
-"""What one response has to do: a pure function of the conversation. How it is written is each service's own module."""
+"""Decides the steps of one response, as a pure function of the conversation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.scripted_model.conversation import Conversation, Json, Tool, 
 from tests.support.scripted_model.filling import filled
 from tests.support.scripted_model.script import CALLS, Directive, parse_script, reaction
 
-# How much of a tool's result, of the prompt and of each remembered prompt is quoted.
+# How much of a tool's result, of the prompt and of each recalled prompt is quoted.
 RESULT, ASKED, RECALLED = 400, 200, 80
 
 _LEAVES: Json = {"string": "fake", "integer": 1, "number": 1, "boolean": False}
@@ -33,7 +33,7 @@ class Step:
 
 
 def plan(conversation: Conversation) -> list[Step]:
-    """The steps of this one response; a script with several calls takes several responses."""
+    """Returns the steps of this one response; a script with several calls takes several responses."""
     if conversation.schema is not None:
         return [Step("say", json.dumps(example(conversation.schema)))]
     last = max((i for i, turn in enumerate(conversation.turns) if turn.role == "user"), default=None)
@@ -52,7 +52,7 @@ def plan(conversation: Conversation) -> list[Step]:
 
 
 def example(schema: Any) -> Any:
-    """A small value that satisfies a JSON schema, near enough."""
+    """Returns a small value that roughly satisfies a JSON schema."""
     if not isinstance(schema, dict):
         return {}
     known = cast("Json", schema)
@@ -72,7 +72,7 @@ def example(schema: Any) -> Any:
 
 
 def _fresh_results(after: list[Turn]) -> list[Turn]:
-    """What tools returned since the model last spoke."""
+    """Returns the tool results since the model last spoke."""
     fresh: list[Turn] = []
     for turn in reversed(after):
         if turn.role != "tool":
@@ -82,7 +82,8 @@ def _fresh_results(after: list[Turn]) -> list[Turn]:
 
 
 def _not_done(script: list[Directive], called: int) -> list[Directive]:
-    """The script without what earlier responses of this turn did, known by how many calls they made."""
+    """Returns the script without the part that earlier responses of this turn carried out, judged by how many calls
+    they made."""
     at = 0
     while called > 0 and at < len(script):
         called -= script[at].verb in CALLS

@@ -1,5 +1,4 @@
-"""The book of requests: what came, what was done about it, and whether the agent stayed to hear it.
-Answering them is the server's part."""
+"""Records the requests: what came, how it was answered, and whether the agent stayed for the whole answer."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ QUOTED = 120
 
 
 class Entry(msgspec.Struct, kw_only=True):
-    """One request; `api` and what follows only where a conversation was answered."""
+    """One request; `api` and what follows are set only for a conversation."""
 
     n: int
     t: float
@@ -37,7 +36,7 @@ class Entry(msgspec.Struct, kw_only=True):
 
 
 class Last(msgspec.Struct, kw_only=True):
-    """The last request that was a conversation, whole."""
+    """The last conversation request, complete."""
 
     path: str = ""
     headers: dict[str, str] = {}
@@ -45,10 +44,10 @@ class Last(msgspec.Struct, kw_only=True):
 
 
 class Book:
-    """All requests since the start or the last reset; also in files, if wanted."""
+    """All requests since the start or the last reset; optionally also in files."""
 
     def __init__(self, log: Path | None = None, dump: Path | None = None) -> None:
-        """`log` gets a line for each request, the folder `dump` a file with each body."""
+        """`log` gets a line for each request; the folder `dump` gets a file with each body."""
         self.entries: list[Entry] = []
         self.last = Last()
         self._log = log
@@ -59,7 +58,7 @@ class Book:
         self.last = Last()
 
     def note(self, method: str, path: str, headers: dict[str, str], note: str) -> Entry:
-        """A request that is no conversation."""
+        """Records a request that is not a conversation."""
         return self._add(self._entry(method, path, headers, note))
 
     def conversation(

@@ -1,4 +1,4 @@
-"""OpenAI Responses: reads its requests, writes its responses. Routing and streaming are the server's."""
+"""Reads the requests of OpenAI Responses and writes its responses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.scripted_model.writing import Event, Writer, encoded, new_id
 
 
 def read_responses(body: Json) -> Conversation:
-    """The conversation of a request to `/v1/responses`."""
+    """Returns the conversation of a request to `/v1/responses`."""
     text = body.get("input")
     items: list[Json] = [{"role": "user", "content": text}] if isinstance(text, str) else objects(body, "input")
     conversation = Conversation(
@@ -63,7 +63,7 @@ def _tools(body: Json, items: list[Json]) -> Iterator[Tool]:
 
 
 class ResponsesWriter(Writer):
-    """A list of items, one open at a time, told in numbered events."""
+    """Writes a list of items, of which one is open at a time, in numbered events."""
 
     def __init__(self, conversation: Conversation, size: int) -> None:
         super().__init__(conversation, size)
@@ -144,7 +144,7 @@ class ResponsesWriter(Writer):
         return kind, {"type": kind, "sequence_number": self._number, **data}
 
     def _at(self, **index: int) -> Json:
-        """Where in the response the open item is."""
+        """Returns the position of the open item in the response."""
         return {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1, **index}
 
     def _response(self, status: str) -> Json:

@@ -1,5 +1,5 @@
-"""Scripted models that run: in this event loop, or as a process of their own that never outlives us.
-What they answer is `server`; here is also what a test may ask one about its requests."""
+"""Runs scripted models, in this event loop or as a process that never outlives the test, and answers a test's questions
+about their requests."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ HOST = "127.0.0.1"
 
 
 class ScriptedModel:
-    """A model that runs at `url`, and what it can tell."""
+    """A model that runs at `url`."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     async def log(self) -> list[Entry]:
-        """All requests since the last reset, in order."""
+        """Returns all requests since the last reset, in order."""
         return msgspec.json.decode(await self._ask("GET", "log"), type=list[Entry])
 
     async def last(self) -> Last:
-        """The last conversation, as it was sent."""
+        """Returns the last conversation as it was sent."""
         return msgspec.json.decode(await self._ask("GET", "last"), type=Last)
 
     async def reset(self) -> None:
         await self._ask("POST", "reset")
 
     async def open(self, gate: str) -> None:
-        """Lets pass whoever waits at a gate of the script, now or later."""
+        """Opens a gate of the script for everybody who waits there, now or later."""
         await self._ask("POST", f"open/{gate}")
 
     async def wait_for(self, matches: Callable[[Entry], bool]) -> Entry:
@@ -56,13 +56,13 @@ class ScriptedModel:
         return await eventually(look, "the agent asks the model", pause=POLL)
 
     async def _ask(self, method: str, name: str) -> bytes:
-        # A client for each question: a model may live longer than the event loop of a test.
+        # A client for each request: a model may live longer than the event loop of a test.
         async with httpx.AsyncClient(base_url=self.url, trust_env=False) as http:
             return (await http.request(method, f"/_fake/{name}")).raise_for_status().content
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn that leaves signals to whoever runs it, and tells when it is ready."""
+    """Uvicorn that handles no signals and tells when it is ready."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -81,7 +81,7 @@ class _Server(uvicorn.Server):
 async def scripted_model(
     *, port: int = 0, delay: float = DELAY, log: Path | None = None, dump: Path | None = None
 ) -> AsyncGenerator[ScriptedModel]:
-    """Runs a model in this event loop; port 0 takes any that is free."""
+    """Runs a model in this event loop; port 0 takes any free one."""
     app = ScriptedServer(Book(log, dump), delay)
     config = uvicorn.Config(
         app, loop="none", lifespan="off", ws="none", log_config=None, access_log=False, timeout_graceful_shutdown=LINGER
@@ -102,7 +102,7 @@ async def scripted_model(
 
 @contextlib.contextmanager
 def scripted_model_process() -> Generator[ScriptedModel]:
-    """Runs a model as a process of its own, for tests that share one although each has its own event loop."""
+    """Runs a model as a process, for tests that share one although each has its own event loop."""
     command = [sys.executable, "-m", "tests.support.scripted_model", "--port", "0", "--until-eof"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -110,4 +110,4 @@ def scripted_model_process() -> Generator[ScriptedModel]:
         if not url:
             raise RuntimeError("The scripted model did not start.")
         yield ScriptedModel(url)
-        # Leaving closes its input, which ends it.
+        # Leaving the block closes its input, which ends it.

@@ -1,4 +1,4 @@
-"""The script language: finds the `[[…]]` directives in a user's text. What they make the model do is `planning`."""
+"""Parses the script language: finds the `[[…]]` directives in a user's text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Directive:
 
 
 def parse_script(text: str) -> list[Directive]:
-    """All directives in order; whatever stands between them is ignored."""
+    """Returns all directives in order and ignores everything between them."""
     found: list[Directive] = []
     at = 0
     while match := _OPEN.search(text, at):
@@ -44,12 +44,12 @@ def parse_script(text: str) -> list[Directive]:
 
 
 def reaction(text: str) -> str:
-    """What to do about a message whose last block is no script, as with a report: all that follows `[[react]]`."""
+    """Returns the script of a message whose last block has none, as with a report: everything after `[[react]]`."""
     return text.partition(_REACT)[2]
 
 
 def _read_call(verb: str, text: str, at: int, found: list[Directive]) -> int:
-    """Adds the call that begins here, and says where it ends: its JSON may well contain brackets."""
+    """Adds the call that starts here and returns where it ends; its JSON may contain brackets."""
     name = _NAME.match(text, at)
     if name is None:
         return at

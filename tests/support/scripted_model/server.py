@@ -1,5 +1,5 @@
-"""The scripted model as an ASGI application: routes of four services, streams, and hearing when an agent hangs up.
-What to answer is `planning`, its shape is each service's module, and a socket is given by `running`."""
+"""Serves the scripted model as an ASGI application: routes of four services, streams, and detection of agents that hang
+up."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 @dataclass
 class Exchange:
-    """One request, and the way to answer it."""
+    """One request and the means to answer it."""
 
     method: str
     path: str
@@ -63,13 +63,13 @@ class Exchange:
         await self.write(msgspec.json.encode(data), more=False)
 
     async def hung_up(self) -> None:
-        """Returns when the other side has gone."""
+        """Returns when the other side has closed the connection."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
 
 class ScriptedServer:
-    """Answers by the script in the request; remembers nothing but the book."""
+    """Answers according to the script in the request; keeps no state except the recorded requests."""
 
     def __init__(self, book: Book, delay: float = DELAY) -> None:
         self.book = book
@@ -78,7 +78,7 @@ class ScriptedServer:
         self._gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     def close(self) -> None:
-        """Cuts off whoever still listens."""
+        """Disconnects everybody who is still connected."""
         for stream in self._streams:
             stream.cancel()
 
@@ -220,7 +220,7 @@ async def _read_all(receive: Receive) -> bytes:
 
 
 def _drain(events: Iterable[object]) -> None:
-    """Makes a writer write, where only its body is wanted."""
+    """Makes a writer write when only its body is needed."""
     for _ in events:
         pass
 

@@ -1,5 +1,4 @@
-"""What the writers of all services share: steps become pieces, pieces become server-sent events and, where nobody
-streams, one body. The shapes of these are each service's own module."""
+"""Turns steps into pieces, and pieces into server-sent events or, for requests that do not stream, one body."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ WORDS_PER_CHUNK = 3
 
 
 class Writer(ABC):
-    """Writes one response, and counts what it costs."""
+    """Writes one response and counts its tokens."""
 
     def __init__(self, conversation: Conversation, size: int) -> None:
         """`size` is the length of the request: about four characters are a token."""
@@ -35,7 +34,7 @@ class Writer(ABC):
         return max(1, self.chars_out // 4)
 
     def step(self, step: Step) -> Iterator[Event]:
-        """The events of a step; waiting makes none."""
+        """Yields the events of a step; a pause has none."""
         if step.kind == "say":
             for piece in _chunks(step.text):
                 self.chars_out += len(piece)
@@ -66,11 +65,11 @@ class Writer(ABC):
 
     @abstractmethod
     def body(self) -> Any:
-        """The whole response, after `end`."""
+        """Returns the whole response, after `end`."""
 
 
 def frame(event: Event) -> bytes:
-    """An event as it goes over the line."""
+    """Returns an event as it is sent."""
     name, data = event
     payload = data.encode() if isinstance(data, str) else msgspec.json.encode(data)
     head = f"event: {name}\n".encode() if name else b""
@@ -78,7 +77,7 @@ def frame(event: Event) -> bytes:
 
 
 def encoded(arguments: Any) -> str:
-    """The arguments of a call as text; free-form ones are that already."""
+    """Returns the arguments of a call as text; free-form ones are text already."""
     return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
 
 

@@ -1,4 +1,4 @@
-"""A scripted model in this event loop, and requests to it in a line each."""
+"""A scripted model in this event loop, and one-line requests to it."""
 
 from __future__ import annotations
 

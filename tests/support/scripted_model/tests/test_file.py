@@ -1,4 +1,4 @@
-"""What a file that goes with a prompt may be called, and what sort it is."""
+"""Tests which names a prompt's file may have, and how its type is recognized."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bough.model.file import LONGEST_NAME, as_text, image_type, is_plain_name, t
     ],
 )
 def test_plain_names(name: str) -> None:
-    """C1: names as machines give them are taken, odd spaces included."""
+    """C1: Accepts names as machines create them, odd spaces included."""
     assert is_plain_name(name)
 
 
@@ -44,12 +44,12 @@ def test_plain_names(name: str) -> None:
     ],
 )
 def test_names_that_are_more_than_names(name: str) -> None:
-    """C1: no folders, and nothing that cannot be seen."""
+    """C1: Refuses folders in names, and invisible characters."""
     assert not is_plain_name(name)
 
 
 def test_sorts() -> None:
-    """C1: pictures are known by what they begin with, texts by being UTF-8."""
+    """C1: Recognizes pictures by their first bytes and texts by being UTF-8."""
     assert image_type(b"\x89PNG\r\n\x1a\n...") == "image/png"
     assert image_type(b"\xff\xd8\xff\xe0...") == "image/jpeg"
     assert image_type(b"GIF89a...") == "image/gif"
@@ -63,7 +63,7 @@ def test_sorts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "kind"),
+    ("name", "declared", "kind"),
     [
         ("a.txt", None, "text/plain"),
         ("a.json", None, "application/json"),
@@ -75,6 +75,6 @@ def test_sorts() -> None:
         ("a", "text/x-rust", "text/x-rust"),
     ],
 )
-def test_texts_have_a_type(name: str, said: str | None, kind: str) -> None:
-    """C1: a text is what it is said to be, else what its name says."""
-    assert text_type(name, said) == kind
+def test_texts_have_a_type(name: str, declared: str | None, kind: str) -> None:
+    """C1: Uses the declared type of a text, or else the type that its name suggests."""
+    assert text_type(name, declared) == kind

@@ -1,5 +1,5 @@
-"""P2: the scripted model speaks each service as agents expect it: what is asked is read, and what is answered has its
-shape, streamed and whole."""
+"""P2: The scripted model speaks each service as agents expect it: it reads the requests, and its responses have the
+right shape, streamed and whole."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def gemini(script: str, *, stream: bool = False, **more: Any) -> tuple[str, Json
 
 
 async def events(http: httpx.AsyncClient, path: str, body: Json) -> list[tuple[str, Any]]:
-    """The whole stream: names, where there are some, and data."""
+    """Returns the whole stream: event names, if there are any, and data."""
     answer = await http.post(path, json=body)
     assert answer.headers["content-type"] == "text/event-stream"
     found: list[tuple[str, Any]] = []

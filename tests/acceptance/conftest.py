@@ -1,4 +1,4 @@
-"""Acceptance runs on both databases: the same promises hold on either."""
+"""Runs the acceptance tests on both databases, because the same promises hold on either."""
 
 from __future__ import annotations
 

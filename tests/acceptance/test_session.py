@@ -1,4 +1,4 @@
-"""A session from end to end, as a new user would try it, on SQLite and on PostgreSQL."""
+"""Tests a session from end to end, as a new user would try it, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from tests.support.server import Running
 
 
 async def test_a_prompt_is_answered(server: Running) -> None:
-    """A1, Q2: a created session with a prompt starts by itself, and its transcript holds both sides in order."""
+    """A1, Q2: A session that is created with a prompt starts by itself, and its transcript holds both sides in
+    order."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], initialPrompt="hello")
@@ -18,7 +19,7 @@ async def test_a_prompt_is_answered(server: Running) -> None:
 
 
 async def test_a_queue_is_answered_in_order(server: Running) -> None:
-    """Q1: one turn at a time, in order, each prompt once."""
+    """Q1: Runs one turn at a time, in order, each prompt once."""
     client = server.client
     repo = await client.repo(server.repo())
     session = (await client.session(repo["id"]))["id"]
@@ -30,7 +31,7 @@ async def test_a_queue_is_answered_in_order(server: Running) -> None:
 
 
 async def test_an_approval_is_asked_and_answered(server: Running) -> None:
-    """P4: a question reaches a person and the answer the agent."""
+    """P4: An approval reaches a person, and the decision reaches the agent."""
     client = server.client
     repo = await client.repo(server.repo())
     session = (await client.session(repo["id"], permissionMode="ask"))["id"]
@@ -42,7 +43,7 @@ async def test_an_approval_is_asked_and_answered(server: Running) -> None:
 
 
 async def test_everything_that_happens_is_an_event_in_order(server: Running) -> None:
-    """A3: a stream from the very beginning tells the whole story, cursors rising."""
+    """A3: A stream from the start carries every event, with rising cursors."""
     client = server.client
     repo = await client.repo(server.repo())
     session = (await client.session(repo["id"]))["id"]
@@ -63,7 +64,7 @@ async def test_everything_that_happens_is_an_event_in_order(server: Running) -> 
 
 
 async def test_many_at_once(server: Running) -> None:
-    """Q1: twenty prompts to five sessions at once are all served; none is refused by a lock."""
+    """Q1: Serves twenty prompts to five sessions at once; no lock refuses one."""
     client = server.client
     repo = await client.repo(server.repo())
     opened = await asyncio.gather(*(client.session(repo["id"]) for _ in range(5)))

@@ -1,4 +1,4 @@
-"""The benchmarks' table: every benchmark is in it, and a missed target cannot be overlooked."""
+"""Tests the benchmarks' table: every benchmark is in it, and a missed target cannot be overlooked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESULT = Result(
 
 
 def test_every_benchmark_is_documented() -> None:
-    """L1b: the page holds a table for each benchmark that there is, and none for one that is gone."""
+    """L1b: The page holds a table for each benchmark, and no other."""
     page = report.PAGE.read_text("utf-8")
     titles = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
     assert titles == list(ALL)
@@ -28,7 +28,7 @@ def test_every_benchmark_is_documented() -> None:
 
 
 def test_a_missed_target_is_marked() -> None:
-    """L1b: a reader sees at once which targets were missed, in a terminal and on the page."""
+    """L1b: A reader sees at once which targets were missed, in a terminal and on the page."""
     lines = report.as_text(RESULT).splitlines()
     assert [line.split()[-1] for line in lines[2:4]] == ["ok", report.MISSED]
     page = report.as_markdown([RESULT])
@@ -37,7 +37,7 @@ def test_a_missed_target_is_marked() -> None:
 
 
 def test_programs_read_the_same() -> None:
-    """L1b: the JSON document has every row with its number."""
+    """L1b: The JSON document has every row with its number."""
     rows = json.loads(report.as_json([RESULT]))["results"][0]["rows"]
     assert [(row["name"], row["number"], row["ok"]) for row in rows] == [
         ("met", 1.0, True),

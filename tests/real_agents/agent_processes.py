@@ -1,5 +1,4 @@
-"""What befalls a real agent in tests: its processes are killed, its commands are looked for, its server is started in
-other ways. What Bough makes of that is left to the tests."""
+"""Starts servers with real agents in other ways, finds the agents' processes and commands, and kills them."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ async def behind_server(
     flags: tuple[str, ...] = (),
     module: str = "bough",
 ) -> AsyncGenerator[Real]:
-    """As the fixture `real`, with a server that is started otherwise."""
+    """Does the same as the fixture `real`, with a server that is started differently."""
     server = ServerProcess(place / "data", place / "work", flags, env=home.env | dict(env or {}), module=module)
     async with server, server.client() as person:
         repo_id = (await person.repo(repo))["id"]
@@ -41,23 +40,23 @@ async def behind_server(
 
 
 async def asked(real: Real, words: str) -> list[Entry]:
-    """What the model was asked with these words in the last prompt; agents also ask it for titles, on their own."""
+    """Returns the model's requests whose last prompt has these words, without the agents' own requests for titles."""
     return [entry for entry in await real.model.log() if entry.tools and words in entry.last_user]
 
 
 def keepers(real: Real) -> list[str]:
-    """The agents that are up, by their keepers."""
+    """Returns the running agents, by their keepers."""
     return KeeperLauncher(real.server.data / "keepers").names()
 
 
 def agent_tree(real: Real) -> list[psutil.Process]:
-    """The processes of the only agent that is up, the commands that it runs among them."""
+    """Returns the processes of the only running agent, including the commands that it runs."""
     [name] = keepers(real)
     return tree_of(real, name)
 
 
 def tree_of(real: Real, name: str) -> list[psutil.Process]:
-    """The same of one of several, by its keeper."""
+    """Returns the processes of one of several agents, by its keeper."""
     about = orphans.read_about(real.server.data / "keepers" / name)
     assert about is not None
     top = psutil.Process(about.agent.pid)
@@ -65,40 +64,40 @@ def tree_of(real: Real, name: str) -> list[psutil.Process]:
 
 
 def kill(processes: list[psutil.Process]) -> None:
-    """Kills with -9 whatever is left of these."""
+    """Kills these processes with -9, if they still run."""
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
 
 
 async def killed(real: Real) -> None:
-    """Kills the only agent that is up, and waits until its keeper has said so."""
+    """Kills the only running agent and waits until its keeper has recorded that."""
     [name] = keepers(real)
     kill(agent_tree(real))
     await ended(real, name)
 
 
 async def ended(real: Real, name: str) -> None:
-    """Waits until a keeper has said that its agent is gone."""
+    """Waits until a keeper has recorded that its agent is gone."""
     await eventually(lambda: orphans.read_ended(real.server.data / "keepers" / name) is not None, "the agent has ended")
 
 
 def running_with(mark: str) -> list[int]:
-    """The processes that name this in their command line."""
-    found: list[int] = []
+    """Returns the processes whose command line contains this."""
+    pids: list[int] = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if any(mark in word for word in process.cmdline()) and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
-    return found
+                pids.append(process.pid)
+    return pids
 
 
 async def start_slow_command(real: Real, session: str, name: str) -> tuple[str, str]:
-    """Has the agent run a command that takes long; gives the task, and the mark by which its processes are known."""
+    """Makes the agent run a command that takes long; returns the task and the mark that identifies its processes."""
     mark = real.repo / name
     async with real.client.events(session) as events:
         task = await real.client.prompt(session, real.actions.slow_shell(mark=name))
-        # The agent tells of its call at about the time at which the command begins.
+        # The agent reports its call at about the time when the command starts.
         await events.until(
             lambda event: event["type"] == "message.created" and "toolCallId" in event["data"]["content"]
         )
@@ -108,12 +107,12 @@ async def start_slow_command(real: Real, session: str, name: str) -> tuple[str, 
 
 
 async def start_streaming(real: Real, session: str, events: Events, count: int = 200, prompt: str | None = None) -> str:
-    """Has the agent stream ticks, or do what the prompt says; gives the task when the first tick has been heard."""
+    """Makes the agent stream ticks, or do what the prompt says; returns the task when the first tick has arrived."""
     task = await real.client.prompt(session, prompt or real.actions.slow(count))
     await events.until(lambda event: "tick" in str(event["data"]) and is_spoken(event))
     return task
 
 
 def is_spoken(event: Json) -> bool:
-    """Whether it tells of the agent's words, or of its actions."""
+    """Tells whether the event is about the agent's text or its actions."""
     return event["type"].startswith("message.") and event["data"].get("role", "agent") == "agent"

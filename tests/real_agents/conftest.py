@@ -1,5 +1,5 @@
-"""Real agents behind a real server, with a scripted model in place of their own. These tests run only when they are
-asked for by name (`make test-agents`): the agents are 1.3 GB, and each test starts processes of hundreds of MB."""
+"""Runs real agents behind a real server, with a scripted model. These tests run only when they are named (`make
+test-agents`): the agents are 1.3 GB, and each test starts processes of hundreds of MB."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .real import FULL, SEED, Real
 from .table import AGENT, MEASURED, Record, Table
 
 HERE = Path(__file__).parent
-# A real agent comes up in a few seconds; on a busy machine, with another one beside it, this may be several times that.
+# A real agent starts in a few seconds; on a busy machine, with another one running, it may take several times that.
 TIMEOUT = 180
 PATIENCE = 60.0
-# OpenCode takes seconds for each start, so that these tests, of which others of its tests or other agents' show the
-# same in the core, are left for FULL=1 (or AGENTS=opencode).
+# OpenCode takes seconds for each start. These tests run with it only with FULL=1 (or AGENTS=opencode): in the core
+# run, its other tests or other agents' tests show the same.
 SLOW_WITH_OPENCODE = frozenset(
     {
         "test_a_fork_elsewhere",
@@ -49,14 +49,14 @@ SLOW_WITH_OPENCODE = frozenset(
         "test_what_was_said_elsewhere_does_not_count",
     }
 )
-# These ask Bough about everything in every mode but plan, so that one mode that asks shows the others.
+# These agents ask Bough about everything in every mode except plan, so one mode that asks stands for the others.
 ALIKE = {"gemini": ("acceptEdits", "auto"), "opencode": ("acceptEdits", "auto")}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leaves this folder out unless it, or something in it, was asked for by name."""
-    asked = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    return None if any(path.resolve().is_relative_to(HERE) for path in asked) else True
+    """Skips this folder unless it, or something in it, was named."""
+    named = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    return None if any(path.resolve().is_relative_to(HERE) for path in named) else True
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,32 +66,32 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not FULL and not os.environ.get("AGENTS"):
-        left = [item for item in items if item.path.is_relative_to(HERE) and _is_for_later(item)]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left]
+        skipped = [item for item in items if item.path.is_relative_to(HERE) and _is_for_later(item)]
+        config.hook.pytest_deselected(items=skipped)
+        items[:] = [item for item in items if item not in skipped]
     for item in items:
         if item.path.is_relative_to(HERE) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TIMEOUT))
 
 
 def _is_for_later(item: pytest.Item) -> bool:
-    """Whether the core does without a test."""
-    given: dict[str, str] = getattr(getattr(item, "callspec", None), "params", {})
-    agent, name = given.get("agent", ""), getattr(item, "originalname", "")
+    """Tells whether the core run does without a test."""
+    params: dict[str, str] = getattr(getattr(item, "callspec", None), "params", {})
+    agent, name = params.get("agent", ""), getattr(item, "originalname", "")
     if agent == "opencode" and name in SLOW_WITH_OPENCODE:
         return True
-    return name == "test_a_mode_grants_what_it_says" and given.get("mode") in ALIKE.get(agent, ())
+    return name == "test_a_mode_grants_what_it_says" and params.get("mode") in ALIKE.get(agent, ())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `agent` runs with each of the usual ones, or with those of `AGENTS="codex gemini"`."""
+    """Runs a test that takes `agent` with each of the usual agents, or with those of `AGENTS="codex gemini"`."""
     if "agent" in metafunc.fixturenames:
-        wanted = chosen(os.environ.get("AGENTS", ""))
+        names = chosen(os.environ.get("AGENTS", ""))
         if (only := metafunc.definition.get_closest_marker("only")) is not None:
-            # Agents beyond the usual ones are tried when everything is.
-            known = PACKAGES if FULL and not os.environ.get("AGENTS") else wanted
-            wanted = [name for name in known if name in only.args]
-        metafunc.parametrize("agent", wanted, indirect=True)
+            # Agents beyond the usual ones run with FULL=1.
+            available = PACKAGES if FULL and not os.environ.get("AGENTS") else names
+            names = [name for name in available if name in only.args]
+        metafunc.parametrize("agent", names, indirect=True)
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def record(request: pytest.FixtureRequest, agent: str) -> Record:
 
 @pytest.fixture(scope="session", autouse=True)
 def bare_environment() -> Generator[None]:
-    """Keeps the developer's own logins and settings away from the agents, and gives these their time."""
+    """Keeps the developer's own logins and settings away from the agents, and gives the agents more time."""
     with pytest.MonkeyPatch.context() as patch:
         for name in foreign_variables(os.environ):
             patch.delenv(name)
@@ -127,7 +127,7 @@ def bare_environment() -> Generator[None]:
 
 @pytest.fixture(scope="session")
 def shared_model(bare_environment: None) -> Generator[ScriptedModel]:
-    """One for each worker: it keeps no conversation."""
+    """One model for each worker, because it keeps no conversation."""
     with scripted_model_process() as model:
         yield model
 
@@ -148,7 +148,7 @@ def http_tools(bare_environment: None) -> Generator[str]:
 
 @pytest.fixture
 def place() -> Generator[Path]:
-    """A folder of one's own, not below the temporary folder, which sandboxes of agents leave open to them."""
+    """A new folder outside the temporary folder, which agents' sandboxes leave open to them."""
     temporary = Path("/tmp").resolve()
     homes = CACHE / "homes" if temporary not in CACHE.resolve().parents else Path("/var/tmp/bough-homes")
     homes.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ def place() -> Generator[Path]:
 
 @pytest.fixture
 def home(agent: str, model: ScriptedModel, place: Path) -> Home:
-    """Where the agent is installed and logged in."""
+    """The home in which the agent is installed and logged in."""
     return make_home(place / "home", model.url, agent)
 
 

@@ -1,4 +1,4 @@
-"""A real agent with nothing but the protocol between it and the test. What Bough makes of it all is left to `real`."""
+"""Talks to a real agent directly over the protocol, without Bough in between."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.support.real_agents.packages import PACKAGES
 
 METHOD_NOT_FOUND = -32601
 TRIES = 50
-# Gemini starts no MCP servers in a folder that it was not told to trust. Behind Bough, that is Bough's to say.
+# Gemini starts no MCP servers in an untrusted folder. Behind Bough, Bough sets the trust.
 TRUST = {"gemini": {"GEMINI_CLI_TRUST_WORKSPACE": "true"}}
 
 
 class Listener:
-    """Remembers what the agent says, and allows whatever it asks for."""
+    """Collects what the agent sends, and allows every request."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -45,7 +45,7 @@ class Listener:
         self.asked.append(request.method)
         key = f"answer:{number}"
         if request.method != "session/request_permission":
-            # OpenCode tells of each write in this way, and goes on whatever it hears.
+            # OpenCode reports each write this way, and goes on whatever the answer is.
             await self.connection.reply_error(request.id, METHOD_NOT_FOUND, "Method not found", key=key)
             return
         options: list[dict[str, Any]] = msgspec.json.decode(request.params)["options"]
@@ -61,7 +61,7 @@ class Listener:
 
 @dataclass
 class Talk:
-    """A session that was just opened."""
+    """A newly opened session."""
 
     about: Initialized
     client: AgentClient
@@ -69,18 +69,19 @@ class Talk:
     listener: Listener
 
     async def ask(self, text: str) -> str:
-        """One whole turn; gives what the agent said in it."""
+        """Runs one whole turn and returns the agent's text."""
         self.listener.text = ""
         await self.result(text)
         return self.listener.text
 
-    async def ask_until(self, text: str, wanted: str) -> None:
-        """Asks until the agent says this: some connect to MCP servers after the session is open, and tell nobody."""
+    async def ask_until(self, text: str, words: str) -> None:
+        """Asks until the agent's text has these words: some agents connect to MCP servers after the session is open and
+        do not report it."""
         said = ""
         for _ in range(TRIES):
-            if wanted in (said := await self.ask(text)):
+            if words in (said := await self.ask(text)):
                 return
-        raise AssertionError(f"{wanted!r} was not said, but {said!r}")
+        raise AssertionError(f"{words!r} was not said, but {said!r}")
 
     async def result(self, text: str) -> PromptResult:
         return await self.client.prompt(self.session_id, [TextBlock(text=text)], key=uuid.uuid4().hex)

@@ -1,5 +1,5 @@
-"""Repositories that want more than their agents were given: for each agent the files by which it could be made to run
-something, or to ask less. Each leaves a mark when it works; whether it does is for the tests."""
+"""Builds hostile repositories: for each agent, the files by which it could be made to run something or to ask less.
+Each leaves a mark when it works."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ COMMAND = "mark-it"
 
 @dataclass(frozen=True)
 class Traps:
-    """A folder for marks, and an MCP server whose calls show in what the agent says."""
+    """A folder for marks, and an MCP server whose calls show in the agent's text."""
 
     marks: Path
     probe: str
-    # Where the model is said to be.
+    # The address of the model.
     address: str = NOWHERE
 
     def touch(self, name: str) -> str:
-        """A command that leaves a mark."""
+        """Returns a command that leaves a mark."""
         return f"touch '{self.marks / name}'"
 
     def argv(self, name: str) -> list[str]:
         return ["touch", str(self.marks / name)]
 
     def sprung(self) -> list[str]:
-        """The marks that were left."""
+        """Returns the marks that were left."""
         return sorted(path.name for path in self.marks.iterdir())
 
     def files(self, agent: str) -> dict[str, str]:
-        """What the repository brings for an agent: names and contents."""
+        """Returns the repository's files for an agent: names and contents."""
         return _FILES[agent](self)
 
 
 def put(folder: Path, files: dict[str, str]) -> None:
-    """Puts files into a folder."""
+    """Writes files into a folder."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""One real agent behind one real server: what tests do with it, in a line each. Starting both is `conftest`."""
+"""One real agent behind one real server, with one-line helpers for tests; `conftest` starts both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.server import ServerProcess
 
 Json = dict[str, Any]
 
-# `make test-agents FULL=1` for the combinations that take long.
+# `make test-agents FULL=1` adds the combinations that take long.
 FULL = bool(os.environ.get("FULL"))
 SEED = "one\ntwo\nthree\n"
 
@@ -34,34 +34,34 @@ class Real:
 
     @property
     def actions(self) -> Actions:
-        """What the agent can be told to do in the repo."""
+        """Returns what the agent can be told to do in the repo."""
         return self.actions_in(self.repo)
 
     def actions_in(self, cwd: Path) -> Actions:
-        """The same in another folder, such as a worktree."""
+        """Does the same for another folder, such as a worktree."""
         return actions_of(self.agent, cwd)
 
     async def session(self, **fields: Any) -> str:
-        """Opens a session with the agent in the repo; gives its id."""
+        """Creates a session with the agent in the repo and returns its id."""
         return (await self.client.session(self.repo_id, **({"agent": self.agent} | fields)))["id"]
 
     async def ask(self, session_id: str, text: str) -> Json:
-        """Sends a prompt and waits for the end of its turn; gives the task."""
+        """Sends a prompt, waits for the end of its turn and returns the task."""
         return await self.client.ask(session_id, text)
 
     async def messages(self, session_id: str) -> list[Json]:
         return await self.client.get(f"/api/sessions/{session_id}/messages")
 
     async def said(self, session_id: str) -> str:
-        """All that the agent said, as one text."""
+        """Returns all of the agent's texts as one."""
         return "\n".join(await self.client.texts(session_id))
 
     async def tools(self, session_id: str) -> list[Json]:
-        """The tool calls of the transcript."""
+        """Returns the tool calls of the transcript."""
         messages = await self.messages(session_id)
         return [message["content"] for message in messages if message["content"]["type"] == "tool"]
 
     async def decide(self, session_id: str, decision: str) -> Json:
-        """Waits for the next question of the session and answers it: `allow`, `allow_always` or `deny`."""
+        """Waits for the session's next approval and answers it: `allow`, `allow_always` or `deny`."""
         approval = await self.client.approval(session_id)
         return await self.client.post(f"/api/approvals/{approval['id']}", {"decision": decision})

@@ -1,5 +1,4 @@
-"""What agents may do in each permission mode, as one table, and how one sees what they do (P1). Doing it, mode by mode,
-is up to the tests."""
+"""States in one table what agents may do in each permission mode, and finds out what they do (P1)."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ DEEDS = ("edit", "edit outside", "echo", "command", "command outside", "MCP tool
 """What is tried. Codex knows one more: a command that asks to leave the sandbox. With FULL, the web is tried too."""
 ESCALATED, FETCH = "command, escalated", "web fetch"
 
-# The rule: what a mode grants runs, the rest is asked about, and in `plan` nothing happens at all.
+# The rule: what a mode grants runs, everything else is asked about, and in `plan` nothing happens at all.
 GRANTED: dict[str, tuple[str, ...]] = {
     "plan": (),
     "default": (),
@@ -35,27 +34,27 @@ CAREFUL = ("default", "ask", "acceptEdits")
 FREER = ("auto", "on-failure")
 FREE = ("bypassPermissions", "allow-all")
 
-# Where an agent is coarser than the rule: agent → action → in which modes, and what becomes of it there.
+# Where an agent is coarser than the rule: agent → action → modes, and the outcome there.
 COARSER: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     "claude-code": {},
     "codex": {
-        # Commands run in a sandbox that cannot be written: they do what changes nothing, and fail at the rest unasked.
+        # Commands run in a read-only sandbox: those that change nothing work, the others fail without asking.
         "echo": (("plan", *CAREFUL), RUNS),
         "command": (CAREFUL, REFUSED),
-        # The sandbox stays in every mode, also when nobody is asked; only what asks to leave it is asked about.
+        # The sandbox stays in every mode, even when nobody is asked; only a request to leave it is asked about.
         "command outside": (ALL, REFUSED),
         ESCALATED: (FREE, REFUSED),
         "edit outside": (FREE, REFUSED),
     },
     "gemini": {
-        # Its list of harmless commands counts more than being told to ask.
+        # Its list of harmless commands overrides the setting to ask.
         "echo": (CAREFUL, RUNS),
-        # It knows no folder in which commands would be free.
+        # It has no folder in which commands are free.
         "command": (FREER, ASKS),
-        # Its file tools know no files outside the folder.
+        # Its file tools reach no files outside the folder.
         "edit outside": (ALL, REFUSED),
     },
-    # It knows no folder in which commands would be free.
+    # It has no folder in which commands are free.
     "opencode": {"echo": (FREER, ASKS), "command": (FREER, ASKS)},
     "copilot": {"echo": (FREER, ASKS), "command": (FREER, ASKS)},
     # It has a list like Gemini's.
@@ -64,7 +63,7 @@ COARSER: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
 
 
 def expected(agent: str, mode: str, action: str) -> str:
-    """What becomes of a action in a mode."""
+    """Returns the outcome of an action in a mode."""
     modes, instead = COARSER[agent].get(action, ((), ""))
     if mode in modes:
         return instead
@@ -75,14 +74,14 @@ def expected(agent: str, mode: str, action: str) -> str:
 
 @dataclass
 class Trial:
-    """A action, ready to be done once, and how one sees that it was."""
+    """One action to try, and how to see that it happened."""
 
     prompt: str
     done: Callable[[Seen], bool]
 
 
 class Trials:
-    """Makes each action anew each time, so that no trace of one is taken for another's."""
+    """Creates each action anew each time, so that traces cannot be mixed up."""
 
     def __init__(self, real: Real, place: Path, web: Web | None = None) -> None:
         self._real = real
@@ -114,14 +113,14 @@ class Trials:
 
 @dataclass
 class Web:
-    """A page on this machine, and what was asked of it."""
+    """A page on this machine and the requests that it received."""
 
     url: str
     paths: list[str]
 
 
 def _fetch(agent: str, web: Web, mark: str) -> Trial:
-    """Looks at a page."""
+    """Fetches a page."""
     url = f"{web.url}/{mark}"
     tool, arguments = {
         "claude-code": ("WebFetch", {"url": url, "prompt": "What is there?"}),
@@ -132,21 +131,22 @@ def _fetch(agent: str, web: Web, mark: str) -> Trial:
     def done(seen: Seen) -> bool:
         if agent == "opencode":
             return f"/{mark}" in web.paths
-        # The others refuse addresses of this machine, but only after they were let.
+        # The others refuse addresses of this machine, but only after they were allowed.
         return not (seen.refused or (seen.asked and not seen.allowed) or "There is no tool" in seen.said)
 
     return Trial(f"[[tool {tool} {json.dumps(arguments)}]]", done)
 
 
 def tried(agent: str) -> list[str]:
-    """The actions that an agent is tried with; MCP servers come last, since some agents need a while to reach them."""
+    """Returns the actions to try with an agent; MCP servers come last, because some agents need a while to reach
+    them."""
     more = [ESCALATED] if agent == "codex" else []
     web = [FETCH] if FULL and agent in ("claude-code", "gemini", "opencode") else []
     return [*DEEDS[:-1], *more, *web, DEEDS[-1]]
 
 
 async def outcome(real: Real, session: str, trials: Trials, action: str) -> str:
-    """What becomes of a action: it is denied when it is asked about, and then tried once more and allowed."""
+    """Returns the outcome of an action. It denies the action when asked, then tries it again and allows it."""
     seen, done = await _attempt(real, session, trials.of(action), "deny")
     assert not (seen.asked and done), f"done although it was denied: {seen}"
     if not seen.asked:
@@ -159,7 +159,8 @@ async def outcome(real: Real, session: str, trials: Trials, action: str) -> str:
 async def _attempt(real: Real, session: str, trial: Trial, decision: str) -> tuple[Seen, bool]:
     seen = await watch(real, session, trial.prompt, decision)
     if seen.task["attempt"] > 1:
-        # Its death was noticed only by the prompt; another one was told to go on, which is no script.
+        # Only this prompt revealed that the agent had died; the next agent is told to continue, which is not a
+        # script.
         seen = await watch(real, session, trial.prompt, decision)
     assert seen.task["status"] != "failed", seen
     return seen, trial.done(seen)

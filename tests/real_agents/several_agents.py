@@ -1,5 +1,4 @@
-"""Several real agents behind one server, and waiting for what they do to each other by Bough's own tools. The stories
-that they play are `test_several_agents`, what they are made to do is `tests.support.real_agents.actions`."""
+"""Runs several real agents behind one server and waits for what they do to each other with Bough's own tools."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ REACT = "[[react]]"
 
 
 def leads(*core: str) -> pytest.MarkDecorator:
-    """The agents that play the first part: these, and with FULL all usual ones."""
+    """Marks a test to run with these agents in the leading part, and with FULL with all usual ones."""
     return pytest.mark.only(*(USUAL if FULL else core))
 
 
@@ -32,7 +31,7 @@ def leads(*core: str) -> pytest.MarkDecorator:
 async def playing(
     agent: str, *others: str, model: ScriptedModel, place: Path, repo: Path, **server: Any
 ) -> AsyncGenerator[Real]:
-    """A server with the agent, and with those that it is to work with."""
+    """Runs a server with the agent and with the agents that it works with."""
     for other in others:
         if not installed(other):
             pytest.skip(f"{other} is not installed")
@@ -42,21 +41,21 @@ async def playing(
 
 
 def next_to(agent: str) -> str:
-    """Another agent: the next of the usual ones, which makes a ring."""
+    """Returns the next of the usual agents; the last is followed by the first."""
     return USUAL[(USUAL.index(agent) + 1) % len(USUAL)]
 
 
 async def done(real: Real, session: str, prompt: str) -> str:
-    """Has an agent do something that nobody is asked about; gives what it said in that turn."""
+    """Makes an agent do something without any approval and returns its text of that turn."""
     task = await real.ask(session, prompt)
     assert task["status"] == "completed", task
-    said = await said_in(real, task)
-    assert (await approvals(real, session)) == [], said
-    return said
+    text = await said_in(real, task)
+    assert (await approvals(real, session)) == [], text
+    return text
 
 
 async def said_in(real: Real, task: Json) -> str:
-    """What the agent said in a turn, on one line."""
+    """Returns the agent's text of a turn, on one line."""
     messages = await real.messages(task["sessionId"])
     texts = [
         message["content"]["text"]
@@ -67,20 +66,20 @@ async def said_in(real: Real, task: Json) -> str:
 
 
 async def tree(real: Real, session: str, count: int) -> list[Json]:
-    """The sessions of a tree, as they were opened."""
-    found = (await real.client.get(f"/api/sessions/{session}/tree"))["sessions"]
-    assert len(found) == count, [(one["agent"], one["title"], one["kind"]) for one in found]
-    return found
+    """Returns the sessions of a tree in the order of their creation."""
+    sessions = (await real.client.get(f"/api/sessions/{session}/tree"))["sessions"]
+    assert len(sessions) == count, [(one["agent"], one["title"], one["kind"]) for one in sessions]
+    return sessions
 
 
 async def tasks(real: Real, session: str, source: str | None = None) -> list[Json]:
-    """The tasks of a session in order, or those from one source."""
-    found = (await real.client.get(f"/api/sessions/{session}/tasks"))["tasks"]
-    return [one for one in sorted(found, key=lambda one: one["position"]) if source in (None, one["source"])]
+    """Returns the tasks of a session in order, or those from one source."""
+    all_tasks = (await real.client.get(f"/api/sessions/{session}/tasks"))["tasks"]
+    return [one for one in sorted(all_tasks, key=lambda one: one["position"]) if source in (None, one["source"])]
 
 
 async def ended(real: Real, session: str, count: int, source: str | None = None) -> list[Json]:
-    """Waits until a session has ended this many tasks of a source, or in all, and has no more of them."""
+    """Waits until a session has ended exactly this many tasks, of one source or in all."""
     async with real.client.events(session) as events:
         while True:
             found = await tasks(real, session, source)
@@ -91,18 +90,18 @@ async def ended(real: Real, session: str, count: int, source: str | None = None)
 
 
 async def callbacks(real: Real, parent: str) -> list[Json]:
-    """The reports that a session was sent, in order; all of them have arrived."""
-    found = (await real.client.get(f"/api/sessions/{parent}/callbacks"))["callbacks"]
-    found = [one for one in found if one["parentSessionId"] == parent]
-    assert {one["state"] for one in found} <= {"delivered"}, found
-    return found[::-1]
+    """Returns the reports that a session received, in order; all of them have been delivered."""
+    reports = (await real.client.get(f"/api/sessions/{parent}/callbacks"))["callbacks"]
+    reports = [report for report in reports if report["parentSessionId"] == parent]
+    assert {report["state"] for report in reports} <= {"delivered"}, reports
+    return reports[::-1]
 
 
 async def approvals(real: Real, session: str) -> list[Json]:
-    """All questions about calls of Bough's tools that a session has ever asked, and all others."""
+    """Returns all approvals that a session has ever requested, about calls of Bough's tools and others."""
     statuses = "pending,allowed,denied,expired,cancelled"
     return (await real.client.get(f"/api/approvals?status={statuses}&sessionId={session}"))["approvals"]
 
 
-def about_calls(found: list[Json]) -> list[Json]:
-    return [one for one in found if one["toolKind"] == CALL]
+def about_calls(requested: list[Json]) -> list[Json]:
+    return [approval for approval in requested if approval["toolKind"] == CALL]

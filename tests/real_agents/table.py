@@ -1,5 +1,5 @@
-"""What was measured, as one table of agents and behaviours: collected from the reports of all workers, printed at the
-end, and written into the documentation if that is wished for. Measuring is up to the tests."""
+"""Collects what was measured into one table of agents and behaviours from the reports of all workers, prints it at the
+end, and writes it into the documentation on request."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Record = Callable[[str, str], None]
 
 
 class Table:
-    """A plugin of pytest: hears all reports, and tells what was recorded when all tests have ended."""
+    """A pytest plugin that collects all reports and prints the recorded results when all tests have ended."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        # Behaviour → agent → what was seen, usually one thing.
+        # Behaviour → agent → observed results, usually one.
         self._seen: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        # Which behaviours a test is about, as its runs with all agents tell; and with which of them it failed.
+        # The behaviours of each test, from its runs with all agents; and the agents with which it failed.
         self._about: defaultdict[str, set[str]] = defaultdict(set)
         self._failed: list[tuple[str, str]] = []
 
@@ -65,10 +65,10 @@ class Table:
             terminalreporter.write_line(self._write(rows))
 
     def rows(self) -> list[list[str]]:
-        """A line of agents, and then a line for each behaviour, in order."""
+        """Returns a header of agents, then a row for each behaviour, in order."""
         found = {behaviour: dict(seen) for behaviour, seen in self._seen.items()}
         for test, agent in self._failed:
-            # What a failed test did not get to say is what it says for others.
+            # A failed test leaves out results; its behaviours are known from its runs with other agents.
             name = test.rpartition("::")[2].removeprefix("test_").removesuffix("[*]").replace("_", " ")
             silent = [one for one in self._about[test] if agent not in found[one]]
             for behaviour in silent or [name]:
@@ -81,7 +81,8 @@ class Table:
         return [["", *agents], *lines]
 
     def _write(self, rows: list[list[str]]) -> str:
-        """Puts the table into the documentation, if all that belongs there was run; says what became of it."""
+        """Writes the table into the documentation, if everything that belongs there was run, and returns a sentence
+        about that."""
         config = self._config
         asked = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
         picked = config.getoption("keyword") or config.getoption("markexpr")
@@ -96,7 +97,7 @@ class Table:
 
 
 def put_into(document: Path, text: str) -> None:
-    """Replaces what is between the marks; a document without them gets them at its end."""
+    """Replaces the text between the markers; a document without markers gets them at its end."""
     known = document.read_text("utf-8")
     section = f"{BEGIN}\n{text}\n{END}"
     marked = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)

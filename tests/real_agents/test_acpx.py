@@ -1,5 +1,5 @@
-"""Proof by a peer (C2): acpx, a client that others wrote for any agent, drives `bough acp` from a shell as it drives
-those. What it cannot ask for, such as a fork, is `test_editors`."""
+"""C2: Proves interoperability: acpx, a client by other authors for any agent, drives `bough acp` from a shell as it
+drives agents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .several_agents import leads
 
 NAME = "acpx"
 PATIENCE = 60
-# How long the process that acpx leaves behind for the next call waits for one.
+# How long acpx's background process waits for the next call.
 STAYS = "60"
 DENIED = 5
 """What acpx exits with after a turn in which it has allowed nothing that was asked for."""
@@ -46,7 +46,7 @@ class Acpx:
     repo: Path
 
     async def run(self, *arguments: str, code: int = 0) -> list[Json]:
-        """One call; gives what it printed, which for a turn is all that was said on the wire."""
+        """Makes one call and returns its output, which for a turn is every protocol message."""
         return await self.ended(await self.begin(*arguments), code)
 
     async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
@@ -69,12 +69,12 @@ class Acpx:
         return [msgspec.json.decode(line) for line in out.splitlines() if line.strip()]
 
     async def tell(self, *arguments: str) -> Json:
-        """A call that answers with one thing."""
+        """Makes a call that answers with one object."""
         (answer,) = await self.run(*arguments)
         return answer
 
     def processes(self) -> list[psutil.Process]:
-        """What acpx has started and left, by the home that all of it has."""
+        """Returns the processes that acpx started and left, by their common home."""
         found: list[psutil.Process] = []
         for one in psutil.process_iter():
             with suppress(psutil.Error):
@@ -85,7 +85,7 @@ class Acpx:
 
 @asynccontextmanager
 async def driving(server: ServerProcess, person: Client, place: Path, repo: Path) -> AsyncGenerator[Acpx]:
-    """acpx with a home of its own; nothing of it is left afterwards."""
+    """Yields acpx with a home of its own; afterwards nothing of it is left."""
     if not installed(NAME):
         pytest.skip(f"{NAME} {PEERS[NAME].version} is not installed: `make test-agents` does that")
     home = place / "acpx"
@@ -102,7 +102,7 @@ async def driving(server: ServerProcess, person: Client, place: Path, repo: Path
 
 @pytest.fixture
 async def acpx(place: Path, repo: Path) -> AsyncGenerator[Acpx]:
-    """With sessions of the demo agent."""
+    """acpx with sessions of the demo agent."""
     server = ServerProcess(place / "data", place / "work", env={"BOUGH_DEFAULT_AGENT": "demo"})
     async with server, server.client() as person, driving(server, person, place, repo) as found:
         yield found
@@ -114,12 +114,12 @@ def said(wire: list[Json], kind: str = "agent_message_chunk") -> str:
 
 
 def stop(wire: list[Json]) -> str:
-    """How the last turn ended."""
+    """Returns how the last turn ended."""
     return next(one["result"]["stopReason"] for one in reversed(wire) if "stopReason" in (one.get("result") or {}))
 
 
 def asked(wire: list[Json]) -> list[Any]:
-    """Outcomes of the questions, in order."""
+    """Returns the outcomes of the permission requests, in order."""
     ids = [one["id"] for one in wire if one.get("method") == "session/request_permission"]
     answers = [one for one in wire if "outcome" in (one.get("result") or {})]
     assert [answer["id"] for answer in answers] == ids
@@ -127,7 +127,7 @@ def asked(wire: list[Json]) -> list[Any]:
 
 
 async def test_one_prompt_with_a_question(acpx: Acpx) -> None:
-    """C2, P4: a turn without a session of one's own; what was asked is done if it is allowed, and not if it is not."""
+    """C2, P4: Runs a turn without a session of its own; the action is carried out if it is allowed, and only then."""
     wire = await acpx.run("--approve-all", "exec", "[[run echo hi > hi.txt]] [[say allowed]]")
     assert (stop(wire), said(wire)) == ("end_turn", "allowed")
     assert [one["outcome"] for one in asked(wire)] == ["selected"]
@@ -141,14 +141,15 @@ async def test_one_prompt_with_a_question(acpx: Acpx) -> None:
 
 
 async def test_life_of_a_session(acpx: Acpx) -> None:
-    """C2: new, prompts, list, history, modes, options, cancel, close; and again in another process, which resumes."""
+    """C2: Creates, prompts, lists, reads history, sets modes and options, cancels and closes; then resumes in another
+    process."""
     session = (await acpx.tell("sessions", "new"))["acpxSessionId"]
     wire = await acpx.run("--approve-all", "[[run echo one > one.txt]] [[say first words]]")
     assert (stop(wire), said(wire), len(asked(wire))) == ("end_turn", "first words", 1)
     assert (acpx.repo / "one.txt").exists()
 
     listed = await acpx.tell("sessions", "list", "--filter-cwd", str(acpx.repo))
-    assert (listed["source"], [session["sessionId"] for session in listed["sessions"]]) == ("agent", [session])
+    assert (listed["source"], [entry["sessionId"] for entry in listed["sessions"]]) == ("agent", [session])
     assert listed["sessions"][0]["_meta"]["bough"]["agent"] == "demo"
     assert (await acpx.tell("sessions", "list", "--filter-cwd", str(acpx.home)))["sessions"] == []
     for way in ("history", "read"):
@@ -171,7 +172,7 @@ async def test_life_of_a_session(acpx: Acpx) -> None:
     assert sorted(task["status"] for task in tasks) == ["cancelled", "completed", "completed"]
 
     assert (await acpx.tell("sessions", "close"))["action"] == "session_closed"
-    # Closed is what acpx has of it; the session itself is there for whoever opens it again.
+    # Only acpx's record is closed; the session itself can be opened again.
     assert (await acpx.person.get(f"/api/sessions/{session}"))["status"] == "active"
     if FULL:
         again = await acpx.tell("sessions", "new", "--resume-session", session)
@@ -183,8 +184,8 @@ async def test_life_of_a_session(acpx: Acpx) -> None:
 
 @leads("codex")
 async def test_with_a_real_agent(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path) -> None:
-    """C2, P4: the same client, and behind Bough an agent that it could have driven itself; what it denies is not done,
-    and a turn later it is allowed."""
+    """C2, P4: The same client runs an agent behind Bough that it could have run itself; what it denies is not done, and
+    a turn later it is allowed."""
     env = {"BOUGH_DEFAULT_AGENT": agent}
     async with (
         behind_server(agent, home, model, place, repo, env=env) as real,

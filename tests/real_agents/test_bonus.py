@@ -1,5 +1,4 @@
-"""Agents beyond the usual four, Copilot and Qwen: what they are asked, allowed, denied, given, and whether they come
-back. Runs with FULL=1, or when AGENTS names them."""
+"""Tests the agents beyond the usual four, Copilot and Qwen, with FULL=1 or when AGENTS names them."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ pytestmark = pytest.mark.only("copilot", "qwen")
 
 
 async def test_turns(real: Real, record: Record) -> None:
-    """P1, P2: words come, edits are asked about, denied and allowed; in `acceptEdits` those in the folder run unasked,
-    in `plan` nothing runs, in `bypassPermissions` everything does."""
+    """P1, P2: Text arrives; edits are asked about, denied and allowed. In `acceptEdits` those in the folder run
+    unasked, in `plan` nothing runs, in `bypassPermissions` everything does."""
     actions = real.actions
     session = await real.session(permissionMode="default")
     seen = await watch(real, session, actions.say("hello from the script"))
@@ -61,7 +60,7 @@ async def test_turns(real: Real, record: Record) -> None:
 
 
 async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: str) -> None:
-    """O2, C1: an agent that was killed goes on with its conversation, its mode and its MCP servers."""
+    """O2, C1: A killed agent goes on with its conversation, its mode and its MCP servers."""
     servers = [
         {"name": "far", "transport": "http", "url": http_tools},
         {"name": "near", "transport": "stdio", "command": COMMAND[0], "args": list(COMMAND[1:])},
@@ -70,7 +69,7 @@ async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: 
     session = await real.session(permissionMode="acceptEdits", mcpServerIds=ids)
     await real.ask(session, "Remember the heron.")
     kill(agent_tree(real))
-    # It may only now be found dead: then this prompt is told as one that was cut off.
+    # Its death may be noticed only now: then this prompt is described as interrupted.
     await real.ask(session, "Are you there?")
     seen = await watch(real, session, real.actions.recall())
     assert "Remember the heron." in seen.said

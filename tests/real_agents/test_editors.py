@@ -1,5 +1,5 @@
-"""Real agents behind Bough behind an editor (C2, C3): `bough acp` hands a session's life on, whatever agent does the
-work. What an editor meets with the demo agent, in every detail, is in `tests/api/acp`."""
+"""C2, C3: Tests real agents behind Bough behind an editor: `bough acp` offers a session's whole life, whichever agent
+does the work. `tests/api/acp` tests every detail with the demo agent."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def params(real: Real, session: str | None = None, **wishes: str) -> Json:
 
 
 def heard(editor: Driver, session: str, since: int = 0) -> list[Json]:
-    """All that an editor knows of a session."""
+    """Returns everything that an editor knows of a session."""
     return summarize_updates([update["update"] for update in editor.updates[since:] if update["sessionId"] == session])
 
 
 @leads("claude-code", "codex")
 async def test_life_of_a_session(real: Real) -> None:
-    """C2, C3: new, a prompt with questions, a mode, cancel while it works, list, load, fork and close; who watches all
-    the time, who asked, and who comes later know the same."""
+    """C2, C3: Creates, prompts with approvals, sets a mode, cancels, lists, loads, forks and closes; editors that
+    watched, that asked and that came later know the same."""
     actions, repo = real.actions, real.repo
     async with editing(real) as editor, editing(real) as watcher:
         opened = await editor.request("session/new", params(real, agent=real.agent, mode="default", title="Herons"))
@@ -47,7 +47,7 @@ async def test_life_of_a_session(real: Real) -> None:
         watcher.decide = lambda _: None
         await watcher.request("session/load", params(real, session))
 
-        # Questions: the first answer counts, and the other editor is told so.
+        # Approvals: the first answer counts, and the other editor is told.
         done = await editor.prompt(session, f"Remember the heron. {actions.write('one.txt')} {actions.say('written')}")
         assert done == {"stopReason": "end_turn"}
         assert (repo / "one.txt").read_text() == "alpha\nbeta\n"
@@ -60,7 +60,7 @@ async def test_life_of_a_session(real: Real) -> None:
         assert len(editor.permissions) == 2
         assert not (repo / "two.txt").exists()
 
-        # A mode holds from the next prompt on, and is told to all.
+        # A mode holds from the next prompt on, and every editor is told.
         await editor.request("session/set_mode", {"sessionId": session, "modeId": "acceptEdits"})
         await watcher.until(lambda: bool(watcher.of(session, "current_mode_update")))
         assert watcher.of(session, "current_mode_update")[-1]["currentModeId"] == "acceptEdits"
@@ -68,7 +68,7 @@ async def test_life_of_a_session(real: Real) -> None:
         assert len(editor.permissions) == 2
         assert (repo / "three.txt").exists()
 
-        # Stopped in the middle of its words.
+        # Stopped in the middle of its text.
         turn = editor.send_prompt(session, actions.slow(MANY))
         await editor.until(lambda: "tick 3" in editor.said(session))
         editor.notify("session/cancel", {"sessionId": session})
@@ -78,7 +78,7 @@ async def test_life_of_a_session(real: Real) -> None:
         await _same_for_all(real, session, editor, watcher)
         fork = await _fork(real, session, editor)
 
-        # Who closes a session hears no more of it; whoever else has it open does.
+        # An editor that closes a session hears no more of it; other editors that have it open do.
         assert await editor.request("session/close", {"sessionId": session}) == {}
         before = len(editor.updates)
         await watcher.prompt(session, actions.say("still open"))
@@ -90,7 +90,8 @@ async def test_life_of_a_session(real: Real) -> None:
 
 
 async def _same_for_all(real: Real, session: str, editor: Driver, watcher: Driver) -> None:
-    """C2: a replay equals what was streamed, chunking aside; who asked was not told its own prompts."""
+    """C2: A replay equals what was streamed, apart from chunking; the editor that asked was not sent its own
+    prompts."""
     async with editing(real) as late:
         await late.request("session/load", params(real, session))
         replayed = heard(late, session)
@@ -102,11 +103,11 @@ async def _same_for_all(real: Real, session: str, editor: Driver, watcher: Drive
 
 
 async def _fork(real: Real, session: str, editor: Driver) -> str:
-    """C2: a fork knows what was said, is listed with where it is from, and is loaded with all of it."""
+    """C2: A fork knows what was said, is listed with its origin, and loads with all of it."""
     forked = await editor.request("session/fork", params(real, session))
     fork = forked["sessionId"]
     assert (forked["_meta"]["bough"]["forkedFromSessionId"], forked["_meta"]["bough"]["agent"]) == (session, real.agent)
-    # In full: an agent that cannot fork is told all of it in its first prompt.
+    # In full: an agent that cannot fork gets all of it in its first prompt.
     assert "heron" in await editor.ask(fork, real.actions.recall(RECALLED))
     listed = (await editor.request("session/list", {"cwd": str(real.repo)}))["sessions"]
     lineage = {one["sessionId"]: one["_meta"]["bough"]["forkedFromSessionId"] for one in listed}

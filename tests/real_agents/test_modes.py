@@ -1,5 +1,5 @@
-"""P1, P3: what each agent does in each permission mode: which actions run unasked, which are asked about, which are
-refused; and people's own rules and choices, which hold in every mode. Changing modes is `test_switching`."""
+"""P1, P3: Tests what each agent does in each permission mode (which actions run, are asked about or are refused), and
+that people's rules and choices hold in every mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .watching import pending, watch
 
 @contextlib.asynccontextmanager
 async def listening() -> AsyncGenerator[Web]:
-    """A server that answers every request with an empty page."""
+    """Runs a server that answers every request with an empty page."""
     paths: list[str] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -33,7 +33,7 @@ async def listening() -> AsyncGenerator[Web]:
 
 
 def test_nothing_more_than_granted_is_expected() -> None:
-    """P1: where an agent differs from the rule it does less; what may run unasked beside that changes nothing."""
+    """P1: Expects an agent that differs from the rule to do less, except for actions that change nothing."""
     more = {
         action
         for coarser in COARSER.values()
@@ -45,7 +45,8 @@ def test_nothing_more_than_granted_is_expected() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_mode_grants_what_it_says(real: Real, http_tools: str, place: Path, mode: str, record: Record) -> None:
-    """P1: nothing runs unasked that the mode does not grant, nothing is asked that it does, and a no is a no."""
+    """P1: Runs nothing unasked that the mode does not grant, asks about nothing that it grants, and does nothing that
+    was denied."""
     known = await real.client.post("/api/mcp-servers", {"name": "far", "transport": "http", "url": http_tools})
     session = await real.session(permissionMode=mode, mcpServerIds=[known["id"]])
     found: dict[str, str] = {}
@@ -60,7 +61,8 @@ async def test_a_mode_grants_what_it_says(real: Real, http_tools: str, place: Pa
 
 
 async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
-    """P3: what a person's rule denies is denied also in modes in which the agent would not ask; the agent hears why."""
+    """P3: Denies what a person's rule denies even in modes in which the agent would not ask, and tells the agent
+    why."""
     note = "Leave that to us."
     await real.client.post("/api/policy/rules", {"effect": "deny", "command": "touch*", "note": note})
     await real.client.post("/api/policy/rules", {"effect": "deny", "path": "secret*", "note": note})
@@ -76,13 +78,13 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
             seen = await watch(real, session, prompt, "allow")
             assert [(one["decidedBy"]["kind"], note in one["reason"]) for one in seen.refused] == [("policy", True)]
             assert (seen.asked, (repo / file).exists()) == ([], False)
-        # The reason goes with the next prompt; what no rule is about is as free as ever.
+        # The reason goes with the next prompt; what no rule covers stays free.
         seen = await watch(real, session, actions.write(f"open.{mode}"), "deny")
         assert (seen.asked, (repo / f"open.{mode}").exists()) == ([], True)
         sent = msgspec.json.encode((await real.model.last()).body).decode()
         assert "denied by policy" in sent and note in sent
     if real.agent == "codex":
-        # Everything is allowed that its sandbox lets through; what asks to leave it is not.
+        # Everything that its sandbox permits is allowed; a request to leave the sandbox is not.
         seen = await watch(real, session, actions.shell_outside(repo.parent / "outside", escalate=True), "deny")
         assert (len(seen.asked), (repo.parent / "outside").exists()) == (1, False)
     else:
@@ -90,7 +92,7 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
         assert (seen.asked, (repo / "by-command").exists()) == ([], True)
     assert await pending(real) == []
     record("deny rules in acceptEdits, auto, bypassPermissions", "apply")
-    # Agents read without asking, and rules answer questions: this is told, not promised.
+    # Agents read without asking, and rules only answer requests, so this is recorded, not promised.
     (repo / "secret.read").write_text("the hidden word", "utf-8")
     seen = await watch(real, session, actions.read("secret.read"), "deny")
     record(
@@ -99,7 +101,8 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
 
 
 async def test_always_is_remembered_by_bough_alone(real: Real, record: Record) -> None:
-    """P3: *always* is told to the agent as once; Bough does not ask again for the same, but does for anything else."""
+    """P3: Answers the agent with "once" when a person says "always"; Bough does not ask again for the same, but does
+    for anything else."""
     actions, repo = real.actions, real.repo
     session = await real.session(permissionMode="default")
     same, other = repo / "same", repo / "other"

@@ -1,5 +1,5 @@
-"""What the real agents do differently, each thing once: how they ask, count, fail and forget, and that Bough makes the
-same of it. Turns as such are `test_turns`."""
+"""Tests what the real agents do differently, each thing once (how they ask, count, fail and forget), and that Bough
+treats it alike."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ COSTED = ("claude-code", "opencode")
 
 
 async def test_a_denied_edit(real: Real, record: Record) -> None:
-    """P1, R4: the call that an agent asks about is in the transcript with its diff, however late the agent tells of it;
-    after a denial it is closed as such, and the session goes on whatever the agent makes of its turn."""
+    """P1, R4: The call that an agent asks about is in the transcript with its diff, however late the agent reports it.
+    A denial closes it as denied, and the session goes on however the agent ends its turn."""
     session = await real.session(permissionMode="ask")
     task = await real.client.prompt(session, real.actions.write("denied.txt", "alpha"))
     await real.client.approval(session)
@@ -59,7 +59,8 @@ async def test_a_denied_edit(real: Real, record: Record) -> None:
 async def test_one_turn_tells_all(
     agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
-    """R4, S2: output and exit code of a command, which sees no variable of the server's own; tokens, cost and title."""
+    """R4, S2: Records output and exit code of a command, which sees none of the server's own variables; also tokens,
+    cost and title."""
     env = {"BOUGH_LOG_LEVEL": "info", "AGENT_MAX_SESSIONS": "4"}
     async with behind_server(agent, home, model, place, repo, env=env) as real:
         session = await real.session(permissionMode="allow-all")
@@ -77,7 +78,7 @@ async def test_one_turn_tells_all(
         seen = (repo / "env.txt").read_text()
         assert f"HOME={home.folder}\n" in seen
         names = [line.partition("=")[0] for line in seen.splitlines()]
-        # The mark is by what processes are found again that an agent has left behind.
+        # The mark identifies processes that an agent has left behind.
         assert [name for name in names if name.startswith(("BOUGH_", "AGENT_"))] in ([], [MARK])
         assert real.server.token not in seen
         record("environment of its commands", "nothing of the server's")
@@ -94,7 +95,7 @@ async def test_one_turn_tells_all(
 
 
 async def test_prompts_wait_their_turn(real: Real, record: Record) -> None:
-    """Q1: a prompt to a busy agent is not sent until the agent is free, so that none is merged or lost."""
+    """Q1: Sends a prompt only when the agent is free, so that none is merged or lost."""
     session = await real.session()
     first = await real.client.prompt(session, real.actions.slow(30))
     rest = [await real.client.prompt(session, real.actions.say(f"answer {number}")) for number in range(2)]
@@ -107,13 +108,13 @@ async def test_prompts_wait_their_turn(real: Real, record: Record) -> None:
 
 
 async def test_sleep(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
-    """T4: an idle agent is put to sleep if it was proven to know its conversation afterwards, and otherwise not."""
+    """T4: Suspends an idle agent only if it was proven to know its conversation afterwards."""
     async with behind_server(agent, home, model, place, repo, flags=("--sleep-after", "0.5")) as real:
         session = await real.session()
         await real.ask(session, "Remember the heron.")
         if agent == "gemini":
             before = {one.pid for one in agent_tree(real)}
-            # Long enough for several looks at who sleeps.
+            # Long enough for several checks for idle agents.
             done, _ = await asyncio.wait([asyncio.create_task(_gone(real))], timeout=2)
             assert not done
             assert {one.pid for one in agent_tree(real)} & before
@@ -126,8 +127,8 @@ async def test_sleep(agent: str, home: Home, model: ScriptedModel, place: Path, 
 
 @pytest.mark.only("gemini")
 async def test_gemini_is_told_what_it_would_lose(real: Real, record: Record) -> None:
-    """B1: Gemini's session/load loses conversations, so it is never asked for: a new one is told the transcript as
-    quoted text, once, and no directive of it is followed again."""
+    """B1: Gemini's session/load loses conversations, so Bough never uses it: a new conversation gets the transcript as
+    quoted text, once, and follows none of its directives again."""
     session = await real.session(permissionMode="plan")
     await real.ask(session, real.actions.say("the heron stands still"))
     await killed(real)
@@ -148,7 +149,7 @@ async def test_gemini_is_told_what_it_would_lose(real: Real, record: Record) -> 
 
 @pytest.mark.only("codex")
 async def test_codex_starts_alone(real: Real, record: Record) -> None:
-    """O2: Codex fails when it starts twice at once in an empty home, so that sessions start it one after the other."""
+    """O2: Sessions start Codex one after the other, because it fails when it starts twice at once in an empty home."""
     sessions = [await real.session() for _ in range(2)]
     tasks = [await real.client.prompt(session, real.actions.say("both here")) for session in sessions]
     for task in tasks:
@@ -159,7 +160,7 @@ async def test_codex_starts_alone(real: Real, record: Record) -> None:
 
 @pytest.fixture
 def low() -> Generator[Path]:
-    """A folder below that for temporary files."""
+    """A folder below the temporary folder."""
     folder = Path(tempfile.mkdtemp()).resolve()
     yield folder
     shutil.rmtree(folder)
@@ -167,7 +168,7 @@ def low() -> Generator[Path]:
 
 @pytest.mark.only("codex")
 async def test_codex_below_the_temporary_folder(agent: str, model: ScriptedModel, low: Path, record: Record) -> None:
-    """P2: Codex keeps no sandbox below the temporary folder, so that it is given another one there; commands run."""
+    """P2: Gives Codex another folder for its sandbox below the temporary folder, where it keeps none; commands run."""
     home = make_home(low / "home", model.url, agent)
     usual = Home(home.folder, {name: value for name, value in home.env.items() if name != "TMPDIR"})
     async with behind_server(agent, usual, model, low, make_repo(low / "work/repo")) as real:
@@ -179,7 +180,7 @@ async def test_codex_below_the_temporary_folder(agent: str, model: ScriptedModel
 
 
 async def _title(real: Real, session: str) -> str:
-    """The title that the agent gives its session, which some do a while after the turn."""
+    """Returns the title that the agent gives its session, which some do a while after the turn."""
     async with real.client.events(session) as events:
         title: str = (await real.client.get(f"/api/sessions/{session}"))["title"]
         if title or real.agent not in TITLED:
@@ -193,6 +194,6 @@ async def _gone(real: Real) -> None:
 
 
 def _diff(tool: Json) -> tuple[str, str]:
-    """File and new text of the only diff of a call."""
+    """Returns the file and the new text of the only diff of a call."""
     [diff] = [one for one in tool["result"]["content"] if one["type"] == "diff"]
     return diff["path"], diff["newText"].strip()

@@ -1,5 +1,5 @@
-"""5c: a server that dies between a action and its answer, with each real agent in the middle of its turn. What a model
-does then, that is, to call for the same again, joins the first call; the rest of calling is `test_several_agents`."""
+"""5c: Kills the server between carrying out a call and answering it, in the middle of a real agent's turn: the same
+call, made again by the model, joins the first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GATE = "the-server-is-back"
 
 
 def free_port() -> str:
-    """One that nobody listens at: agents know their server by it, also after it was started again."""
+    """Returns a free port. Agents know their server by it, also after a restart."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return str(listener.getsockname()[1])
 
@@ -34,7 +34,7 @@ def spawning(actions: Actions) -> str:
 
 @contextlib.asynccontextmanager
 async def started_again(real: Real) -> AsyncGenerator[None]:
-    """A server in the place of one that has died, when the model has been told that its call came to nothing."""
+    """Restarts a server that has died, after the model was told that its call failed."""
     await real.model.wait_for(lambda entry: "gate" in entry.does)
     real.server.module = "bough"
     await real.server.start()
@@ -47,8 +47,8 @@ async def started_again(real: Real) -> AsyncGenerator[None]:
 async def test_a_call_made_again_joins_the_first(
     agent: str, dies: str, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
-    """5c: the server is killed when a child was spawned and its caller not told; back, it is called for the same again
-    by the same turn, answers with the same child, and there is no other."""
+    """5c: The server dies after spawning a child and before answering; restarted and called again by the same turn, it
+    answers with the same child, and there is no other."""
     flags, env = ("--port", free_port()), {dying_server.DIES: dies}
     async with playing(
         agent, model=model, place=place, repo=repo, flags=flags, env=env, module=dying_server.MODULE
@@ -66,7 +66,7 @@ async def test_a_call_made_again_joins_the_first(
             assert (task["status"], task["attempt"], said.endswith("over")) == ("completed", 1, True), said
             [_, child] = await tree(real, session, 2)
             [only] = await ended(real, child["id"], 1)
-            # The first call came to nothing, as far as the model was told.
+            # As far as the model was told, the first call failed.
             assert said.count(child["id"]) == 1, said
             assert f'{{"sessionId":"{child["id"]}","taskId":"{only["id"]}"}}' in said
             await ended(real, session, 1, "callback")
@@ -78,8 +78,8 @@ async def test_a_call_made_again_joins_the_first(
 async def test_a_question_outlives_the_server(
     agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
-    """5c, 5d, P4: the server is killed while a person is asked about a call; the same call, made again, waits for the
-    same question, and what is allowed is done once."""
+    """5c, 5d, P4: The server is killed while a call waits for approval; the same call, made again, waits for the same
+    approval, and once allowed it is carried out once."""
     async with playing(agent, model=model, place=place, repo=repo, flags=("--port", free_port())) as real:
         session = await real.session(permissionMode="default")
         spawn = spawning(real.actions)
@@ -102,8 +102,8 @@ async def test_a_question_outlives_the_server(
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
 async def test_nobody_answers(real: Real, record: Record) -> None:
-    """5d: a call that nobody decides about comes back with a handle before any agent's patience ends; when it is
-    allowed, it is done once, and the outcome is told to the agent with a prompt of its own."""
+    """5d: A call that nobody decides returns a handle before any agent loses patience; once allowed, it is carried out
+    once, and a prompt tells the agent the outcome."""
     session = await real.session(permissionMode="default")
     task_id = await real.client.prompt(session, f"{spawning(real.actions)} {real.actions.say('over')}")
     asked = await real.client.approval(session)

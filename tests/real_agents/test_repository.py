@@ -1,5 +1,5 @@
-"""P3: what a repository's files, or what was said to an agent outside of Bough, would grant is neutralised, or asked
-about. The hostile files themselves are in `hostile`."""
+"""P3: Whatever a repository's files, or the user's settings outside of Bough, would grant is neutralized or asked
+about. `hostile` has the files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .real import FULL, SEED, Json, Real
 from .table import Record
 
 ENDED = ("completed", "failed", "cancelled")
-# Vectors that OpenCode is asked about before it starts: they are code, and run as soon as it does.
+# Vectors that OpenCode is asked about before it starts: they are code that runs at start.
 PLUGINS = ["plugin", "plugin-folder", "plugin-root", "plugins"]
 LINE = "TWO, by the agent"
 OUTSIDE = "outside.txt"
-# What works when nobody takes care.
+# The vectors that work without protection.
 FALLEN_FOR = {
     "claude-code": {"SessionStart", "UserPromptSubmit", "PreToolUse", "apiKeyHelper", "command", "mcp"},
     "codex": {"mcp"},
@@ -36,14 +36,14 @@ FALLEN_FOR = {
 
 @pytest.fixture
 def traps(place: Path, http_tools: str) -> Traps:
-    """Where the marks of hostile files would be."""
+    """The folder for the marks of hostile files."""
     marks = place / "marks"
     marks.mkdir()
     return Traps(marks, http_tools)
 
 
 async def told(real: Real, session: str, text: str, decision: str = "deny") -> tuple[Json, list[Json]]:
-    """A whole turn in which every question has this answer; gives the task and the questions."""
+    """Runs a whole turn in which every approval gets this answer; returns the task and the approvals."""
     asked: list[Json] = []
     async with real.client.events(session) as events:
         task_id = await real.client.prompt(session, text)
@@ -59,12 +59,12 @@ async def told(real: Real, session: str, text: str, decision: str = "deny") -> t
 
 
 async def heard(real: Real) -> str:
-    """All that the model was told last, with its tools."""
+    """Returns everything that the model received last, including its tools."""
     return msgspec.json.encode((await real.model.last()).body).decode()
 
 
 async def asks_before_it_acts(real: Real, session: str, cwd: Path, place: Path) -> None:
-    """Commands and edits are asked about, and done only if they are allowed."""
+    """Checks that commands and edits are asked about, and carried out only if allowed."""
     actions = real.actions_in(cwd)
     _, asked = await told(real, session, actions.shell_outside(place / OUTSIDE, escalate=True))
     assert asked and not (place / OUTSIDE).exists()
@@ -78,7 +78,7 @@ async def asks_before_it_acts(real: Real, session: str, cwd: Path, place: Path) 
 
 
 async def does_nothing(real: Real, session: str, cwd: Path, place: Path) -> None:
-    """In `plan` nobody is asked, and nothing is done."""
+    """Checks that in `plan` nobody is asked and nothing is done."""
     actions = real.actions_in(cwd)
     for action in (
         actions.shell_outside(place / OUTSIDE, escalate=True),
@@ -91,7 +91,7 @@ async def does_nothing(real: Real, session: str, cwd: Path, place: Path) -> None
 
 
 async def calls_no_tool_of_it(real: Real, session: str) -> None:
-    """MCP servers of the repository are not there, not even one that has our name; nor are its slash commands."""
+    """Checks that the repository's MCP servers are not there, not even one with our name; nor its slash commands."""
     for server in ("far", "bough"):
         await told(real, session, real.actions.mcp(server), "deny")
     await told(real, session, f"/{COMMAND}", "deny")
@@ -99,7 +99,7 @@ async def calls_no_tool_of_it(real: Real, session: str) -> None:
 
 
 async def opened(real: Real, traps: Traps, mode: str, decision: str = "allow") -> str:
-    """A session whose agent has heard its first prompt; what must be asked about before was answered like this."""
+    """Returns a session whose agent has received its first prompt; questions before that got this answer."""
     session = await real.session(permissionMode=mode)
     task, asked = await told(real, session, real.actions.say("hello from the script"), decision)
     assert [one["toolKind"] for one in asked] == (["trust"] if real.agent == "opencode" else [])
@@ -111,14 +111,15 @@ async def opened(real: Real, traps: Traps, mode: str, decision: str = "allow") -
 
 
 async def test_a_repository_grants_nothing(real: Real, traps: Traps, place: Path, record: Record) -> None:
-    """P3: in `default` the agent asks before it acts whatever the repository's files say, and runs nothing of them."""
+    """P3: In `default`, the agent asks before it acts, whatever the repository's files say, and runs nothing of
+    them."""
     put(real.repo, traps.files(real.agent))
     if real.agent == "opencode":
         await opened(real, traps, "default", decision="deny")
         assert not await real.model.log()
     session = await opened(real, traps, "default")
     before = traps.sprung()
-    # Told once: by the agent, or by Bough if that keeps the agent from reading it.
+    # Said once: by the agent, or by Bough if it keeps the agent from reading the file.
     assert (await heard(real)).count(TEXT) == 1
     await calls_no_tool_of_it(real, session)
     await asks_before_it_acts(real, session, real.repo, place)
@@ -132,7 +133,7 @@ async def test_a_repository_grants_nothing(real: Real, traps: Traps, place: Path
 
 
 async def test_a_repository_grants_nothing_in_plan(real: Real, traps: Traps, place: Path, record: Record) -> None:
-    """P3: in `plan` the agent neither acts nor asks, whatever the repository's files say."""
+    """P3: In `plan`, the agent neither acts nor asks, whatever the repository's files say."""
     put(real.repo, traps.files(real.agent))
     if real.agent == "opencode":
         # Code that is loaded on start is asked about in every mode.
@@ -148,7 +149,7 @@ async def test_a_repository_grants_nothing_in_plan(real: Real, traps: Traps, pla
 async def test_folders_above_grant_nothing(
     agent: str, home: Home, model: ScriptedModel, traps: Traps, place: Path, tmp_path: Path, record: Record
 ) -> None:
-    """P3: nor do files in the folders around one that is in no repository, which some agents look through up to `/`."""
+    """P3: Files in the folders above grant nothing either; outside a repository, some agents search them up to `/`."""
     if agent != "opencode" and not FULL:
         pytest.skip("the others look into no folder above; FULL=1 shows it")
     # Not in `place`, which is in a repository: this one.
@@ -170,7 +171,7 @@ async def test_folders_above_grant_nothing(
 
 @pytest.mark.skipif(not FULL, reason="takes long; FULL=1 runs it")
 async def test_a_worktree_takes_nothing_from_around_it(real: Real, traps: Traps, place: Path) -> None:
-    """P3: a worktree lies below its repository, whose other files are not its own."""
+    """P3: A worktree lies below its repository, but takes nothing from the repository's other files."""
     put(real.repo, traps.files(real.agent))
     worktree = await real.client.post("/api/worktrees", {"repoId": real.repo_id, "branch": "side"})
     cwd = Path(worktree["path"])
@@ -184,7 +185,7 @@ async def test_a_worktree_takes_nothing_from_around_it(real: Real, traps: Traps,
 
 
 async def test_what_was_said_elsewhere_does_not_count(real: Real, place: Path, record: Record) -> None:
-    """P3: rules and modes in the user's own settings of the agent do not keep it from asking here."""
+    """P3: Rules and modes in the user's own settings of the agent do not keep it from asking here."""
     put(real.home.folder, loosened(real))
     session = await real.session(permissionMode="ask")
     await asks_before_it_acts(real, session, real.repo, place)
@@ -192,7 +193,7 @@ async def test_what_was_said_elsewhere_does_not_count(real: Real, place: Path, r
 
 
 def loosened(real: Real) -> dict[str, str]:
-    """Files of the home folder with which a user has allowed the agent everything."""
+    """Returns files of the home folder with which a user has allowed the agent everything."""
     home = real.home.folder
     allow = {"*": "allow", "bash": "allow", "edit": "allow"}
     rule = '[[rule]]\ntoolName = "*"\ndecision = "allow"\npriority = 999\n'
@@ -216,7 +217,7 @@ def loosened(real: Real) -> dict[str, str]:
 
 @pytest.mark.skipif(not FULL, reason="shows that the other tests could fail; FULL=1 runs it")
 async def test_the_traps_do_work(agent: str, home: Home, model: ScriptedModel, repo: Path, traps: Traps) -> None:
-    """P3: started without Bough, the same agent falls into the same traps."""
+    """P3: Started without Bough, the same agent falls into the same traps."""
     put(repo, replace(traps, address=model.url).files(agent))
     async with talking(agent, home, repo) as talk:
         actions = actions_of(agent, repo)

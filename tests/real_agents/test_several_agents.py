@@ -1,5 +1,5 @@
-"""Whole stories that real agents play with Bough's own tools, alone, in a mode in which a person has said that they
-may: seed 000's four workflows and seed 002's three patterns. What a server's death does to them is `test_reissue`."""
+"""Plays whole workflows of real agents with Bough's own tools, in a mode in which a person has allowed that: seed 000's
+four workflows and seed 002's three patterns."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ FILES = ("login", "oauth", "jwt", "session", "refresh")
 
 
 async def test_an_agent_tends_its_own_session(real: Real, record: Record) -> None:
-    """5a, seed 000's example 4: an agent looks back on its work, names and describes its session, and completes it; the
-    end comes with the end of its turn."""
+    """5a, seed 000's example 4: An agent reviews its work, names and describes its session, and completes it; the
+    session ends with its turn."""
     session = await real.session(permissionMode=ALONE)
     actions = real.actions
     await real.ask(session, actions.say("the heron is fed"))
@@ -54,15 +54,15 @@ async def test_an_agent_tends_its_own_session(real: Real, record: Record) -> Non
 
 @leads("claude-code")
 async def test_another_agent_reviews(agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
-    """Q3, seed 002's cross-agent review: an agent has its work read by another one; the report wakes it, its model is
-    told what was found, and it mends that."""
+    """Q3, seed 002's cross-agent review: An agent has its work reviewed by another one; the report wakes it, its model
+    reads the findings, and it fixes them."""
     other = next_to(agent)
     async with playing(agent, other, model=model, place=place, repo=repo) as real:
         actions, session = real.actions, await real.session(permissionMode=ALONE)
         await done(real, session, f"Remember the heron. {actions.edit('seed.txt', 'two', 'TWO')}")
         review = f"{actions_of(other, repo).read('seed.txt')} {actions.say('a bug at seed.txt:3')}"
         mend = f"{REACT} {actions.edit('seed.txt', 'three', 'THREE')} {actions.recall(WHOLE)}"
-        # In its sandbox Codex may less than others in the same mode, and would have to ask for more.
+        # Codex's sandbox allows less than other agents' in the same mode, so it would have to ask for more.
         mode = {"permissionMode": "acceptEdits"} if agent == "codex" else {}
         wanted = {"prompt": review, "agenticTool": other, "title": "Review", "extraInstructions": mend}
         said = await done(real, session, actions.own("agor_sessions_spawn", **wanted, **mode))
@@ -86,8 +86,8 @@ async def test_another_agent_reviews(agent: str, model: ScriptedModel, place: Pa
 
 @leads("opencode")
 async def test_an_agent_goes_two_ways(real: Real, record: Record) -> None:
-    """B1, seed 000's example 1: an agent queues more work to itself, and forks itself to try another way; the fork
-    knows the past up to the turn in which it was made."""
+    """B1, seed 000's example 1: An agent queues more work for itself and forks itself to try another way; the fork
+    knows the past up to the turn in which it was created."""
     actions, session = real.actions, await real.session(permissionMode=ALONE)
     await done(real, session, "Remember the heron.")
     more = {"sessionId": "{{sessionId}}", "prompt": f"Add tests. {actions.recall(WHOLE)}", "mode": "continue"}
@@ -104,7 +104,7 @@ async def test_an_agent_goes_two_ways(real: Real, record: Record) -> None:
     [first] = await ended(real, fork["id"], 1)
     known = await said_in(real, first)
     assert ("Remember the heron." in known, "Try the otter." in known) == (True, True)
-    # An agent's own copy would have the turn that runs in it.
+    # An agent's own copy would contain the running turn.
     how = (await real.client.get(f"/api/sessions/{fork['id']}"))["metadata"]["fork"]
     assert (how, HEADING in known, "get_current_session_id" in known) == ("replay", True, False)
     record("fork of itself, by tool, during its turn", "knows everything before that turn")
@@ -112,8 +112,8 @@ async def test_an_agent_goes_two_ways(real: Real, record: Record) -> None:
 
 @leads("gemini")
 async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
-    """B4: an agent asks its own session aside while it works; the answer knows the past, is there for it to read when
-    it has waited for it, and is quoted to it with its next prompt; nothing is changed by it."""
+    """B4: An agent asks its own session a side question while it works. The answer knows the past, can be read after
+    waiting for it, and is quoted with the next prompt; it changes nothing."""
     actions, session = real.actions, await real.session(permissionMode=ALONE)
     await done(real, session, "Remember the heron.")
     question = f"{actions.write('never.txt')} {actions.recall(WHOLE)}"
@@ -136,8 +136,8 @@ async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
 async def test_a_child_asks_its_parent_aside(real: Real, record: Record) -> None:
-    """B4: a child that begins afresh asks the one who spawned it; the answer knows what the parent was told, and comes
-    to the child as a prompt of its own, which wakes it."""
+    """B4: A child that starts with no context asks its parent a side question; the answer knows what the parent was
+    told, and comes to the child as a prompt, which wakes it."""
     actions, session = real.actions, await real.session(permissionMode=ALONE)
     await done(real, session, "Remember the heron.")
     question = {"sessionId": "{{parent_session_id}}", "prompt": actions.recall(WHOLE), "mode": "btw"}
@@ -155,8 +155,8 @@ async def test_a_child_asks_its_parent_aside(real: Real, record: Record) -> None
 @leads("claude-code")
 @pytest.mark.timeout(300)
 async def test_five_at_once(agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
-    """B3, Q3, seed 002's parallel test generation: five children of another agent, spawned in one breath, write a file
-    each; five reports come in, and after them the parent knows all five."""
+    """B3, Q3, seed 002's parallel test generation: Five children of another agent, spawned at once, write a file each;
+    five reports arrive, and then the parent knows all five."""
     other = "codex" if agent != "codex" else "gemini"
     async with playing(agent, other, model=model, place=place, repo=repo) as real:
         actions, session = real.actions, await real.session(permissionMode=ALONE)
@@ -184,8 +184,8 @@ async def test_five_at_once(agent: str, model: ScriptedModel, place: Path, repo:
 
 @leads("codex")
 async def test_work_in_another_worktree(real: Real, record: Record) -> None:
-    """5a, seed 000's example 2: an agent makes a worktree, finds it, opens a session there, gives it work, waits for
-    that and reads what came of it."""
+    """5a, seed 000's example 2: An agent creates a worktree, finds it, creates a session there, gives it work, waits
+    for it and reads the result."""
     actions, session = real.actions, await real.session(permissionMode=ALONE)
     there = real.repo / ".worktrees/dashboard"
     chart = f"{real.actions_in(there).write('chart.txt')} {actions.say('the chart is drawn')}"
@@ -210,9 +210,9 @@ async def test_work_in_another_worktree(real: Real, record: Record) -> None:
 
 @leads("claude-code")
 async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
-    """B3, seed 000's example 3 and seed 002's hierarchical delegation: an architect delegates to a developer, and that
-    one to another; each report wakes who is above, and nobody is told more than its own part."""
-    # Nobody gives away more than it has: below Codex, which keeps to its sandbox, there is only Codex.
+    """B3, seed 000's example 3 and seed 002's hierarchical delegation: An architect delegates to a developer, who
+    delegates to another one; each report wakes the level above, and nobody is told more than its own part."""
+    # Nobody passes on more rights than it has: below Codex, which keeps to its sandbox, there is only Codex.
     second = {"codex": "codex", "gemini": "opencode"}.get(agent, "gemini")
     async with playing(agent, second, "codex", model=model, place=place, repo=repo) as real:
         actions, session = real.actions, await real.session(permissionMode=ALONE)
@@ -227,7 +227,7 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
         work = actions.own("get_current_session_id")
         work += actions.own("agor_sessions_prompt", **wanted, agenticTool=second)
         await done(real, session, f"Remember the heron. {work}")
-        # The developer reports twice: when it has delegated, and when it has heard of that.
+        # The developer reports twice: when it has delegated, and when it has received the report.
         reports = await ended(real, session, 2, "callback")
         [_, two, three] = await tree(real, session, 3)
         assert [one["parentSessionId"] for one in (two, three)] == [session, two["id"]]
@@ -248,8 +248,8 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
 
 @leads("claude-code", "codex")
 async def test_asked_once(real: Real, record: Record) -> None:
-    """5d: in mode default a spawn is asked about once, by Bough and not by the agent as well; allowed, it is done, and
-    denied, by a person or by a rule, the model is told so."""
+    """5d: In mode default, a spawn is asked about once, by Bough and not by the agent too. Allowed, it is carried out;
+    denied by a person or a rule, the model is told so."""
     actions, session = real.actions, await real.session(permissionMode="default")
     spawn = actions.own("agor_sessions_spawn", prompt=actions.say("hello"), title="Helper")
     seen = await watch(real, session, spawn, "deny")
@@ -258,7 +258,7 @@ async def test_asked_once(real: Real, record: Record) -> None:
     assert asked["title"] == f"Spawn a child with {real.agent} in mode default: 'Helper'?"
     assert seen.task["status"] == "completed" and "A person has denied this." in seen.said, seen
     await tree(real, session, 1)
-    # Looking is free.
+    # Reading is free.
     seen = await watch(real, session, actions.own("get_current_session_id"), "deny")
     assert (seen.asked, session in seen.said) == ([], True)
 

@@ -1,4 +1,4 @@
-"""P2: each real agent starts, speaks the protocol and acts by the script, with nothing between it and us."""
+"""P2: Each real agent starts, speaks the protocol and follows the script, without Bough in between."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from .real import Real
 
 
 async def test_an_agent_says_what_its_model_says(agent: str, home: Home, model: ScriptedModel, repo: Path) -> None:
-    """P2: initialize, a new session and a turn; the model is the scripted one, and the pinned version is running."""
+    """P2: Initializes, creates a session and runs a turn; the model is the scripted one, and the pinned version is
+    running."""
     actions = actions_of(agent, repo)
     async with talking(agent, home, repo) as talk:
         result = await talk.result(actions.say("hello from the script"))
@@ -28,7 +29,7 @@ async def test_an_agent_says_what_its_model_says(agent: str, home: Home, model: 
 
 
 async def test_each_action_is_carried_out(agent: str, home: Home, repo: Path, place: Path) -> None:
-    """P2: what is common to all agents can be asked of each: files, commands, and commands outside its folder."""
+    """P2: Every agent can be made to do the common actions: files, commands, and commands outside its folder."""
     actions = actions_of(agent, repo)
     async with talking(agent, home, repo) as talk:
         await talk.ask(actions.write("new.txt", "alpha\nbeta\n"))
@@ -45,7 +46,7 @@ async def test_each_action_is_carried_out(agent: str, home: Home, repo: Path, pl
 
 
 async def test_tools_of_mcp_servers_are_called(agent: str, home: Home, repo: Path, http_tools: str) -> None:
-    """R2: tools on HTTP reach every agent, those on stdio all but Copilot, which drops them without a word."""
+    """R2: Tools on HTTP reach every agent; those on stdio all except Copilot, which silently drops them."""
     label = NameValue(name=mcp_probe.LABEL, value="stdio")
     servers = [
         StdioServer(name="near", command=mcp_probe.COMMAND[0], args=list(mcp_probe.COMMAND[1:]), env=[label]),
@@ -59,7 +60,7 @@ async def test_tools_of_mcp_servers_are_called(agent: str, home: Home, repo: Pat
 
 
 async def test_an_agent_behind_a_server(real: Real) -> None:
-    """P2: the same agent in the same home, started by a server, ends its turn, and its words are in the transcript."""
+    """P2: The same agent in the same home, started by a server, ends its turn, and its text is in the transcript."""
     session = await real.session()
     task = await real.ask(session, real.actions.say("hello from the script"))
     assert (task["status"], task["stopReason"]) == ("completed", "end_turn")

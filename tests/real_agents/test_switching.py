@@ -1,6 +1,5 @@
-"""P2: a session's mode holds from the next prompt on, whatever has become of the agent and the server meanwhile; and an
-agent that changes its mode itself gets nothing by it that no person has allowed. The modes themselves are `test_modes`.
-"""
+"""P2: A session's mode holds from the next prompt on, whatever happened to agent and server meanwhile; an agent that
+changes its own mode gains nothing that no person has allowed."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ async def mode_of(real: Real, session: str) -> str:
 
 
 async def test_a_new_mode_holds_from_the_next_prompt_on(real: Real, place: Path, record: Record) -> None:
-    """P2: up and down through the modes in one session, each in force at once."""
+    """P2: Goes up and down through the modes in one session; each applies at once."""
     session = await real.session(permissionMode="default")
     trials = Trials(real, place)
     for mode in ("default", "plan", "acceptEdits", "bypassPermissions", "default"):
@@ -39,7 +38,7 @@ async def test_a_new_mode_holds_from_the_next_prompt_on(real: Real, place: Path,
 
 
 async def test_a_mode_outlives_agent_and_server(real: Real, place: Path, record: Record) -> None:
-    """P2: after a kill -9 the mode is what the session says now, not what the agent remembers."""
+    """P2: After a kill -9 the mode is the session's current one, not the one that the agent remembers."""
     session = await real.session(permissionMode="bypassPermissions")
     trials = Trials(real, place)
 
@@ -67,7 +66,7 @@ async def test_a_mode_outlives_agent_and_server(real: Real, place: Path, record:
 
 @pytest.mark.only("claude-code")
 async def test_leaving_plan_is_asked(real: Real, record: Record) -> None:
-    """P2: an agent that wants to leave plan needs a person, and is in the mode that asks then."""
+    """P2: An agent that wants to leave plan needs a person, and is then in the mode that asks."""
     session, file = await real.session(permissionMode="plan"), real.repo / "planned"
     leave = f"[[tool ExitPlanMode {json.dumps({'plan': 'Write a file.'})}]]"
     seen = await watch(real, session, f"{leave} {real.actions.write(file.name)}", "deny")

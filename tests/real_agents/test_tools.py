@@ -1,5 +1,5 @@
-"""What each agent is given of its session, and what people are shown of what it asks for: tools of MCP servers, context
-files, instructions of the repository, diffs and commands. Which mode asks for what is `test_modes`."""
+"""Tests what each agent gets from its session (MCP tools, context files, the repository's instructions), and what
+people see of its requests (diffs and commands)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .real import Json, Real
 from .table import Record
 from .watching import Seen, watch
 
-# Codex says that it knows no SSE; Copilot says nothing, and drops what runs on stdio.
+# Codex says that it does not support SSE; Copilot says nothing and drops stdio servers.
 UNREACHABLE = {"codex": "web (sse)", "copilot": "near (stdio)"}
 INSTRUCTIONS = {
     "claude-code": "CLAUDE.md",
@@ -50,7 +50,7 @@ NOTED = 'env > "$NOTED"; exec "$@"'
 
 @pytest.fixture
 async def model(place: Path) -> AsyncGenerator[ScriptedModel]:
-    """A model that keeps every request, whole."""
+    """A model that keeps every request complete."""
     async with scripted_model(dump=place / "requests") as model:
         yield model
 
@@ -63,7 +63,7 @@ def sse_tools(bare_environment: None) -> Generator[str]:
 
 
 class Sent:
-    """What the model was sent in turns; other requests offer it no tools."""
+    """The requests that the model received in turns; other requests offer it no tools."""
 
     def __init__(self, place: Path) -> None:
         self._folder = place / "requests"
@@ -71,14 +71,14 @@ class Sent:
     def last(self) -> str:
         for path in sorted(self._folder.glob("*.json"), reverse=True):
             whole = json.loads(path.read_text())
-            # Codex has a conversation of its own beside each turn, with a smaller model.
+            # Codex has another conversation beside each turn, with a smaller model.
             if whole["entry"]["tools"] and not whole["entry"]["model"].endswith("-luna"):
                 return json.dumps(_without_answers(whole["body"]), ensure_ascii=False)
         raise AssertionError("the model was not asked")
 
 
 def _without_answers(body: Json) -> Json:
-    """A request without what the model had said itself."""
+    """Returns a request without the model's own answers."""
     said = next(name for name in ("messages", "input", "contents") if name in body)
     return body | {said: [one for one in body[said] if one.get("role") not in ("assistant", "model")]}
 
@@ -89,12 +89,12 @@ def sent(place: Path) -> Sent:
 
 
 async def added(real: Real, **fields: object) -> str:
-    """Makes an MCP server known; gives its id."""
+    """Adds an MCP server and returns its id."""
     return (await real.client.post("/api/mcp-servers", fields))["id"]
 
 
 async def stdio_server(real: Real, name: str, noted: Path, label: str) -> str:
-    """One that notes its environment before it starts."""
+    """Adds an MCP server that records its environment before it starts."""
     env = {mcp_probe.LABEL: label, "NOTED": str(noted)}
     args = ["-c", NOTED, "probe", *mcp_probe.COMMAND]
     return await added(real, name=name, transport="stdio", command="/bin/sh", args=args, env=env)
@@ -111,7 +111,7 @@ async def notices(real: Real, session: str) -> list[str]:
 
 
 async def call(real: Real, session: str, server: str, tool: str = "shout", decision: str = "allow") -> Seen:
-    """Has the agent call a tool. Codex connects to MCP servers in the background, and knows their tools only then."""
+    """Makes the agent call a tool. Codex connects to MCP servers in the background and knows their tools only then."""
     for _ in range(TRIES):
         seen = await watch(real, session, real.actions.mcp(server, tool), decision)
         if seen.asked or seen.refused or "unsupported call" not in seen.said:
@@ -120,7 +120,7 @@ async def call(real: Real, session: str, server: str, tool: str = "shout", decis
 
 
 async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str, sse_tools: str, place: Path) -> None:
-    """C1, P3: the user's MCP servers reach the agent, questions about their tools name server and tool, and a rule by
+    """C1, P3: The user's MCP servers reach the agent, approvals about their tools name server and tool, and a rule by
     `SERVER/TOOL` decides about exactly that."""
     noted = place / "noted"
     ids = [
@@ -155,7 +155,7 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
 
 
 async def test_mcp_servers_come_and_go(real: Real, record: Record, http_tools: str, sent: Sent) -> None:
-    """R2, P2: a server that a session is given, or that is taken from it, counts from the next prompt on, and the
+    """R2, P2: A server that is added to a session, or removed from it, counts from the next prompt on, and the
     conversation goes on."""
     far = await added(real, name="far", transport="http", url=http_tools)
     session = await real.session(permissionMode="allow-all")
@@ -170,8 +170,8 @@ async def test_mcp_servers_come_and_go(real: Real, record: Record, http_tools: s
 
 
 async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) -> None:
-    """R2: context files reach the model with the first prompt, further ones with the next, none of them twice, and all
-    of them again when the conversation begins anew; instructions of the repository reach it too."""
+    """R2: Context files reach the model with the first prompt, further ones with the next, none twice, and all again
+    when the conversation starts anew; the repository's instructions reach it too."""
     for name in ("notes.md", "more.md"):
         (real.repo / name).write_text(f"In {name}.\n")
     for name in ("CLAUDE.md", "AGENTS.md", "GEMINI.md"):
@@ -179,7 +179,7 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
     session = await real.session(permissionMode="default", contextFiles=["notes.md"])
     await real.ask(session, real.actions.say("first"))
     first = sent.last()
-    # Some agents tell the model which files there are: each as often as the other.
+    # Some agents list the existing files to the model: each as often as the other.
     listed = first.count("more.md")
     linked = first.count("notes.md")
     assert linked > listed
@@ -206,7 +206,7 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
 
 
 async def test_what_people_are_shown(real: Real, record: Record) -> None:
-    """P4: a question carries the diff of an edit or the command, and `bough approval show` shows it."""
+    """P4: An approval carries the diff of an edit, or the command, and `bough approval show` shows it."""
     session = await real.session(permissionMode="default")
     task = await real.client.prompt(session, real.actions.edit("seed.txt", "two", "TWO"))
     asked = await real.client.approval(session)
@@ -238,14 +238,14 @@ async def test_what_people_are_shown(real: Real, record: Record) -> None:
 
 
 def forget(place: Path) -> None:
-    """Has the agent lose every conversation that it kept."""
+    """Makes the agent lose every conversation that it kept."""
     for pattern in CONVERSATIONS:
         for found in place.glob(pattern):
             shutil.rmtree(found) if found.is_dir() else found.unlink()
 
 
 async def bough(real: Real, *words: str) -> str:
-    """What `bough` says."""
+    """Returns the output of `bough`."""
     env = os.environ | {"BOUGH_DATA": str(real.server.data), "NO_COLOR": "1", "COLUMNS": "200"}
     command = (sys.executable, "-m", "bough", *words)
     process = await asyncio.create_subprocess_exec(*command, env=env, stdout=asyncio.subprocess.PIPE)

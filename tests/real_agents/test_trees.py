@@ -1,5 +1,5 @@
-"""Trees of real agents: forks that know the past, natively or told it, questions aside beside a turn, and children of
-other agents that report back. What trees do whatever their agents are is `tests/api/test_trees`."""
+"""Tests trees of real agents: forks that know the past, natively or from a transcript; side questions during a turn;
+children of other agents that report back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .watching import watch
 
 NATIVE = ("claude-code", "codex", "opencode")
 """These copy a conversation themselves; only Codex also into another folder."""
-# Which other agent each is tried with: the next of the usual ones, which makes a ring, or all of them.
+# The other agent for each: the next of the usual ones, or all of them.
 STEPS = range(1, len(USUAL)) if FULL else (1,)
 WHOLE = 6000
 """Characters of each prompt that the model is to recall: more than there are."""
@@ -30,8 +30,8 @@ TOLD = {"native": "copied by the agent", "replay": "sent as a quoted transcript"
 
 
 async def test_a_fork_of_now(real: Real, record: Record) -> None:
-    """B1, P2: a fork knows what was said before, has the rights that it was given from its first prompt on, and goes
-    its own way: neither hears what is said to the other afterwards."""
+    """B1, P2: A fork knows what was said before, has its given rights from its first prompt on, and goes its own way:
+    neither hears what is said to the other afterwards."""
     parent = await real.session(permissionMode="bypassPermissions")
     await real.ask(parent, "Remember the heron.")
     fork = await _fork(real, parent, permissionMode="default")
@@ -42,7 +42,7 @@ async def test_a_fork_of_now(real: Real, record: Record) -> None:
     assert await _came(real, fork) == how
     assert "Remember the heron." in seen.said
     assert (HEADING in seen.said, "2 user turns" in seen.said) == (how == "replay", how == "native")
-    # The copy's past is its origin's, and does not stand in its own transcript as well.
+    # The fork's past is its origin's, and is not repeated in its own transcript.
     assert 'You said "Remember the heron' not in (await real.said(fork)).replace(seen.said, "")
     record("fork", TOLD[how])
 
@@ -57,7 +57,7 @@ async def test_a_fork_of_now(real: Real, record: Record) -> None:
 
 
 async def test_a_fork_of_earlier(real: Real, record: Record) -> None:
-    """B1: a fork at an earlier task knows what was said up to there, and nothing of what came later."""
+    """B1: A fork at an earlier task knows what was said up to there, and nothing of what came later."""
     parent = await real.session()
     first = (await real.ask(parent, "Remember the heron."))["id"]
     await real.ask(parent, "Remember the newt.")
@@ -71,8 +71,8 @@ async def test_a_fork_of_earlier(real: Real, record: Record) -> None:
 
 
 async def test_a_fork_elsewhere(real: Real, record: Record) -> None:
-    """B1, B2: a fork into a worktree of its own has the very files, uncommitted and untracked ones too; its agent knows
-    the past and works there, not where its parent does."""
+    """B1, B2: A fork into a worktree of its own has the same files, including uncommitted and untracked ones; its agent
+    knows the past and works there, not in its parent's folder."""
     parent = await real.session(permissionMode="bypassPermissions")
     await real.ask(parent, f"Remember the heron. {real.actions.edit('seed.txt', 'two', 'TWO')}")
     (real.repo / "untracked").mkdir()
@@ -90,7 +90,7 @@ async def test_a_fork_elsewhere(real: Real, record: Record) -> None:
     how = "native" if real.agent == "codex" else "replay"
     assert ("heron" in known, HEADING in known) == (True, how == "replay")
     assert await _came(real, fork) == how
-    # Paths of what was said before lead into the other folder: who is told the past is told this too.
+    # Paths in the past point into the other folder; an agent that gets a transcript is told so.
     assert (f"the work is in {folder}, not in {real.repo}." in known) == (how == "replay")
     await real.ask(fork, real.actions_in(folder).edit("seed.txt", "three", "THREE"))
     assert (folder / "seed.txt").read_text("utf-8") == "one\nTWO\nTHREE\n"
@@ -106,8 +106,8 @@ async def test_a_fork_elsewhere(real: Real, record: Record) -> None:
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
 async def test_forks_of_forks(real: Real, record: Record) -> None:
-    """B1, O2: a fork of a fork knows what either was told; all of them do after their agents were killed, and a fork of
-    one whose agent is not up is as good."""
+    """B1, O2: A fork of a fork knows what either was told, also after their agents were killed; a fork of a session
+    whose agent is not running knows the same."""
     parent = await real.session()
     await real.ask(parent, "Remember the heron.")
     fork = await _fork(real, parent)
@@ -128,7 +128,7 @@ async def test_forks_of_forks(real: Real, record: Record) -> None:
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
 async def test_a_question_aside_at_rest(real: Real, record: Record) -> None:
-    """B4: asked of a session that rests and may do everything, it still changes nothing."""
+    """B4: A side question to an idle session that may do everything still changes nothing."""
     parent = await real.session(permissionMode="bypassPermissions")
     await real.ask(parent, "Remember the heron.")
     question = f"{real.actions.write('never.txt')} {real.actions.shell_write('nor.txt')} {_recall(real)}"
@@ -145,8 +145,8 @@ async def test_a_question_aside_at_rest(real: Real, record: Record) -> None:
 
 
 async def test_a_question_aside(real: Real, record: Record) -> None:
-    """B4: asked beside a turn that goes on undisturbed; it knows the past and changes nothing, and its answer goes into
-    the transcript and to the parent's agent with the next prompt."""
+    """B4: A side question does not disturb the running turn; it knows the past, changes nothing, and its answer goes
+    into the transcript and to the parent's agent with the next prompt."""
     parent = await real.session(permissionMode="default")
     await real.ask(parent, "Remember the heron.")
     work = f"Watch the newt. {real.actions.slow(40)} {real.actions.write('asked.txt')} {real.actions.say('all done')}"
@@ -154,7 +154,7 @@ async def test_a_question_aside(real: Real, record: Record) -> None:
         task = await start_streaming(real, parent, events, prompt=work)
     question = f"{real.actions.write('never.txt')} {_recall(real)}"
     aside = await real.client.post(f"/api/sessions/{parent}/btw", {"prompt": question})
-    # The turn beside it cannot end before the answer is there: it comes to ask something.
+    # The turn cannot end before the answer is there, because it waits for an approval.
     answered = await real.client.wait_task(aside["taskId"])
     assert (await real.client.get(f"/api/tasks/{task}"))["endedAt"] is None
     assert (answered["status"], (real.repo / "never.txt").exists()) == ("completed", False)
@@ -177,8 +177,8 @@ async def test_a_question_aside(real: Real, record: Record) -> None:
 async def test_another_agent(
     agent: str, step: int, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
-    """B1, B3, Q3: a fork into another agent is told the past; a child with another agent reports back, and its parent's
-    agent gets that as somebody else's words, with the wish to go on."""
+    """B1, B3, Q3: A fork into another agent gets the past as a transcript; a child with another agent reports back, and
+    its parent's agent gets the report as somebody else's words, with the request to continue."""
     other = USUAL[((USUAL.index(agent) if agent in USUAL else 0) + step) % len(USUAL)]
     if not installed(other):
         pytest.skip(f"{other} is not installed")
@@ -216,23 +216,24 @@ async def _session(real: Real, session: str) -> Json:
 
 
 async def _came(real: Real, fork: str) -> str:
-    """How a fork came to know the past."""
+    """Returns how a fork came to know the past."""
     return (await _session(real, fork))["metadata"]["fork"]
 
 
 async def _knows(real: Real, session: str, *words: str) -> None:
-    """The model of a session is told all of these, and no other of them; quoted only if its agent cannot do better."""
+    """Checks that the model of a session got all of these words, and none of the others; quoted only if its agent
+    cannot do better."""
     known = await _recalled(real, session)
     assert [word for word in ("heron", "otter") if word in known] == list(words)
     assert (HEADING in known) == (real.agent not in NATIVE)
 
 
 def _recall(real: Real) -> str:
-    """What did I tell you before?"""
+    """Returns a prompt that asks for everything said before."""
     return real.actions.recall(WHOLE)
 
 
 async def _recalled(real: Real, session: str) -> str:
-    """What the model of a session is told in all, by its own words."""
+    """Returns everything that the model of a session received, in its own words."""
     assert (await real.ask(session, _recall(real)))["status"] == "completed"
     return " ".join((await real.client.texts(session))[-1].split())

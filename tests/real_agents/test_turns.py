@@ -1,5 +1,5 @@
-"""Turns of each real agent through Bough: streamed, stopped, cut off by kills, with another model, with a model or a
-login that fails. What only some of them do is `test_quirks`."""
+"""Tests turns of each real agent through Bough: streamed, stopped, interrupted by kills, with another model, and with a
+failing model or login."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .table import Record
 
 CANCELLED = ("completed", "failed")
 """What agents say of a command that was stopped with its turn; none leaves it open."""
-# Another model than the first one, and how a request for it names both; the effort is where requests have it.
+# Another model than the first, and how a request names each; the effort is where requests have it.
 MODELS = {
     "claude-code": ("sonnet", "claude-sonnet-5-5", "claude-opus-5-5"),
     "codex": ("gpt-5.6-terra", "gpt-5.6-terra", "gpt-5.5"),
@@ -37,12 +37,13 @@ MODELS = {
     "opencode": ("fake/fake-model-2", "fake-model-2", "fake-model"),
 }
 EFFORTS = {"claude-code": ("output_config", "effort"), "codex": ("reasoning", "effort")}
-# With these, agents give up at once on a model's service that fails.
+# With these statuses, agents give up at once on a model's service.
 IMPATIENT = {"CLAUDE_CODE_MAX_RETRIES": "0"}
 
 
 async def test_a_turn(real: Real, record: Record) -> None:
-    """R4: words come as they are said, thoughts and a tool call with its diff in their order; all of it is kept."""
+    """R4: Text arrives as it is generated, thoughts and a tool call with its diff in their order; all of it is
+    stored."""
     actions = real.actions
     session = await real.session(permissionMode="allow-all")
     async with real.client.events(session) as events:
@@ -73,8 +74,8 @@ async def test_a_turn(real: Real, record: Record) -> None:
 
 
 async def test_a_stopped_turn(real: Real, record: Record) -> None:
-    """T6, P4: a turn that streams, runs a command or asks is stopped; nothing of it goes on, and what was said before
-    is known to the next."""
+    """T6, P4: Stops a turn that streams, runs a command or asks; nothing of it goes on, and the next turn knows what
+    was said before."""
     session = await real.session(permissionMode="allow-all")
     await real.ask(session, "Remember the heron.")
     async with real.client.events(session) as events:
@@ -106,8 +107,8 @@ async def test_a_stopped_turn(real: Real, record: Record) -> None:
 
 
 async def test_a_killed_agent(real: Real, record: Record) -> None:
-    """O2: an agent that is killed with all its processes in the middle of a turn goes on as attempt 2, with what was
-    said before; one that is killed between turns is there again with the next prompt."""
+    """O2: An agent that is killed with all its processes during a turn goes on as attempt 2 and knows what was said;
+    one that is killed between turns is back with the next prompt."""
     session = await real.session(permissionMode="allow-all")
     await real.ask(session, "Remember the heron.")
     task, mark = await start_slow_command(real, session, "slow.pid")
@@ -129,7 +130,7 @@ async def test_a_killed_agent(real: Real, record: Record) -> None:
 
 
 async def test_a_killed_server(real: Real, record: Record) -> None:
-    """O2, Q4: a turn goes on while no server runs, and an idle agent is found again; nothing is sent twice."""
+    """O2, Q4: A turn goes on while no server runs, and an idle agent is found again; nothing is sent twice."""
     session = await real.session()
     async with real.client.events(session) as events:
         task = await start_streaming(real, session, events, count=40)
@@ -155,8 +156,8 @@ async def test_a_killed_server(real: Real, record: Record) -> None:
 
 
 async def test_choices(real: Real, record: Record) -> None:
-    """R2, P2: model and effort are changed for the next prompt and given back to the agent; what it does not have is
-    a clear error, and no prompt is sent."""
+    """R2, P2: Model and effort can be changed for the next prompt and reset; a value that the agent does not have is a
+    clear error, and no prompt is sent."""
     session = await real.session()
     chosen, named, own = MODELS[real.agent]
     await _choose(real, session, model="nonsense")
@@ -189,8 +190,8 @@ async def test_choices(real: Real, record: Record) -> None:
 async def test_a_failing_model(
     agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
-    """T3: what the model's service refuses ends the turn as failed, with the agent's words; a wrong key is a sentence
-    with the next step; the session stays as it was."""
+    """T3: A refusal by the model's service fails the turn with the agent's words; a wrong key is a sentence with the
+    next step; the session stays usable."""
     async with behind_server(agent, home, model, place, repo, env=IMPATIENT) as real:
         session = await real.session()
         await real.ask(session, "Remember the heron.")
@@ -214,7 +215,7 @@ async def test_a_failing_model(
 # OpenCode is not among them: it calls a provider without a key too, and tells what that answers.
 @pytest.mark.only("claude-code", "codex", "gemini")
 async def test_no_key(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
-    """R1: an agent that has no key fails with a sentence about the next step, and not with its own cryptic one."""
+    """R1: An agent without a key fails with a sentence about the next step instead of its own cryptic one."""
     keyless = Home(home.folder, {name: value for name, value in home.env.items() if "_KEY" not in name})
     async with behind_server(agent, keyless, model, place, repo) as real:
         session = await real.session()
@@ -226,7 +227,8 @@ async def test_no_key(agent: str, home: Home, model: ScriptedModel, place: Path,
 
 
 async def test_a_missing_agent(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path) -> None:
-    """R1, L3: a session with an agent that is not there and cannot be fetched is refused, with the way to get it."""
+    """R1, L3: A session with an agent that is not installed and cannot be fetched is refused, with the way to install
+    it."""
     programs = place / "programs"
     programs.mkdir()
     git = next(
@@ -247,7 +249,7 @@ async def _stop(real: Real, task: str) -> dict[str, Any]:
 
 
 async def _knows(real: Real, session: str, word: str) -> None:
-    """The model is sent what was said before, whichever way the agent came by it."""
+    """Checks that the model received what was said before, however the agent kept it."""
     assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
     assert word in str((await real.model.last()).body)
 
@@ -257,6 +259,6 @@ async def _choose(real: Real, session: str, **choices: str | None) -> None:
 
 
 async def _effort(real: Real) -> str:
-    """The effort that the last request wants."""
+    """Returns the effort of the last request."""
     table, name = EFFORTS[real.agent]
     return (await real.model.last()).body[table][name]

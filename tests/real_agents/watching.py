@@ -1,5 +1,4 @@
-"""A turn of a real agent, watched from its prompt to its end: what it asked, who answered, what it said. What it should
-have done is for the tests."""
+"""Watches a turn of a real agent from its prompt to its end: approvals, decisions and text."""
 
 from __future__ import annotations
 
@@ -12,10 +11,10 @@ ENDED = ("completed", "failed", "cancelled")
 
 @dataclass
 class Seen:
-    """One turn, over."""
+    """One finished turn."""
 
     task: Json = field(default_factory=dict[str, object])
-    # Questions to people, as they were when they were asked, and whether these were allowed; and what policy denied.
+    # Approvals as they were requested, and whether they were allowed; and what the policy denied.
     asked: list[Json] = field(default_factory=list[Json])
     refused: list[Json] = field(default_factory=list[Json])
     said: str = ""
@@ -23,21 +22,21 @@ class Seen:
 
 
 async def watch(real: Real, session_id: str, prompt: str, decision: str = "deny") -> Seen:
-    """Sends a prompt and answers all that is asked in its turn with `allow`, `allow_always` or `deny`."""
+    """Sends a prompt and answers every approval of its turn with `allow`, `allow_always` or `deny`."""
     seen = Seen(allowed=decision != "deny")
     async with real.client.events(session_id) as events:
         task_id = await real.client.prompt(session_id, prompt)
         while not seen.task:
             event = await events.until(lambda one: one["type"] in ("approval.created", "task.patched"))
-            told: Json = event["data"]
+            data: Json = event["data"]
             if event["type"] == "task.patched":
-                if told["id"] == task_id and told["status"] in ENDED:
-                    seen.task = told
-            elif told["status"] == "pending":
-                seen.asked.append(told)
-                await real.client.post(f"/api/approvals/{told['id']}", {"decision": decision})
-            elif told["status"] == "denied":
-                seen.refused.append(told)
+                if data["id"] == task_id and data["status"] in ENDED:
+                    seen.task = data
+            elif data["status"] == "pending":
+                seen.asked.append(data)
+                await real.client.post(f"/api/approvals/{data['id']}", {"decision": decision})
+            elif data["status"] == "denied":
+                seen.refused.append(data)
     messages = [
         message
         for message in await real.messages(session_id)
@@ -48,5 +47,5 @@ async def watch(real: Real, session_id: str, prompt: str, decision: str = "deny"
 
 
 async def pending(real: Real) -> list[Json]:
-    """The questions that nobody has answered."""
+    """Returns the pending approvals."""
     return (await real.client.get("/api/approvals?status=pending"))["approvals"]

@@ -1,4 +1,4 @@
-"""Whoever writes, every event goes out once and in order (A3)."""
+"""A3: Every event is published once and in order, whoever writes it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ WRITES = 40
 
 
 async def test_events_of_all_writers_in_one_order(tmp_path: Path, database_url: str) -> None:
-    """A3: those that the hub is handed, those that it must read, and none of what was taken back or given up."""
+    """A3: Publishes the events that the hub is handed and those that it must read, and none that was rolled back or
+    given up."""
     async with serving(tmp_path, database=database_url) as server:
         session = await open_session(server)
         async with server.client.events() as events:
@@ -71,7 +72,7 @@ async def write_in_many_ways(server: Running, session: str) -> None:
 
 
 async def test_text_never_overtakes_its_message(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A3: a delta waits for the event of its message, also where word of the commit comes late, as in PostgreSQL."""
+    """A3: A delta waits for the event of its message, even if news of the commit comes late, as in PostgreSQL."""
     session = await open_session(server)
     db = server.services.store.db
     store, held = Store(db), list[str]()

@@ -1,4 +1,4 @@
-"""Answers that are given again are those that would be made anew (A1)."""
+"""A1: Cached responses equal the ones that would be built again."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.support.server import Running, serving
 TITLE = queries.Query("title", "SELECT title FROM sessions WHERE id = :id", "A title.")
 
 
-def asking(server: Running, session: str, made: list[str]) -> Callable[[], Awaitable[str | None]]:
-    """Reads the title of a session, and counts how often."""
+def asking(server: Running, session: str, reads: list[str]) -> Callable[[], Awaitable[str | None]]:
+    """Returns a function that reads the title of a session and records each read."""
 
     async def make() -> str | None:
         title = await server.services.store.read(lambda tx: tx.value(TITLE, id=session))
-        made.append(str(title))
+        reads.append(str(title))
         return title
 
     return make
@@ -34,24 +34,24 @@ async def rename(server: Running, session: str, title: str) -> None:
 
 
 async def test_an_answer_is_made_once_until_something_is_written(server: Running) -> None:
-    """A1: the same bytes while nothing changes; a new answer after a change by us or by anybody else."""
+    """A1: Returns the same bytes while nothing changes, and a new response after a change by us or by anybody else."""
     session = await open_session(server)
-    cache, made = ResponseCache(server.services.store.db), list[str]()
-    make = asking(server, session, made)
+    cache, reads = ResponseCache(server.services.store.db), list[str]()
+    make = asking(server, session, reads)
     await rename(server, session, "one")
     assert [await cache.get("title", make) for _ in range(3)] == [b'"one"'] * 3
-    assert made == ["one"]
+    assert reads == ["one"]
     await rename(server, session, "two")
     assert [await cache.get("title", make) for _ in range(3)] == [b'"two"'] * 3
     with sqlite3.connect(server.data / "bough.db") as other:
         other.execute("UPDATE sessions SET title = 'three' WHERE id = ?", (session,))
     other.close()
     assert [await cache.get("title", make) for _ in range(3)] == [b'"three"'] * 3
-    assert made == ["one", "two", "three"]
+    assert reads == ["one", "two", "three"]
 
 
 async def test_what_is_written_while_an_answer_is_made_is_in_the_next(server: Running) -> None:
-    """A1: an answer that was overtaken is not given again, also if somebody else has looked at the new state."""
+    """A1: A response that was overtaken by a write is not reused, even if somebody else has read the new state."""
     session = await open_session(server)
     cache = ResponseCache(server.services.store.db)
     title = asking(server, session, [])
@@ -77,19 +77,19 @@ async def test_what_is_written_while_an_answer_is_made_is_in_the_next(server: Ru
 
 @pytest.mark.parametrize("most", [0, 10])
 async def test_what_has_no_room_is_made_anew(server: Running, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """A1: memory is bounded, and an answer that is not kept is as right as one that is."""
+    """A1: Memory is bounded, and a response that is not cached is as correct as one that is."""
     monkeypatch.setattr(response_cache, "MOST_BYTES", most)
     session = await open_session(server)
-    cache, made = ResponseCache(server.services.store.db), list[str]()
-    make = asking(server, session, made)
+    cache, reads = ResponseCache(server.services.store.db), list[str]()
+    make = asking(server, session, reads)
     await rename(server, session, "heron")
     for key in ("a", "b", "a", "b"):
         assert await cache.get(key, make) == b'"heron"'
-    assert len(made) == (4 if most == 0 else 3)
+    assert len(reads) == (4 if most == 0 else 3)
 
 
 async def test_where_the_state_is_not_told_all_are_new(tmp_path: Path, database_url: str) -> None:
-    """A1, R6: the same on both databases: what was changed a moment ago is in the answer."""
+    """A1, R6: On both databases, a response contains a change made a moment ago."""
     async with serving(tmp_path, database=database_url) as server:
         session = await open_session(server)
         for title in ("one", "two"):

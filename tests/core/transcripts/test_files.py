@@ -1,5 +1,5 @@
-"""Files that go with prompts, as agents get them: as pictures and embedded texts or quoted, whatever happens between
-being accepted and being sent."""
+"""Tests how agents get a prompt's files: as pictures and embedded texts, or quoted, whatever happens between accepting
+and sending the prompt."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ DEMO = ["{python}", "-m", "bough.agents.demo", "--home", "{data}/demo"]
 
 
 def plain_agent(folder: Path, without: str) -> None:
-    """A demo agent that takes less."""
+    """Adds a demo agent with fewer abilities."""
     add_agent(folder, "plain", [*DEMO, "--without", without])
 
 
 async def told(client: Client, session: str, **fields: Any) -> str:
-    """What the agent says to a prompt with files."""
+    """Returns the agent's answer to a prompt with files."""
     task = await client.wait_task(await client.prompt(session, "look", **fields))
     assert task["status"] == "completed", task
     return (await client.texts(session))[-1]
 
 
 async def recalled(client: Client, session: str) -> str:
-    """Every text that the agent was ever sent."""
+    """Returns every text that the agent was ever sent."""
     assert (await client.ask(session, "[[recall]]"))["status"] == "completed"
     return (await client.texts(session))[-1]
 
 
 async def test_an_agent_is_given_pictures_and_texts(server: Running) -> None:
-    """C1, L5: both go before the prompt, which stays the last text; a prompt without files is answered as ever."""
+    """C1, L5: Sends both before the prompt, which stays the last text; a prompt without files is answered as usual."""
     session = await open_session(server)
     client = server.client
     assert await told(client, session, files=[picture(), NOTES]) == (
@@ -56,7 +56,7 @@ async def test_an_agent_is_given_pictures_and_texts(server: Running) -> None:
 
 
 async def test_the_first_prompt_of_a_session_has_files_too(server: Running) -> None:
-    """Q2: also the prompts that open a session, a fork, a child or a question aside."""
+    """Q2: Also sends files with the prompts that create a session, a fork, a child or a side question."""
     client = server.client
     session = await open_session(server, initialPrompt="look", files=[picture()])
     tasks = (await client.get(f"/api/sessions/{session}/tasks"))["tasks"]
@@ -70,8 +70,8 @@ async def test_the_first_prompt_of_a_session_has_files_too(server: Running) -> N
 
 
 async def test_an_agent_that_takes_neither(tmp_path: Path) -> None:
-    """C1: a text is quoted with its name, between fences that it does not have; a picture that cannot be sent is told
-    to people and to the agent, and the prompt goes."""
+    """C1: Quotes a text with its name, in a fence that does not occur in it; tells people and the agent of a picture
+    that cannot be sent, and sends the prompt."""
     plain_agent(tmp_path, "images,embedded")
     async with serving(tmp_path) as server:
         session = await open_session(server, agent="plain")
@@ -98,7 +98,7 @@ async def test_an_agent_that_takes_neither(tmp_path: Path) -> None:
     ],
 )
 async def test_each_goes_as_the_agent_takes_it(server: Running, takes: PromptCapabilities, kinds: list[type]) -> None:
-    """C1: what an agent says that it takes decides about each sort by itself."""
+    """C1: Decides about each kind of file by the abilities that the agent declares."""
     session = await open_session(server)
     task = await server.client.prompt(session, "look", files=[picture("ü.png"), {"name": "a b.json", "text": "{}"}])
     found = await server.services.store.read(lambda tx: prompt_files.prompt_files(tx, task, takes, "Agent"))
@@ -113,8 +113,8 @@ async def test_each_goes_as_the_agent_takes_it(server: Running, takes: PromptCap
 
 
 async def test_files_wait_with_their_prompt(tmp_path: Path) -> None:
-    """Q1, Q4, Q5: what waits keeps its files when its text is edited, when it is moved, and when the server is killed;
-    an agent that outlives the server is still given pictures."""
+    """Q1, Q4, Q5: A queued prompt keeps its files when it is edited, moved, or when the server is killed; an agent that
+    outlives the server still gets pictures."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))
@@ -142,7 +142,7 @@ async def test_files_wait_with_their_prompt(tmp_path: Path) -> None:
 
 
 async def test_the_next_attempt_has_the_files_again(tmp_path: Path) -> None:
-    """Q4: an agent that died at work is told to go on, with the files before the quoted task."""
+    """Q4: An agent that died during a turn is told to continue, with the files before the quoted task."""
     async with serving(tmp_path) as server:
         client = server.client
         session = await open_session(server)
@@ -154,7 +154,7 @@ async def test_the_next_attempt_has_the_files_again(tmp_path: Path) -> None:
 
 
 async def test_a_fork_that_is_told_the_past_is_told_of_files(tmp_path: Path) -> None:
-    """B1: in a quoted transcript a picture is named and a text is there, cut if it is long; also for an aside."""
+    """B1: A quoted transcript names pictures and contains texts, cut if they are long; also for a side question."""
     plain_agent(tmp_path, "fork,load,resume")
     async with serving(tmp_path) as server:
         client = server.client

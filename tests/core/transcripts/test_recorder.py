@@ -1,4 +1,4 @@
-"""The recorder around the end of a turn: what may be stored before it, and what only with it."""
+"""Tests what the recorder may store before the end of a turn, and what only with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def said(text: str) -> Update:
 
 
 async def test_the_last_words_are_stored_before_the_end_but_not_the_answer(server: Running) -> None:
-    """O2: a turn whose end is not stored yet is found again with its answer unread, and no word is stored twice."""
+    """O2: A turn whose end is not stored yet is found again with its answer unread, and no text is stored twice."""
     session = await open_session(server)
     recorder = Recorder(server.services.store, server.services.hub, session, "nobody")
     stored: list[int] = []
@@ -26,7 +26,7 @@ async def test_the_last_words_are_stored_before_the_end_but_not_the_answer(serve
     assert stored == [1] and recorder.last == 2
     assert [message["text"] for message in await messages(server.client, session, "text")] == ["one"]
 
-    # What comes after the answer cannot be stored without it.
+    # What follows the answer cannot be stored without it.
     recorder.take([said(" two")], 3)
     await recorder.flush()
     assert stored == [1]

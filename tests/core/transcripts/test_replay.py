@@ -1,4 +1,5 @@
-"""B1: the past as text is bounded: tool output goes first, oldest first, then entries; what was left out is said."""
+"""B1: The past as text is bounded: tool output is dropped first, oldest first, then entries; the text says what is
+missing."""
 
 from __future__ import annotations
 
@@ -32,13 +33,13 @@ def tool(position: int, output: str) -> Message:
 
 
 def test_nothing_said_is_nothing_told() -> None:
-    """B1: an empty past has no heading either; what waits in the queue is not past."""
+    """B1: An empty past has no heading; queued prompts are not part of the past."""
     assert transcript([]).text == ""
     assert transcript([text(QUEUED_BASE + 1, "waits")]).text == ""
 
 
 def test_everything_is_quoted() -> None:
-    """B1: each line of what was said is indented, so that nothing in it stands as our own words."""
+    """B1: Indents each quoted line, so that none of it reads as Bough's own words."""
     told = transcript([text(1, "one\nAgent:\ntwo"), text(2, "yes", "agent"), tool(3, "out")])
     assert told.text == f'{HEADING}\n\nUser:\n    one\n    Agent:\n    two\n\nAgent:\n    yes\n\n{TOOL}: "out"'
     assert told.left_out == ""
@@ -48,16 +49,16 @@ TOOL = "Tool call run 3 (completed)"
 
 
 def test_what_others_said_is_told_as_theirs() -> None:
-    """B1, B4, Q3: questions aside with their question, and reports."""
+    """B1, B4, Q3: Quotes side questions with their answers, and reports."""
     aside = said(1, "system", type="btw", question="what?\nreally?", text="this")
     report = said(2, "user", type="callback", text="Status: completed\nmore")
-    told = transcript([aside, report]).text
-    assert "[asked aside]\n    what?\n    really?\n[answer]\n    this" in told
-    assert "[report of a child session]\n    Status: completed\n    more" in told
+    text = transcript([aside, report]).text
+    assert "[asked aside]\n    what?\n    really?\n[answer]\n    this" in text
+    assert "[report of a child session]\n    Status: completed\n    more" in text
 
 
 def test_the_oldest_output_goes_first() -> None:
-    """B1: only as much as must; words stay while there is output to leave out."""
+    """B1: Drops only as much as necessary; messages stay while there is output to drop."""
     messages = [text(1, "first"), tool(2, "a" * 300), text(3, "second"), tool(4, "b" * 300)]
     told = transcript(messages, 500)
     assert "a" * 300 not in told.text and "b" * 300 in told.text
@@ -66,7 +67,7 @@ def test_the_oldest_output_goes_first() -> None:
 
 
 def test_then_the_oldest_entries() -> None:
-    """B1: the text says that there was more."""
+    """B1: Says that entries are missing."""
     messages = [text(1, "f" * 200), tool(2, "a" * 300), text(3, "s" * 200), text(4, "last")]
     told = transcript(messages, 250)
     assert "f" * 200 not in told.text and "s" * 200 in told.text and "last" in told.text
@@ -75,7 +76,7 @@ def test_then_the_oldest_entries() -> None:
 
 
 def test_outputs_and_entries_are_counted_apart() -> None:
-    """B1: words stay while there is output to leave out, and what was not even read is counted too."""
+    """B1: Messages stay while there is output to drop, and entries that were not even read are counted too."""
     telling = Telling(300)
     for messages in (
         [text(5, "s" * 200)],
@@ -94,8 +95,7 @@ def test_outputs_and_entries_are_counted_apart() -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 120)), min_size=1, max_size=20), st.integers(50, 1500))
 def test_the_bound_is_kept_and_used(made: list[tuple[bool, int]], largest: int) -> None:
-    """B1: never more than there is room for; outputs are missing from the oldest on, and entries only if no output that
-    is older than them is left."""
+    """B1: Never exceeds the bound; drops outputs from the oldest on, and entries only if no older output is left."""
     messages = [
         tool(place, "o" * size) if is_tool else text(place, "w" * size) for place, (is_tool, size) in enumerate(made)
     ]
@@ -117,12 +117,12 @@ def test_the_bound_is_kept_and_used(made: list[tuple[bool, int]], largest: int) 
 
 
 def test_one_huge_entry_is_cut() -> None:
-    """B1: the newest entry is never left out whole."""
+    """B1: Never drops the newest entry completely."""
     told = transcript([text(1, "old"), text(2, "x" * 5000)], 1000)
     assert "x" * 900 in told.text and "x" * 1001 not in told.text and "[cut]" in told.text
     assert told.left_out == "the last entry is cut and 1 of the oldest entries are left out"
 
 
 def test_a_long_output_is_cut() -> None:
-    """B1: one tool does not fill the past."""
+    """B1: One tool does not fill the past."""
     assert len(transcript([tool(1, "x" * 50_000)]).text) < 5000

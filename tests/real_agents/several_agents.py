@@ -81,12 +81,12 @@ async def tasks(real: Real, session: str, source: str | None = None) -> list[Jso
 async def ended(real: Real, session: str, count: int, source: str | None = None) -> list[Json]:
     """Waits until a session has ended exactly this many tasks, of one source or in all."""
     async with real.client.events(session) as events:
-        while True:
-            found = await tasks(real, session, source)
-            if len(found) >= count and all(one["status"] in ENDED for one in found):
-                assert (len(found), {one["status"] for one in found}) == (count, {"completed"}), found
-                return found
+        ended_tasks = await tasks(real, session, source)
+        while len(ended_tasks) < count or any(task["status"] not in ENDED for task in ended_tasks):
             await events.until(lambda event: event["type"] == "task.patched" and event["data"]["endedAt"] is not None)
+            ended_tasks = await tasks(real, session, source)
+    assert [task["status"] for task in ended_tasks] == ["completed"] * count, ended_tasks
+    return ended_tasks
 
 
 async def callbacks(real: Real, parent: str) -> list[Json]:

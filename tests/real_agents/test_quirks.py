@@ -71,8 +71,6 @@ async def test_one_turn_tells_all(
         result = tool["result"]
         assert result["status"] == "completed"
         assert ("harmless" in str(result)) == (agent != "gemini")
-        if agent == "codex":
-            assert (result["output"].strip(), result["exitCode"]) == ("harmless", 0)
         record("output of a command", OUTPUT[agent])
 
         seen = (repo / "env.txt").read_text()
@@ -92,6 +90,15 @@ async def test_one_turn_tells_all(
         title = await _title(real, session)
         assert bool(title) == (agent in TITLED)
         record("title", "reported" if title else "not reported")
+
+
+@pytest.mark.only("codex")
+async def test_codex_reports_output_and_exit_code(real: Real) -> None:
+    """R4: Stores the output and the exit code of a command as separate fields."""
+    session = await real.session(permissionMode="allow-all")
+    await real.ask(session, real.actions.echo("harmless"))
+    [tool] = await real.tools(session)
+    assert (tool["result"]["output"].strip(), tool["result"]["exitCode"]) == ("harmless", 0)
 
 
 async def test_prompts_wait_their_turn(real: Real, record: Record) -> None:

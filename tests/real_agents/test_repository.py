@@ -104,8 +104,7 @@ async def opened(real: Real, traps: Traps, mode: str, decision: str = "allow") -
     task, asked = await told(real, session, real.actions.say("hello from the script"), decision)
     assert [one["toolKind"] for one in asked] == (["trust"] if real.agent == "opencode" else [])
     assert task["status"] == ("completed" if decision == "allow" else "cancelled")
-    if decision == "allow":
-        assert "hello from the script" in await real.said(session)
+    assert ("hello from the script" in await real.said(session)) is (decision == "allow")
     assert traps.sprung() == (PLUGINS if real.agent == "opencode" and decision == "allow" else [])
     return session
 
@@ -136,7 +135,7 @@ async def test_a_repository_grants_nothing_in_plan(real: Real, traps: Traps, pla
     """P3: In `plan`, the agent neither acts nor asks, whatever the repository's files say."""
     put(real.repo, traps.files(real.agent))
     if real.agent == "opencode":
-        # Code that is loaded on start is asked about in every mode.
+        # Code that loads at start is asked about in every mode.
         await opened(real, traps, "plan", decision="deny")
     session = await opened(real, traps, "plan")
     before = traps.sprung()
@@ -152,7 +151,7 @@ async def test_folders_above_grant_nothing(
     """P3: Files in the folders above grant nothing either; outside a repository, some agents search them up to `/`."""
     if agent != "opencode" and not FULL:
         pytest.skip("the others look into no folder above; FULL=1 shows it")
-    # Not in `place`, which is in a repository: this one.
+    # Not in `place`, which is inside a repository: this one.
     around = tmp_path / "work/around"
     inner = around / "inner/most"
     inner.mkdir(parents=True)

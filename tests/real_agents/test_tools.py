@@ -140,8 +140,9 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
         assert (asked["toolKind"], asked["title"]) == ("mcp", f"{name}/shout")
         record(f"MCP on {transport}", "works, asks as SERVER/TOOL")
     assert [left_out in notice for notice in await notices(real, session)] == [True] * bool(left_out)
-    if noted.exists():
-        assert KEY not in noted.read_text()
+    environment = noted.read_text() if noted.exists() else ""
+    assert KEY not in environment
+    if environment:
         record("agent's key in stdio servers", "withheld")
 
     await real.client.post("/api/policy/rules", {"effect": "allow", "tool": "far/shout"})

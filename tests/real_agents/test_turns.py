@@ -37,7 +37,7 @@ MODELS = {
     "opencode": ("fake/fake-model-2", "fake-model-2", "fake-model"),
 }
 EFFORTS = {"claude-code": ("output_config", "effort"), "codex": ("reasoning", "effort")}
-# With these statuses, agents give up at once on a model's service.
+# With these settings, agents give up at once when a model's service fails.
 IMPATIENT = {"CLAUDE_CODE_MAX_RETRIES": "0"}
 
 
@@ -119,7 +119,7 @@ async def test_a_killed_agent(real: Real, record: Record) -> None:
     [tool] = await real.tools(session)
     assert tool["result"]["status"] == "failed"
     assert "not known" in tool["result"]["note"]
-    # What it was told: to go on, not the same again; the command ran once.
+    # It was told to continue, not sent the same prompt again; the command ran once.
     await real.model.wait_for(lambda entry: "cut off" in entry.last_user or "so far" in entry.last_user)
     record("agent killed in a turn", "continues as attempt 2")
     await _knows(real, session, "heron")
@@ -175,15 +175,13 @@ async def test_choices(real: Real, record: Record) -> None:
     await real.ask(session, real.actions.say("with an effort"))
     told = [message["content"].get("text", "") for message in await real.messages(session)]
     assert any("no setting for effort" in text for text in told) is (real.agent not in EFFORTS)
-    if real.agent in EFFORTS:
-        assert await _effort(real) == "high"
+    assert await _effort(real) == ("high" if real.agent in EFFORTS else None)
     record("effort", "config option" if real.agent in EFFORTS else "cannot be set")
     await _choose(real, session, model=None, effort=None)
     await real.ask(session, real.actions.say("as it was"))
     [entry] = await asked(real, "as it was")
     assert entry.model == own
-    if real.agent in EFFORTS:
-        assert await _effort(real) == "medium"
+    assert await _effort(real) == ("medium" if real.agent in EFFORTS else None)
     record("another model", "session/set_model" if real.agent == "gemini" else "config option")
 
 
@@ -206,13 +204,13 @@ async def test_a_failing_model(
         assert "not logged in, or its key was refused" in told["text"]
         record("refused key", "agent_login")
         if FULL and agent in ("claude-code", "codex"):
-            # The others try again for a minute and longer.
+            # The others retry for a minute or longer.
             assert (await real.ask(session, real.actions.http(500)))["status"] == "failed"
         assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
         assert "heron" in (await real.client.texts(session))[-1]
 
 
-# OpenCode is not among them: it calls a provider without a key too, and tells what that answers.
+# Without OpenCode: it calls a provider without a key too, and reports the response.
 @pytest.mark.only("claude-code", "codex", "gemini")
 async def test_no_key(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
     """R1: An agent without a key fails with a sentence about the next step instead of its own cryptic one."""
@@ -258,7 +256,9 @@ async def _choose(real: Real, session: str, **choices: str | None) -> None:
     await real.client.call("PATCH", f"/api/sessions/{session}", json=choices)
 
 
-async def _effort(real: Real) -> str:
-    """Returns the effort of the last request."""
+async def _effort(real: Real) -> str | None:
+    """Returns the effort of the last request, or None for an agent whose requests have none."""
+    if real.agent not in EFFORTS:
+        return None
     table, name = EFFORTS[real.agent]
     return (await real.model.last()).body[table][name]

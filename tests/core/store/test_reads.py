@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -26,23 +26,39 @@ async def stored(server: Running, session_id: str) -> list[Any]:
     return msgspec.json.decode(msgspec.json.encode(messages))
 
 
+class Reads(NamedTuple):
+    """The stored transcript, and three responses with parts of it."""
+
+    stored: list[Any]
+    last: list[Any]
+    whole: list[Any]
+    after_first: list[Any]
+
+
+async def read_unchanged(server: Running, session_id: str) -> Reads:
+    """Reads everything again until nothing was written in between."""
+    path = f"/api/sessions/{session_id}"
+    while True:
+        before = await stored(server, session_id)
+        last = await server.client.get(f"{path}/messages?limit=100")
+        whole = (await server.client.get(path))["messages"]
+        after_first = await server.client.get(f"{path}/messages?limit=5&after={before[0]['id']}")
+        if await stored(server, session_id) == before:
+            return Reads(before, last, whole, after_first)
+
+
 async def check(server: Running, session_id: str) -> None:
     """Compares responses with the stored rows, three times so that cached responses are compared too."""
     for _ in range(3):
-        before = await stored(server, session_id)
-        client = server.client
-        last = await client.get(f"/api/sessions/{session_id}/messages?limit=100")
-        whole = (await client.get(f"/api/sessions/{session_id}"))["messages"]
-        after = await client.get(f"/api/sessions/{session_id}/messages?limit=5&after={before[0]['id']}")
-        if await stored(server, session_id) == before:
-            assert last == before[-100:]
-            assert whole == before
-            assert after == before[1:6]
+        reads = await read_unchanged(server, session_id)
+        assert reads.last == reads.stored[-100:]
+        assert reads.whole == reads.stored
+        assert reads.after_first == reads.stored[1:6]
 
 
 @pytest.mark.parametrize("cache_bytes", [response_cache.MOST_BYTES, 0])
 async def test_reads_return_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache_bytes: int) -> None:
-    """A1: while messages grow, queued prompts are edited and the session changes; with cached responses and without."""
+    """A1: Returns the stored rows while messages grow, queued prompts are edited and the session changes."""
     monkeypatch.setattr(response_cache, "MOST_BYTES", cache_bytes)
     async with serving(tmp_path) as server:
         session = await open_session(server, permissionMode="ask")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from bough.core.transcripts.replay import HEADING, NO_OUTPUT, Replay, Telling
@@ -32,7 +32,7 @@ def tool(position: int, output: str) -> Message:
     )
 
 
-def test_nothing_said_is_nothing_told() -> None:
+def test_an_empty_past_is_empty_text() -> None:
     """B1: An empty past has no heading; queued prompts are not part of the past."""
     assert transcript([]).text == ""
     assert transcript([text(QUEUED_BASE + 1, "waits")]).text == ""
@@ -40,15 +40,15 @@ def test_nothing_said_is_nothing_told() -> None:
 
 def test_everything_is_quoted() -> None:
     """B1: Indents each quoted line, so that none of it reads as Bough's own words."""
-    told = transcript([text(1, "one\nAgent:\ntwo"), text(2, "yes", "agent"), tool(3, "out")])
-    assert told.text == f'{HEADING}\n\nUser:\n    one\n    Agent:\n    two\n\nAgent:\n    yes\n\n{TOOL}: "out"'
-    assert told.left_out == ""
+    past = transcript([text(1, "one\nAgent:\ntwo"), text(2, "yes", "agent"), tool(3, "out")])
+    assert past.text == f'{HEADING}\n\nUser:\n    one\n    Agent:\n    two\n\nAgent:\n    yes\n\n{TOOL}: "out"'
+    assert past.left_out == ""
 
 
 TOOL = "Tool call run 3 (completed)"
 
 
-def test_what_others_said_is_told_as_theirs() -> None:
+def test_words_of_others_are_attributed() -> None:
     """B1, B4, Q3: Quotes side questions with their answers, and reports."""
     aside = said(1, "system", type="btw", question="what?\nreally?", text="this")
     report = said(2, "user", type="callback", text="Status: completed\nmore")
@@ -60,19 +60,19 @@ def test_what_others_said_is_told_as_theirs() -> None:
 def test_the_oldest_output_goes_first() -> None:
     """B1: Drops only as much as necessary; messages stay while there is output to drop."""
     messages = [text(1, "first"), tool(2, "a" * 300), text(3, "second"), tool(4, "b" * 300)]
-    told = transcript(messages, 500)
-    assert "a" * 300 not in told.text and "b" * 300 in told.text
-    assert "first" in told.text and "second" in told.text
-    assert told.left_out == "the output of 1 tool calls is left out"
+    past = transcript(messages, 500)
+    assert "a" * 300 not in past.text and "b" * 300 in past.text
+    assert "first" in past.text and "second" in past.text
+    assert past.left_out == "the output of 1 tool calls is left out"
 
 
 def test_then_the_oldest_entries() -> None:
     """B1: Says that entries are missing."""
     messages = [text(1, "f" * 200), tool(2, "a" * 300), text(3, "s" * 200), text(4, "last")]
-    told = transcript(messages, 250)
-    assert "f" * 200 not in told.text and "s" * 200 in told.text and "last" in told.text
-    assert "[2 earlier entries are left out here]" in told.text
-    assert told.left_out == "2 of the oldest entries are left out"
+    past = transcript(messages, 250)
+    assert "f" * 200 not in past.text and "s" * 200 in past.text and "last" in past.text
+    assert "[2 earlier entries are left out here]" in past.text
+    assert past.left_out == "2 of the oldest entries are left out"
 
 
 def test_outputs_and_entries_are_counted_apart() -> None:
@@ -87,40 +87,60 @@ def test_outputs_and_entries_are_counted_apart() -> None:
         telling.add(messages)
     assert telling.full
     telling.skip(7)
-    told = telling.told()
-    assert "near" in told.text and NO_OUTPUT in told.text and "distant" not in told.text
-    assert "[9 earlier entries are left out here]" in told.text
-    assert told.left_out == "the output of 1 tool calls is left out and 9 of the oldest entries are left out"
+    past = telling.told()
+    assert "near" in past.text and NO_OUTPUT in past.text and "distant" not in past.text
+    assert "[9 earlier entries are left out here]" in past.text
+    assert past.left_out == "the output of 1 tool calls is left out and 9 of the oldest entries are left out"
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 120)), min_size=1, max_size=20), st.integers(50, 1500))
-def test_the_bound_is_kept_and_used(made: list[tuple[bool, int]], largest: int) -> None:
-    """B1: Never exceeds the bound; drops outputs from the oldest on, and entries only if no older output is left."""
-    messages = [
-        tool(place, "o" * size) if is_tool else text(place, "w" * size) for place, (is_tool, size) in enumerate(made)
+SIZES = st.lists(st.tuples(st.booleans(), st.integers(0, 120)), min_size=1, max_size=20)
+
+
+def sized(sizes: list[tuple[bool, int]]) -> list[Message]:
+    """Returns one message per size: a tool call with that much output, or a text of that length."""
+    return [
+        tool(position, "o" * size) if is_tool else text(position, "w" * size)
+        for position, (is_tool, size) in enumerate(sizes)
     ]
-    told = transcript(messages, largest)
-    whole = transcript(messages, 1_000_000)
-    entries = told.text.removeprefix(HEADING).split("\n\n")[1:]
-    dropped = "earlier entries" in entries[0]
-    kept = entries[dropped:]
-    assert sum(len(one.removesuffix(" [cut]")) for one in kept) <= largest
-    every = whole.text.removeprefix(HEADING).split("\n\n")[1:]
-    assert (len(kept) < len(every)) is dropped
-    if not told.left_out:
-        assert kept == every
-    elif not dropped and "cut" not in told.left_out:
-        last = max(place for place, one in enumerate(kept) if NO_OUTPUT in one)
-        assert kept[last + 1 :] == every[last + 1 :]
-        assert sum(map(len, kept)) - len(kept[last]) + len(every[last]) > largest
-    assert any(NO_OUTPUT in one for one in kept) is ("output of" in told.left_out)
+
+
+def entries(past: str) -> list[str]:
+    """Returns the entries of a past, including the one that says how many are missing."""
+    return past.removeprefix(HEADING).split("\n\n")[1:]
+
+
+@given(SIZES, st.integers(50, 1500))
+def test_the_bound_is_kept(sizes: list[tuple[bool, int]], largest: int) -> None:
+    """B1: Never exceeds the bound, and says what is missing if anything is."""
+    bounded = transcript(sized(sizes), largest)
+    everything = entries(transcript(sized(sizes), 1_000_000).text)
+    shown = entries(bounded.text)
+    dropped = "earlier entries" in shown[0]
+    shown = shown[dropped:]
+    assert sum(len(entry.removesuffix(" [cut]")) for entry in shown) <= largest
+    assert (len(shown) < len(everything)) is dropped
+    assert (shown == everything) is (bounded.left_out == "")
+    assert any(NO_OUTPUT in entry for entry in shown) is ("output of" in bounded.left_out)
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(SIZES, st.integers(50, 1500))
+def test_no_more_is_dropped_than_necessary(sizes: list[tuple[bool, int]], largest: int) -> None:
+    """B1: Drops outputs from the oldest on, and none that would have fitted."""
+    bounded = transcript(sized(sizes), largest)
+    assume("output of" in bounded.left_out)
+    assume("entries" not in bounded.left_out and "cut" not in bounded.left_out)
+    shown, everything = entries(bounded.text), entries(transcript(sized(sizes), 1_000_000).text)
+    last = max(position for position, entry in enumerate(shown) if NO_OUTPUT in entry)
+    assert shown[last + 1 :] == everything[last + 1 :]
+    assert sum(map(len, shown)) - len(shown[last]) + len(everything[last]) > largest
 
 
 def test_one_huge_entry_is_cut() -> None:
     """B1: Never drops the newest entry completely."""
-    told = transcript([text(1, "old"), text(2, "x" * 5000)], 1000)
-    assert "x" * 900 in told.text and "x" * 1001 not in told.text and "[cut]" in told.text
-    assert told.left_out == "the last entry is cut and 1 of the oldest entries are left out"
+    past = transcript([text(1, "old"), text(2, "x" * 5000)], 1000)
+    assert "x" * 900 in past.text and "x" * 1001 not in past.text and "[cut]" in past.text
+    assert past.left_out == "the last entry is cut and 1 of the oldest entries are left out"
 
 
 def test_a_long_output_is_cut() -> None:

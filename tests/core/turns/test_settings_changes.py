@@ -14,7 +14,7 @@ async def test_an_agent_that_leaves_its_mode_is_set_back(tmp_path: Path) -> None
     """P2: whatever mode an agent went to by itself, each prompt finds it in the one that the session says."""
     command = ["{python}", "-m", "tests.support.misbehaving_agents.resets_mode"]
     add_agent(tmp_path, "resets_mode", command)
-    with (tmp_path / "data" / "agents" / "moody.toml").open("a") as entry:
+    with (tmp_path / "data" / "agents" / "resets_mode.toml").open("a") as entry:
         entry.write('[modes]\nplan = "plan"\ndefault = "default"\n')
     async with serving(tmp_path) as server:
         session = await open_session(server, agent="resets_mode", permissionMode="plan")
@@ -67,7 +67,7 @@ async def test_what_an_agent_cannot_be_set_to_is_said(tmp_path: Path) -> None:
         session = await open_session(server, agent="switches_mode", effort="high")
         for _ in range(2):
             assert (await client.ask(session, "default"))["status"] == "completed"
-        told = "strays has no setting for {}; the session's choice is ignored."
+        told = "switches_mode has no setting for {}; the session's choice is ignored."
         assert [one["text"] for one in await messages(client, session, "notice")] == [told.format("effort")]
         await client.call("PATCH", f"/api/sessions/{session}", json={"model": "large"})
         await client.ask(session, "default")

@@ -14,7 +14,7 @@ MODES = '[modes]\nplan = "plan"\ndefault = "default"\nbypassPermissions = "yolo"
 async def test_a_mode_that_nobody_allowed_is_taken_back(tmp_path: Path) -> None:
     """P2: an agent that gives itself more rights loses them within the turn, and people are told."""
     misbehaving(tmp_path, "switches_mode")
-    with (tmp_path / "data" / "agents" / "strays.toml").open("a") as entry:
+    with (tmp_path / "data" / "agents" / "switches_mode.toml").open("a") as entry:
         entry.write(MODES)
     async with serving(tmp_path) as server:
         client = server.client
@@ -30,7 +30,7 @@ async def test_a_mode_that_nobody_allowed_is_taken_back(tmp_path: Path) -> None:
 async def test_a_mode_that_grants_less_is_left_until_the_next_prompt(tmp_path: Path) -> None:
     """P2: nothing is taken by force from an agent that is more careful than it must be."""
     misbehaving(tmp_path, "switches_mode")
-    with (tmp_path / "data" / "agents" / "strays.toml").open("a") as entry:
+    with (tmp_path / "data" / "agents" / "switches_mode.toml").open("a") as entry:
         entry.write(MODES)
     async with serving(tmp_path) as server:
         session = await open_session(server, agent="switches_mode", permissionMode="bypassPermissions")

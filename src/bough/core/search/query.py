@@ -68,21 +68,21 @@ def spelled(asked: Asked, dialect: str, session_id: str | None = None) -> Spelle
 
 
 def _for_sqlite(asked: Asked) -> Spelled:
-    def one(term: Term) -> str:
+    def spell(term: Term) -> str:
         return f'"{" ".join(term.words)}"{" *" if term.prefix else ""}'
 
-    query = f"({' AND '.join(map(one, asked.wanted))}){''.join(f' NOT {one(term)}' for term in asked.unwanted)}"
+    query = f"({' AND '.join(map(spell, asked.wanted))}){''.join(f' NOT {spell(term)}' for term in asked.unwanted)}"
     return Spelled("search_index MATCH :query", "-bm25(search_index)", {"query": query})
 
 
 def _for_postgres(asked: Asked) -> Spelled:
     """Matches words by the index; phrases also by the text, since the index limits the positions of words."""
 
-    def one(term: Term) -> str:
+    def spell(term: Term) -> str:
         return " & ".join(f"'{word}'" for word in term.words) + (":*" if term.prefix else "")
 
-    query = [one(term) for term in asked.wanted]
-    query += [f"!{one(term)}" for term in asked.unwanted if len(term.words) == 1]
+    query = [spell(term) for term in asked.wanted]
+    query += [f"!{spell(term)}" for term in asked.unwanted if len(term.words) == 1]
     match = ["search_index.vector @@ CAST(CAST(:query AS TEXT) AS TSQUERY)"]
     params: dict[str, Any] = {"query": " & ".join(query)}
     for terms, like in ((asked.wanted, "LIKE"), (asked.unwanted, "NOT LIKE")):

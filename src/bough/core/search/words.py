@@ -64,10 +64,10 @@ def placed(text: str) -> tuple[str, list[int] | None]:
 
 def words(text: str) -> list[str]:
     """Returns the words of a text in order."""
-    found = folded(text).split()
-    if any(len(word) > LONGEST_WORD for word in found):
-        return [word[at : at + LONGEST_WORD] for word in found for at in range(0, len(word), LONGEST_WORD)]
-    return found
+    split = folded(text).split()
+    if any(len(word) > LONGEST_WORD for word in split):
+        return [word[at : at + LONGEST_WORD] for word in split for at in range(0, len(word), LONGEST_WORD)]
+    return split
 
 
 def indexed(text: str) -> str:

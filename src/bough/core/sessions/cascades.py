@@ -75,18 +75,20 @@ class Cascades:
         answer = await self._store.write_once(
             caller, scope, force, Cascade, lambda change: _begin(change, session_id, verb, force)
         )
-        if all(one.outcome != "pending" for one in answer.sessions):
+        if all(outcome.outcome != "pending" for outcome in answer.sessions):
             return answer
         each = msgspec.structs.replace(caller, idempotency_key=None)
         answer.sessions = []
         for _ in range(ROUNDS):
-            known = {one.session_id for one in answer.sessions}
-            levels = [[one for one in level if one.id not in known] for level in await self._levels(session_id)]
+            known = {outcome.session_id for outcome in answer.sessions}
+            levels = [
+                [session for session in level if session.id not in known] for level in await self._levels(session_id)
+            ]
             if not any(levels):
                 break
             for level in levels:
-                done = await asyncio.gather(*(self._one(each, one, verb, force) for one in level))
-                answer.sessions += [one for one, _, _ in done]
+                done = await asyncio.gather(*(self._apply(each, session, verb, force) for session in level))
+                answer.sessions += [outcome for outcome, _, _ in done]
                 for _, session, task in done:
                     if session.id == answer.session.id:
                         answer.session, answer.task = session, task
@@ -96,19 +98,19 @@ class Cascades:
     async def _levels(self, session_id: str) -> list[list[Session]]:
         """Returns the session and its descendants by level, the deepest first; nothing if it was removed meanwhile."""
         try:
-            found = await self._store.read(lambda tx: below(tx, session_id))
+            sessions = await self._store.read(lambda tx: below(tx, session_id))
         except NotFound:
             return []
         levels: list[list[Session]] = []
         depths: dict[str, int] = {}
-        for session in found:
+        for session in sessions:
             depths[session.id] = depths.get(_origin(session), -1) + 1
             while len(levels) <= depths[session.id]:
                 levels.append([])
             levels[depths[session.id]].append(session)
         return levels[::-1]
 
-    async def _one(
+    async def _apply(
         self, caller: Caller, session: Session, verb: Verb, force: bool
     ) -> tuple[Cascaded, Session, Task | None]:
         try:
@@ -148,37 +150,37 @@ async def below(tx: Tx, session_id: str) -> list[Session]:
 
 async def _begin(change: Change, session_id: str, verb: Verb, force: bool) -> Cascade:
     """Raises if the operation cannot be applied to all, and pauses queues so that reports start no new turns."""
-    found = await below(change.tx, session_id)
-    top, here = found[0], {one.id for one in found}
+    sessions = await below(change.tx, session_id)
+    top, here = sessions[0], {session.id for session in sessions}
     at_work = [
-        one for one in await change.tx.all(TREES.at_work, AtWork, root=top.root_session_id) if one.session_id in here
+        busy for busy in await change.tx.all(TREES.at_work, AtWork, root=top.root_session_id) if busy.session_id in here
     ]
     if verb == "archive" or (verb == "complete" and not force):
-        _refuse_work(found, at_work)
+        _refuse_work(sessions, at_work)
     elif verb != "unarchive":
-        await _pause(change, found, {one.session_id for one in at_work})
-    return Cascade(top, None, [Cascaded(one.id, "pending") for one in reversed(found)])
+        await _pause(change, sessions, {busy.session_id for busy in at_work})
+    return Cascade(top, None, [Cascaded(session.id, "pending") for session in reversed(sessions)])
 
 
-def _refuse_work(found: list[Session], at_work: list[AtWork]) -> None:
-    active = {one.id for one in found if one.status == "active"}
-    busy = [one for one in at_work if one.session_id in active]
+def _refuse_work(sessions: list[Session], at_work: list[AtWork]) -> None:
+    active = {session.id for session in sessions if session.status == "active"}
+    busy = [work for work in at_work if work.session_id in active]
     if busy:
-        names = ", ".join(one.session_id for one in busy)
+        names = ", ".join(work.session_id for work in busy)
         raise Conflict(
             "tree_busy",
-            f"{len(busy)} of these {len(found)} sessions are running or have queued prompts: {names}. Nothing was "
+            f"{len(busy)} of these {len(sessions)} sessions are running or have queued prompts: {names}. Nothing was "
             "done. Let them finish, or complete them with force: true.",
             count=len(busy),
-            queued=sum(one.queued for one in busy),
-            busy=[one.session_id for one in busy],
+            queued=sum(work.queued for work in busy),
+            busy=[work.session_id for work in busy],
         )
 
 
-async def _pause(change: Change, found: list[Session], at_work: set[str]) -> None:
+async def _pause(change: Change, sessions: list[Session], at_work: set[str]) -> None:
     """Pauses the queues of stopped sessions and of their parents, where the reports arrive."""
     reached = set(at_work)
-    for session in reversed(found):
+    for session in reversed(sessions):
         if session.id in reached:
             reached.add(_origin(session))
             if session.status == "active" and not session.queue_paused:

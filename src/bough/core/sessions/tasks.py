@@ -129,26 +129,28 @@ class Tasks:
 
     async def _move(self, change: Change, task: Task, before: str) -> Task:
         queue = [
-            one for one in await change.tx.all(TASKS.open, Task, session_id=task.session_id) if one.status == "queued"
+            queued
+            for queued in await change.tx.all(TASKS.open, Task, session_id=task.session_id)
+            if queued.status == "queued"
         ]
-        places = [one.position for one in queue]
-        order = [one for one in queue if one.id != task.id]
+        positions = [queued.position for queued in queue]
+        order = [queued for queued in queue if queued.id != task.id]
         index = len(order)
         if before:
             target = await find_id(change.tx, "tasks", before)
-            index = next((number for number, one in enumerate(order) if one.id == target), -1)
+            index = next((number for number, queued in enumerate(order) if queued.id == target), -1)
             if index < 0:
                 raise Conflict("task_not_queued", f"Task {before!r} is not queued in the same session.")
         order.insert(index, task)
         # Positions are unique, so all tasks get negative ones before their new ones.
-        for one in order:
-            await change.tx.run(TASKS.set_position, id=one.id, position=-one.position, now=change.now)
-            await self._place_message(change, one.id, 2 * QUEUED_BASE + one.position)
-        for one, place in zip(order, places, strict=True):
-            await change.tx.run(TASKS.set_position, id=one.id, position=place, now=change.now)
-            message = await self._place_message(change, one.id, QUEUED_BASE + place)
-            moved = await records.task(change.tx, one.id)
-            if moved.position != one.position:
+        for queued in order:
+            await change.tx.run(TASKS.set_position, id=queued.id, position=-queued.position, now=change.now)
+            await self._place_message(change, queued.id, 2 * QUEUED_BASE + queued.position)
+        for queued, position in zip(order, positions, strict=True):
+            await change.tx.run(TASKS.set_position, id=queued.id, position=position, now=change.now)
+            message = await self._place_message(change, queued.id, QUEUED_BASE + position)
+            moved = await records.task(change.tx, queued.id)
+            if moved.position != queued.position:
                 change.task("task.patched", moved)
                 if message is not None:
                     change.message("message.patched", message)

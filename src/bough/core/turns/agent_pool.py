@@ -237,12 +237,12 @@ class AgentPool:
                 log.warning("agent_not_left_in_order", error=repr(error))
 
 
-def _options(told: msgspec.Raw) -> dict[str, Value]:
+def _options(stored: msgspec.Raw) -> dict[str, Value]:
     """Decodes an agent's options with their initial values; an older Bough stored only their names."""
     try:
-        return msgspec.json.decode(told, type=dict[str, Value])
+        return msgspec.json.decode(stored, type=dict[str, Value])
     except msgspec.ValidationError:
-        return dict.fromkeys(msgspec.json.decode(told, type=list[str]))
+        return dict.fromkeys(msgspec.json.decode(stored, type=list[str]))
 
 
 async def _wanted(

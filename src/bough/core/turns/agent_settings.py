@@ -64,13 +64,13 @@ class AgentSettings:
         self._mode = opened.modes.current_mode_id if opened.modes else None
         self._options = {option.id: option.current for option in opened.config_options}
         self._initial = dict(self._options)
-        self._choices = {option.id: [one.value for one in option.choices] for option in opened.config_options}
-        told: Any = msgspec.json.decode(opened.models) if len(bytes(opened.models)) else None
-        if isinstance(told, dict):
-            told = cast("dict[str, Any]", told)
-            self._model = str(told.get("currentModelId") or "")
+        self._choices = {option.id: [choice.value for choice in option.choices] for option in opened.config_options}
+        models: Any = msgspec.json.decode(opened.models) if len(bytes(opened.models)) else None
+        if isinstance(models, dict):
+            models = cast("dict[str, Any]", models)
+            self._model = str(models.get("currentModelId") or "")
             self._initial["models"] = self._model
-            self._choices["models"] = _model_ids(told.get("availableModels"))
+            self._choices["models"] = _model_ids(models.get("availableModels"))
         return KnownSettings(self._mode is not None, self._initial)
 
     def resume(self, known: KnownSettings) -> None:
@@ -99,8 +99,10 @@ class AgentSettings:
 
     def _loose(self) -> dict[str, Value]:
         """Returns the pinned options that have another value, as reported by the agent."""
-        told = {option: self._options.get(option) for option in self._entry.pinned_options}
-        return {option: now for option, now in told.items() if now not in (None, self._entry.pinned_options[option])}
+        reported = {option: self._options.get(option) for option in self._entry.pinned_options}
+        return {
+            option: now for option, now in reported.items() if now not in (None, self._entry.pinned_options[option])
+        }
 
     @property
     def mode(self) -> str | None:
@@ -215,10 +217,10 @@ class AgentSettings:
             sentence += f" It offers: {offered}."
         return AgentFailed("agent_choice", sentence, agent=self._entry.name, wanted=wanted)
 
-    async def _set(self, client: AgentClient, agent_session: str, option: str, value: str | bool) -> None:
-        current = await client.set_config_option(agent_session, option, value)
-        self._options = {one.id: one.current for one in current}
-        self._choices |= {one.id: [choice.value for choice in one.choices] for one in current}
+    async def _set(self, client: AgentClient, agent_session: str, option_id: str, value: str | bool) -> None:
+        current = await client.set_config_option(agent_session, option_id, value)
+        self._options = {option.id: option.current for option in current}
+        self._choices |= {option.id: [choice.value for choice in option.choices] for option in current}
 
 
 async def is_strict(tx: Tx, agent: str) -> bool:
@@ -243,34 +245,36 @@ async def may_move(tx: Tx, entry: CatalogEntry, session: Session, move: Move) ->
 
 def _model_ids(offered: Any) -> list[str]:
     items = cast("list[Any]", offered) if isinstance(offered, list) else []
-    return [str(cast("dict[str, Any]", one).get("modelId")) for one in items if isinstance(one, dict)]
+    return [str(cast("dict[str, Any]", item).get("modelId")) for item in items if isinstance(item, dict)]
 
 
 def offered(entry: CatalogEntry, opened: SessionOpened) -> list[dict[str, Any]]:
     """Returns the models and efforts that an agent offers, in the form of the protocol."""
-    found = [
-        _option(one.id, one.name, category, one.current, [(value.value, value.name) for value in one.choices])
-        for one in opened.config_options
+    options = [
+        _option(
+            option.id, option.name, category, option.current, [(value.value, value.name) for value in option.choices]
+        )
+        for option in opened.config_options
         for category, name in (("model", entry.model_option), ("thought_level", entry.effort_option))
-        if one.id == name and one.choices
+        if option.id == name and option.choices
     ]
-    told: Any = msgspec.json.decode(opened.models) if len(bytes(opened.models)) else None
-    if isinstance(told, dict) and not any(one["category"] == "model" for one in found):
-        ids = _model_ids(cast("dict[str, Any]", told).get("availableModels"))
+    models: Any = msgspec.json.decode(opened.models) if len(bytes(opened.models)) else None
+    if isinstance(models, dict) and not any(option["category"] == "model" for option in options):
+        ids = _model_ids(cast("dict[str, Any]", models).get("availableModels"))
         if ids:
-            found.append(_option("models", "Model", "model", None, [(one, one) for one in ids]))
-    return found
+            options.append(_option("models", "Model", "model", None, [(model_id, model_id) for model_id in ids]))
+    return options
 
 
-def with_offered(told: Any, offers: list[dict[str, Any]]) -> list[Any] | None:
+def with_offered(stored: Any, offers: list[dict[str, Any]]) -> list[Any] | None:
     """Returns the stored options of a session, updated with those that its agent offers; None if nothing changed."""
-    known = {one.id: one.choices for one in read_config_options(told)}
-    fresh = {one.id: one.choices for one in read_config_options(offers)}
+    known = {option.id: option.choices for option in read_config_options(stored)}
+    fresh = {option.id: option.choices for option in read_config_options(offers)}
     if all(known.get(name) == choices for name, choices in fresh.items()):
         return None
-    before = cast("list[Any]", told) if isinstance(told, list) else []
-    objects = [cast("dict[str, Any]", one) for one in before if isinstance(one, dict)]
-    return [*(one for one in objects if one.get("id") not in fresh), *offers]
+    before = cast("list[Any]", stored) if isinstance(stored, list) else []
+    objects = [cast("dict[str, Any]", option) for option in before if isinstance(option, dict)]
+    return [*(option for option in objects if option.get("id") not in fresh), *offers]
 
 
 def _option(id: str, name: str, category: str, current: Value, values: list[tuple[str, str]]) -> dict[str, Any]:

@@ -51,16 +51,16 @@ class SessionContext:
         """Returns the MCP servers that the agent can reach, and a notice about those that it cannot (C1)."""
         session = self._session
         ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
-        found, left_out = await self._store.read(
+        servers, left_out = await self._store.read(
             lambda tx: mcp_servers.for_agent(tx, ids, stdio=stdio, http=can.http, sse=can.sse)
         )
         if self._own is not None and can.http:
-            found = [*found, self._own]
+            servers = [*servers, self._own]
         if not left_out:
-            return found, []
+            return servers, []
         log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)
         named = ", ".join(f"{name} ({transport})" for name, transport in left_out)
-        return found, [f"Not attached, because the agent does not support their transport: {named}."]
+        return servers, [f"Not attached, because the agent does not support their transport: {named}."]
 
     async def preface(self, instructions: str) -> Preface:
         """Builds what an agent is told before the first prompt of a new conversation."""
@@ -82,23 +82,23 @@ class SessionContext:
 
         async def work(tx: Tx) -> tuple[list[Span], set[str], set[str | None]]:
             tasks = await tx.all(TASKS.open, Task, session_id=own)
-            # Also one that is recorded as sent: its line may never have left.
-            unsent = {one.id for one in tasks if one.sent_attempt in (0, one.attempt)}
+            # Also a task that is recorded as sent: its line may never have left.
+            unsent = {task.id for task in tasks if task.sent_attempt in (0, task.attempt)}
             untold = await tx.all(TREES.untold, Aside, session_id=own)
-            return await lineage.spans(tx, self._session), unsent, {one.from_session_id for one in untold}
+            return await lineage.spans(tx, self._session), unsent, {answer.from_session_id for answer in untold}
 
         spans, unsent, untold = await self._store.read(work, long=True)
 
-        def told(one: Message) -> bool:
+        def is_told(message: Message) -> bool:
             # Messages after the prompt stay: an answer to a side question, a notice about a failed start. For a side
             # question, the prompt that the other session works on is part of the transcript.
-            if one.role == "user" and one.task_id in unsent:
+            if message.role == "user" and message.task_id in unsent:
                 return False
             # An answer to a side question that goes with the prompt is not told twice.
-            return not untold or one.session_id != own or _asker(one) not in untold
+            return not untold or message.session_id != own or _asker(message) not in untold
 
         def tell(page: list[Message], texts: dict[str, str]) -> None:
-            telling.add((one for one in page if told(one)), texts)
+            telling.add((message for message in page if is_told(message)), texts)
 
         telling = replay.Telling()
         async with aclosing(lineage.backwards(self._store, spans)) as pages:
@@ -145,11 +145,15 @@ def _texts_of(page: list[Message]) -> Callable[[Tx], Awaitable[dict[str, str]]]:
 
     async def work(tx: Tx) -> dict[str, str]:
         # Searched in the bytes first: most prompts have no files.
-        named = [one for one in page if one.role == "user" and b'"files":' in bytes(one.content) and one.task_id]
+        with_files = [
+            message
+            for message in page
+            if message.role == "user" and b'"files":' in bytes(message.content) and message.task_id
+        ]
         texts: dict[str, str] = {}
-        for one in named:
+        for message in with_files:
             # One character more than is quoted shows that there is more.
-            texts |= await files.beginnings(tx, one.task_id or "", replay.LONGEST_FILE + 1)
+            texts |= await files.beginnings(tx, message.task_id or "", replay.LONGEST_FILE + 1)
         return texts
 
     return work
@@ -167,11 +171,15 @@ def guarded(servers: Sequence[McpServer], secrets: Iterable[str]) -> list[McpSer
     blank = [NameValue(name=name, value="") for name in secrets]
     return [
         msgspec.structs.replace(
-            one, env=[*(it for it in blank if it.name not in {at.name for at in one.env}), *one.env]
+            server,
+            env=[
+                *(variable for variable in blank if variable.name not in {own.name for own in server.env}),
+                *server.env,
+            ],
         )
-        if isinstance(one, StdioServer)
-        else one
-        for one in servers
+        if isinstance(server, StdioServer)
+        else server
+        for server in servers
     ]
 
 

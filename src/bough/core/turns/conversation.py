@@ -52,7 +52,7 @@ async def open_conversation(
     servers = guarded(servers, [name for name in entry.login.env if name in prepared.env])
     notices = [*prepared.notices, *left_out]
     instructions = prepared.instructions if can.system_prompt else ""
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "meta": prepared.meta or None,
         "instructions": instructions,
         "timeout": settings.session_timeout,
@@ -65,17 +65,17 @@ async def open_conversation(
     if known is not None and (can.resume or can.load) and entry.resume:
         reopen = client.resume_session if can.resume else client.load_session
         try:
-            opened = await reopen(known, session.cwd, servers, **given)
+            opened = await reopen(known, session.cwd, servers, **options)
         except AgentRefused as error:
             _forgot(entry, session, error)
     elif known is None and can.fork:
-        opened = await _forked(client, entry, session, servers, given, context)
+        opened = await _forked(client, entry, session, servers, options, context)
     if opened is not None:
         return Conversation(opened, PromptCapabilities.of(can), [], notices)
     if not begun:
         await context.record_history("replay", entry)
     preface = await context.preface("" if instructions else prepared.instructions)
-    opened = await client.new_session(session.cwd, servers, **given)
+    opened = await client.new_session(session.cwd, servers, **options)
     return Conversation(opened, PromptCapabilities.of(can), preface.blocks, [*notices, *preface.notices])
 
 
@@ -84,7 +84,7 @@ async def _forked(
     entry: CatalogEntry,
     session: Session,
     servers: list[McpServer],
-    given: dict[str, Any],
+    options: dict[str, Any],
     context: SessionContext,
 ) -> SessionOpened | None:
     """Has the agent copy its conversation, if the copy is of exactly the requested moment (B1)."""
@@ -92,7 +92,7 @@ async def _forked(
     if origin is None:
         return None
     try:
-        opened = await client.fork_session(origin, session.cwd, servers, **given)
+        opened = await client.fork_session(origin, session.cwd, servers, **options)
     except AgentRefused as error:
         _forgot(entry, session, error)
         return None
@@ -109,7 +109,9 @@ def _forgot(entry: CatalogEntry, session: Session, error: AgentRefused) -> None:
     log.warning("agent_forgot", session=session.id, agent=entry.name, error=error.message)
 
 
-def corrected(entry: CatalogEntry, told: Capabilities) -> Capabilities:
+def corrected(entry: CatalogEntry, reported: Capabilities) -> Capabilities:
     """Returns the agent's capabilities, corrected by the catalog."""
-    better = {name: value for name, value in msgspec.structs.asdict(entry.corrections).items() if name != "stdio"}
-    return msgspec.structs.replace(told, **{name: value for name, value in better.items() if value is not None})
+    corrections = {name: value for name, value in msgspec.structs.asdict(entry.corrections).items() if name != "stdio"}
+    return msgspec.structs.replace(
+        reported, **{name: value for name, value in corrections.items() if value is not None}
+    )

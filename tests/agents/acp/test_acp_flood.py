@@ -1,4 +1,4 @@
-"""Many lines in one go: they say what they say line by line, whatever stands in them."""
+"""Decoding many lines at once gives the same updates as decoding them one by one."""
 
 from collections.abc import Iterable
 
@@ -26,24 +26,24 @@ def chunk(kind: str, text: str, message_id: str | None = None, session: str = "s
 
 
 def joined(updates: Iterable[Update]) -> list[Update]:
-    """With neighbouring chunks of one message as one."""
-    found: list[Update] = []
+    """Returns the updates with adjacent chunks of one message merged."""
+    merged: list[Update] = []
     for update in updates:
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if (
             last is not None
             and last.text is not None
             and update.text is not None
             and (last.session_id, last.kind, last.message_id) == (update.session_id, update.kind, update.message_id)
         ):
-            found[-1] = msgspec.structs.replace(last, text=last.text + update.text)
+            merged[-1] = msgspec.structs.replace(last, text=last.text + update.text)
         else:
-            found.append(update)
-    return found
+            merged.append(update)
+    return merged
 
 
 def one_by_one(lines: list[bytes]) -> list[Update] | None:
-    """What the lines say each for itself; None if one of them is no update."""
+    """Decodes each line by itself; None if one of them is not an update."""
     updates: list[Update] = []
     for line in lines:
         try:
@@ -63,20 +63,28 @@ CHUNKS = st.builds(
     st.sampled_from([None, "m", "n"]),
     st.sampled_from(["s", "s", "t"]),
 )
-# As an agent speaks: mostly of one thing.
+# What agents usually write: chunks of one message.
 TALK = st.builds(chunk, st.just(SAID), st.text(max_size=5))
 
 
 @given(st.lists(CHUNKS | st.just(TOOL), min_size=1, max_size=30) | st.lists(TALK | CHUNKS, min_size=MANY, max_size=60))
-def test_a_flood_says_what_its_lines_say(lines: list[bytes]) -> None:
-    """R4: read in one go, neighbouring chunks of one message become one update, and nothing else changes."""
+def test_a_batch_means_the_same_as_its_lines(lines: list[bytes]) -> None:
+    """R4: adjacent chunks of one message become one update, and nothing else changes."""
+    flood = decode_flood(lines)
+    assert flood is None or joined(flood) == one_by_one(lines)
+
+
+@given(st.lists(TALK, min_size=MANY, max_size=60))
+def test_chunks_of_one_message_are_decoded_at_once(lines: list[bytes]) -> None:
+    """R4: a batch of nothing but chunks of one message is one update."""
     flood = decode_flood(lines)
     assert flood is not None
-    assert joined(flood) == one_by_one(lines)
+    assert len(flood) == 1
+    assert flood == one_by_one(lines)
 
 
-def test_chunks_that_look_alike_become_one_update() -> None:
-    """R4: a flood of one message is one update, with the line of the first chunk."""
+def test_chunks_of_one_form_become_one_update() -> None:
+    """R4: adjacent chunks of one form become one update, with the line of the first."""
     lines = [chunk(SAID, f'{number} \\ "ü" 😀\n') for number in range(MANY)]
     flood = decode_flood([*lines, TOOL, *lines])
     whole = "".join(f'{number} \\ "ü" 😀\n' for number in range(MANY))
@@ -84,28 +92,41 @@ def test_chunks_that_look_alike_become_one_update() -> None:
     assert flood == [said, Update("s", "tool_call", None, None, TOOL), said]
 
 
-ODD = [
+NOT_UPDATES = [
     b"",
     b"junk",
     b'{"jsonrpc":"2.0","id":1,"result":{}}',
     TOOL.replace(b'"jsonrpc"', b'"id":1,"jsonrpc"'),
-    TOOL.replace(b"tool_call", b"plan"),
     TOOL + TOOL,
     TOOL[:-5],
     chunk(SAID, "x").replace(b'"x"', b'"\\ud83d"'),
     chunk(SAID, "x").replace(b"x", b"\xff"),
-    chunk(SAID, "x").replace(b'"text":"x"', b'"data":"x"'),
-    # What stands before a text and what stands after it share their quote.
+    # The bytes before the text and those after it share their quotation mark.
     chunk(SAID, "").replace(b'""', b'"'),
     TOOL.replace(b'"c"', b'"c","_meta":"\xff"'),
 ]
 
 
-@pytest.mark.parametrize("line", ODD)
+@pytest.mark.parametrize("line", NOT_UPDATES)
 @pytest.mark.parametrize("others", [[TOOL], [chunk(SAID, "y")] * MANY])
-def test_a_flood_is_nothing_else(line: bytes, others: list[bytes]) -> None:
-    """C1: a batch with any other line in it is read line by line."""
+def test_a_batch_with_another_line_is_not_decoded_at_once(line: bytes, others: list[bytes]) -> None:
+    """C1: a batch with a line that is not an update is decoded line by line."""
     assert decode_flood([*others, line, *others]) is None
+
+
+OTHER_UPDATES = [
+    TOOL.replace(b"tool_call", b"plan"),
+    chunk(SAID, "x").replace(b'"text":"x"', b'"data":"x"'),
+]
+
+
+@pytest.mark.parametrize("line", OTHER_UPDATES)
+def test_other_updates_may_stand_between_chunks(line: bytes) -> None:
+    """R4: an update of another kind between chunks is decoded by itself."""
+    lines = [*[chunk(SAID, "y")] * MANY, line, *[chunk(SAID, "y")] * MANY]
+    flood = decode_flood(lines)
+    assert flood is not None
+    assert flood == one_by_one(lines)
 
 
 BEFORE, AFTER = chunk(SAID, "|").split(b"|")
@@ -114,11 +135,11 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map(b"".join)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.integers(0, MANY))
-# The first takes its end from the second, which brings another.
+# The first takes its end from the second, which has another one.
 @example([b"c\\", b',"d'], 1)
-def test_no_line_reaches_into_the_next(texts: list[bytes], place: int) -> None:
-    """C1: whatever an agent writes where a text should stand, it means what it means in a line of its own."""
-    plain = [chunk(SAID, "y")] * (MANY + place)
-    lines = [*plain[:place], *(BEFORE + text + AFTER for text in texts), *plain[place:]]
+def test_no_text_reaches_into_the_next_line(texts: list[bytes], position: int) -> None:
+    """C1: whatever an agent writes in place of a text means the same as in a line by itself."""
+    plain = [chunk(SAID, "y")] * (MANY + position)
+    lines = [*plain[:position], *(BEFORE + text + AFTER for text in texts), *plain[position:]]
     flood = decode_flood(lines)
     assert flood is None or joined(flood) == one_by_one(lines)

@@ -150,7 +150,7 @@ def test_a_bad_agent_is_a_sentence(
         return
     said = tried(folder, name)
     assert said.code == 1 and sentence in said.err
-    by_hand = f"Start it by hand to see what it says: {sys.executable} -m tests.support.misbehaving_agents.{name}\n"
+    by_hand = f"Run it yourself to see its output: {sys.executable} -m tests.support.misbehaving_agents.{name}\n"
     assert said.err.endswith(by_hand)
     failed, trial = seen(folder, name)
     assert (failed, trial["error"]["code"]) == (1, code)
@@ -185,8 +185,8 @@ def test_another_version_may_be_the_reason(folder: Path, tmp_path: Path, monkeyp
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     describe(tmp_path, "old", ["old-agent"], '[package]\nnpm = "old-agent"\nversion = "2.0.0"')
     said = tried(folder, "old")
-    assert said.code == 1 and "0.1.0 (Bough was measured with 2.0.0)" in said.out
-    assert "This is version 0.1.0, and Bough was measured with 2.0.0: bough agents install old" in said.err
+    assert said.code == 1 and "0.1.0 (Bough was tested with 2.0.0)" in said.out
+    assert "This is version 0.1.0; Bough was tested with 2.0.0. Install that one: bough agents install old" in said.err
 
 
 def test_what_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_what_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytes
     (folder / "plugin").mkdir()
     (folder / "plugin" / "evil.js").write_text("")
     untrusted = tried(folder, "asks")
-    assert untrusted.code == 1 and "would run code that this folder brings: plugin/evil.js." in untrusted.err
+    assert untrusted.code == 1 and "would run code from this folder: plugin/evil.js." in untrusted.err
     assert run_here(["agents", "test", "demo", "--mode", "wild"]).code == 2
 
 

@@ -52,8 +52,8 @@ async def test_files_are_brought_back_and_forth(server: Running, cli: Cli, task:
     assert [line.split()[2] for line in listed[1:]] == ["restore", "restore", "after", "before"]
     page = json.loads((await cli("checkpoint", "list", "--session", task["sessionId"], "--limit", "1", "--json")).out)
     assert (len(page["checkpoints"]), page["total"]) == (1, 4)
-    assert (await cli("checkpoint", "prune")).out == "0 checkpoints forgotten.\n"
-    assert (await cli("checkpoint", "prune", "--days", "0")).out == "4 checkpoints forgotten.\n"
+    assert (await cli("checkpoint", "prune")).out == "0 checkpoints deleted.\n"
+    assert (await cli("checkpoint", "prune", "--days", "0")).out == "4 checkpoints deleted.\n"
     assert (await cli("checkpoint", "list")).out == "No checkpoint.\n"
     gone = await cli("task", "restore", task["id"])
     assert gone.code == 1 and "(no_checkpoint)" in gone.err
@@ -66,7 +66,7 @@ async def test_others_are_named(server: Running, cli: Cli, task: dict[str, Any])
     hanging = await server.client.prompt(other["id"], "[[hang]]")
     await server.client.wait_task(hanging, "running")
     beside = await server.client.ask(task["sessionId"], "[[write b.txt two]]")
-    assert "at work there at the same time" in (await cli("task", "diff", beside["id"])).err
+    assert "working there at the same time" in (await cli("task", "diff", beside["id"])).err
     refused = await cli("task", "restore", task["id"])
     assert refused.code == 1 and hanging[-8:] in refused.err and "(folder_busy)" in refused.err
     assert (await cli("task", "restore", task["id"], "--force")).code == 0

@@ -31,7 +31,7 @@ def test_up_and_down(tmp_path: Path) -> None:
     made = run_here(["db", "upgrade", "--json"])
     assert json.loads(made.out)["applied"] == list(range(1, NEWEST + 1))
     assert json.loads(run_here(["db", "status", "--json"]).out)["pending"] == []
-    assert run_here(["db", "upgrade"]).out == f"Schema {NEWEST} is the newest.\n"
+    assert run_here(["db", "upgrade"]).out == f"Schema {NEWEST} is up to date.\n"
     asked = run_here(["db", "downgrade", "--to", "0"], "n\n")
     assert asked.code == 1 and json.loads(run_here(["db", "status", "--json"]).out)["version"] == NEWEST
     assert run_here(["db", "downgrade", "--to", "0", "--yes"]).out == "The database is at schema 0.\n"

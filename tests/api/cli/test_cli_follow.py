@@ -61,7 +61,7 @@ async def test_a_question_is_printed_with_its_command(server: Running, cli: Cli,
     """P4: without a terminal the question is printed with the command that answers it, and that command works."""
     program = await start("session", "prompt", session["id"], "[[run echo x]]", "-f", BOUGH_DATA=str(server.data))
     await program.until("(or deny)")
-    told = next(row for row in program.out.splitlines() if "Answer with: bough" in row)
+    told = next(row for row in program.out.splitlines() if "Answer: bough" in row)
     command = told.partition("bough ")[2].split()[:3]
     assert command[:2] == ["approval", "allow"]
     assert (await cli(*command)).code == 0
@@ -105,7 +105,7 @@ async def test_ctrl_c_detaches(server: Running, session: dict[str, Any]) -> None
         await screen.until("begun")
         screen.type("\x03")
         assert await screen.end() == 1
-        await screen.until("Detached; the turn goes on.")
+        await screen.until("Detached; the turn continues.")
         assert "Traceback" not in screen.screen
     page = await server.client.get(f"/api/tasks?sessionId={session['id']}")
     assert [task["status"] for task in page["tasks"]] == ["running"]
@@ -126,7 +126,7 @@ async def test_a_cut_line_loses_and_repeats_nothing(server: Running, cli: Cli, s
         ended = await command
     assert ended.code == 0
     assert ended.out.split() == [word for number in range(1, 41) for word in ("tick", str(number))]
-    assert ended.err.count("The connection is lost") == 2 and ended.err.count("Connected again.") == 2
+    assert ended.err.count("Connection lost") == 2 and ended.err.count("Reconnected.") == 2
 
 
 async def test_the_end_of_a_turn_is_not_missed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
@@ -160,7 +160,7 @@ async def test_watching_a_session(server: Running, session: dict[str, Any]) -> N
     program.process.send_signal(signal.SIGINT)
     ended = await program.end()
     assert (ended.code, ended.out.count("under way\n")) == (0, 1)
-    assert "Left; the session goes on." in ended.err and "Traceback" not in ended.err
+    assert "Stopped watching; the session continues." in ended.err and "Traceback" not in ended.err
 
 
 async def test_watching_everything(server: Running, session: dict[str, Any]) -> None:
@@ -170,7 +170,7 @@ async def test_watching_everything(server: Running, session: dict[str, Any]) -> 
         script = await start("watch", "--session", session["id"], "--json", BOUGH_DATA=str(server.data))
         await script.until("stream.ready")
         renamed = f"/api/sessions/{session['id']}"
-        await people.until_noted("Ctrl-C leaves.")
+        await people.until_noted("Press Ctrl-C to stop.")
         await server.client.call("PATCH", renamed, json={"title": "before"})
         await people.until("before")
         line.cut()
@@ -184,4 +184,4 @@ async def test_watching_everything(server: Running, session: dict[str, Any]) -> 
     for program in (people, script):
         program.process.send_signal(signal.SIGINT)
         ended = await program.end()
-        assert ended.code == 0 and ended.err.endswith("Left; what runs goes on.\n")
+        assert ended.code == 0 and ended.err.endswith("Stopped watching; running turns continue.\n")

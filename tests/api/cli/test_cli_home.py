@@ -14,7 +14,7 @@ async def test_home_and_seen(server: Running, cli: Cli, session: dict[str, Any])
     """O5: what needs a person and what runs; what was seen is no news any more."""
     client = server.client
     empty = await cli("home")
-    assert (empty.code, "Nothing needs you, and nothing runs." in empty.out) == (0, True)
+    assert (empty.code, "Nothing needs your attention, and nothing is running." in empty.out) == (0, True)
     await client.ask(session["id"], "[[say one]]")
     asks = await client.session(
         session["repoId"], permissionMode="default", initialPrompt="[[run ls -l]]", title="asks"
@@ -23,16 +23,16 @@ async def test_home_and_seen(server: Running, cli: Cli, session: dict[str, Any])
     bad = await client.session(session["repoId"], initialPrompt="[[fail no]]", title="bad one")
     await client.wait_task(bad["taskId"])
     shown = (await cli("home")).out
-    for words in ("Questions (1)", approval["id"][-8:], "ls -l", "Failed (1)", "bad one", "To look at (1)", "first"):
+    for words in ("Approvals (1)", approval["id"][-8:], "ls -l", "Failed (1)", "bad one", "Unread (1)", "first"):
         assert words in shown
     assert "Today: 2 turns" in shown
     found = json.loads((await cli("home", "--json")).out)
     assert found == await client.get("/api/home")
     said = await cli("session", "seen", session["id"][-8:])
-    assert (said.code, said.out.strip()) == (0, f"Session {session['id'][-8:]} is seen.")
+    assert (said.code, said.out.strip()) == (0, f"Session {session['id'][-8:]} is marked as read.")
     again = json.loads((await cli("session", "seen", session["id"], "--json")).out)
     assert again["seenAt"] is not None
-    assert "To look at" not in (await cli("home")).out
+    assert "Unread" not in (await cli("home")).out
 
 
 async def test_losses(server: Running, cli: Cli) -> None:
@@ -53,5 +53,5 @@ async def test_tour(server: Running, cli: Cli) -> None:
     path = str(server.root / "bough-tour")
     assert path in (await cli("tour")).out
     assert json.loads((await cli("tour", "--json")).out)["path"] == path
-    assert f"{path} is gone, with 0 sessions." in (await cli("tour", "--remove")).out
+    assert f"{path} and its 0 sessions are deleted." in (await cli("tour", "--remove")).out
     assert "There is no tour." in (await cli("tour", "--remove")).out

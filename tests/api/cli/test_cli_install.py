@@ -90,7 +90,7 @@ def test_an_agent_is_installed_and_found(registry: Registry, tmp_path: Path) -> 
     done = run_here(["agents", "install", "tiny"])
     folder = tmp_path / "data" / "npm" / "tiny"
     assert (done.code, done.out) == (0, f"Tiny 1.2.3 is installed, in {folder}.\n"), done.err
-    assert done.err == "Tiny 1.2.3 (tiny-agent) …\nTry it with: bough agents test tiny\n"
+    assert done.err == "Tiny 1.2.3 (tiny-agent) …\nTest it: bough agents test tiny\n"
     assert "/tiny-agent.tgz" in registry.asked
     before = list(registry.asked)
     again = run_here(["agents", "install", "tiny", "tiny", "--json"])

@@ -82,12 +82,12 @@ async def test_clean_ends_them_and_the_turn_goes_on(left: Left) -> None:
     """O5: `doctor --clean` ends keeper, agent and command and says so; the turn was interrupted, and goes on."""
     (held,) = (await left.doctor())["keepers"]
     ended = await left.cli("doctor", "--clean")
-    assert ended.code == 0 and ended.err == "The next server that starts takes up what was interrupted.\n"
+    assert ended.code == 0 and ended.err == "The next server resumes the interrupted turns.\n"
     assert ended.out.startswith("Ended ") and f"task {left.task_id[-8:]} running." in ended.out
     assert not any(find(pid) for pid in (held["pid"], *held["processes"]))
     assert (await left.doctor())["keepers"] == []
     assert json.loads((await left.cli("doctor", "--clean", "--json")).out) == {"ended": [], "left": []}
-    assert (await left.cli("doctor", "--clean")).out == "Nothing was left at work.\n"
+    assert (await left.cli("doctor", "--clean")).out == "No agents were left running.\n"
     async with serving(left.folder) as server:
         async with server.client.events(left.session_id, cursor=0) as events:
             await events.until(lambda event: event.get("data", {}).get("status") == "interrupted")
@@ -127,7 +127,7 @@ async def test_a_running_server_keeps_its_agents(left: Left) -> None:
 async def test_clean_makes_nothing(tmp_path: Path) -> None:
     """O5: on a folder that is not there, nothing is ended and nothing is made."""
     ended = run_here(["doctor", "--clean", "--data", str(tmp_path / "data")])
-    assert (ended.code, ended.out) == (0, "Nothing was left at work.\n")
+    assert (ended.code, ended.out) == (0, "No agents were left running.\n")
     assert not (tmp_path / "data").exists()
 
 

@@ -44,7 +44,7 @@ async def test_servers_are_made_known_and_shown(server: Running, cli: Cli) -> No
         "far": ["sse", "no"],
         "near": ["http", "yes"],
     }
-    assert "1 of 3; see the rest with --offset 1." in (await cli("mcp", "list", "-n", "1")).err
+    assert "1 of 3 shown. For more, add --offset 1." in (await cli("mcp", "list", "-n", "1")).err
     for known in (near["id"], near["id"][-8:], rows["near"][0], "near"):
         assert made(await cli("mcp", "show", known, "--json"))["id"] == near["id"]
     shown = await cli("mcp", "show", "local")
@@ -94,7 +94,7 @@ async def test_servers_are_changed_and_forgotten(server: Running, cli: Cli, sess
     assert made(await cli("mcp", "set", "far", "--no-header", "--json"))["headers"] == {}
     await cli("session", "set", session["id"], "--mcp", "other")
     kept = await cli("mcp", "rm", "other", stdin="n\n")
-    assert kept.code == 1 and "Forget MCP server other" in kept.err and "Left as it was." in kept.err
+    assert kept.code == 1 and "Forget MCP server other" in kept.err and "Cancelled. Nothing was changed." in kept.err
     assert (await cli("mcp", "show", "other")).code == 0
     assert "is forgotten" in (await cli("mcp", "rm", "other", stdin="y\n")).out
     assert (await server.client.get(f"/api/sessions/{session['id']}"))["mcpServerIds"] == []

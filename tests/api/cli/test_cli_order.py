@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bough.api.cli.session import event_order
-from bough.api.cli.session.event_order import Order
+from bough.api.cli.session.event_order import EventOrder
 from tests.api.cli.cli_program import Cli, start
 from tests.support.server import Running
 
@@ -18,7 +18,7 @@ class Screen:
     def __init__(self) -> None:
         self.shown: list[str] = []
         self._begun: set[str] = set()
-        self.order = Order(self._show, self._begun.__contains__)
+        self.order = EventOrder(self._show, self._begun.__contains__)
 
     def _show(self, event: dict[str, Any]) -> None:
         data = event.get("data")

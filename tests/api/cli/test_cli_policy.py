@@ -86,7 +86,7 @@ async def test_always_reaches_as_far_as_it_is_told(server: Running, cli: Cli, se
     """P3, P4: `allow --always --scope` is remembered, listed and forgotten."""
     client = server.client
     await client.call("PATCH", f"/api/sessions/{session['id']}", json={"permissionMode": "ask"})
-    assert "Nothing is remembered" in (await cli("policy", "choices")).out
+    assert "No always-allowed actions" in (await cli("policy", "choices")).out
     task = await client.prompt(session["id"], "[[run touch made]]")
     question = await client.approval(session["id"])
     alone = await cli("approval", "allow", question["id"], "--scope", "worktree")

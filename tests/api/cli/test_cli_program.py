@@ -52,7 +52,7 @@ def test_no_server_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     data = tmp_path / "data"
     said = run_here(["--data", str(data), "session", "list"])
     assert (said.code, said.out) == (1, "")
-    assert said.err == f"No server runs on {data}. Start one with: bough serve --data {data}\n"
+    assert said.err == f"No server is running on {data}. Start one: bough serve --data {data}\n"
     data.mkdir()
     (data / "server.json").write_text(json.dumps({"url": "http://127.0.0.1:1", "token": "x", "pid": 1}))
     assert run_here(["session", "list", "--data", str(data)]).err == said.err
@@ -60,14 +60,14 @@ def test_no_server_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert as_json.code == 1 and json.loads(as_json.out)["error"]["code"] == "no_server"
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("BOUGH_DATA", raising=False)
-    usual = f"No server runs on {tmp_path / 'home' / 'bough'}. Start one with: bough serve\n"
+    usual = f"No server is running on {tmp_path / 'home' / 'bough'}. Start one: bough serve\n"
     assert run_here(["agents"]).err == usual
     assert run_here(["agents", "--url", "http://127.0.0.1:1", "--token", "x"]).err == (
         "No server answers at http://127.0.0.1:1.\n"
     )
     assert run_here(["agents", "--url", "http://127.0.0.1:1"]).code == 2
     schemeless = run_here(["agents", "--url", "127.0.0.1:4100", "--token", "x"])
-    assert schemeless.code == 1 and "begins with http://" in schemeless.err
+    assert schemeless.code == 1 and "start with http://" in schemeless.err
 
 
 async def test_ways_to_name_the_server(
@@ -88,7 +88,7 @@ async def test_ways_to_name_the_server(
     assert (await cli("agents")).code == 0
     assert (await cli("agents", "--data", str(tmp_path / "elsewhere"))).code == 1
     wrong = await cli("agents", "--token", "wrong")
-    assert wrong.code == 1 and wrong.err.startswith("The server does not know this token.")
+    assert wrong.code == 1 and wrong.err.startswith("The server rejected this token.")
     assert wrong.err.endswith("(unauthenticated)\n") and len(wrong.err.splitlines()) == 1
     assert json.loads((await cli("--json", "agents")).out)["agents"]
 
@@ -184,7 +184,7 @@ async def test_a_full_disk_is_one_sentence(server: Running) -> None:
     )
     os.close(full)
     _, err = await process.communicate()
-    assert (process.returncode, err) == (1, b"The output cannot be written: No space left on device.\n")
+    assert (process.returncode, err) == (1, b"Cannot write the output: No space left on device.\n")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -70,7 +70,7 @@ async def test_the_queue_is_paused_and_resumed(server: Running, cli: Cli, sessio
 async def test_approvals_are_listed_and_decided(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """P4: the inbox is read and answered: allow, always, deny; an answered question cannot be answered again."""
     client = server.client
-    assert "Nobody waits" in (await cli("approval", "list")).out
+    assert "No pending approvals" in (await cli("approval", "list")).out
     task = await client.prompt(session["id"], "[[run echo a]] [[run echo b]] [[run echo a]]")
     asked = await client.approval(session["id"])
     listed = await cli("approval", "list")

@@ -11,7 +11,7 @@ from tests.support.server import Running
 
 async def test_hits_are_listed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """L4: each hit has a line that says where it stands and one with the words; what would steer a terminal is gone."""
-    assert "Nothing is found." in (await cli("search", "gannet")).out
+    assert "No results." in (await cli("search", "gannet")).out
     await server.client.ask(session["id"], "[[say a gannet\x1b[31m dives]]")
     told = (await cli("search", "gannet", "dives", "--role", "agent")).out.splitlines()
     assert session["id"][-8:] in told[0] and "agent text #" in told[0] and "first" in told[0]

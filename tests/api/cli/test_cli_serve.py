@@ -90,9 +90,15 @@ def test_a_wrong_folder_is_one_sentence(tmp_path: Path) -> None:
     """L1: a data folder that is a file, a workspace root that is not there: said before anything is made."""
     (tmp_path / "file").write_text("")
     refused = run_here(["serve", "--data", str(tmp_path / "file")])
-    assert (refused.code, refused.err) == (1, f"{tmp_path}/file is not a folder. Choose another with --data.\n")
+    assert (refused.code, refused.err) == (
+        1,
+        f"{tmp_path}/file is not a folder. Choose another data folder with --data.\n",
+    )
     refused = run_here(["serve", "--data", str(tmp_path / "data"), "--workspace-root", str(tmp_path / "no")])
-    assert (refused.code, refused.err) == (1, f"The workspace root {tmp_path}/no is not a folder.\n")
+    assert (refused.code, refused.err) == (
+        1,
+        f"The workspace root {tmp_path}/no is not a folder. Choose another with --workspace-root.\n",
+    )
     assert not (tmp_path / "data").exists()
 
 

@@ -60,7 +60,7 @@ async def test_list_filters(server: Running, cli: Cli, session: dict[str, Any]) 
     assert (await cli("session", "archive", shown, "--undo")).code == 0
     assert "second" in (await cli("session", "list")).out
     paged = await cli("session", "list", "--limit", "1")
-    assert "1 of 2; see the rest with --offset 1." in paged.err
+    assert "1 of 2 shown. For more, add --offset 1." in paged.err
 
 
 async def test_show_has_queue_and_transcript(server: Running, cli: Cli, session: dict[str, Any]) -> None:
@@ -137,7 +137,7 @@ async def test_export(server: Running, cli: Cli, session: dict[str, Any]) -> Non
     printed = await cli("export", session["id"], "--json")
     assert json.loads(printed.out)["format"] == json.loads(target.read_text("utf-8"))["format"]
     nowhere = await cli("export", session["id"], "-o", str(server.root / "no" / "x.md"))
-    assert nowhere.code == 1 and "cannot be written" in nowhere.err
+    assert nowhere.code == 1 and "Cannot write" in nowhere.err
 
 
 async def test_files_go_with_prompts(server: Running, cli: Cli, session: dict[str, Any], tmp_path: Path) -> None:

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from bough.api.cli.framework import formats
-from bough.api.cli.session.print_transcript import Talk
+from bough.api.cli.session.print_transcript import TranscriptPrinter
 from bough.model.ids import new_id
 
 
-def _talk(*, terminal: bool = False, prompts: bool = True) -> tuple[Talk, io.StringIO]:
+def _talk(*, terminal: bool = False, prompts: bool = True) -> tuple[TranscriptPrinter, io.StringIO]:
     file = io.StringIO()
-    return Talk(Console(file=file, width=60, force_terminal=terminal, color_system=None), prompts=prompts), file
+    return TranscriptPrinter(
+        Console(file=file, width=60, force_terminal=terminal, color_system=None), prompts=prompts
+    ), file
 
 
 def _message(content: dict[str, Any], known: str = "m", at: str = "1", role: str = "agent") -> dict[str, Any]:

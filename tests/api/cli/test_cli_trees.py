@@ -112,7 +112,7 @@ async def test_the_tree_is_drawn(server: Running, cli: Cli, session: dict[str, A
     ]
     for one in (session, other):
         await cli("session", "rm", one["id"], "--cascade")
-    assert (await cli("tree")).out.startswith("No session is active.")
+    assert (await cli("tree")).out.startswith("No active sessions.")
     assert (await cli("tree", "00000000")).code == 1
 
 
@@ -151,7 +151,7 @@ async def test_a_person_watches_the_tree(server: Running, session: dict[str, Any
         await screen.until("└─ fork newborn")
         screen.type("\x03")
         assert await screen.end() == 0
-        assert "Left; what runs goes on." in screen.screen
+        assert "Stopped watching; running turns continue." in screen.screen
 
 
 async def test_reports_and_budgets(server: Running, cli: Cli, session: dict[str, Any]) -> None:
@@ -185,13 +185,13 @@ async def test_waits(server: Running, cli: Cli, session: dict[str, Any]) -> None
     hanging = await client.prompt(known, HANG)
     await client.wait_task(hanging, "running")
     late = await cli("wait", hanging, known, "--timeout", "0")
-    assert late.code == 1 and late.out.count("is still at work.") == 2
+    assert late.code == 1 and late.out.count("is still running.") == 2
     some = await cli("wait", quick, hanging, "--any", "--json")
     assert some.code == 0 and json.loads(some.out)["pending"] == [hanging]
     await client.prompt(known, "later")
     await client.post(f"/api/sessions/{known}/stop")
     paused = await cli("wait", known)
-    assert paused.code == 1 and "waits for a person" in paused.out
+    assert paused.code == 1 and "needs a person" in paused.out
     missing = await cli("wait", "00000000-0000-7000-8000-000000000000")
     assert missing.code == 1 and "(session_not_found)" in missing.err
     assert (await cli("wait")).code == 2
@@ -202,7 +202,7 @@ async def test_cascades(server: Running, cli: Cli, session: dict[str, Any]) -> N
     known = session["id"]
     child, inner, fork = await family(server, cli, session)
     busy = await cli("session", "archive", known, "--cascade")
-    assert busy.code == 1 and "2 of these sessions are at work" in busy.err and "(tree_busy)" in busy.err
+    assert busy.code == 1 and "2 of these sessions are running" in busy.err and "(tree_busy)" in busy.err
     assert (await cli("session", "complete", known, "--cascade")).code == 1
     stopped = await cli("session", "stop", child, "--cascade")
     assert stopped.code == 0 and "2 sessions: 2 stopped." in stopped.out

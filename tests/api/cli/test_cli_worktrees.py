@@ -40,7 +40,7 @@ async def test_a_worktree_from_new_to_recover(server: Running, cli: Cli) -> None
     assert "its branch too" in gone.out
     assert f"bough worktree recover {tree['id'][-8:]}" in gone.err
     assert not folder.exists()
-    assert "kept" in (await cli("worktree", "list", "--removed")).out
+    assert "recoverable" in (await cli("worktree", "list", "--removed")).out
     back = await cli("worktree", "recover", tree["id"][-8:])
     assert back.code == 0
     assert (folder / "new.txt").read_text() == "hello\n"
@@ -60,7 +60,7 @@ async def test_adopting(server: Running, cli: Cli) -> None:
     assert "is forgotten" in (await cli("worktree", "remove", str(hand))).out
     assert hand.exists()
     wrong = await cli("worktree", "show", str(server.root))
-    assert (wrong.code, "No worktree of Bough's" in wrong.err) == (1, True)
+    assert (wrong.code, "is not in a worktree that Bough knows" in wrong.err) == (1, True)
 
 
 async def test_setup_is_shown(server: Running, cli: Cli) -> None:

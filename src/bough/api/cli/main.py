@@ -1,4 +1,4 @@
-"""All commands of `bough` put together, and the way into them. A module is loaded only if its command is asked for."""
+"""Builds the command tree of `bough` and runs it. A module is imported only if its command is used."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typer.main import get_command
 
 from bough import __version__
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import FAILED, AsJson, Data, Root, Running, Token, Url
+from bough.api.cli.framework.base import FAILED, AsJson, Data, GlobalOptions, Running, Token, Url
 
 PROGRAM = "bough"
 COMPLETING = "_BOUGH_COMPLETE"
-# Every way in which typer says that a command was used wrongly.
+# The base class of every usage error that typer raises.
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
-# What stands for a value in the help where the option itself does not say.
+# Placeholders for option values in the help, for options that do not declare one.
 METAVARS = {"limit": "N", "offset": "N", "mode": "MODE", "form": "json|markdown"}
 
-# Commands by the module that declares them, in the order in which people are shown them.
+# The commands that each module declares, in the order of the help.
 MODULES: dict[str, tuple[str, ...]] = {
     "commands.serve": ("serve",),
     "commands.open": ("open",),
@@ -50,8 +50,8 @@ MODULES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         print(f"{PROGRAM} {__version__}")
         raise typer.Exit
 
@@ -66,19 +66,19 @@ def _root(
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Sessions of coding agents: open them, prompt them, watch them, answer what they ask."""
-    root: Root = ctx.obj
+    """Run coding agents: create sessions, send prompts, watch them work, and answer approvals."""
+    root: GlobalOptions = ctx.obj
     root.data, root.url, root.token, root.json = data, url, token, json
 
 
 def build(arguments: list[str] | None = None) -> Any:
-    """The command tree; if `arguments` name a command, only that part of it."""
+    """Returns the command tree, or only the part that `arguments` name."""
     app = typer.Typer(
         no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}, pretty_exceptions_enable=False
     )
     app.callback()(_root)
-    wanted = [module for module, names in MODULES.items() if not set(names).isdisjoint(arguments or ())]
-    for module in wanted or MODULES:
+    modules = [module for module, names in MODULES.items() if not set(names).isdisjoint(arguments or ())]
+    for module in modules or MODULES:
         importlib.import_module(f"bough.api.cli.{module}").add_to(app)
     tree: Any = get_command(app)
     order = [name for names in MODULES.values() for name in names if name in tree.commands]
@@ -88,11 +88,11 @@ def build(arguments: list[str] | None = None) -> Any:
 
 
 def _polish(command: Any) -> None:
-    """Makes the help plainer than typer does: no type beside a switch or an argument, words for the others."""
-    helping = command.get_help_option
+    """Simplifies typer's help: no type next to flags and arguments, and a placeholder for every other option."""
+    original = command.get_help_option
 
     def help_option(ctx: Any) -> Any:
-        option = helping(ctx)
+        option = original(ctx)
         if option is not None:
             option.metavar = ""
         return option
@@ -101,7 +101,7 @@ def _polish(command: Any) -> None:
     for param in command.params:
         if param.param_type_name == "argument":
             _polish_argument(param)
-        # `bough completion` does the same and can be read about; the flags stay for those who know them.
+        # `bough completion` does the same and is documented; typer's own flags keep working.
         if param.name in ("install_completion", "show_completion"):
             param.hidden = True
         if param.param_type_name == "option" and param.metavar is None:
@@ -111,41 +111,41 @@ def _polish(command: Any) -> None:
 
 
 def _polish_argument(param: Any) -> None:
-    named = param.metavar or (param.name or "").upper()
-    param.metavar = named
-    # Newer versions of typer put braces around it in the first line, and its Python type beside it.
+    name = param.metavar or (param.name or "").upper()
+    param.metavar = name
+    # Newer versions of typer put braces around the name in the usage line and show its Python type.
     if hasattr(param, "_usage_display_name"):
-        param._usage_display_name = lambda: named if param.required else f"[{named}]"
+        param._usage_display_name = lambda: name if param.required else f"[{name}]"
     if hasattr(param, "display_type_rich"):
         param.display_type_rich = lambda ctx=None: None  # pyright: ignore[reportUnknownLambdaType]
 
 
 def _wrong_use(error: Any) -> int:
-    """Says how a command was not meant to be used; a group without a command has shown its help by now."""
+    """Prints a usage error and returns its exit code. A group without a command has already shown its help."""
     if type(error).__name__ != "NoArgsIsHelpError":
         error.message = str(error.message).removeprefix("Value error, ").replace("Input should be", "it should be")
-        told: str = error.format_message()
-        output.note(told if told.endswith((".", "?", ")")) else f"{told}.")
+        text: str = error.format_message()
+        output.note(text if text.endswith((".", "?", ")")) else f"{text}.")
         if getattr(error, "ctx", None) is not None:
             output.note(f"See: {error.ctx.command_path} --help")
     return error.exit_code
 
 
 def run(running: Running) -> int:
-    """Runs the command that the program was started with and gives back its exit code."""
+    """Runs the command given on the command line and returns its exit code."""
     arguments = sys.argv[1:]
     if arguments == ["--version"]:
         print(f"{PROGRAM} {__version__}")
         return 0
     tree = build(None if COMPLETING in os.environ else arguments)
     try:
-        ended = tree.main(args=arguments, prog_name=PROGRAM, standalone_mode=False, obj=Root(running))
+        result = tree.main(args=arguments, prog_name=PROGRAM, standalone_mode=False, obj=GlobalOptions(running))
     except USAGE_ERROR as error:
         return _wrong_use(error)
     except typer.Abort:
-        # The cursor still stands behind the question.
-        output.note("\nLeft as it was.")
+        # The cursor is still on the line of the question.
+        output.note("\nCancelled. Nothing was changed.")
         return FAILED
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
-    return ended if isinstance(ended, int) else 0
+    return result if isinstance(result, int) else 0

@@ -1,5 +1,4 @@
-"""What agents have called of Bough's own tools, for people (5c). Deciding about calls is `tasks`; the agents' own door
-is `bough.api.mcp`."""
+"""The route that lists an agent's calls of Bough's own tools."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ class CallList(msgspec.Struct, rename="camel"):
 @get(
     "/sessions/{session_id:str}/calls",
     responses=errors(404, 409),
-    summary="List what a session's agent has called of Bough's own tools to change something, newest first",
+    summary="List the changes that a session's agent made with Bough's tools, newest first",
 )
 async def list_calls(services: Services, session_id: Id, limit: Limit = LIMIT, offset: Offset = 0) -> CallList:
     page = await services.calls.list(session_id, limit, offset)

@@ -1,4 +1,4 @@
-"""Routes for checkpoints: what tasks and sessions have changed in the files, and bringing files back (W4)."""
+"""Routes for checkpoints: file changes of tasks and sessions, restoring files, and pruning."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bough.core.checkpoints.restore import RestoreBody, RestoreCheckpoint, Resto
 from bough.core.trees.prune import Pruned
 from bough.model.checkpoint import Checkpoint
 
-Stat = Annotated[bool, QueryParameter(description="Only which files, and how many lines; no text.")]
+Stat = Annotated[bool, QueryParameter(description="Only the files and line counts, without the text.")]
 Only = Annotated[
-    str | None, QueryParameter(name="path", description="Only this file or folder, relative to the top of the folder.")
+    str | None, QueryParameter(name="path", description="Only this file or folder, relative to the repo's top folder.")
 ]
-OfSession = Annotated[str | None, QueryParameter(name="sessionId", description="Only of this session.")]
-OfTask = Annotated[str | None, QueryParameter(name="taskId", description="Only of this task.")]
+OfSession = Annotated[str | None, QueryParameter(name="sessionId", description="Only checkpoints of this session.")]
+OfTask = Annotated[str | None, QueryParameter(name="taskId", description="Only checkpoints of this task.")]
 
 
 class CheckpointList(msgspec.Struct, rename="camel"):
@@ -30,18 +30,18 @@ class CheckpointList(msgspec.Struct, rename="camel"):
 
 
 class PruneBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Checkpoints older than so many days are forgotten; by default those of the setting `keep_checkpoints`."""
+    """Deletes checkpoints older than `days`, which defaults to the setting `keep_checkpoints`."""
 
     days: Annotated[float, msgspec.Meta(ge=0, le=36_500)] | None = None
     idempotency_key: str | None = None
 
 
-@get("/tasks/{task_id:str}/diff", responses=errors(404, 409), summary="What a task has changed in the files")
+@get("/tasks/{task_id:str}/diff", responses=errors(404, 409), summary="Get a task's file changes")
 async def diff_task(services: Services, task_id: Id, stat: Stat = False, only: Only = None) -> Changed:
     return await services.changes.of_task(task_id, only, text=not stat)
 
 
-@get("/sessions/{session_id:str}/diff", responses=errors(404, 409), summary="What a session has changed in the files")
+@get("/sessions/{session_id:str}/diff", responses=errors(404, 409), summary="Get a session's file changes")
 async def diff_session(services: Services, session_id: Id, stat: Stat = False, only: Only = None) -> Changed:
     return await services.changes.of_session(session_id, only, text=not stat)
 
@@ -50,7 +50,7 @@ async def diff_session(services: Services, session_id: Id, stat: Stat = False, o
     "/tasks/{task_id:str}/restore",
     status_code=200,
     responses=errors(404, 409, 413),
-    summary="Bring files back to how they were before or after a task",
+    summary="Restore the files from before or after a task",
 )
 async def restore_task(services: Services, caller: Caller, task_id: Id, data: JSONBody[RestoreBody]) -> Restored:
     return await services.restoring.to_task(with_key(caller, data.idempotency_key), task_id, data)
@@ -73,7 +73,7 @@ async def get_checkpoint(services: Services, checkpoint_id: Id) -> Checkpoint:
     "/checkpoints/{checkpoint_id:str}/restore",
     status_code=200,
     responses=errors(404, 409, 413),
-    summary="Bring files back to a checkpoint, such as the one that a restore kept",
+    summary="Restore the files of a checkpoint, such as the one that undoes a restore",
 )
 async def restore_checkpoint(
     services: Services, caller: Caller, checkpoint_id: Id, data: JSONBody[RestoreCheckpoint]
@@ -81,7 +81,7 @@ async def restore_checkpoint(
     return await services.restoring.to_checkpoint(with_key(caller, data.idempotency_key), checkpoint_id, data)
 
 
-@post("/checkpoints/prune", status_code=200, responses=errors(409, 413), summary="Forget old checkpoints")
+@post("/checkpoints/prune", status_code=200, responses=errors(409, 413), summary="Delete old checkpoints")
 async def prune_checkpoints(services: Services, caller: Caller, data: JSONBody[PruneBody]) -> Pruned:
     return await services.pruning.prune_once(with_key(caller, data.idempotency_key), data.days)
 

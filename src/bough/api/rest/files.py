@@ -1,5 +1,4 @@
-"""The route for files that went with prompts: their bytes, in such a way that no browser takes them for a page. Giving
-them is part of a prompt, in `sessions` and `trees`."""
+"""The route that returns a file of a prompt, with headers that keep a browser from treating it as a page."""
 
 from __future__ import annotations
 
@@ -10,18 +9,18 @@ from litestar import Response, Router, get
 from bough.api.http.requests import Id, Services, errors
 from bough.model.file import OPAQUE, SHOWN
 
-# What an id stands for never changes; those who share a browser's cache share its cookie too.
+# The file of an id never changes; a shared browser cache implies a shared cookie.
 CACHED = "private, max-age=3600"
 
 
-@get("/files/{file_id:str}", responses=errors(404, 409), summary="Get a file that went with a prompt")
+@get("/files/{file_id:str}", responses=errors(404, 409), summary="Get a file that was attached to a prompt")
 async def get_file(services: Services, file_id: Id) -> Response[bytes]:
     file = await services.files.get(file_id)
     shown = file.mime_type in SHOWN
-    how = "inline" if shown else "attachment"
+    disposition = "inline" if shown else "attachment"
     headers = {
         "x-content-type-options": "nosniff",
-        "content-disposition": f"{how}; filename*=UTF-8''{quote(file.name, safe='')}",
+        "content-disposition": f"{disposition}; filename*=UTF-8''{quote(file.name, safe='')}",
         "content-security-policy": "default-src 'none'; sandbox",
         "cache-control": CACHED,
     }

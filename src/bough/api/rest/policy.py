@@ -1,4 +1,4 @@
-"""Routes for Bough's policy: rules, what they come to for a use of a tool, and choices that are remembered."""
+"""Routes for the policy: rules, explanations of its decisions, and "always" choices."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from bough.core.policy.explain import ExplainBody, Explanation
 from bough.core.policy.rules import NewRule, RulePatch
 from bough.model.rule import Choice, Rule, Scope
 
-OfScope = Annotated[Scope | None, QueryParameter(name="scope", description="Only those that reach this far.")]
-Reaching = Annotated[str | None, QueryParameter(name="sessionId", description="Only those that reach this session.")]
+OfScope = Annotated[Scope | None, QueryParameter(name="scope", description="Only choices with this scope.")]
+Reaching = Annotated[
+    str | None, QueryParameter(name="sessionId", description="Only choices that apply to this session.")
+]
 
 
 class RuleList(msgspec.Struct, rename="camel"):
@@ -31,13 +33,13 @@ class ChoiceList(msgspec.Struct, rename="camel"):
     offset: int
 
 
-@get("/rules", responses=errors(), summary="List rules, in the order in which they are tried")
+@get("/rules", responses=errors(), summary="List rules in the order in which they are checked")
 async def list_rules(services: Services, limit: Limit = LIMIT, offset: Offset = 0) -> RuleList:
     page = await services.rules.list(limit, offset)
     return RuleList(page.rows, page.total, page.limit, page.offset)
 
 
-@post("/rules", responses=errors(409, 413), summary="Add a rule; it counts from the next question on")
+@post("/rules", responses=errors(409, 413), summary="Add a rule, which applies from the next request on")
 async def add_rule(services: Services, caller: Caller, data: JSONBody[NewRule]) -> Rule:
     return await services.rules.add(with_key(caller, data.idempotency_key), data)
 
@@ -58,13 +60,16 @@ async def remove_rule(services: Services, caller: Caller, rule_id: Id) -> Rule:
 
 
 @post(
-    "/explain", status_code=200, responses=errors(404, 409, 413), summary="Tell what the policy says to a use of a tool"
+    "/explain",
+    status_code=200,
+    responses=errors(404, 409, 413),
+    summary="Explain how the policy would decide a tool use",
 )
 async def explain(services: Services, caller: Caller, data: JSONBody[ExplainBody]) -> Explanation:
     return await services.explanations.explain(with_key(caller, data.idempotency_key), data)
 
 
-@get("/choices", responses=errors(404, 409), summary="List remembered choices, newest first")
+@get("/choices", responses=errors(404, 409), summary="List choices, newest first")
 async def list_choices(
     services: Services,
     reach: OfScope = None,
@@ -76,7 +81,7 @@ async def list_choices(
     return ChoiceList(page.rows, page.total, page.limit, page.offset)
 
 
-@get("/choices/{choice_id:str}", responses=errors(404, 409), summary="Get a remembered choice")
+@get("/choices/{choice_id:str}", responses=errors(404, 409), summary="Get a choice")
 async def get_choice(services: Services, choice_id: Id) -> Choice:
     return await services.choices.get(choice_id)
 

@@ -1,4 +1,4 @@
-"""Routes for races: one prompt to several branches, how they stand, what each has changed, and keeping one (B6)."""
+"""Routes for races: start, list, show, compare, and keep one racer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bough.core.trees.race.start import NewRace, RaceBegun
 from bough.core.trees.race.status import Race, RaceBrief
 from bough.git.working_copy_diff import Diff
 
-Full = Annotated[bool, QueryParameter(description="With what each has changed, cut where it is too much together.")]
-Of = Annotated[str, QueryParameter(name="session", description="Of this contender.")]
+Full = Annotated[bool, QueryParameter(description="Include each racer's changes, truncated if they are too large.")]
+Of = Annotated[str, QueryParameter(name="session", description="The racer's session.")]
 Only = Annotated[
-    str | None, QueryParameter(name="path", description="Only this file or folder, relative to the top of the folder.")
+    str | None, QueryParameter(name="path", description="Only this file or folder, relative to the repo's top folder.")
 ]
 
 
@@ -32,7 +32,7 @@ class RaceList(msgspec.Struct, rename="camel"):
 @post(
     "/sessions/{session_id:str}/race",
     responses=errors(403, 404, 409, 413, 429),
-    summary="Send one prompt to several branches, each in a worktree of its own",
+    summary="Start a race: send one prompt to several forks, each in its own worktree",
 )
 async def start_race(services: Services, caller: Caller, session_id: Id, data: JSONBody[NewRace]) -> RaceBegun:
     return await services.races.start(with_key(caller, data.idempotency_key), session_id, data)
@@ -44,12 +44,12 @@ async def list_races(services: Services, session_id: Id, limit: Limit = LIMIT, o
     return RaceList(page.rows, page.total, page.limit, page.offset)
 
 
-@get("/races/{race_id:str}", responses=errors(404, 409), summary="Get a race, and how its contenders stand")
+@get("/races/{race_id:str}", responses=errors(404, 409), summary="Get a race and the state of its racers")
 async def get_race(services: Services, race_id: Id, full: Full = False) -> Race:
     return await services.race_statuses.get(race_id, full=full)
 
 
-@get("/races/{race_id:str}/diff", responses=errors(404, 409), summary="What a contender has changed in the files")
+@get("/races/{race_id:str}/diff", responses=errors(404, 409), summary="Get a racer's file changes")
 async def diff_race(services: Services, race_id: Id, session: Of, only: Only = None) -> Diff:
     return await services.race_statuses.diff(race_id, session, only)
 
@@ -58,10 +58,10 @@ async def diff_race(services: Services, race_id: Id, session: Of, only: Only = N
     "/races/{race_id:str}/keep",
     status_code=200,
     responses=errors(404, 409, 413, 429),
-    summary="Keep one contender, and put the others away",
+    summary="Keep one racer and archive the others",
 )
-async def keep_one(services: Services, caller: Caller, race_id: Id, data: JSONBody[KeepBody]) -> Kept:
+async def keep_racer(services: Services, caller: Caller, race_id: Id, data: JSONBody[KeepBody]) -> Kept:
     return await services.race_results.keep(with_key(caller, data.idempotency_key), race_id, data)
 
 
-router = Router("/api", route_handlers=[start_race, list_races, get_race, diff_race, keep_one], tags=["races"])
+router = Router("/api", route_handlers=[start_race, list_races, get_race, diff_race, keep_racer], tags=["races"])

@@ -1,4 +1,4 @@
-"""Search over REST (A2): one route. What is found, and how it is ranked, is left to the core."""
+"""The route for full-text search."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ Words = Annotated[
     str,
     QueryParameter(
         max_length=LONGEST_QUERY,
-        description='Words that must all be there, without regard to case and accents; `"a phrase"`, `-without`, '
-        "`begin*`. Anything else is taken as words.",
+        description='Words that must all occur; case and accents are ignored. Also `"a phrase"`, `-excluded` and '
+        "`prefix*`. Any other syntax is searched as plain words.",
     ),
 ]
-SearchLimit = Annotated[int, QueryParameter(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
+SearchLimit = Annotated[int, QueryParameter(ge=1, le=LARGEST_LIMIT, description="Maximum number of results.")]
 
 
-@get("/search", responses=errors(404, 409), summary="Search all transcripts and titles, best first")
+@get("/search", responses=errors(404, 409), summary="Search all transcripts and titles, best matches first")
 async def search(
     services: Services,
     q: Words,
     session_id: Annotated[str | None, QueryParameter(name="sessionId", description="Only in this session.")] = None,
-    root_id: Annotated[str | None, QueryParameter(name="rootId", description="Only in the tree of this root.")] = None,
-    repo_id: Annotated[str | None, QueryParameter(name="repoId", description="Only of this repository.")] = None,
+    root_id: Annotated[
+        str | None, QueryParameter(name="rootId", description="Only in the tree with this root.")
+    ] = None,
+    repo_id: Annotated[str | None, QueryParameter(name="repoId", description="Only sessions of this repo.")] = None,
     worktree_id: Annotated[str | None, QueryParameter(name="worktreeId", description="Only in this worktree.")] = None,
     agent: Annotated[str | None, QueryParameter(description="Only sessions with this agent.")] = None,
     role: Annotated[str | None, QueryParameter(description="One or more of user, agent, system.")] = None,
@@ -43,18 +45,20 @@ async def search(
     ] = None,
     status: Annotated[
         str | None,
-        QueryParameter(description="Only sessions that are one of active, completed, cancelled, error."),
+        QueryParameter(description="Only sessions with one of these statuses: active, completed, cancelled, error."),
     ] = None,
-    archived: Annotated[bool | None, QueryParameter(description="Only archived sessions, or only the others.")] = None,
-    since: Annotated[str | None, QueryParameter(description="Not older than this time (ISO 8601).")] = None,
-    until: Annotated[str | None, QueryParameter(description="Older than this time (ISO 8601).")] = None,
+    archived: Annotated[
+        bool | None, QueryParameter(description="Only archived sessions, or only those that are not archived.")
+    ] = None,
+    since: Annotated[str | None, QueryParameter(description="Only at or after this time (ISO 8601).")] = None,
+    until: Annotated[str | None, QueryParameter(description="Only before this time (ISO 8601).")] = None,
     limit: SearchLimit = LIMIT,
     offset: Offset = 0,
 ) -> Found:
-    wanted = SearchFilter(
+    filters = SearchFilter(
         session_id, root_id, repo_id, worktree_id, agent, role, of_type, status, archived, since, until
     )
-    return await services.search.find(q, wanted, limit, offset)
+    return await services.search.find(q, filters, limit, offset)
 
 
 router = Router("/api", route_handlers=[search], tags=["sessions"])

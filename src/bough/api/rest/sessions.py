@@ -1,5 +1,4 @@
-"""Routes for sessions and their transcripts: opening, reading, prompting, changing, removing. Stopping, completing and
-archiving are `steering`."""
+"""Routes for sessions and their transcripts: create, list, read, prompt, change, export and delete."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from bough.api.http.requests import (
     whole_id,
     with_key,
 )
-from bough.api.rest.worktrees import WorktreeRemoved, gone
+from bough.api.rest.worktrees import WorktreeRemoved, removed_answer
 from bough.core.sessions.cascades import Cascaded
 from bough.core.sessions.requests import NewSession, SessionFilter, SessionPatch
 from bough.core.transcripts import export
@@ -36,8 +35,8 @@ from bough.model.task import Task
 Since = Annotated[
     str | None,
     QueryParameter(
-        description="Only messages changed after this time (ISO 8601), in the order of their changes. The next page is "
-        "that since the `updatedAt` of the last one."
+        description="Only messages changed after this time (ISO 8601), in the order of their changes. For the next "
+        "page, pass the `updatedAt` of the last message."
     ),
 ]
 MessageLimit = Annotated[
@@ -45,13 +44,15 @@ MessageLimit = Annotated[
     QueryParameter(
         ge=1,
         le=10_000,
-        description="The last so many, with `after` the first so many; all if left out. With `since` so many newer "
-        "ones, and whatever else changed at the moment of the last.",
+        description="Maximum number of messages, counted from the end, or with `after` from the start; all by default. "
+        "With `since`, the page also holds every message that changed at the same moment as its last one.",
     ),
 ]
 Before = Annotated[str | None, QueryParameter(description="Only messages before this one of the same session.")]
 After = Annotated[str | None, QueryParameter(description="Only messages after this one of the same session.")]
-StatusFilter = Annotated[str | None, QueryParameter(description="One or more of active, completed, cancelled, error.")]
+StatusFilter = Annotated[
+    str | None, QueryParameter(description="One or more of active, completed, cancelled, error, separated by commas.")
+]
 TaskStatusFilter = Annotated[str | None, QueryParameter(description="One or more task statuses, separated by commas.")]
 
 
@@ -76,22 +77,22 @@ class SessionCreated(Session):
 
 
 class SessionEnded(Session):
-    """A session that was cancelled or removed, its worktree if that was removed too, and what became of all below it
-    if that was asked for."""
+    """The cancelled or deleted session, its worktree if that was removed too, and with `cascade` the outcome for every
+    session below it."""
 
     worktree: WorktreeRemoved | None = None
     cascade: list[Cascaded] | None = None
 
 
 class SessionDetail(Session, kw_only=True):
-    """A session with its repository and its whole transcript."""
+    """A session with its repo and its full transcript."""
 
     repo: Repo
     messages: list[Message]
 
 
 class Prompt(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A prompt with the files that go with it; `resume` also takes it for a session that has ended."""
+    """A prompt with its files; `resume` reopens a session that has ended."""
 
     text: str
     files: NewFiles = msgspec.UNSET
@@ -103,44 +104,52 @@ class Prompted(msgspec.Struct, rename="camel"):
     task_id: str
 
 
-@post("/sessions", responses=errors(404, 409, 413, 429), summary="Open a session")
+@post("/sessions", responses=errors(404, 409, 413, 429), summary="Create a session")
 async def create_session(services: Services, caller: Caller, data: JSONBody[NewSession]) -> SessionCreated:
-    opened = await services.worktree_sessions.create(with_key(caller, data.idempotency_key), data)
-    return SessionCreated(*_values(opened.session), task_id=opened.task_id)
+    created = await services.worktree_sessions.create(with_key(caller, data.idempotency_key), data)
+    return SessionCreated(*_values(created.session), task_id=created.task_id)
 
 
 @get("/sessions", responses=errors(404, 409), summary="List sessions, newest first")
 async def list_sessions(
     services: Services,
-    repo_id: Annotated[str | None, QueryParameter(name="repoId", description="Only of this repository.")] = None,
-    worktree_id: Annotated[str | None, QueryParameter(name="worktreeId", description="Only in this worktree.")] = None,
+    repo_id: Annotated[str | None, QueryParameter(name="repoId", description="Only sessions of this repo.")] = None,
+    worktree_id: Annotated[
+        str | None, QueryParameter(name="worktreeId", description="Only sessions in this worktree.")
+    ] = None,
     status: StatusFilter = None,
-    archived: Annotated[bool | None, QueryParameter(description="Only archived ones, or only the others.")] = None,
-    root_id: Annotated[str | None, QueryParameter(name="rootId", description="Only of the tree of this root.")] = None,
-    parent_id: Annotated[str | None, QueryParameter(name="parentId", description="Only children of this one.")] = None,
+    archived: Annotated[
+        bool | None, QueryParameter(description="Only archived sessions, or only those that are not archived.")
+    ] = None,
+    root_id: Annotated[
+        str | None, QueryParameter(name="rootId", description="Only sessions of the tree with this root.")
+    ] = None,
+    parent_id: Annotated[
+        str | None, QueryParameter(name="parentId", description="Only children of this session.")
+    ] = None,
     limit: Limit = LIMIT,
     offset: Offset = 0,
 ) -> Response[SessionList]:
-    async def made() -> SessionList:
-        wanted = SessionFilter(repo_id, worktree_id, status, archived, root_id, parent_id)
-        page = await services.sessions.list(wanted, limit, offset)
+    async def build() -> SessionList:
+        filters = SessionFilter(repo_id, worktree_id, status, archived, root_id, parent_id)
+        page = await services.sessions.list(filters, limit, offset)
         return SessionList(page.rows, page.total, page.limit, page.offset)
 
     key = ("sessions", repo_id, worktree_id, status, archived, root_id, parent_id, limit, offset)
-    return await answered(services, key, made)
+    return await answered(services, key, build)
 
 
 @get("/sessions/{session_id:str}", responses=errors(404, 409), summary="Get a session with its transcript")
 async def get_session(
     services: Services,
     session_id: Id,
-    messages: Annotated[bool, QueryParameter(description="False leaves the transcript out.")] = True,
+    messages: Annotated[bool, QueryParameter(description="Whether to include the transcript.")] = True,
 ) -> Response[SessionDetail]:
-    async def made() -> SessionDetail:
+    async def build() -> SessionDetail:
         whole = await services.transcript.whole(session_id, messages=messages)
         return SessionDetail(*_values(whole.session), repo=whole.repo, messages=whole.messages)
 
-    return await answered(services, ("session", session_id, messages), made)
+    return await answered(services, ("session", session_id, messages), build)
 
 
 @patch("/sessions/{session_id:str}", responses=errors(404, 409, 413), summary="Change a session's settings")
@@ -148,33 +157,35 @@ async def patch_session(services: Services, session_id: Id, data: JSONBody[Sessi
     return await services.sessions.patch(session_id, data)
 
 
-@delete("/sessions/{session_id:str}", status_code=200, responses=errors(404, 409), summary="Cancel or remove a session")
+@delete("/sessions/{session_id:str}", status_code=200, responses=errors(404, 409), summary="Cancel or delete a session")
 async def delete_session(
     services: Services,
     caller: Caller,
     session_id: Id,
-    purge: Annotated[bool, QueryParameter(description="Remove it for good, transcript and all.")] = False,
+    purge: Annotated[bool, QueryParameter(description="Delete it permanently, with its transcript.")] = False,
     worktree: Annotated[
         Literal["keep", "remove"],
-        QueryParameter(description="What becomes of its worktree; with work in it, it is refused, session and all."),
+        QueryParameter(
+            description="Keep or remove its worktree. If the worktree contains work, the whole request is refused."
+        ),
     ] = "keep",
     force: Annotated[
-        bool, QueryParameter(description="Remove the worktree also with work in it, which is kept on a ref.")
+        bool, QueryParameter(description="Remove the worktree even if it contains work, which is saved on a git ref.")
     ] = False,
     cascade: Annotated[
-        bool, QueryParameter(description="The same to all that was forked or spawned from it, before.")
+        bool, QueryParameter(description="First do the same to everything forked or spawned from it.")
     ] = False,
 ) -> SessionEnded:
     if cascade:
         if worktree == "remove":
-            raise Invalid("bad_cascade", "A cascade keeps worktrees. Remove them one by one afterwards.")
-        whole = await whole_id(services, "sessions", session_id)
-        done = await services.cascades.run(caller, whole, "purge" if purge else "cancel")
-        return SessionEnded(*_values(done.session), cascade=done.sessions)
+            raise Invalid("bad_cascade", "A cascade keeps worktrees; remove each of them afterwards.")
+        full_id = await whole_id(services, "sessions", session_id)
+        result = await services.cascades.run(caller, full_id, "purge" if purge else "cancel")
+        return SessionEnded(*_values(result.session), cascade=result.sessions)
     ended = await services.worktree_sessions.end(
         caller, session_id, purge=purge, remove_worktree=worktree == "remove", force=force
     )
-    removed = gone(ended.worktree) if ended.worktree is not None else None
+    removed = removed_answer(ended.worktree) if ended.worktree is not None else None
     return SessionEnded(*_values(ended.session), worktree=removed)
 
 
@@ -204,12 +215,15 @@ async def list_messages(
     before: Before = None,
     after: After = None,
     inherited: Annotated[
-        bool, QueryParameter(description="Of a fork, also what was said before it, each with its own `sessionId`.")
+        bool,
+        QueryParameter(description="For a fork, include the messages from before it, each with its own `sessionId`."),
     ] = False,
 ) -> Response[list[Message]]:
     if inherited:
-        said = await inheritance.page(services.store, session_id, limit=limit, before=before, after=after, since=since)
-        return Response(said)
+        messages = await inheritance.page(
+            services.store, session_id, limit=limit, before=before, after=after, since=since
+        )
+        return Response(messages)
     return await answered(
         services,
         ("messages", session_id, limit, before, after, since),
@@ -221,11 +235,13 @@ async def list_messages(
 async def export_session(
     services: Services,
     session_id: Id,
-    format: Annotated[Literal["json", "markdown"], QueryParameter(description="As data, or to be read.")] = "json",
+    format: Annotated[
+        Literal["json", "markdown"], QueryParameter(description="json for programs, markdown for people.")
+    ] = "json",
 ) -> Response[bytes]:
     body = await export.export(services.store, session_id, format)
-    kind = "application/json" if format == "json" else "text/markdown"
-    return Response(body, media_type=kind)
+    media_type = "application/json" if format == "json" else "text/markdown"
+    return Response(body, media_type=media_type)
 
 
 @get("/messages/{message_id:str}", responses=errors(404, 409), summary="Get a message")

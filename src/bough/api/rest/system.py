@@ -1,4 +1,4 @@
-"""Routes about the server itself: health, metrics, settings, agents and the description of all routes."""
+"""Routes about the server itself: health, metrics, settings, agents and the API's description."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Health(msgspec.Struct):
 
 
 class Setting(msgspec.Struct):
-    """One setting: its value now, what it means and where it can be set."""
+    """A setting: its current value, description and environment variable."""
 
     name: str
     value: str | bool | int | float
@@ -43,44 +43,46 @@ class AgentList(msgspec.Struct):
     agents: list[Agent]
 
 
-@get("/api/health", responses={403: errors()[403]}, summary="Whether the server works; needs no token", security=[])
+@get("/api/health", responses={403: errors()[403]}, summary="Check that the server works; needs no token", security=[])
 async def health(services: Services) -> Health:
     await services.store.read(lambda tx: tx.value(COMMON.ping))
     return Health("ok", __version__)
 
 
-@get("/api/settings", responses=errors(), summary="List settings as this server runs with them")
+@get("/api/settings", responses=errors(), summary="List the settings of this server")
 async def list_settings(services: Services, request: Request[Any, Any, Any]) -> SettingList:
     values: dict[str, Any] = {name: getattr(services.settings, name) for name in settings.FIELDS}
-    found = [
+    rows = [
         Setting(name, value, settings.describe(name), settings.variable(name))
-        for name, value in (values | _used(services, request)).items()
+        for name, value in (values | _effective(services, request)).items()
     ]
-    return SettingList(found)
+    return SettingList(rows)
 
 
-def _used(services: Services, request: Request[Any, Any, Any]) -> dict[str, str | int]:
-    """What settings that leave something open have come to, without the password of a database."""
-    here = services.settings
-    address = here.database_url
-    used: dict[str, str | int] = {
-        "data": str(here.data_path),
-        "workspace_root": os.path.realpath(here.root_path),
+def _effective(services: Services, request: Request[Any, Any, Any]) -> dict[str, str | int]:
+    """Returns the effective values of settings that have computed defaults, without a database password."""
+    configured = services.settings
+    address = configured.database_url
+    effective: dict[str, str | int] = {
+        "data": str(configured.data_path),
+        "workspace_root": os.path.realpath(configured.root_path),
         "database": masked_url(address) if "@" in address or "?" in address else address,
-        "default_agent": default_agent(services.catalog, here.default_agent),
+        "default_agent": default_agent(services.catalog, configured.default_agent),
     }
     server = request.scope["server"]
     if server is not None and server[1] is not None:
-        used["port"] = server[1]
-    return used
+        effective["port"] = server[1]
+    return effective
 
 
-@get("/api/agents", responses=errors(), summary="List agents, and files that were to describe one")
+@get("/api/agents", responses=errors(), summary="List agents, including invalid agent files")
 async def list_agents(services: Services) -> AgentList:
     return AgentList(await asyncio.to_thread(describe, services.catalog, services.settings.default_agent))
 
 
-@get("/metrics", media_type=metrics.CONTENT_TYPE, responses=errors(), summary="Metrics in Prometheus' text form")
+@get(
+    "/metrics", media_type=metrics.CONTENT_TYPE, responses=errors(), summary="Get metrics in the Prometheus text format"
+)
 async def get_metrics(services: Services) -> Response[bytes]:
     values = await counts(services.store, services.runner, services.hub)
     return Response(metrics.render(values), media_type=metrics.CONTENT_TYPE)
@@ -93,12 +95,12 @@ async def openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 @get("/docs", include_in_schema=False)
 async def docs(request: Request[Any, Any, Any]) -> Response[str]:
-    """A page over the OpenAPI document that needs nothing from anywhere else."""
+    """Returns a self-contained page that lists all routes."""
     schema = document(request.app)
     rows: list[str] = []
     for path, item in sorted(schema["paths"].items()):
         for method, operation in item.items():
-            names = ", ".join(one["name"] for one in operation.get("parameters", []))
+            names = ", ".join(parameter["name"] for parameter in operation.get("parameters", []))
             cells = (method.upper(), path, names, operation.get("summary") or "")
             rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
     page = DOCS_PAGE.replace("{{version}}", html.escape(__version__)).replace("{{rows}}", "\n".join(rows))
@@ -114,9 +116,9 @@ border-bottom: 1px solid #8884 } td:nth-child(-n+2) { font-family: ui-monospace,
 @media (prefers-color-scheme: dark) { body { background: #16181d; color: #dde } a { color: #8bf } }
 </style>
 <h1>Bough API {{version}}</h1>
-<p>The whole contract, with every body and answer, is <a href="/openapi.json">openapi.json</a>. Events come on
-<code>WS /api/events</code> and, as server-sent events, on <code>GET /api/events</code>.</p>
-<table><thead><tr><th>Method</th><th>Path</th><th>Parameters</th><th></th></tr></thead><tbody>
+<p>The full specification, with all bodies and answers, is <a href="/openapi.json">openapi.json</a>. Events are
+available on <code>WS /api/events</code> and as server-sent events on <code>GET /api/events</code>.</p>
+<table><thead><tr><th>Method</th><th>Path</th><th>Parameters</th><th>Summary</th></tr></thead><tbody>
 {{rows}}
 </tbody></table></html>
 """

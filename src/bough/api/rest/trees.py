@@ -1,5 +1,4 @@
-"""Trees over REST: fork, spawn, ask aside, look at a whole tree, what children have reported, budgets and waits. What
-each does is left to the core."""
+"""Routes for trees: fork, spawn, side questions, whole trees, callbacks, budgets, and waiting."""
 
 from __future__ import annotations
 
@@ -27,24 +26,32 @@ class CallbackList(msgspec.Struct, rename="camel"):
 
 
 class BudgetAnswer(msgspec.Struct, rename="camel"):
-    """What a tree may use, if it is bounded, and what it has used in all; the `base…` of the budget does not count."""
+    """A tree's budget, if it has one, and its total usage. Usage up to the budget's `base…` values does not count."""
 
     budget: Budget | None
     used: Used
 
 
-@post("/sessions/{session_id:str}/fork", responses=DOC, summary="Make a sibling that knows the conversation so far")
+@post(
+    "/sessions/{session_id:str}/fork",
+    responses=DOC,
+    summary="Fork a session: the fork starts with a copy of its conversation",
+)
 async def fork_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
     return await services.branching.fork(with_key(caller, data.idempotency_key), session_id, data)
 
 
-@post("/sessions/{session_id:str}/spawn", responses=DOC, summary="Make a child that begins afresh and reports back")
+@post(
+    "/sessions/{session_id:str}/spawn",
+    responses=DOC,
+    summary="Spawn a child that starts with no context and reports back",
+)
 async def spawn_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
     return await services.branching.spawn(with_key(caller, data.idempotency_key), session_id, data)
 
 
-@post("/sessions/{session_id:str}/btw", responses=DOC, summary="Ask something aside; nothing is changed by it")
-async def ask_aside(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
+@post("/sessions/{session_id:str}/btw", responses=DOC, summary="Ask a side question, which changes nothing")
+async def ask_side_question(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
     return await services.branching.aside(with_key(caller, data.idempotency_key), session_id, data)
 
 
@@ -56,13 +63,13 @@ async def get_tree(services: Services, session_id: Id) -> Response[Tree]:
 @get(
     "/sessions/{session_id:str}/callbacks",
     responses=errors(404, 409),
-    summary="List reports that a session has sent or been sent, newest first",
+    summary="List the reports that a session sent and received, newest first",
 )
 async def list_callbacks(
     services: Services,
     session_id: Id,
     only: Annotated[
-        str | None, QueryParameter(name="state", description="Only queued, delivered or held ones.")
+        str | None, QueryParameter(name="state", description="Only reports in this state: queued, delivered or held.")
     ] = None,
     limit: Limit = LIMIT,
     offset: Offset = 0,
@@ -71,7 +78,7 @@ async def list_callbacks(
     return CallbackList(page.rows, page.total, page.limit, page.offset)
 
 
-@get("/sessions/{session_id:str}/budget", responses=errors(404, 409), summary="Get what a tree may use, and has used")
+@get("/sessions/{session_id:str}/budget", responses=errors(404, 409), summary="Get a tree's budget and usage")
 async def get_budget(services: Services, session_id: Id) -> BudgetAnswer:
     return BudgetAnswer(*await services.budgets.get(session_id))
 
@@ -79,7 +86,7 @@ async def get_budget(services: Services, session_id: Id) -> BudgetAnswer:
 @put(
     "/sessions/{session_id:str}/budget",
     responses=errors(404, 409, 413),
-    summary="Bound what a tree may use from now on",
+    summary="Set a tree's budget, counted from now",
 )
 async def set_budget(services: Services, caller: Caller, session_id: Id, data: JSONBody[BudgetBody]) -> BudgetAnswer:
     await services.budgets.set(caller, session_id, data)
@@ -90,24 +97,24 @@ async def set_budget(services: Services, caller: Caller, session_id: Id, data: J
     "/wait",
     status_code=200,
     responses=errors(404, 409, 413),
-    summary="Wait until tasks have ended, or sessions are at rest",
+    summary="Wait until tasks have ended or sessions are idle",
 )
 async def wait(request: Request[Any, Any, Any], services: Services, caller: Caller, data: JSONBody[Wait]) -> Waited:
     keyed = with_key(caller, data.idempotency_key)
     waiting = asyncio.create_task(services.waiting.wait(keyed, data))
-    leaving = asyncio.create_task(_gone(request))
+    leaving = asyncio.create_task(_disconnected(request))
     try:
         await asyncio.wait((waiting, leaving), return_when=asyncio.FIRST_COMPLETED)
-        # To one who has left, nothing of this is said.
+        # The client has disconnected and will not see this answer.
         return waiting.result() if waiting.done() else Waited([], [], [])
     finally:
-        for one in (waiting, leaving):
-            one.cancel()
+        for job in (waiting, leaving):
+            job.cancel()
         await asyncio.wait((waiting, leaving))
 
 
-async def _gone(request: Request[Any, Any, Any]) -> None:
-    """Comes back when nobody waits for the answer any more."""
+async def _disconnected(request: Request[Any, Any, Any]) -> None:
+    """Returns when the client has disconnected."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -115,7 +122,7 @@ async def _gone(request: Request[Any, Any, Any]) -> None:
 router = Router(
     "/api",
     route_handlers=[
-        *(fork_session, spawn_session, ask_aside, get_tree),
+        *(fork_session, spawn_session, ask_side_question, get_tree),
         *(list_callbacks, get_budget, set_budget, wait),
     ],
     tags=["trees"],

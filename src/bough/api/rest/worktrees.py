@@ -1,4 +1,4 @@
-"""Routes for worktrees: made, adopted, looked at, compared, removed and brought back."""
+"""Routes for worktrees: create, adopt, list, show, compare, change, remove and recover."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from bough.model.repo import Worktree, WorktreeState
 
 Force = Annotated[
     bool,
-    QueryParameter(description="Also with uncommitted files and commits of its own; all of that is kept on a ref."),
+    QueryParameter(
+        description="Remove it even with uncommitted files or unpushed commits, which are saved on a git ref."
+    ),
 ]
 
 
@@ -38,15 +40,15 @@ class FoundList(msgspec.Struct, rename="camel"):
 
 
 class WorktreeDetail(Worktree, kw_only=True):
-    """A worktree, where it stands now (null once it is removed), and the sessions that use it."""
+    """A worktree with its git status (null once it is removed) and its sessions."""
 
     git: WorktreeState | None
     sessions: list[SessionUse]
 
 
 class WorktreeRemoved(Worktree, kw_only=True):
-    """A worktree that is gone, or only `forgotten`, its folder left as it is; `recover` says how to get it back,
-    `innerRefs` where the files of repositories inside of it are."""
+    """A removed worktree. If it was only `forgotten`, its folder is unchanged. `recover` is the command that recovers
+    it, and `innerRefs` are the refs that hold the files of git repositories inside it."""
 
     forgotten: bool
     branch_deleted: bool
@@ -54,7 +56,7 @@ class WorktreeRemoved(Worktree, kw_only=True):
     inner_refs: list[str]
 
 
-@post("/worktrees", responses=errors(404, 409, 413, 429), summary="Make a worktree, or adopt one")
+@post("/worktrees", responses=errors(404, 409, 413, 429), summary="Create or adopt a worktree")
 async def add_worktree(services: Services, caller: Caller, data: JSONBody[NewWorktree]) -> Worktree:
     return await services.worktrees.create(with_key(caller, data.idempotency_key), data)
 
@@ -62,8 +64,8 @@ async def add_worktree(services: Services, caller: Caller, data: JSONBody[NewWor
 @get("/worktrees", responses=errors(404, 409), summary="List worktrees, newest first")
 async def list_worktrees(
     services: Services,
-    repo_id: Annotated[str | None, QueryParameter(name="repoId", description="Only of this repository.")] = None,
-    removed: Annotated[bool, QueryParameter(description="Those that were removed instead.")] = False,
+    repo_id: Annotated[str | None, QueryParameter(name="repoId", description="Only worktrees of this repo.")] = None,
+    removed: Annotated[bool, QueryParameter(description="List removed worktrees instead.")] = False,
     limit: Limit = LIMIT,
     offset: Offset = 0,
 ) -> WorktreeList:
@@ -76,26 +78,27 @@ async def list_found(
     services: Services,
     repo_id: Id,
     known: Annotated[
-        bool | None, QueryParameter(description="Only those that Bough knows, or only the others: they can be adopted.")
+        bool | None,
+        QueryParameter(description="Only worktrees that Bough knows, or only the others, which can be adopted."),
     ] = None,
     limit: Limit = LIMIT,
     offset: Offset = 0,
 ) -> FoundList:
-    found = await services.worktrees.known_to_git(repo_id, known)
-    return FoundList(found[offset : offset + limit], len(found), limit, offset)
+    worktrees = await services.worktrees.known_to_git(repo_id, known)
+    return FoundList(worktrees[offset : offset + limit], len(worktrees), limit, offset)
 
 
 @get(
     "/worktrees/preview",
     responses=errors(404, 409),
-    summary="What making a worktree would come to, without making it",
+    summary="Preview a worktree without creating it",
 )
 async def preview_worktree(
     services: Services,
-    repo_id: Annotated[str, QueryParameter(name="repoId", description="The repository.")],
-    branch: Annotated[str, QueryParameter(description="The branch to make it of.")] = "",
-    path: Annotated[str | None, QueryParameter(description="Where; from the repository if relative.")] = None,
-    base: Annotated[str | None, QueryParameter(description="What a new branch begins with.")] = None,
+    repo_id: Annotated[str, QueryParameter(name="repoId", description="The repo.")],
+    branch: Annotated[str, QueryParameter(description="The worktree's branch.")] = "",
+    path: Annotated[str | None, QueryParameter(description="Its folder; relative paths start at the repo.")] = None,
+    base: Annotated[str | None, QueryParameter(description="Base of a new branch.")] = None,
 ) -> Preview:
     return await services.worktrees.preview(NewWorktree(repo_id, branch, path, base or None))
 
@@ -103,35 +106,42 @@ async def preview_worktree(
 @get(
     "/worktrees/{worktree_id:str}/losses",
     responses=errors(404, 409),
-    summary="What removing a worktree would lose, and whether it would be refused",
+    summary="Preview what would be lost with a worktree, and whether its removal would be refused",
 )
-async def look_at_losses(
+async def preview_losses(
     services: Services,
     worktree_id: Id,
     session_id: Annotated[
-        str | None, QueryParameter(name="sessionId", description="A session that goes with it, and does not count.")
+        str | None,
+        QueryParameter(
+            name="sessionId", description="A session that is deleted along with it and does not block the removal."
+        ),
     ] = None,
 ) -> Losses:
     return await services.worktrees.losses(worktree_id, session_id)
 
 
-@get("/worktrees/{worktree_id:str}", responses=errors(404, 409), summary="Get a worktree and how it stands")
+@get("/worktrees/{worktree_id:str}", responses=errors(404, 409), summary="Get a worktree with its git status")
 async def get_worktree(services: Services, worktree_id: Id) -> WorktreeDetail:
     row, state, uses = await services.worktrees.look(worktree_id)
     return WorktreeDetail(*_values(row), git=state, sessions=uses)
 
 
-@patch("/worktrees/{worktree_id:str}", responses=errors(404, 409, 413), summary="Change a worktree's name and place")
+@patch(
+    "/worktrees/{worktree_id:str}",
+    responses=errors(404, 409, 413),
+    summary="Change a worktree's name, notes or position",
+)
 async def patch_worktree(services: Services, worktree_id: Id, data: JSONBody[WorktreePatch]) -> Worktree:
     return await services.worktrees.patch(worktree_id, data)
 
 
-@get("/worktrees/{worktree_id:str}/diff", responses=errors(404, 409), summary="What has changed in a worktree")
+@get("/worktrees/{worktree_id:str}/diff", responses=errors(404, 409), summary="Get the changes in a worktree")
 async def diff_worktree(
     services: Services,
     worktree_id: Id,
     against: Annotated[
-        Literal["base", "head"], QueryParameter(description="Since its base, or since its last commit.")
+        Literal["base", "head"], QueryParameter(description="Compare with its base or with its last commit.")
     ] = "base",
 ) -> Diff:
     return await services.worktrees.diff(worktree_id, against)
@@ -143,17 +153,17 @@ async def remove_worktree(
     worktree_id: Id,
     force: Force = False,
     branch: Annotated[
-        Literal["keep", "delete"], QueryParameter(description="What becomes of the branch that Bough made for it.")
+        Literal["keep", "delete"], QueryParameter(description="Keep or delete the branch that Bough created for it.")
     ] = "keep",
 ) -> WorktreeRemoved:
-    return gone(await services.worktrees.remove(worktree_id, force=force, branch=branch))
+    return removed_answer(await services.worktrees.remove(worktree_id, force=force, branch=branch))
 
 
 @post(
     "/worktrees/{worktree_id:str}/recover",
     status_code=200,
     responses=errors(404, 409, 413, 429),
-    summary="Bring a removed worktree back",
+    summary="Recover a removed worktree",
 )
 async def recover_worktree(
     services: Services, caller: Caller, worktree_id: Id, data: JSONBody[Keyed | None] = None
@@ -162,8 +172,8 @@ async def recover_worktree(
     return await services.worktrees.recover(keyed, worktree_id)
 
 
-def gone(removed: Removed) -> WorktreeRemoved:
-    """What became of a worktree, as an answer."""
+def removed_answer(removed: Removed) -> WorktreeRemoved:
+    """Converts a removed worktree to an answer."""
     return WorktreeRemoved(
         *_values(removed.worktree),
         forgotten=removed.forgotten,
@@ -185,7 +195,7 @@ router = Router(
         list_found,
         preview_worktree,
         get_worktree,
-        look_at_losses,
+        preview_losses,
         patch_worktree,
         diff_worktree,
         remove_worktree,

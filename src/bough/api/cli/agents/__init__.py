@@ -1,0 +1,1 @@
+"""`bough agents`: `command` lists, shows and installs agents; `test_run` starts one and reports how far it gets."""

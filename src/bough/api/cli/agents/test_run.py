@@ -1,5 +1,5 @@
-"""What `bough agents test` does: starts an agent as the server would, shakes hands with it, brings it into a mode, and
-notes what it sees. Nothing is prompted unless a prompt is given; how it is told to people is `agents`."""
+"""Tests an agent for `bough agents test`: starts it as the server would, sets its mode, and records what it reports. A
+prompt is sent only if one is given."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from bough.errors import AgentFailed, BoughError, Denied
 from bough.model.session import PermissionMode
 from bough.settings import Settings
 
-# Of what an agent wrote to stderr before it failed, so many lines are shown.
+# Lines shown of what an agent wrote to stderr before it failed.
 LAST_LINES = 5
-# Failures that a version other than the measured one may explain.
+# Failures that an untested version of the agent may explain.
 MAY_BE_THE_VERSION = ("agent_protocol", "agent_answer", "agent_refused", "mode_not_taken")
-# Failures whose sentence says what to do.
+# Failures whose message says what to do.
 SELF_EXPLAINING = ("agent_login", "repository_untrusted")
 
 
@@ -44,7 +44,7 @@ class Problem(msgspec.Struct):
 
 
 class Trial(msgspec.Struct, rename="camel", kw_only=True):
-    """What was seen of an agent, as far as it came."""
+    """What the test learned about an agent, as far as it got."""
 
     agent: str
     title: str
@@ -57,13 +57,13 @@ class Trial(msgspec.Struct, rename="camel", kw_only=True):
     login_found: bool | None = None
     notices: list[str] = []
     protocol: int | None = None
-    # As the agent names itself.
+    # The name and version that the agent reports.
     agent_info: str = ""
     capabilities: dict[str, bool] = {}
     auth_methods: list[str] = []
     modes: list[str] = []
     initial_mode: str | None = None
-    # The agent's own mode that was asked for; whether it says that it is in it, null if it has no modes.
+    # The agent's own mode that was requested, and whether it reports that mode; null if it has no modes.
     mode: str = ""
     mode_taken: bool | None = None
     stop_reason: str | None = None
@@ -74,17 +74,17 @@ class Trial(msgspec.Struct, rename="camel", kw_only=True):
 
 
 async def try_agent(
-    entry: CatalogEntry, settings: Settings, cwd: str, wanted: PermissionMode, prompt: str | None = None
+    entry: CatalogEntry, settings: Settings, cwd: str, permission_mode: PermissionMode, prompt: str | None = None
 ) -> Trial:
-    """Tries one agent in a folder; what goes wrong is told in `error`."""
+    """Tests one agent in a folder; a failure is returned in `error`."""
     trial = Trial(
         agent=entry.name,
         title=entry.title,
         cwd=cwd,
-        permission_mode=wanted,
+        permission_mode=permission_mode,
         pinned=entry.package.version if entry.package is not None else None,
         login_found=is_set_up(entry),
-        mode=entry.mode(wanted).mode,
+        mode=entry.mode(permission_mode).mode,
         steps=Steps(),
     )
     try:
@@ -118,12 +118,12 @@ class _Trying:
         with self._steps.take("prepare"):
             found = startable(entry, self._settings.data_path)
             trial.how, trial.version, trial.command = found.how, found.version, found.command
-            if brought := find_files(trial.cwd, entry.repository.ask):
-                named = ", ".join(os.path.relpath(file, trial.cwd) for file in brought[:LAST_LINES])
+            if files := find_files(trial.cwd, entry.repository.ask):
+                names = ", ".join(os.path.relpath(file, trial.cwd) for file in files[:LAST_LINES])
                 raise Denied(
                     "repository_untrusted",
-                    f"{entry.title} would run code that this folder brings: {named}. Choose another with --cwd, or "
-                    "open a session there, which asks you about it.",
+                    f"{entry.title} would run code from this folder: {names}. Choose another folder with --cwd, or "
+                    "create a session there, which asks for your approval.",
                 )
             prepared = prepare(entry, self._settings.data_path, trial.cwd, entry.mode(trial.permission_mode), {})
         trial.command, trial.notices = prepared.command, prepared.notices
@@ -169,15 +169,15 @@ class _Trying:
 
 
 def _offered(opened: SessionOpened, option: str | None) -> list[str]:
-    """The modes that the agent offers, whichever way it does."""
-    for one in opened.config_options:
-        if one.id == option:
-            return [choice.value for choice in one.choices]
+    """Returns the modes that the agent offers, as a configuration option or as modes."""
+    for config_option in opened.config_options:
+        if config_option.id == option:
+            return [choice.value for choice in config_option.choices]
     return [mode.id for mode in opened.modes.available_modes] if opened.modes else []
 
 
 def _camel(values: dict[str, bool]) -> dict[str, bool]:
-    return {re.sub(r"_(.)", lambda found: found[1].upper(), name): value for name, value in values.items()}
+    return {re.sub(r"_(.)", lambda match: match[1].upper(), name): value for name, value in values.items()}
 
 
 def _name(method: dict[str, Any]) -> str:
@@ -192,12 +192,12 @@ def _problem(entry: CatalogEntry, trial: Trial, error: BoughError) -> Problem:
 def _next(entry: CatalogEntry, trial: Trial, error: BoughError) -> str:
     if not trial.command or error.code in SELF_EXPLAINING or not isinstance(error, AgentFailed):
         return ""
-    other = trial.pinned is not None and trial.version != trial.pinned
-    if other and error.code in MAY_BE_THE_VERSION:
+    untested = trial.pinned is not None and trial.version != trial.pinned
+    if untested and error.code in MAY_BE_THE_VERSION:
         return (
-            f"This is version {trial.version}, and Bough was measured with {trial.pinned}: "
-            f"bough agents install {entry.name} gets that one, which counts if no other is on the PATH."
+            f"This is version {trial.version}; Bough was tested with {trial.pinned}. "
+            f"Install that one: bough agents install {entry.name} (a version on the PATH takes precedence)."
         )
     if trial.login_found is False and entry.login.how:
-        return f"No key for it was found. {entry.login.how}"
-    return f"Start it by hand to see what it says: {shlex.join(trial.command)}"
+        return f"No key was found for it. {entry.login.how}"
+    return f"Run it yourself to see its output: {shlex.join(trial.command)}"

@@ -1,5 +1,5 @@
-"""`bough acp`: an agent of the Agent Client Protocol on stdio, for editors. It is a thin pipe to the server, and starts
-one if there is none; what is said through it is `bough.api.acp`."""
+"""`bough acp`: lets editors use Bough as an ACP agent on stdio. It is a thin pipe to the server's ACP door
+(`bough.api.acp`) and starts a server if none is running."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ from urllib.parse import urlsplit
 
 import typer
 
-from bough.api.cli.framework import output as out
-from bough.api.cli.framework.base import DONE, FAILED, Here, command
-from bough.api.cli.framework.target import Place
+from bough.api.cli.framework import output as output
+from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
+from bough.api.cli.framework.target import Target
 from bough.errors import NotFound
 
-# A server is ready in a second or two; a machine that has just been switched on takes longer.
+# Seconds; a server is usually ready in one or two, but not on a machine that has just booted.
 START_WITHIN = 60.0
 LOOK_EVERY = 0.05
 ANSWER_WITHIN = 5.0
-# When the server that was started has ended, another one may be on its way.
+# If our server ended at once, another editor may have started one that is not ready yet.
 OTHER_WITHIN = 10.0
-# Lines of the editor that are read ahead.
+# Lines read ahead from the editor.
 MOST_LINES = 16
 PIECE = 1 << 16
-# After the last line of the editor its open requests have this long to be answered.
+# Seconds that open requests have to be answered after the editor closed stdin.
 LINGER = 2.0
-# As long as a line of the protocol may be.
+# The longest line of the protocol.
 LONGEST_LINE = 64 * 1024 * 1024
 
 
 def add_to(app: typer.Typer) -> None:
     @command(app, "acp", common=("data", "url", "token"))
-    def acp(here: Here) -> int:  # pyright: ignore[reportUnusedFunction]
-        """Speak the Agent Client Protocol on stdio, for an editor.
+    def acp(ctx: CommandContext) -> int:  # pyright: ignore[reportUnusedFunction]
+        """Act as an ACP agent on stdio, for editors.
 
-        Sessions are those of the server on this data folder; it is started if it does not run.
+        Uses the server on this data folder and starts it if it is not running.
         """
-        url, token = _server(here.place)
+        url, token = _server(ctx.target)
         return asyncio.run(_pipe(url, token))
 
 
-def _server(place: Place) -> tuple[str, str]:
-    """Address and token of the server, started if it has to be."""
-    found = _running(place)
-    if found is not None:
-        return found
-    if place.address is not None:
-        raise place.nobody()
-    return _started(place)
+def _server(target: Target) -> tuple[str, str]:
+    """Returns the server's address and token; starts the server if necessary."""
+    running = _running(target)
+    if running is not None:
+        return running
+    if target.address is not None:
+        raise target.not_running()
+    return _started(target)
 
 
-def _running(place: Place) -> tuple[str, str] | None:
-    """The server, if one answers; one that was killed leaves its file behind."""
+def _running(target: Target) -> tuple[str, str] | None:
+    """Returns the server's address and token if it accepts connections; a killed server leaves its file behind."""
     try:
-        url, token = place.find()
+        url, token = target.find()
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         with socket.create_connection((parts.hostname or "", port), timeout=ANSWER_WITHIN):
@@ -69,60 +69,60 @@ def _running(place: Place) -> tuple[str, str] | None:
         return None
 
 
-def _started(place: Place) -> tuple[str, str]:
-    folder = place.folder
+def _started(target: Target) -> tuple[str, str]:
+    folder = target.folder
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = folder / "server.log"
-    with log.open("ab") as output:
+    with log.open("ab") as log_file:
         server = subprocess.Popen(
             [sys.executable, "-m", "bough", "serve", "--data", str(folder)],
             stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            # It outlives the editor that happened to need it first.
+            stdout=log_file,
+            stderr=log_file,
+            # The server outlives the editor that started it.
             start_new_session=True,
         )
     deadline = time.monotonic() + START_WITHIN
     while time.monotonic() < deadline:
-        found = _running(place)
-        if found is not None:
-            out.note(f"Started a server at {found[0]}, with its log in {log}.")
-            return found
+        running = _running(target)
+        if running is not None:
+            output.note(f"Started a server at {running[0]}; its log is {log}.")
+            return running
         if server.poll() is not None:
-            # Another editor may have been quicker; its server is not ready yet, perhaps.
+            # Another editor may have started a server that is not ready yet.
             deadline = min(deadline, time.monotonic() + OTHER_WITHIN)
         time.sleep(LOOK_EVERY)
-    raise NotFound("no_server", f"No server could be started on {folder}. Its log is {log}.")
+    raise NotFound("no_server", f"Could not start a server on {folder}. See its log: {log}")
 
 
 async def _pipe(url: str, token: str) -> int:
-    """Lines from stdin to the server and back, until one side ends."""
+    """Passes lines from stdin to the server and back until one side ends."""
     from websockets.asyncio.client import connect
     from websockets.exceptions import ConnectionClosed, WebSocketException
 
     address = f"{url.replace('http', 'ws', 1)}/acp"
     headers = {"Authorization": f"Bearer {token}"}
     try:
-        # Without pings: an editor may take its time with what it was sent.
+        # No pings: an editor may be slow to read what it was sent.
         opening = connect(
             address, additional_headers=headers, max_size=LONGEST_LINE, compression=None, ping_interval=None
         )
         server = await opening
     except (OSError, WebSocketException) as error:
-        out.note(f"No server answers at {url}: {error}")
+        output.note(f"No server answers at {url}: {error}")
         return FAILED
 
-    waiting = _Open()
+    open_requests = _OpenRequests()
 
     async def outward() -> int:
         lines = _lines()
         while line := await lines.get():
-            waiting.note(line, ours=True)
+            open_requests.note(line, ours=True)
             await server.send(line.decode("utf-8", "replace"))
-        # Whoever only had this to say wants the answer.
+        # A script that closes stdin after its request still wants the answer.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
-                await waiting.none.wait()
+                await open_requests.none.wait()
         return DONE
 
     async def inward() -> int:
@@ -130,35 +130,35 @@ async def _pipe(url: str, token: str) -> int:
         async for frame in server:
             text = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
             await loop.run_in_executor(None, _print, text)
-            waiting.note(text, ours=False)
-        out.note("The server has ended.")
+            open_requests.note(text, ours=False)
+        output.note("The server has stopped.")
         return FAILED
 
     async with server:
-        ways = [asyncio.create_task(outward()), asyncio.create_task(inward())]
-        done, left = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        for way in left:
-            way.cancel()
-        await asyncio.wait(ways)
+        pipes = [asyncio.create_task(outward()), asyncio.create_task(inward())]
+        done, unfinished = await asyncio.wait(pipes, return_when=asyncio.FIRST_COMPLETED)
+        for pipe in unfinished:
+            pipe.cancel()
+        await asyncio.wait(pipes)
         try:
-            return max(way.result() for way in done)
+            return max(pipe.result() for pipe in done)
         except ConnectionClosed as closed:
-            out.note(f"The server has ended the connection: {closed}")
+            output.note(f"The server closed the connection: {closed}")
         except BrokenPipeError:
-            # Nobody reads what is printed: the editor is gone.
+            # The editor no longer reads our output: it is gone.
             return DONE
         return FAILED
 
 
 def _lines() -> asyncio.Queue[bytes]:
-    """What comes on stdin, by lines, until an empty one. Read in a thread of its own, which nobody has to wait for: the
-    end of the server ends this program too, whatever stdin does."""
+    """Returns a queue of the lines of stdin; an empty line marks the end. A daemon thread reads them, so that this
+    program can exit when the server stops, even if stdin blocks."""
     lines: asyncio.Queue[bytes] = asyncio.Queue(MOST_LINES)
     loop = asyncio.get_running_loop()
 
     def read() -> None:
         pieces: list[bytes] = []
-        # Not through Python's buffer, whose lock this thread would hold when the program ends.
+        # Not through Python's buffer, because this thread would hold its lock when the program exits.
         stdin = sys.stdin.fileno()
         with contextlib.suppress(RuntimeError, OSError):
             while piece := os.read(stdin, PIECE):
@@ -178,8 +178,8 @@ def _lines() -> asyncio.Queue[bytes]:
     return lines
 
 
-class _Open:
-    """Requests of the editor that are not answered yet."""
+class _OpenRequests:
+    """Tracks the editor's requests that have not been answered yet."""
 
     def __init__(self) -> None:
         self._ids: set[str] = set()

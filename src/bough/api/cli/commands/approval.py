@@ -1,5 +1,4 @@
-"""`bough approval`: the inbox of questions that turns wait on (P4), read and answered. What one is about in full is
-`asked`."""
+"""`bough approval`: lists, shows, allows and denies the approvals that turns wait for."""
 
 from __future__ import annotations
 
@@ -12,22 +11,22 @@ import typer
 from bough.api.cli.commands import approval_details
 from bough.api.cli.commands.repo import PAGE, Limit, Offset
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Answer, Json, part, parts, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, ahead, brief, clean, moment, short, short_forms
 from bough.api.cli.session.prompt import OfSession
 from bough.model.rule import Scope
 
-# Sessions that are looked through for titles; those of questions that wait are active, and few.
+# Sessions searched for titles; those with pending approvals are active, and few.
 LOOKED_THROUGH = 4 * PAGE
 
-app = typer.Typer(no_args_is_help=True, help="Questions of agents that wait for an answer.")
+app = typer.Typer(no_args_is_help=True, help="Approvals: agents' requests that need your answer.")
 ApprovalId = Annotated[
     str,
     typer.Argument(
         metavar="APPROVAL",
-        help="Its id, or 8 characters of it.",
+        help="Approval id, or 8 characters of it.",
         autocompletion=ids("approvals", "title", status="pending"),
     ),
 ]
@@ -40,20 +39,20 @@ def add_to(root: typer.Typer) -> None:
 
 @command(app, "list")
 def list_approvals(
-    here: Here,
+    ctx: CommandContext,
     session: OfSession = None,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Those that were answered too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Include answered approvals.")] = False,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
-    """List the questions that wait, oldest first."""
+    """List pending approvals, oldest first."""
     status = None if everything else "pending"
-    answer = here.client.get("/api/approvals", status=status, sessionId=session, limit=limit, offset=offset)
+    answer = ctx.client.get("/api/approvals", status=status, sessionId=session, limit=limit, offset=offset)
 
     def render(page: Any) -> None:
         rows: list[Json] = page["approvals"]
         forms = short_forms([row["id"] for row in rows])
-        sessions = _sessions(here, {row["sessionId"] for row in rows}, everything)
+        sessions = _sessions(ctx, {row["sessionId"] for row in rows}, everything)
         columns: dict[str, Callable[[Json], str]] = {
             "ID": lambda row: forms[row["id"]],
             "AGENT": lambda row: _agent(row, sessions),
@@ -63,137 +62,137 @@ def list_approvals(
             "EXPIRES": _expires,
             "QUESTION": lambda row: approval_details.about(row, sessions.get(row["sessionId"], {}).get("cwd", "")),
         }
-        # A line has room for what tells questions apart.
+        # Columns that would be the same in every row are omitted.
         if not everything:
             del columns["STATUS"]
         if not any(_expires(row) for row in rows):
             del columns["EXPIRES"]
         output.table(
             tuple(columns),
-            [[tell(row) for tell in columns.values()] for row in rows],
+            [[cell(row) for cell in columns.values()] for row in rows],
             flexible="QUESTION",
-            empty="Nobody waits for an answer." if not everything else "Nobody has asked anything yet.",
+            empty="No pending approvals." if not everything else "No approvals yet.",
         )
         output.more(page, len(rows))
 
-    here.show(answer, render)
+    ctx.show(answer, render)
 
 
 @command(app, "show")
-def show(here: Here, approval: ApprovalId) -> None:
-    """Show a question with the command or the change that it is about, in full."""
+def show(ctx: CommandContext, approval: ApprovalId) -> None:
+    """Show an approval with its full command or file changes."""
 
-    def render(found: Json) -> None:
-        known = _sessions(here, {found["sessionId"]}, everything=found["status"] != "pending")
-        by = part(found, "decidedBy")
+    def render(row: Json) -> None:
+        sessions = _sessions(ctx, {row["sessionId"]}, everything=row["status"] != "pending")
+        decider = part(row, "decidedBy")
         output.facts(
             [
-                ("id", found["id"]),
-                ("agent", _agent(found, known)),
-                ("session", f"{short(found['sessionId'])} {_title(found, known, 200)}"),
-                ("task", short(found["taskId"])),
-                ("question", clean(found["title"])),
-                ("kind", clean(found["toolKind"])),
-                ("status", found["status"]),
-                ("reason", clean(found["reason"] or "")),
-                ("decided by", " ".join(str(part) for part in (by.get("kind"), by.get("id")) if part)),
-                ("asked", f"{moment(found['createdAt'])} ({ago(found['createdAt'])})"),
-                ("expires", _expires(found)),
-                ("ways", _ways(found)),
+                ("id", row["id"]),
+                ("agent", _agent(row, sessions)),
+                ("session", f"{short(row['sessionId'])} {_title(row, sessions, 200)}"),
+                ("task", short(row["taskId"])),
+                ("question", clean(row["title"])),
+                ("kind", clean(row["toolKind"])),
+                ("status", row["status"]),
+                ("reason", clean(row["reason"] or "")),
+                ("decided by", " ".join(str(part) for part in (decider.get("kind"), decider.get("id")) if part)),
+                ("asked", f"{moment(row['createdAt'])} ({ago(row['createdAt'])})"),
+                ("expires", _expires(row)),
+                ("options", _options(row)),
             ]
         )
         output.line("")
-        approval_details.draw(found)
+        approval_details.draw(row)
 
-    here.show(here.client.get(path("approvals", approval)), render)
+    ctx.show(ctx.client.get(path("approvals", approval)), render)
 
 
 @command(app, "allow")
 def allow(
-    here: Here,
+    ctx: CommandContext,
     approval: ApprovalId,
-    always: Annotated[bool, typer.Option("--always", help="And allow exactly this from now on.")] = False,
+    always: Annotated[bool, typer.Option("--always", help="Also allow exactly this from now on.")] = False,
     scope: Annotated[
         Scope | None,
         typer.Option(
             "--scope",
             metavar="session|worktree|everywhere",
-            help="How far --always reaches: this session (if not said), every session in this folder, or all.",
+            help="Scope of --always: this session (the default), all sessions in this folder, or all sessions.",
         ),
     ] = None,
     option: Annotated[
         str | None,
         typer.Option(
-            "--option", metavar="ID", help="In which of the agent's ways; approval show lists them if several."
+            "--option", metavar="ID", help="Which of the agent's options to use; bough approval show lists them."
         ),
     ] = None,
     arguments: Annotated[
         str | None,
         typer.Option(
-            "--arguments", metavar="JSON", help="With these instead of the agent's, for a call of Bough's own tools."
+            "--arguments", metavar="JSON", help="Replace the agent's arguments, for a call of Bough's own tools."
         ),
     ] = None,
 ) -> None:
-    """Allow what was asked for."""
+    """Allow a request."""
     if scope is not None and not always:
-        raise typer.BadParameter("--scope says how far --always reaches; give both.")
+        raise typer.BadParameter("--scope needs --always.")
     if option is not None and always:
-        raise typer.BadParameter("--option is for this once; give either that or --always.")
+        raise typer.BadParameter("--option applies only once and cannot be combined with --always.")
     decision = {"optionId": option} if option is not None else {"decision": "allow_always" if always else "allow"}
     body: Json = decision | ({"scope": scope} if scope else {})
     if arguments is not None:
-        body["arguments"] = _object(arguments)
+        body["arguments"] = _parse_object(arguments)
     reach = REACH[scope] if scope else ""
-    here.show(here.client.post(path("approvals", approval), body), lambda found: say_decided(found, reach))
+    ctx.show(ctx.client.post(path("approvals", approval), body), lambda found: print_decided(found, reach))
 
 
 @command(app, "deny")
 def deny(
-    here: Here,
+    ctx: CommandContext,
     approval: ApprovalId,
-    because: Annotated[str | None, typer.Option("--because", help="Why, in words for the agent.")] = None,
+    because: Annotated[str | None, typer.Option("--because", help="Reason, for the agent.")] = None,
 ) -> None:
-    """Refuse what was asked for; the turn goes on without it."""
+    """Deny a request; the turn continues without it."""
     body: Json = {"decision": "deny"} | ({"because": because} if because is not None else {})
-    here.show(here.client.post(path("approvals", approval), body), say_decided)
+    ctx.show(ctx.client.post(path("approvals", approval), body), print_decided)
 
 
-def _object(text: str) -> Json:
+def _parse_object(text: str) -> Json:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError as error:
-        raise typer.BadParameter(f"--arguments is no JSON: {error}.") from error
-    if not isinstance(found, dict):
-        raise typer.BadParameter('--arguments is an object: {"name": value, …}.')
-    return cast("Json", found)
+        raise typer.BadParameter(f"--arguments is not valid JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise typer.BadParameter('--arguments must be a JSON object: {"name": value, …}.')
+    return cast("Json", value)
 
 
 def question(approval: Json) -> str:
-    """What an agent asks, in a line."""
+    """Describes an agent's request on one line."""
     return f"? {brief(approval['toolKind'], 20)}: {brief(approval['title'], 500)}"
 
 
-def decide(here: Here, approval_id: str, decision: str) -> Answer:
-    return here.client.post(path("approvals", approval_id), {"decision": decision})
+def decide(ctx: CommandContext, approval_id: str, decision: str) -> Answer:
+    return ctx.client.post(path("approvals", approval_id), {"decision": decision})
 
 
-def say_decided(found: Json, reach: str = "") -> None:
-    always = f" from now on {reach}".rstrip() if found["decision"] == "allow_always" else ""
-    output.line(f"{short(found['id'])} is {found['status']}{always}: {brief(found['title'])}")
+def print_decided(approval: Json, reach: str = "") -> None:
+    always = f" from now on {reach}".rstrip() if approval["decision"] == "allow_always" else ""
+    output.line(f"{short(approval['id'])} is {approval['status']}{always}: {brief(approval['title'])}")
 
 
-def _sessions(here: Here, wanted: set[str], everything: bool) -> dict[str, Json]:
-    """The sessions that ask, without their transcripts; one that is too far down the list is left out."""
-    found: dict[str, Json] = {}
+def _sessions(ctx: CommandContext, session_ids: set[str], everything: bool) -> dict[str, Json]:
+    """Returns the sessions with these ids, without transcripts; those too far down the list are missing."""
+    sessions: dict[str, Json] = {}
     offset = 0
-    while wanted - found.keys() and offset < LOOKED_THROUGH:
+    while session_ids - sessions.keys() and offset < LOOKED_THROUGH:
         status = None if everything else "active"
-        page = here.client.get("/api/sessions", status=status, limit=PAGE, offset=offset).value
-        found |= {row["id"]: row for row in page["sessions"] if row["id"] in wanted}
+        page = ctx.client.get("/api/sessions", status=status, limit=PAGE, offset=offset).value
+        sessions |= {row["id"]: row for row in page["sessions"] if row["id"] in session_ids}
         offset += PAGE
         if offset >= page["total"]:
             break
-    return found
+    return sessions
 
 
 def _agent(approval: Json, sessions: dict[str, Json]) -> str:
@@ -204,15 +203,15 @@ def _title(approval: Json, sessions: dict[str, Json], most: int = 16) -> str:
     return brief(str(sessions.get(approval["sessionId"], {}).get("title", "")), most)
 
 
-def _ways(approval: Json) -> str:
-    """The agent's ways to allow it, if a person has to choose one."""
-    ways = [one for one in parts(approval, "options") if one["kind"] == "allow_once"]
-    told = ", ".join(f"{clean(one['optionId'])} ({brief(one['name'], 100)})" for one in ways)
-    return f"{told}; choose with --option" if len(ways) > 1 and approval["status"] == "pending" else ""
+def _options(approval: Json) -> str:
+    """Describes the agent's options for allowing it, if there are several to choose from."""
+    options = [option for option in parts(approval, "options") if option["kind"] == "allow_once"]
+    text = ", ".join(f"{clean(option['optionId'])} ({brief(option['name'], 100)})" for option in options)
+    return f"{text}; choose with --option" if len(options) > 1 and approval["status"] == "pending" else ""
 
 
 def _expires(approval: Json) -> str:
-    """When it is no longer asked, and what is answered then; nothing if it waits for ever."""
+    """Describes when it expires and the answer it then gets; empty if it never expires."""
     if approval["status"] != "pending" or not approval["expiresAt"]:
         return ""
     return f"{ahead(approval['expiresAt'])} ({approval['onExpiry']})"

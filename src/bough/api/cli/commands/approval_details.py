@@ -1,5 +1,4 @@
-"""What a question of an agent is about, for people: the command that it wants to run, the change that it wants to make.
-Listing and answering questions is `approvals`."""
+"""Prints what an approval is about: the command that the agent wants to run, or the file changes it wants to make."""
 
 from __future__ import annotations
 
@@ -19,37 +18,37 @@ NO_NEWLINE = "\\ No newline at the end"
 
 
 def command(approval: Json) -> str | None:
-    """The whole command line, if it is about one."""
-    found: Any = part(part(approval, "toolCall"), "rawInput").get("command")
-    if isinstance(found, list):
-        return shlex.join(str(word) for word in cast("list[Any]", found))
-    return found if isinstance(found, str) and found else None
+    """Returns the full command line, if the approval is about one."""
+    value: Any = part(part(approval, "toolCall"), "rawInput").get("command")
+    if isinstance(value, list):
+        return shlex.join(str(word) for word in cast("list[Any]", value))
+    return value if isinstance(value, str) and value else None
 
 
 def tool(approval: Json) -> str | None:
-    """The tool of Bough's own that is to be called, if it is about one."""
-    found: Any = part(approval, "toolCall").get("tool")
-    return found if approval.get("toolKind") == "call" and isinstance(found, str) else None
+    """Returns the name of Bough's own tool, if the approval is about a call of one."""
+    name: Any = part(approval, "toolCall").get("tool")
+    return name if approval.get("toolKind") == "call" and isinstance(name, str) else None
 
 
 def diffs(approval: Json) -> list[Json]:
-    """The changes of files that it is about."""
-    found = [one for one in parts(part(approval, "toolCall"), "content") if one.get("type") == "diff"]
-    return [one for one in found if isinstance(one.get("newText"), str)]
+    """Returns the file changes that the approval is about."""
+    changes = [change for change in parts(part(approval, "toolCall"), "content") if change.get("type") == "diff"]
+    return [change for change in changes if isinstance(change.get("newText"), str)]
 
 
 def about(approval: Json, cwd: str = "") -> str:
-    """What it is about, in a line: the command, the files with how much changes in each, else the agent's own words."""
-    inside = f"{cwd}/" if cwd else ""
+    """Describes it on one line: the command, the changed files with their line counts, or the agent's title."""
+    prefix = f"{cwd}/" if cwd else ""
     line = command(approval)
     if line is not None:
         return brief(line, 500)
-    changed = [f"{str(one.get('path')).removeprefix(inside)} {_size(one)}" for one in diffs(approval)]
+    changed = [f"{str(change.get('path')).removeprefix(prefix)} {_size(change)}" for change in diffs(approval)]
     return brief(", ".join(changed) or str(approval["title"]), 500)
 
 
 def draw(approval: Json) -> None:
-    """The command or the changes in full; where there is neither, the tool call as it came."""
+    """Prints the full command or changes, or the raw tool call if there is neither."""
     call = part(approval, "toolCall")
     if (name := tool(approval)) is not None:
         output.line(clean(name), "bold")
@@ -61,16 +60,16 @@ def draw(approval: Json) -> None:
             output.line(f"{'  ' if number else '$ '}{text}", "bold")
         more = {name: value for name, value in part(call, "rawInput").items() if name != "command"}
         if more:
-            output.line(_written(more), "dim")
+            output.line(_as_json(more), "dim")
     for change in changes:
         for text in _lines(change):
             output.line(text, STYLES.get(text[:1], ""))
     if line is None and not changes:
-        output.line(_written(call), "dim")
+        output.line(_as_json(call), "dim")
 
 
 def _draw_arguments(arguments: Json) -> None:
-    """Each argument on a line; long texts as they are, below their names."""
+    """Prints each argument on one line; multi-line texts below their names."""
     for name, value in arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         lines = clean(text).split("\n")
@@ -78,11 +77,11 @@ def _draw_arguments(arguments: Json) -> None:
             output.line(f"  {clean(name)}: {lines[0]}")
             continue
         output.line(f"  {clean(name)}:")
-        for one in lines:
-            output.line(f"    {one}")
+        for line in lines:
+            output.line(f"    {line}")
 
 
-def _written(value: Json) -> str:
+def _as_json(value: Json) -> str:
     return clean(json.dumps(value, indent=2, ensure_ascii=False))
 
 
@@ -93,18 +92,18 @@ def _sides(change: Json) -> tuple[list[str], list[str]]:
 
 
 def _size(change: Json) -> str:
-    """How many lines come and go."""
+    """Describes how many lines are added and removed."""
     before, after = _sides(change)
     if change.get("oldText") is None:
         return f"(new, {len(after)} lines)"
-    moves = difflib.SequenceMatcher(None, before, after).get_opcodes()
-    gone = sum(end - start for kind, start, end, _, _ in moves if kind != "equal")
-    come = sum(end - start for kind, _, _, start, end in moves if kind != "equal")
-    return f"(+{come} -{gone})"
+    opcodes = difflib.SequenceMatcher(None, before, after).get_opcodes()
+    removed = sum(end - start for kind, start, end, _, _ in opcodes if kind != "equal")
+    added = sum(end - start for kind, _, _, start, end in opcodes if kind != "equal")
+    return f"(+{added} -{removed})"
 
 
 def _lines(change: Json) -> Iterator[str]:
-    """A unified diff, line by line."""
+    """Yields a unified diff, line by line."""
     before, after = _sides(change)
     path = str(change.get("path"))
     name = "/dev/null" if change.get("oldText") is None else path

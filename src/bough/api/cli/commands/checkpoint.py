@@ -1,5 +1,4 @@
-"""`bough checkpoint`, `bough task diff|restore` and `bough session diff`: what was changed in files, and bringing them
-back (W4). All of it is done by the server."""
+"""`bough checkpoint`, `bough task diff|restore` and `bough session diff`: shows file changes and restores files."""
 
 from __future__ import annotations
 
@@ -11,14 +10,14 @@ from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.commands.task import TaskId
 from bough.api.cli.commands.task import app as task_app
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Answer, Json, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, short, short_forms
 from bough.api.cli.session.manage import app as session_app
 from bough.api.cli.session.prompt import OfSession, SessionId
 
-app = typer.Typer(no_args_is_help=True, help="The files of git folders as they were before and after tasks.")
+app = typer.Typer(no_args_is_help=True, help="Checkpoints: the files of a git folder before and after each task.")
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 LETTERS = {"added": "A", "deleted": "D", "modified": "M", "renamed": "R", "copied": "C", "typeChanged": "T"}
@@ -26,19 +25,22 @@ LETTERS = {"added": "A", "deleted": "D", "modified": "M", "renamed": "R", "copie
 CheckpointId = Annotated[
     str,
     typer.Argument(
-        metavar="CHECKPOINT", help="Its id, or 8 characters of it.", autocompletion=ids("checkpoints", "moment")
+        metavar="CHECKPOINT", help="Checkpoint id, or 8 characters of it.", autocompletion=ids("checkpoints", "moment")
     ),
 ]
 OfTask = Annotated[
     str | None,
-    typer.Option("--task", metavar="TASK", help="Only of this task.", autocompletion=ids("tasks", "prompt")),
+    typer.Option("--task", metavar="TASK", help="Only this task.", autocompletion=ids("tasks", "prompt")),
 ]
-Stat = Annotated[bool, typer.Option("--stat", help="Only which files, and how many lines.")]
+Stat = Annotated[bool, typer.Option("--stat", help="Only list the files and how many lines changed.")]
 OnlyPath = Annotated[str | None, typer.Option("--path", metavar="PATH", help="Only this file or folder.")]
 Paths = Annotated[
-    list[str] | None, typer.Option("--path", metavar="PATH", help="Only this file or folder; may be given again.")
+    list[str] | None, typer.Option("--path", metavar="PATH", help="Only this file or folder; repeatable.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Even if a turn runs there, or others' work is undone.")]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Restore even while a turn is running there, or if it undoes other sessions' work."),
+]
 
 
 def add_to(root: typer.Typer) -> None:
@@ -46,39 +48,39 @@ def add_to(root: typer.Typer) -> None:
 
 
 @command(task_app, "diff")
-def diff_task(here: Here, task: TaskId, stat: Stat = False, only: OnlyPath = None) -> None:
-    """Show what a task has changed in the files; of one that runs, what it has changed so far."""
-    _show_diff(here, _diff(here, f"{path('tasks', task)}/diff", stat, only))
+def diff_task(ctx: CommandContext, task: TaskId, stat: Stat = False, only: OnlyPath = None) -> None:
+    """Show a task's file changes; for a running task, its changes so far."""
+    _show_diff(ctx, _diff(ctx, f"{path('tasks', task)}/diff", stat, only))
 
 
 @command(session_app, "diff")
-def diff_session(here: Here, session: SessionId, stat: Stat = False, only: OnlyPath = None) -> None:
-    """Show what a session has changed in the files, from its first task to its last."""
-    _show_diff(here, _diff(here, f"{path('sessions', session)}/diff", stat, only))
+def diff_session(ctx: CommandContext, session: SessionId, stat: Stat = False, only: OnlyPath = None) -> None:
+    """Show a session's file changes, from its first task to its last."""
+    _show_diff(ctx, _diff(ctx, f"{path('sessions', session)}/diff", stat, only))
 
 
 @command(task_app, "restore")
 def restore_task(
-    here: Here,
+    ctx: CommandContext,
     task: TaskId,
     moment: Annotated[
         Literal["before", "after"],
-        typer.Option("--moment", metavar="before|after", help="To how they were before the task, or after it."),
+        typer.Option("--moment", metavar="before|after", help="Restore the files from before or after the task."),
     ] = "before",
     paths: Paths = None,
     force: Force = False,
 ) -> None:
-    """Bring files back to how they were before a task, or after it; index and branch stay."""
+    """Restore the files from before or after a task; index and branch are not changed."""
     body = {"moment": moment, "paths": paths or None, "force": force}
-    here.show(here.client.post(f"{path('tasks', task)}/restore", body), _say_restored)
+    ctx.show(ctx.client.post(f"{path('tasks', task)}/restore", body), _print_restored)
 
 
 @command(app, "list")
 def list_checkpoints(
-    here: Here, session: OfSession = None, task: OfTask = None, limit: Limit = 20, offset: Offset = 0
+    ctx: CommandContext, session: OfSession = None, task: OfTask = None, limit: Limit = 20, offset: Offset = 0
 ) -> None:
     """List checkpoints, newest first."""
-    answer = here.client.get("/api/checkpoints", sessionId=session, taskId=task, limit=limit, offset=offset)
+    answer = ctx.client.get("/api/checkpoints", sessionId=session, taskId=task, limit=limit, offset=offset)
 
     def render(page: Any) -> None:
         rows: list[Json] = page["checkpoints"]
@@ -97,66 +99,68 @@ def list_checkpoints(
                 for row in rows
             ],
             flexible="FOLDER",
-            empty="No checkpoint.",
+            empty="No checkpoints.",
         )
         output.more(page, len(rows))
 
-    here.show(answer, render)
+    ctx.show(answer, render)
 
 
 @command(app, "restore")
-def restore_checkpoint(here: Here, checkpoint: CheckpointId, paths: Paths = None, force: Force = False) -> None:
-    """Bring files back to a checkpoint, such as the one that undoes a restore."""
+def restore_checkpoint(
+    ctx: CommandContext, checkpoint: CheckpointId, paths: Paths = None, force: Force = False
+) -> None:
+    """Restore the files of a checkpoint, such as the one that undoes a restore."""
     body = {"paths": paths or None, "force": force}
-    here.show(here.client.post(f"{path('checkpoints', checkpoint)}/restore", body), _say_restored)
+    ctx.show(ctx.client.post(f"{path('checkpoints', checkpoint)}/restore", body), _print_restored)
 
 
 @command(app, "prune")
 def prune(
-    here: Here,
+    ctx: CommandContext,
     days: Annotated[
         float | None,
-        typer.Option("--days", metavar="N", min=0, help="Those older than this; by default, as the server is set."),
+        typer.Option("--days", metavar="N", min=0, help="Age in days; defaults to the server's setting."),
     ] = None,
 ) -> None:
-    """Forget old checkpoints, and those of sessions that are gone."""
-    answer = here.client.post("/api/checkpoints/prune", {"days": days})
-    here.show(answer, lambda found: output.line(f"{found['pruned']} checkpoints forgotten."))
+    """Delete old checkpoints and those of deleted sessions."""
+    answer = ctx.client.post("/api/checkpoints/prune", {"days": days})
+    ctx.show(answer, lambda result: output.line(f"{result['pruned']} checkpoints deleted."))
 
 
-def _diff(here: Here, address: str, stat: bool, only: str | None) -> Answer:
-    return here.client.call("GET", address, query={"stat": stat, "path": only})
+def _diff(ctx: CommandContext, address: str, stat: bool, only: str | None) -> Answer:
+    return ctx.client.call("GET", address, query={"stat": stat, "path": only})
 
 
-def _show_diff(here: Here, answer: Answer) -> None:
-    def render(found: Json) -> None:
-        if found["text"]:
-            for line in found["text"].splitlines():
+def _show_diff(ctx: CommandContext, answer: Answer) -> None:
+    def render(changes: Json) -> None:
+        if changes["text"]:
+            for line in changes["text"].splitlines():
                 output.line(line, STYLES.get(line[:1], ""))
         else:
-            for one in found["files"]:
-                named = f"{one['oldPath']} → {one['path']}" if one["oldPath"] else one["path"]
-                lines = "binary" if one["binary"] else f"+{one['additions']} -{one['deletions']}"
-                output.line(f"{LETTERS.get(one['status'], '?')}  {named}  {lines}")
-        if not found["files"]:
-            output.line("Nothing was changed.", "dim")
-        if found["overlaps"]:
-            others = ", ".join(map(short, found["overlaps"]))
-            output.note(f"Other sessions were at work there at the same time: task {others}.")
-        if found["note"]:
-            output.note(found["note"])
+            for file in changes["files"]:
+                name = f"{file['oldPath']} → {file['path']}" if file["oldPath"] else file["path"]
+                lines = "binary" if file["binary"] else f"+{file['additions']} -{file['deletions']}"
+                output.line(f"{LETTERS.get(file['status'], '?')}  {name}  {lines}")
+        if not changes["files"]:
+            output.line("No changes.", "dim")
+        if changes["overlaps"]:
+            tasks = ", ".join(map(short, changes["overlaps"]))
+            output.note(f"Other sessions were working there at the same time: task {tasks}.")
+        if changes["note"]:
+            output.note(changes["note"])
 
-    here.show(answer, render)
+    ctx.show(answer, render)
 
 
-def _say_restored(found: Json) -> None:
-    for name in found["written"]:
+def _print_restored(result: Json) -> None:
+    for name in result["written"]:
         output.line(f"written  {name}")
-    for name in found["removed"]:
+    for name in result["removed"]:
         output.line(f"removed  {name}")
-    for name in found["left"]:
+    for name in result["left"]:
         output.line(f"left     {name}", "dim")
-    if found["note"]:
-        output.note(found["note"])
-    if found["undoCheckpointId"]:
-        output.line(f"To undo this: bough checkpoint restore {found['undoCheckpointId']}")
+    if result["note"]:
+        output.note(result["note"])
+    if result["undoCheckpointId"]:
+        output.line(f"To undo this: bough checkpoint restore {result['undoCheckpointId']}")

@@ -1,4 +1,4 @@
-"""`bough completion`, and the demo agent's place among the commands."""
+"""`bough completion`, and `bough demo-agent`, which runs the demo agent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from bough.api.cli.framework.base import FAILED, Here, command
+from bough.api.cli.framework.base import FAILED, CommandContext, command
 
 
 def add_to(root: typer.Typer) -> None:
@@ -17,10 +17,10 @@ def add_to(root: typer.Typer) -> None:
 
 
 def completion(
-    here: Here,
+    ctx: CommandContext,
     shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> int:
-    """Print a script that completes commands; load it with: eval "$(bough completion bash)"."""
+    """Print a shell completion script. Load it with: eval "$(bough completion bash)"."""
     from bough.api.cli.main import COMPLETING, PROGRAM, build
 
     os.environ[COMPLETING] = f"source_{shell}"
@@ -34,7 +34,7 @@ def completion(
 
 
 def demo_agent(ctx: typer.Context) -> None:
-    """Be the demo agent: a real agent on stdin and stdout that follows directives, without a model."""
+    """Run the demo agent: an ACP agent on stdin and stdout that follows directives and needs no model."""
     from bough.agents.demo.__main__ import main
 
     raise typer.Exit(main(ctx.args))

@@ -1,5 +1,4 @@
-"""`bough db`: looks at the database and moves its schema up and down (R6), without a server. What a migration does is
-`bough.storage.migrate`."""
+"""`bough db`: shows, upgrades, downgrades and copies the database without a server."""
 
 from __future__ import annotations
 
@@ -14,16 +13,16 @@ from urllib.parse import unquote
 import typer
 
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from bough.storage.backend import Backend
 
-app = typer.Typer(no_args_is_help=True, help="The database itself; it is changed only while no server runs on it.")
+app = typer.Typer(no_args_is_help=True, help="Inspect and migrate the database. Changes need the server to be stopped.")
 COMMON = ("data", "json")
 Database = Annotated[
-    str | None, typer.Option("--database", metavar="URL", help="A SQLite path or a postgresql:// URL (BOUGH_DATABASE).")
+    str | None, typer.Option("--database", metavar="URL", help="SQLite path or postgresql:// URL (BOUGH_DATABASE).")
 ]
 
 
@@ -32,121 +31,130 @@ def add_to(root: typer.Typer) -> None:
 
 
 @command(app, "status", common=COMMON)
-def status(here: Here, database: Database = None) -> None:
-    """Show the version of the schema, and which migrations are pending."""
-    found = _work(here, database, _status, alone=False)
-    if here.json:
-        output.document(found)
+def status(ctx: CommandContext, database: Database = None) -> None:
+    """Show the schema version and pending migrations."""
+    schema = _work(ctx, database, _status, alone=False)
+    if ctx.json:
+        output.document(schema)
         return
-    output.facts([("database", found["database"]), ("schema", str(found["version"]))])
-    pending = ", ".join(f"{one['version']} {one['name']}" for one in found["pending"])
-    output.line(f"Pending: {pending}. Run: bough db upgrade" if pending else "Nothing is pending.")
+    output.facts([("database", schema["database"]), ("schema", str(schema["version"]))])
+    pending = ", ".join(f"{migration['version']} {migration['name']}" for migration in schema["pending"])
+    output.line(f"Pending: {pending}. Run: bough db upgrade" if pending else "No migrations are pending.")
 
 
 @command(app, "upgrade", common=COMMON)
-def upgrade(here: Here, database: Database = None) -> None:
-    """Apply what is pending; an older SQLite file is copied first. A server does the same when it starts."""
+def upgrade(ctx: CommandContext, database: Database = None) -> None:
+    """Apply pending migrations. A SQLite file is copied first. The server does the same when it starts."""
 
     async def work(db: Backend) -> dict[str, Any]:
         from bough.storage import migrate
 
-        done = await migrate.upgrade(db)
-        return {"applied": done, "version": (await migrate.status(db)).version}
+        applied = await migrate.upgrade(db)
+        return {"applied": applied, "version": (await migrate.status(db)).version}
 
-    found = _work(here, database, work, new=True)
-    said = (
-        f"Upgraded to schema {found['version']}." if found["applied"] else f"Schema {found['version']} is the newest."
+    result = _work(ctx, database, work, new=True)
+    text = (
+        f"Upgraded to schema {result['version']}."
+        if result["applied"]
+        else f"Schema {result['version']} is up to date."
     )
-    output.document(found) if here.json else output.line(said)
+    output.document(result) if ctx.json else output.line(text)
 
 
 @command(app, "downgrade", common=COMMON)
 def downgrade(
-    here: Here,
-    to: Annotated[int, typer.Option("--to", metavar="N", min=0, help="The schema to go back to; 0 is empty.")],
+    ctx: CommandContext,
+    to: Annotated[
+        int, typer.Option("--to", metavar="N", min=0, help="Schema version to go back to; 0 is an empty database.")
+    ],
     database: Database = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Undo the newest migrations; what only they can hold is lost, and a SQLite file is copied first."""
+    """Undo the newest migrations, losing the data that only they can store. A SQLite file is copied first."""
     if not yes:
-        typer.confirm(f"Undo everything after schema {to}, and lose what only it can hold?", abort=True, err=True)
+        typer.confirm(
+            f"Undo all migrations after schema {to} and lose the data that only they can store?", abort=True, err=True
+        )
 
     async def work(db: Backend) -> dict[str, Any]:
         from bough.storage import migrate
 
         return {"undone": await migrate.downgrade(db, to), "version": (await migrate.status(db)).version}
 
-    found = _work(here, database, work)
-    said = f"The database is at schema {found['version']}."
-    output.document(found) if here.json else output.line(said)
+    result = _work(ctx, database, work)
+    text = f"The database is at schema {result['version']}."
+    output.document(result) if ctx.json else output.line(text)
 
 
 @command(app, "copy", common=COMMON)
-def copy(here: Here, database: Database = None) -> None:
-    """Copy a SQLite database beside itself, and say where."""
+def copy(ctx: CommandContext, database: Database = None) -> None:
+    """Copy a SQLite database next to itself and print the path."""
 
     async def work(db: Backend) -> dict[str, Any]:
-        made = await db.keep_copy("copy")
-        if made is None:
-            raise Invalid("no_copy", "PostgreSQL is not copied by Bough; use pg_dump.")
-        return {"path": str(made)}
+        copy_path = await db.keep_copy("copy")
+        if copy_path is None:
+            raise Invalid("no_copy", "Bough cannot copy a PostgreSQL database; use pg_dump.")
+        return {"path": str(copy_path)}
 
-    found = _work(here, database, work)
-    output.document(found) if here.json else output.line(found["path"])
+    result = _work(ctx, database, work)
+    output.document(result) if ctx.json else output.line(result["path"])
 
 
 def database_file(url: str) -> Path | None:
-    """The file of a SQLite database; None for PostgreSQL."""
-    scheme, found, rest = url.partition("://")
-    if not found:
+    """Returns the file of a SQLite database, or None for PostgreSQL."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
         return Path(url)
     return Path(unquote(rest)) if scheme == "sqlite" else None
 
 
-def shown(url: str) -> str:
-    """A database's address without its password."""
+def without_password(url: str) -> str:
+    """Returns a database URL without its password."""
     return re.sub(r"(?<=://)([^:@/]*):[^@/]*@", r"\1:***@", url)
 
 
 async def _status(db: Backend) -> dict[str, Any]:
     from bough.storage import migrate
 
-    found = await migrate.status(db)
+    schema = await migrate.status(db)
     return {
-        "version": found.version,
-        "applied": [{"version": one.version, "name": one.name, "appliedAt": one.applied_at} for one in found.applied],
-        "pending": [{"version": one.version, "name": one.name} for one in found.pending],
+        "version": schema.version,
+        "applied": [
+            {"version": migration.version, "name": migration.name, "appliedAt": migration.applied_at}
+            for migration in schema.applied
+        ],
+        "pending": [{"version": migration.version, "name": migration.name} for migration in schema.pending],
     }
 
 
 def _work(
-    here: Here,
+    ctx: CommandContext,
     database: str | None,
     work: Callable[[Backend], Awaitable[dict[str, Any]]],
     *,
     new: bool = False,
     alone: bool = True,
 ) -> dict[str, Any]:
-    """Does something to the database, if `alone` while nobody else can; unless `new`, it has to be there."""
+    """Runs `work` on the database: with `alone`, only while no server uses it; unless `new`, it must exist."""
     from bough import settings
     from bough.datafolder import only_one
     from bough.storage.open import open_backend
 
-    chosen = settings.load({"data": here.place.data, "database": database})
+    configured = settings.load({"data": ctx.target.data, "database": database})
     if new:
-        chosen.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    elif not chosen.data_path.is_dir():
-        raise NotFound("no_data_folder", f"There is no data folder {chosen.data_path}.")
-    file = database_file(chosen.database_url)
+        configured.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    elif not configured.data_path.is_dir():
+        raise NotFound("no_data_folder", f"There is no data folder {configured.data_path}. Choose another with --data.")
+    file = database_file(configured.database_url)
     if file is not None and not new and not file.exists():
-        raise NotFound("no_database", f"There is no database {file} yet. Make one with: bough db upgrade")
+        raise NotFound("no_database", f"There is no database {file} yet. Create it: bough db upgrade")
 
     async def run() -> dict[str, Any]:
-        db = await open_backend(chosen.database_url)
+        db = await open_backend(configured.database_url)
         try:
-            return {"database": shown(chosen.database_url)} | await work(db)
+            return {"database": without_password(configured.database_url)} | await work(db)
         finally:
             await db.close()
 
-    with only_one(chosen.data_path) if alone else contextlib.nullcontext():
+    with only_one(configured.data_path) if alone else contextlib.nullcontext():
         return asyncio.run(run())

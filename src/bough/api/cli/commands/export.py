@@ -1,4 +1,4 @@
-"""`bough export`: a session to take away."""
+"""`bough export`: writes a session as JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import path
 from bough.api.cli.framework.formats import clean
 from bough.api.cli.session.prompt import SessionId
@@ -20,14 +20,17 @@ def add_to(root: typer.Typer) -> None:
 
 
 def export(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
-    form: Annotated[Literal["json", "markdown"], typer.Option("--format", help="How to write it.")] = "markdown",
-    file: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
+    form: Annotated[Literal["json", "markdown"], typer.Option("--format", help="Output format.")] = "markdown",
+    file: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of standard output."),
+    ] = None,
 ) -> None:
-    """Take a session away: everything as JSON, or the conversation as Markdown."""
-    chosen = "json" if here.json else form
-    answer = here.client.get(path("sessions", session, "export"), format=chosen)
+    """Export a session: everything as JSON, or the conversation as Markdown."""
+    chosen = "json" if ctx.json else form
+    answer = ctx.client.get(path("sessions", session, "export"), format=chosen)
     if file is None:
         write = output.raw if chosen == "json" else output.text
         write(answer.raw.rstrip(b"\n"))
@@ -36,5 +39,5 @@ def export(
     try:
         target.write_bytes(answer.raw)
     except OSError as error:
-        raise Invalid("bad_file", f"{target} cannot be written: {error.strerror}.") from error
+        raise Invalid("bad_file", f"Cannot write {target}: {error.strerror}.") from error
     output.note(f"Written to {clean(str(target))}.")

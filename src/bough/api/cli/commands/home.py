@@ -1,5 +1,5 @@
-"""`bough home` and `bough tour`: what needs a person and what runs, at a glance, and a small repository to try
-things in. Looking closer is the other commands' part."""
+"""`bough home` and `bough tour`: shows what needs attention and what is running, and creates a small repo to try things
+in."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json
 from bough.api.cli.framework.formats import ago, amount, brief, clean, short_forms
 from bough.api.cli.session.control import state
 
-# What is shown of each, of what the server names.
+# Rows shown per section.
 SHOWN = 10
 SESSIONS = ("ID", "STATE", "AGENT", "REPO", "AGE", "SESSION")
 
@@ -24,39 +24,39 @@ def add_to(root: typer.Typer) -> None:
     command(root, "tour")(tour)
 
 
-def home(here: Here) -> None:
-    """Show what needs you, what runs, and what was used today."""
+def home(ctx: CommandContext) -> None:
+    """Show what needs your attention, what is running, and today's usage."""
     offset = datetime.now().astimezone().utcoffset()
     minutes = int(offset.total_seconds() // 60) if offset is not None else 0
-    here.show(here.client.get("/api/home", tz=minutes), _draw)
+    ctx.show(ctx.client.get("/api/home", tz=minutes), _draw)
 
 
-def _draw(found: Json) -> None:
-    needs, counts = found["needs"], found["counts"]
+def _draw(overview: Json) -> None:
+    needs, counts = overview["needs"], overview["counts"]
     approvals: list[Json] = needs["approvals"]
     if approvals:
-        known = short_forms([one["id"] for one in approvals])
-        _heading("Questions", counts["approvals"])
+        short_ids = short_forms([approval["id"] for approval in approvals])
+        _heading("Approvals", counts["approvals"])
         rows = [
-            (known[one["id"]], one["agent"], ago(one["createdAt"]), clean(f"{one['title']}"))
-            for one in approvals[:SHOWN]
+            (short_ids[approval["id"]], approval["agent"], ago(approval["createdAt"]), clean(f"{approval['title']}"))
+            for approval in approvals[:SHOWN]
         ]
         output.table(("ID", "AGENT", "AGE", "QUESTION"), rows, flexible="QUESTION", empty="")
         _rest(len(rows), counts["approvals"], "bough approval list")
-    for title, name, sessions, see in (
+    for title, name, sessions, command_hint in (
         ("Failed", "failed", needs["failed"], "bough session show ID; bough session seen ID"),
-        ("To look at", "review", needs["review"], "bough session show ID; bough session seen ID"),
-        ("Running", "running", found["running"], "bough tree"),
-        ("Waiting", "queued", found["queued"], "bough tree"),
+        ("Unread", "review", needs["review"], "bough session show ID; bough session seen ID"),
+        ("Running", "running", overview["running"], "bough tree"),
+        ("Queued", "queued", overview["queued"], "bough tree"),
     ):
         if sessions:
             _heading(title, counts[name])
             _sessions(sessions[:SHOWN])
-            _rest(len(sessions[:SHOWN]), counts[name], see)
+            _rest(len(sessions[:SHOWN]), counts[name], command_hint)
     if not any(counts.values()):
-        output.line("Nothing needs you, and nothing runs.", "dim")
+        output.line("Nothing needs your attention, and nothing is running.", "dim")
     output.line("")
-    output.line(" · ".join(_spent(name, found["totals"][name]) for name in ("today", "week", "all")), "dim")
+    output.line(" · ".join(_spent(name, overview["totals"][name]) for name in ("today", "week", "all")), "dim")
 
 
 def _heading(title: str, count: int) -> None:
@@ -64,51 +64,49 @@ def _heading(title: str, count: int) -> None:
 
 
 def _sessions(sessions: list[Json]) -> None:
-    known = short_forms([one["id"] for one in sessions])
+    short_ids = short_forms([session["id"] for session in sessions])
     rows = [
         (
-            known[one["id"]],
-            state(one),
-            one["agent"],
-            brief(one["repoName"], 24),
-            ago(one["activeAt"]),
-            clean(one["title"] or "(no prompt yet)"),
+            short_ids[session["id"]],
+            state(session),
+            session["agent"],
+            brief(session["repoName"], 24),
+            ago(session["activeAt"]),
+            clean(session["title"] or "(no prompt yet)"),
         )
-        for one in sessions
+        for session in sessions
     ]
     output.table(SESSIONS, rows, flexible="SESSION", empty="")
 
 
-def _rest(shown: int, count: int, see: str) -> None:
+def _rest(shown: int, count: int, hint: str) -> None:
     if count > shown:
-        output.line(f"{count - shown} more; see {see}", "dim")
+        output.line(f"{count - shown} more; see: {hint}", "dim")
 
 
 def _spent(name: str, used: Json) -> str:
     cost = f", cost {used['cost']:.2f}" if used["cost"] >= 0.005 else ""
-    title = {"today": "Today", "week": "7 days", "all": "ever"}[name]
+    title = {"today": "Today", "week": "7 days", "all": "Total"}[name]
     turns = f"{used['turns']} turn{'' if used['turns'] == 1 else 's'}"
     return f"{title}: {turns}, {amount(used['tokens'])} tokens{cost}"
 
 
 def tour(
-    here: Here,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Take it away, with its sessions and all that was done in it.")
-    ] = False,
+    ctx: CommandContext,
+    remove: Annotated[bool, typer.Option("--remove", help="Delete it, with its sessions and all work in it.")] = False,
 ) -> None:
-    """Make a small repository to try everything in, or show the one there is."""
+    """Create a small repo to try everything in, or show the existing one."""
 
-    def made(answer: Any) -> None:
-        output.line(f"The tour is in {clean(answer['path'])}. Try: bough session new --repo {clean(answer['path'])}")
+    def print_path(answer: Any) -> None:
+        output.line(f"The tour repo is {clean(answer['path'])}. Try: bough session new --repo {clean(answer['path'])}")
 
-    def gone(answer: Any) -> None:
+    def print_deleted(answer: Any) -> None:
         if answer["path"] is None:
-            output.line("There is no tour.")
+            output.line("There is no tour repo.")
         else:
-            output.line(f"{clean(answer['path'])} is gone, with {answer['sessions']} sessions.")
+            output.line(f"{clean(answer['path'])} and its {answer['sessions']} sessions are deleted.")
 
     if remove:
-        here.show(here.client.delete("/api/tour"), gone)
+        ctx.show(ctx.client.delete("/api/tour"), print_deleted)
     else:
-        here.show(here.client.post("/api/tour", {}), made)
+        ctx.show(ctx.client.post("/api/tour", {}), print_path)

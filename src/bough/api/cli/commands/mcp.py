@@ -1,5 +1,5 @@
-"""`bough mcp`: the MCP servers that sessions may be given, and finding those that names or ids mean. Their secret
-values are the server's to keep; whatever is shown here comes from it without them."""
+"""`bough mcp`: adds, lists, shows, changes and forgets MCP servers, and resolves their names. The server never returns
+the values of variables and headers, so none are printed here."""
 
 from __future__ import annotations
 
@@ -13,46 +13,52 @@ import typer
 
 from bough.api.cli.commands.repo import PAGE, Limit, Offset
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Client, Json, path
 from bough.api.cli.framework.completion import mcp_servers
 from bough.api.cli.framework.formats import ago, clean, moment, short, short_forms
-from bough.api.cli.session.options import pairs
+from bough.api.cli.session.options import parse_pairs
 from bough.errors import NotFound
 from bough.model.ids import LENGTH, SHORTEST
 
 SERVERS = "/api/mcp-servers"
 NONE = "none"
-# An id, or enough of one (R5).
+# An id, or a part of one that is long enough.
 ID = re.compile(rf"[0-9A-Fa-f-]{{{SHORTEST},{LENGTH}}}")
-# What would be no name, but is how many write a header; behind it stands what must not be told.
+# Characters that show that a header was written as "NAME: VALUE"; the error must not repeat its secret value.
 NO_HEADER_NAME = frozenset(": \t")
-# Here --url is the MCP server's, so the one of Bough must stand before the command.
+# --url is the MCP server's address here, so Bough's own --url must come before the command.
 BUT_URL = ("data", "token", "json")
 
-app = typer.Typer(no_args_is_help=True, help="MCP servers whose tools sessions may be given.")
+app = typer.Typer(no_args_is_help=True, help="MCP servers whose tools sessions can use.")
 ServerId = Annotated[
     str,
-    typer.Argument(metavar="NAME|ID", help="Its name, its id, or 8 characters of that.", autocompletion=mcp_servers),
+    typer.Argument(
+        metavar="NAME|ID", help="Name of the MCP server, its id, or 8 characters of the id.", autocompletion=mcp_servers
+    ),
 ]
 Args = Annotated[
-    list[str] | None, typer.Argument(metavar="-- ARGS…", help="Arguments of the command; no place for secrets.")
+    list[str] | None, typer.Argument(metavar="-- ARGS…", help="Arguments of the command; do not put secrets here.")
 ]
 Command = Annotated[
-    str | None, typer.Option("--command", metavar="COMMAND", help="Program that is started and spoken to on stdio.")
+    str | None, typer.Option("--command", metavar="COMMAND", help="Program to start, which speaks MCP on stdio.")
 ]
 Address = Annotated[
     str | None,
-    typer.Option("--url", metavar="URL", help="Its address; Bough's own stands before: bough --url URL mcp."),
+    typer.Option(
+        "--url", metavar="URL", help="Address of the MCP server (Bough's own --url comes earlier: bough --url URL mcp)."
+    ),
 ]
-Env = Annotated[list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Variable for it; repeat.")]
-Header = Annotated[list[str] | None, typer.Option("--header", metavar="K=V", help="HTTP header for it; repeat.")]
+Env = Annotated[list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Environment variable; repeatable.")]
+Header = Annotated[list[str] | None, typer.Option("--header", metavar="K=V", help="HTTP header; repeatable.")]
 
 Mcp = Annotated[
     list[str] | None,
-    typer.Option("--mcp", metavar="NAME|ID", help="MCP server, or none; repeat.", autocompletion=mcp_servers),
+    typer.Option(
+        "--mcp", metavar="NAME|ID", help="MCP server to use, or none; repeatable.", autocompletion=mcp_servers
+    ),
 ]
-NoMcp = Annotated[bool, typer.Option("--no-mcp", help="No MCP server, also none of those inherited.")]
+NoMcp = Annotated[bool, typer.Option("--no-mcp", help="Use no MCP servers, not even inherited ones.")]
 
 
 def add_to(root: typer.Typer) -> None:
@@ -60,7 +66,7 @@ def add_to(root: typer.Typer) -> None:
 
 
 @command(app, "list")
-def list_servers(here: Here, limit: Limit = 20, offset: Offset = 0) -> None:
+def list_servers(ctx: CommandContext, limit: Limit = 20, offset: Offset = 0) -> None:
     """List MCP servers."""
 
     def render(page: Any) -> None:
@@ -70,115 +76,119 @@ def list_servers(here: Here, limit: Limit = 20, offset: Offset = 0) -> None:
             ("ID", "NAME", "TRANSPORT", "ENABLED", "WHERE"),
             [(ids[row["id"]], row["name"], row["transport"], _enabled(row), _where(row)) for row in rows],
             flexible="WHERE",
-            empty="No MCP server yet. Make one known with: bough mcp add NAME --command COMMAND",
+            empty="No MCP servers yet. Add one: bough mcp add NAME --command COMMAND",
         )
         output.more(page, len(rows))
 
-    here.show(here.client.get(SERVERS, limit=limit, offset=offset), render)
+    ctx.show(ctx.client.get(SERVERS, limit=limit, offset=offset), render)
 
 
 @command(app, "show")
-def show(here: Here, server: ServerId) -> None:
-    """Show an MCP server; of variables and headers only the names."""
-    here.show(here.client.get(_path(here, server)), _draw)
+def show(ctx: CommandContext, server: ServerId) -> None:
+    """Show an MCP server, with only the names of its variables and headers."""
+    ctx.show(ctx.client.get(_path(ctx, server)), _draw)
 
 
 @command(app, "add", common=BUT_URL)
 def add(
-    here: Here,
-    name: Annotated[str, typer.Argument(help="What agents call it: letters, digits, _ and -.")],
+    ctx: CommandContext,
+    name: Annotated[str, typer.Argument(help="Its name for agents: letters, digits, _ and -.")],
     args: Args = None,
     program: Command = None,
     address: Address = None,
-    sse: Annotated[bool, typer.Option("--sse", help="The address speaks the older SSE, not streamable HTTP.")] = False,
+    sse: Annotated[
+        bool, typer.Option("--sse", help="The address uses the older SSE transport instead of streamable HTTP.")
+    ] = False,
     env: Env = None,
     header: Header = None,
-    disabled: Annotated[bool, typer.Option("--disabled", help="No session is given it until it is enabled.")] = False,
+    disabled: Annotated[
+        bool, typer.Option("--disabled", help="Do not offer it to sessions until it is enabled.")
+    ] = False,
 ) -> None:
-    """Make an MCP server known: a command that is started for each session, or an address."""
+    """Add an MCP server: a command that is started for each session, or an address."""
     if (program is None) == (address is None):
-        raise typer.BadParameter("An MCP server has either a --command or a --url.")
+        raise typer.BadParameter("Use either --command or --url.")
     if sse and address is None:
-        raise typer.BadParameter("--sse goes with --url.")
+        raise typer.BadParameter("--sse needs --url.")
     transport = "stdio" if address is None else "sse" if sse else "http"
-    body = _body(here, transport, args, program, address, env, header)
+    body = _body(ctx, transport, args, program, address, env, header)
     body |= {"name": _named(name), "transport": transport, "enabled": not disabled}
 
-    def render(made: Json) -> None:
-        _say(made)
-        if made["enabled"]:
-            output.note(f"Next: bough session new --mcp {made['name']}")
+    def render(created: Json) -> None:
+        _say(created)
+        if created["enabled"]:
+            output.note(f"Next: bough session new --mcp {created['name']}")
 
-    here.show(here.client.post(SERVERS, body), render)
+    ctx.show(ctx.client.post(SERVERS, body), render)
 
 
 @command(app, "set", common=BUT_URL)
 def change(
-    here: Here,
+    ctx: CommandContext,
     server: ServerId,
     args: Args = None,
-    name: Annotated[str | None, typer.Option("--name", help="What agents call it from now on.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="New name for agents.")] = None,
     program: Command = None,
     address: Address = None,
     env: Env = None,
-    no_env: Annotated[bool, typer.Option("--no-env", help="Take all variables away.")] = False,
+    no_env: Annotated[bool, typer.Option("--no-env", help="Remove all variables.")] = False,
     header: Header = None,
-    no_header: Annotated[bool, typer.Option("--no-header", help="Take all headers away.")] = False,
-    enabled: Annotated[
-        bool | None, typer.Option("--enabled/--disabled", help="Let sessions have it, or keep it from them.")
-    ] = None,
+    no_header: Annotated[bool, typer.Option("--no-header", help="Remove all headers.")] = False,
+    enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether sessions can use it.")] = None,
 ) -> None:
-    """Change an MCP server. A command comes with all its arguments; variables replace all earlier ones, and so do
-    headers, but NAME=*** leaves one as it is."""
+    """Change an MCP server. A new command replaces all arguments, new variables replace all variables, and new headers
+    all headers; NAME=*** keeps the stored value."""
     if (env and no_env) or (header and no_header):
-        raise typer.BadParameter("--no-env goes with no --env, and --no-header with no --header.")
-    known = _path(here, server)
-    body = _body(here, here.client.get(known).value["transport"], args, program, address, env, header)
+        raise typer.BadParameter("--no-env cannot be combined with --env, nor --no-header with --header.")
+    address_path = _path(ctx, server)
+    body = _body(ctx, ctx.client.get(address_path).value["transport"], args, program, address, env, header)
     body |= {"env": {}} if no_env else {}
     body |= {"headers": {}} if no_header else {}
     body |= {"name": _named(name)} if name is not None else {}
     body |= {"enabled": enabled} if enabled is not None else {}
     if not body:
-        raise typer.BadParameter("Say what to change; see: bough mcp set --help")
-    here.show(here.client.patch(known, body), _draw)
+        raise typer.BadParameter("Nothing to change; see: bough mcp set --help")
+    ctx.show(ctx.client.patch(address_path, body), _draw)
 
 
 @command(app, "rm")
 def remove(
-    here: Here,
+    ctx: CommandContext,
     server: ServerId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Forget an MCP server, and take it from the sessions that have it."""
-    known = _path(here, server)
+    """Forget an MCP server and remove it from all sessions."""
+    address_path = _path(ctx, server)
     if not yes:
-        name = clean(here.client.get(known).value["name"])
-        typer.confirm(f"Forget MCP server {name}, and take it from all sessions?", abort=True, err=True)
-    here.show(here.client.delete(known), lambda found: output.line(f"MCP server {found['name']} is forgotten."))
+        name = clean(ctx.client.get(address_path).value["name"])
+        typer.confirm(f"Forget MCP server {name} and remove it from all sessions?", abort=True, err=True)
+    ctx.show(
+        ctx.client.delete(address_path), lambda removed: output.line(f"MCP server {removed['name']} is forgotten.")
+    )
 
 
-def find_servers(client: Client, wanted: list[str]) -> list[str]:
-    """The ids of servers by their names; what is no name is an id."""
-    ids = {one["name"]: one["id"] for one in _known(client)}
-    for one in wanted:
-        if one not in ids and not ID.fullmatch(one):
-            raise NotFound("mcp_server_not_found", f"No MCP server is called {one!r}. See: bough mcp list")
-    return list(dict.fromkeys(ids.get(one, one) for one in wanted))
+def resolve_servers(client: Client, names: list[str]) -> list[str]:
+    """Returns the ids for names or ids of MCP servers."""
+    ids = {server["name"]: server["id"] for server in _known(client)}
+    for name in names:
+        if name not in ids and not ID.fullmatch(name):
+            raise NotFound("mcp_server_not_found", f"No MCP server is called {name!r}. See: bough mcp list")
+    return list(dict.fromkeys(ids.get(name, name) for name in names))
 
 
 def server_names(client: Client, ids: list[str]) -> list[str]:
-    """The names of servers by their ids."""
-    names = {one["id"]: one["name"] for one in _known(client)} if ids else {}
-    return [names.get(one, short(one)) for one in ids]
+    """Returns the names for ids of MCP servers."""
+    names = {server["id"]: server["name"] for server in _known(client)} if ids else {}
+    return [names.get(server_id, short(server_id)) for server_id in ids]
 
 
-def chosen(client: Client, wanted: list[str] | None, none: bool = False) -> list[str] | None:
-    """What --mcp and --no-mcp say a session is given; None if they say nothing."""
-    if wanted and (none or (NONE in wanted and len(wanted) > 1)):
-        raise typer.BadParameter("--no-mcp goes with no --mcp, and --mcp none with no other.")
-    if none or wanted == [NONE]:
+def resolve_mcp_option(client: Client, names: list[str] | None, none: bool = False) -> list[str] | None:
+    """Returns the server ids that --mcp and --no-mcp select; None if neither was used."""
+    if names and (none or (NONE in names and len(names) > 1)):
+        raise typer.BadParameter("--no-mcp and --mcp none cannot be combined with other --mcp options.")
+    if none or names == [NONE]:
         return []
-    return find_servers(client, wanted) if wanted else None
+    return resolve_servers(client, names) if names else None
 
 
 def _known(client: Client) -> list[Json]:
@@ -190,19 +200,19 @@ def _known(client: Client) -> list[Json]:
             return rows
 
 
-def _path(here: Here, server: str) -> str:
-    (known,) = find_servers(here.client, [server])
-    return path("mcp-servers", known)
+def _path(ctx: CommandContext, server: str) -> str:
+    (server_id,) = resolve_servers(ctx.client, [server])
+    return path("mcp-servers", server_id)
 
 
 def _named(name: str) -> str:
     if name == NONE:
-        raise typer.BadParameter(f"{NONE!r} is what --mcp takes for no server; call it something else.")
+        raise typer.BadParameter(f"{NONE!r} is reserved: --mcp none means no server. Choose another name.")
     return name
 
 
 def _body(
-    here: Here,
+    ctx: CommandContext,
     transport: str,
     args: list[str] | None,
     program: str | None,
@@ -210,34 +220,34 @@ def _body(
     env: list[str] | None,
     header: list[str] | None,
 ) -> Json:
-    """What was said about how a server of this transport is reached; what does not go with that is refused."""
+    """Returns the fields that say how a server is reached; refuses options that do not fit its transport."""
     stdio = transport == "stdio"
     if stdio and (address is not None or header):
-        raise typer.BadParameter("--url and --header are for a server with an address; this one has a command.")
+        raise typer.BadParameter("--url and --header are for a server with an address, but this one has a command.")
     if not stdio and (program is not None or env):
-        raise typer.BadParameter("--command and --env are for a server with a command; this one has an address.")
+        raise typer.BadParameter("--command and --env are for a server with a command, but this one has an address.")
     if args and program is None:
-        raise typer.BadParameter("Arguments stand behind -- and go with --command.")
-    body: Json = {"command": _found(here, program), "args": args or []} if program is not None else {}
-    given = {"url": address, "env": pairs(env), "headers": _headers(header)}
-    return body | {name: value for name, value in given.items() if value is not None}
+        raise typer.BadParameter("Arguments after -- need --command.")
+    body: Json = {"command": _program_path(ctx, program), "args": args or []} if program is not None else {}
+    fields = {"url": address, "env": parse_pairs(env), "headers": _headers(header)}
+    return body | {name: value for name, value in fields.items() if value is not None}
 
 
-def _headers(given: list[str] | None) -> dict[str, str] | None:
-    headers = pairs(given, "header")
+def _headers(texts: list[str] | None) -> dict[str, str] | None:
+    headers = parse_pairs(texts, "header")
     if any(not NO_HEADER_NAME.isdisjoint(name) for name in headers or {}):
-        raise typer.BadParameter("A header is written NAME=VALUE, not NAME: VALUE.")
+        raise typer.BadParameter("Write a header as NAME=VALUE, not NAME: VALUE.")
     return headers
 
 
-def _found(here: Here, program: str) -> str:
-    """The whole path of a program on this machine; a server that is named by its address may run on another."""
-    if here.place.address is not None:
+def _program_path(ctx: CommandContext, program: str) -> str:
+    """Returns the full path of a program on this machine, unless the Bough server may run on another one."""
+    if ctx.target.address is not None:
         return program
     if "/" in program:
         return str(Path(program).expanduser().absolute())
-    there = shutil.which(program)
-    return program if there is None else str(Path(there).absolute())
+    found_path = shutil.which(program)
+    return program if found_path is None else str(Path(found_path).absolute())
 
 
 def _enabled(server: Json) -> str:

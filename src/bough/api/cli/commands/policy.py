@@ -1,5 +1,4 @@
-"""`bough policy`: rules about uses of tools, what they come to, and choices that are remembered (P3). Answering a
-question of the moment is `bough approval`."""
+"""`bough policy`: edits the rules about tool uses, explains their decisions, and lists and forgets "always" choices."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import typer
 
 from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.completion import agents, ids
 from bough.api.cli.framework.formats import ago, brief, short, short_forms
@@ -19,19 +18,19 @@ from bough.model.session import PermissionMode
 from bough.model.tool import ToolKind
 
 CONDITIONS = ("agent", "kind", "tool", "command", "path")
-# More than any position: at the end.
+# Larger than any position, so it means the end of the list.
 LAST = 1_000_000
 
-app = typer.Typer(no_args_is_help=True, help="What agents may do without asking, and what never.")
+app = typer.Typer(no_args_is_help=True, help="Rules about what agents may do, must ask for, and may never do.")
 
 
 def conditions(rule: Json) -> str:
-    """What a rule is about, in a line."""
-    said = [f"{name} {rule[name]}" for name in CONDITIONS if rule[name] is not None]
-    return brief(", ".join(said) or "everything", 300)
+    """Describes a rule's conditions on one line."""
+    texts = [f"{name} {rule[name]}" for name in CONDITIONS if rule[name] is not None]
+    return brief(", ".join(texts) or "everything", 300)
 
 
-def _noted(rule: Json) -> str:
+def _with_note(rule: Json) -> str:
     return f"{conditions(rule)}{' — ' if rule['note'] else ''}{brief(rule['note'], 300)}"
 
 
@@ -41,28 +40,26 @@ def _label(rule: Json) -> str:
 
 RuleId = Annotated[
     str,
-    typer.Argument(metavar="RULE", help="Its id, or 8 characters of it.", autocompletion=ids("policy/rules", _label)),
+    typer.Argument(metavar="RULE", help="Rule id, or 8 characters of it.", autocompletion=ids("policy/rules", _label)),
 ]
-EffectArgument = Annotated[
-    Effect, typer.Argument(metavar="allow|ask|deny", help="What is answered where the rule matches.")
-]
-Agent = Annotated[str | None, typer.Option("--agent", "-a", help="Only of this agent.", autocompletion=agents)]
+EffectArgument = Annotated[Effect, typer.Argument(metavar="allow|ask|deny", help="Answer where the rule matches.")]
+Agent = Annotated[str | None, typer.Option("--agent", "-a", help="Only this agent.", autocompletion=agents)]
 Kind = Annotated[
     ToolKind | None,
     typer.Option("--kind", "-k", metavar="KIND", help=f"Only this kind of tool: {', '.join(get_args(ToolKind))}."),
 ]
 Tool = Annotated[
     str | None,
-    typer.Option("--tool", metavar="GLOB", help="Only tools of this name; SERVER/TOOL for those of MCP servers."),
+    typer.Option("--tool", metavar="GLOB", help="Only tools with this name; SERVER/TOOL for tools of MCP servers."),
 ]
 Command = Annotated[
-    str | None, typer.Option("--command", "-c", metavar="GLOB", help="Only command lines like this, such as 'git *'.")
+    str | None, typer.Option("--command", "-c", metavar="GLOB", help="Only matching command lines, such as 'git *'.")
 ]
 InPath = Annotated[
     str | None,
-    typer.Option("--path", metavar="GLOB", help="Only files like this: absolute, or below the session's folder."),
+    typer.Option("--path", metavar="GLOB", help="Only matching files: absolute, or relative to the session's folder."),
 ]
-Note = Annotated[str | None, typer.Option("--note", help="Why; agents and people are told.")]
+Note = Annotated[str | None, typer.Option("--note", help="Reason, shown to agents and people.")]
 
 
 def add_to(root: typer.Typer) -> None:
@@ -70,26 +67,26 @@ def add_to(root: typer.Typer) -> None:
 
 
 @command(app, "list")
-def list_rules(here: Here, limit: Limit = 100, offset: Offset = 0) -> None:
-    """List rules in the order in which they are tried."""
+def list_rules(ctx: CommandContext, limit: Limit = 100, offset: Offset = 0) -> None:
+    """List rules in the order in which they are checked."""
 
     def render(page: Any) -> None:
         rows: list[Json] = page["rules"]
         forms = short_forms([row["id"] for row in rows])
         output.table(
             ("#", "ID", "EFFECT", "WHERE"),
-            [(str(row["position"]), forms[row["id"]], row["effect"], _noted(row)) for row in rows],
+            [(str(row["position"]), forms[row["id"]], row["effect"], _with_note(row)) for row in rows],
             flexible="WHERE",
-            empty="No rule: every question is answered by the session's mode, by what is remembered, or by you.",
+            empty='No rules. The session\'s mode, your "always" choices or you decide every request.',
         )
         output.more(page, len(rows))
 
-    here.show(here.client.get("/api/policy/rules", limit=limit, offset=offset), render)
+    ctx.show(ctx.client.get("/api/policy/rules", limit=limit, offset=offset), render)
 
 
 @command(app, "add")
 def add(
-    here: Here,
+    ctx: CommandContext,
     effect: EffectArgument,
     agent: Agent = None,
     kind: Kind = None,
@@ -98,22 +95,20 @@ def add(
     file: InPath = None,
     note: Note = None,
     position: Annotated[
-        int | None, typer.Option("--position", metavar="N", min=1, help="Where to put it; at the end if not said.")
+        int | None, typer.Option("--position", metavar="N", min=1, help="Position in the list; defaults to the end.")
     ] = None,
 ) -> None:
-    """Add a rule; it counts from the next question on, in every session."""
-    given = {"agent": agent, "kind": kind, "tool": tool, "command": line, "path": file, "note": note}
-    body = {name: value for name, value in (given | {"position": position}).items() if value is not None}
-    here.show(here.client.post("/api/policy/rules", {"effect": effect, **body}), _say_rule)
+    """Add a rule; it applies to all sessions from the next request on."""
+    fields = {"agent": agent, "kind": kind, "tool": tool, "command": line, "path": file, "note": note}
+    body = {name: value for name, value in (fields | {"position": position}).items() if value is not None}
+    ctx.show(ctx.client.post("/api/policy/rules", {"effect": effect, **body}), _print_rule)
 
 
 @command(app, "set")
 def change(
-    here: Here,
+    ctx: CommandContext,
     rule: RuleId,
-    effect: Annotated[
-        Effect | None, typer.Option("--effect", metavar="allow|ask|deny", help="What is answered from now on.")
-    ] = None,
+    effect: Annotated[Effect | None, typer.Option("--effect", metavar="allow|ask|deny", help="New answer.")] = None,
     agent: Agent = None,
     kind: Annotated[
         str | None, typer.Option("--kind", "-k", metavar="KIND", help="Only this kind of tool; see bough policy add.")
@@ -123,92 +118,98 @@ def change(
     file: InPath = None,
     note: Note = None,
 ) -> None:
-    """Change a rule; an empty text takes a condition away."""
-    given = {"agent": agent, "kind": kind, "tool": tool, "command": line, "path": file}
-    body: Json = {name: value or None for name, value in given.items() if value is not None}
+    """Change a rule; an empty text removes a condition."""
+    fields = {"agent": agent, "kind": kind, "tool": tool, "command": line, "path": file}
+    body: Json = {name: value or None for name, value in fields.items() if value is not None}
     body |= {name: value for name, value in (("effect", effect), ("note", note)) if value is not None}
     if not body:
-        raise typer.BadParameter("Say what to change; see: bough policy set --help")
-    here.show(here.client.patch(path("policy", "rules", rule), body), _say_rule)
+        raise typer.BadParameter("Nothing to change; see: bough policy set --help")
+    ctx.show(ctx.client.patch(path("policy", "rules", rule), body), _print_rule)
 
 
 @command(app, "move")
 def move(
-    here: Here,
+    ctx: CommandContext,
     rule: RuleId,
-    to: Annotated[str, typer.Argument(metavar="N|first|last", help="The position that it shall have.")],
+    to: Annotated[str, typer.Argument(metavar="N|first|last", help="New position.")],
 ) -> None:
     """Move a rule; the first rule that matches decides."""
     words = {"first": 1, "last": LAST}
     if to not in words and not to.isdecimal():
         raise typer.BadParameter(f"A position is a number, first or last, not {to!r}.")
     position = words.get(to) or int(to)
-    here.show(here.client.patch(path("policy", "rules", rule), {"position": position}), _say_rule)
+    ctx.show(ctx.client.patch(path("policy", "rules", rule), {"position": position}), _print_rule)
 
 
 @command(app, "remove")
-def remove(here: Here, rule: RuleId) -> None:
+def remove(ctx: CommandContext, rule: RuleId) -> None:
     """Remove a rule."""
-    answer = here.client.delete(path("policy", "rules", rule))
-    here.show(answer, lambda found: output.line(f"Rule {short(found['id'])} is removed: {_label(found)}"))
+    answer = ctx.client.delete(path("policy", "rules", rule))
+    ctx.show(answer, lambda removed: output.line(f"Rule {short(removed['id'])} is removed: {_label(removed)}"))
 
 
 @command(app, "explain")
 def explain(
-    here: Here,
+    ctx: CommandContext,
     session: Annotated[
         str | None,
         typer.Option(
-            "--session", "-s", metavar="ID", help="As in this session.", autocompletion=ids("sessions", "title")
+            "--session", "-s", metavar="ID", help="Decide as in this session.", autocompletion=ids("sessions", "title")
         ),
     ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", "-a", help="As of this agent.", autocompletion=agents)] = None,
-    folder: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="As in this folder.")] = None,
-    mode: Annotated[PermissionMode | None, typer.Option("--mode", "-m", help="As in this mode.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", "-a", help="Decide as for this agent.", autocompletion=agents)
+    ] = None,
+    folder: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="Decide as in this folder.")] = None,
+    mode: Annotated[PermissionMode | None, typer.Option("--mode", "-m", help="Decide as in this mode.")] = None,
     kind: Annotated[
         ToolKind | None,
-        typer.Option("--kind", "-k", metavar="KIND", help="The kind of tool; guessed from the rest if not said."),
+        typer.Option("--kind", "-k", metavar="KIND", help="Kind of tool; inferred from the other options by default."),
     ] = None,
-    tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="The tool's name.")] = None,
-    server: Annotated[str | None, typer.Option("--server", metavar="NAME", help="The MCP server it is of.")] = None,
-    line: Annotated[str | None, typer.Option("--command", "-c", metavar="LINE", help="The command line.")] = None,
+    tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="Name of the tool.")] = None,
+    server: Annotated[str | None, typer.Option("--server", metavar="NAME", help="MCP server of the tool.")] = None,
+    line: Annotated[str | None, typer.Option("--command", "-c", metavar="LINE", help="Command line.")] = None,
     files: Annotated[
-        list[str] | None, typer.Option("--path", metavar="FILE", help="A file that it touches; repeat.")
+        list[str] | None, typer.Option("--path", metavar="FILE", help="File that it touches; repeatable.")
     ] = None,
 ) -> None:
-    """Tell how a question would be answered now, why, and which rules were looked at. Nothing is asked or done."""
+    """Explain how a tool use would be decided now, why, and which rules were checked. Nothing is run."""
     if not (kind or tool or server or line or files):
-        raise typer.BadParameter("Say what an agent would do: --command, --path, --tool, --server or --kind.")
+        raise typer.BadParameter("Describe the tool use: --command, --path, --tool, --server or --kind.")
     cwd = str(Path(folder).expanduser().absolute()) if folder else None
-    given = {"sessionId": session, "agent": agent, "cwd": cwd, "permissionMode": mode, "kind": kind, "tool": tool}
-    given |= {"server": server, "command": line, "paths": files or None}
-    body = {name: value for name, value in given.items() if value is not None}
-    here.show(here.client.post("/api/policy/explain", body), _say_explained)
+    fields = {"sessionId": session, "agent": agent, "cwd": cwd, "permissionMode": mode, "kind": kind, "tool": tool}
+    fields |= {"server": server, "command": line, "paths": files or None}
+    body = {name: value for name, value in fields.items() if value is not None}
+    ctx.show(ctx.client.post("/api/policy/explain", body), _print_explained)
 
 
 @command(app, "choices")
 def list_choices(
-    here: Here,
+    ctx: CommandContext,
     scope: Annotated[
         Scope | None,
-        typer.Option("--scope", metavar="session|worktree|everywhere", help="Only those that reach this far."),
+        typer.Option("--scope", metavar="session|worktree|everywhere", help="Only choices with this scope."),
     ] = None,
     session: Annotated[
         str | None,
         typer.Option(
-            "--session", "-s", metavar="ID", help="Only those that reach it.", autocompletion=ids("sessions", "title")
+            "--session",
+            "-s",
+            metavar="ID",
+            help="Only choices that apply to this session.",
+            autocompletion=ids("sessions", "title"),
         ),
     ] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
-    """List what is allowed because somebody said always, newest first."""
+    """List the actions that somebody has always allowed, newest first."""
 
     def render(page: Any) -> None:
         rows: list[Json] = page["choices"]
         forms = short_forms([row["id"] for row in rows])
         output.table(
-            ("ID", "COUNTS IN", "AGENT", "KIND", "SAID", "WHAT"),
+            ("ID", "APPLIES TO", "AGENT", "KIND", "CHOSEN", "ACTION"),
             [
                 (
                     forms[row["id"]],
@@ -220,28 +221,30 @@ def list_choices(
                 )
                 for row in rows
             ],
-            flexible="WHAT",
-            empty="Nothing is remembered.",
+            flexible="ACTION",
+            empty="No always-allowed actions.",
         )
         output.more(page, len(rows))
 
     query: Json = {"scope": scope, "sessionId": session, "limit": limit, "offset": offset}
-    here.show(here.client.get("/api/policy/choices", **query), render)
+    ctx.show(ctx.client.get("/api/policy/choices", **query), render)
 
 
 @command(app, "forget")
 def forget(
-    here: Here,
+    ctx: CommandContext,
     choice: Annotated[
         str,
         typer.Argument(
-            metavar="CHOICE", help="Its id, or 8 characters of it.", autocompletion=ids("policy/choices", "title")
+            metavar="CHOICE", help="Choice id, or 8 characters of it.", autocompletion=ids("policy/choices", "title")
         ),
     ],
 ) -> None:
-    """Forget a choice: the next time it is asked again."""
-    answer = here.client.delete(path("policy", "choices", choice))
-    here.show(answer, lambda found: output.line(f"Forgotten, and asked again from now on: {brief(found['title'])}"))
+    """Forget a choice; the agent asks again next time."""
+    answer = ctx.client.delete(path("policy", "choices", choice))
+    ctx.show(
+        answer, lambda forgotten: output.line(f"Forgotten; agents ask again from now on: {brief(forgotten['title'])}")
+    )
 
 
 def _reach(choice: Json) -> str:
@@ -250,14 +253,14 @@ def _reach(choice: Json) -> str:
     return f"folder {brief(Path(choice['cwd']).name, 20)}" if choice["scope"] == "worktree" else "every session"
 
 
-def _say_rule(rule: Json) -> None:
+def _print_rule(rule: Json) -> None:
     output.line(f"Rule {short(rule['id'])} at {rule['position']}: {_label(rule)}")
 
 
-def _say_explained(found: Json) -> None:
-    output.line(found["effect"], "bold")
-    output.line(found["reason"])
-    rows: list[Json] = found["considered"]
+def _print_explained(decision: Json) -> None:
+    output.line(decision["effect"], "bold")
+    output.line(decision["reason"])
+    rows: list[Json] = decision["considered"]
     if not rows:
         return
     forms = short_forms([row["ruleId"] for row in rows])

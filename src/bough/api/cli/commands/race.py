@@ -1,5 +1,4 @@
-"""`bough race`: one prompt to several branches, how they stand, and keeping one (B6). All of it is done by the
-server."""
+"""`bough race`: gives one prompt to several racers, compares their results, and keeps one."""
 
 from __future__ import annotations
 
@@ -8,21 +7,25 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import brief, short, short_forms
-from bough.api.cli.session.prompt import SessionId, spoken
+from bough.api.cli.session.prompt import SessionId, read_text
 
-app = typer.Typer(no_args_is_help=True, help="One prompt to several branches, each in a worktree of its own.")
+app = typer.Typer(
+    no_args_is_help=True, help="Race one prompt in several forks, each in its own worktree, and keep one result."
+)
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
-RaceId = Annotated[str, typer.Argument(metavar="RACE", help="Its id, or 8 characters of it.")]
+RaceId = Annotated[str, typer.Argument(metavar="RACE", help="Race id, or 8 characters of it.")]
 Winner = Annotated[
     str,
     typer.Argument(
-        metavar="SESSION", help="Which one: its id, or 8 characters of it.", autocompletion=ids("sessions", "title")
+        metavar="SESSION",
+        help="The racer to keep: its session id, or 8 characters of it.",
+        autocompletion=ids("sessions", "title"),
     ),
 ]
 
@@ -33,63 +36,66 @@ def add_to(root: typer.Typer) -> None:
 
 @command(app, "start")
 def start(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
     text: Annotated[
-        str, typer.Argument(metavar="PROMPT|-", help="What all are to do; - reads it from standard input.")
+        str, typer.Argument(metavar="PROMPT|-", help="The prompt for all racers; - reads it from standard input.")
     ],
-    runners: Annotated[
+    racers: Annotated[
         list[str],
         typer.Option(
             "--with",
             "-w",
             metavar="AGENT[:MODEL]",
-            help="Who runs, 2 to 8 of them; the same may be named again. An empty agent is the session's.",
+            help="A racer; repeat it 2 to 8 times, also with the same agent. An empty AGENT is the session's.",
         ),
     ],
-    spawn: Annotated[bool, typer.Option("--spawn", help="Begin afresh, without the conversation so far.")] = False,
-    title: Annotated[str | None, typer.Option("--title", help="What to call it; else as the prompt begins.")] = None,
+    spawn: Annotated[
+        bool, typer.Option("--spawn", help="Start with no context instead of forking the conversation.")
+    ] = False,
+    title: Annotated[str | None, typer.Option("--title", help="Title; defaults to the start of the prompt.")] = None,
     mode: Annotated[
-        str | None, typer.Option("--mode", metavar="MODE", help="Their permission mode; else the session's.")
+        str | None,
+        typer.Option("--mode", metavar="MODE", help="Permission mode of all racers; defaults to the session's."),
     ] = None,
-    effort: Annotated[str | None, typer.Option("--effort", help="How hard all are to think.")] = None,
+    effort: Annotated[str | None, typer.Option("--effort", help="Effort level of all racers.")] = None,
 ) -> None:
-    """Send one prompt to several branches of a session, each in a worktree that begins with the same files."""
+    """Start a race: send one prompt to several forks of a session, each in a worktree with the same files."""
     body = {
-        "prompt": spoken(text),
+        "prompt": read_text(text),
         "kind": "spawn" if spawn else "fork",
         "title": title,
-        "contenders": [_contender(one, mode, effort) for one in runners],
+        "contenders": [_racer(racer, mode, effort) for racer in racers],
     }
 
-    def render(begun: Json) -> None:
-        known = short_forms([one["sessionId"] for one in begun["sessions"]])
-        for number, one in enumerate(begun["sessions"], 1):
-            output.line(f"{number}  session {known[one['sessionId']]}  {runners[number - 1]}")
-        output.line(f"Race {short(begun['raceId'])}. See how it goes with: bough race show {short(begun['raceId'])}")
+    def render(race: Json) -> None:
+        short_ids = short_forms([racer["sessionId"] for racer in race["sessions"]])
+        for number, racer in enumerate(race["sessions"], 1):
+            output.line(f"{number}  session {short_ids[racer['sessionId']]}  {racers[number - 1]}")
+        output.line(f"Race {short(race['raceId'])}. See its progress: bough race show {short(race['raceId'])}")
 
-    here.show(here.client.post(path("sessions", session, "race"), body, SETUP_WITHIN), render)
+    ctx.show(ctx.client.post(path("sessions", session, "race"), body, SETUP_WITHIN), render)
 
 
 @command(app, "show")
 def show(
-    here: Here,
+    ctx: CommandContext,
     race: RaceId,
-    diff: Annotated[bool, typer.Option("--diff", help="With what each has changed.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Include each racer's changes.")] = False,
     only: Annotated[
-        str | None, typer.Option("--session", "-s", metavar="ID", help="All that this one has changed, uncut.")
+        str | None, typer.Option("--session", "-s", metavar="ID", help="Show all changes of this racer, in full.")
     ] = None,
 ) -> None:
-    """Show how the contenders of a race stand, and what they have changed."""
+    """Show the racers' progress and changes."""
     if only is not None:
-        here.show(here.client.get(path("races", race, "diff"), session=only), _say_diff)
+        ctx.show(ctx.client.get(path("races", race, "diff"), session=only), _print_diff)
         return
-    here.show(here.client.get(path("races", race), full=diff), _say_race)
+    ctx.show(ctx.client.get(path("races", race), full=diff), _print_race)
 
 
 @command(app, "keep")
 def keep(
-    here: Here,
+    ctx: CommandContext,
     race: RaceId,
     session: Winner,
     how: Annotated[
@@ -97,26 +103,29 @@ def keep(
         typer.Option(
             "--how",
             metavar="merge|checkout|branch",
-            help="Merge it where the race began, put its files there uncommitted, or leave its branch.",
+            help="Merge it into the race's base, check its files out there uncommitted, or only keep its branch.",
         ),
     ] = "merge",
     force: Annotated[
-        bool, typer.Option("--force", help="Even if a turn runs there; with checkout, over uncommitted files.")
+        bool,
+        typer.Option(
+            "--force", help="Keep it even while a turn is running there; with checkout, overwrite uncommitted files."
+        ),
     ] = False,
 ) -> None:
-    """Keep the work of one contender; the others are archived, and their worktrees can be recovered."""
+    """Keep one racer's work. The others are archived, and their worktrees can be recovered."""
     body = {"sessionId": session, "how": how, "force": force}
-    here.show(here.client.post(path("races", race, "keep"), body, SETUP_WITHIN), _say_kept)
+    ctx.show(ctx.client.post(path("races", race, "keep"), body, SETUP_WITHIN), _print_kept)
 
 
-def _contender(given: str, mode: str | None, effort: str | None) -> Json:
-    agent, _, model = given.partition(":")
+def _racer(text: str, mode: str | None, effort: str | None) -> Json:
+    agent, _, model = text.partition(":")
     return {"agent": agent or None, "model": model or None, "permissionMode": mode, "effort": effort}
 
 
-def _say_race(race: Any) -> None:
+def _print_race(race: Any) -> None:
     rows: list[Json] = race["contenders"]
-    known = short_forms([row["sessionId"] for row in rows])
+    short_ids = short_forms([row["sessionId"] for row in rows])
     output.facts(
         [
             ("race", race["raceId"]),
@@ -129,7 +138,7 @@ def _say_race(race: Any) -> None:
         [
             (
                 str(row["number"]),
-                known[row["sessionId"]],
+                short_ids[row["sessionId"]],
                 f"{row['agent']}:{row['model']}" if row["model"] else row["agent"],
                 "kept" if row["kept"] else row["taskStatus"] or row["status"],
                 "?" if row["files"] is None else str(row["files"]),
@@ -141,36 +150,38 @@ def _say_race(race: Any) -> None:
             for row in rows
         ],
         flexible="AGENT",
-        empty="Nobody is left of it.",
+        empty="No racers are left.",
     )
     for row in rows:
         if row["diff"] is not None:
-            output.line(f"\n{row['number']}  session {known[row['sessionId']]}  {row['agent']}", "bold")
-            _say_diff(row["diff"])
+            output.line(f"\n{row['number']}  session {short_ids[row['sessionId']]}  {row['agent']}", "bold")
+            _print_diff(row["diff"])
         elif row["note"]:
             output.note(f"{row['number']}: {row['note']}")
 
 
-def _say_diff(found: Any) -> None:
-    for line in found["text"].splitlines():
+def _print_diff(changes: Any) -> None:
+    for line in changes["text"].splitlines():
         output.line(line, STYLES.get(line[:1], ""))
-    if not found["files"]:
-        output.line("Nothing was changed.", "dim")
-    if found["note"]:
-        output.note(found["note"])
+    if not changes["files"]:
+        output.line("No changes.", "dim")
+    if changes["note"]:
+        output.note(changes["note"])
 
 
-def _say_kept(kept: Any) -> None:
-    done = {
-        "merge": f"merged into {kept['into']}" if kept["merged"] != "none" else f"in {kept['into']} already",
-        "checkout": f"put there as uncommitted changes, {kept['files']} files",
-        "branch": "left there",
-    }[kept["how"]]
-    output.line(f"Kept session {short(kept['sessionId'])}: {kept['sha'][:10]} on branch {kept['branch']}, {done}.")
-    if kept["undoCheckpointId"]:
-        output.line(f"To undo this: bough checkpoint restore {kept['undoCheckpointId']}")
-    for other in kept["others"]:
+def _print_kept(result: Any) -> None:
+    outcome = {
+        "merge": f"merged into {result['into']}" if result["merged"] != "none" else f"already in {result['into']}",
+        "checkout": f"checked out as uncommitted changes, {result['files']} files",
+        "branch": "kept as a branch",
+    }[result["how"]]
+    output.line(
+        f"Kept session {short(result['sessionId'])}: {result['sha'][:10]} on branch {result['branch']}, {outcome}."
+    )
+    if result["undoCheckpointId"]:
+        output.line(f"To undo this: bough checkpoint restore {result['undoCheckpointId']}")
+    for other in result["others"]:
         if other["recover"]:
-            output.line(f"To get session {short(other['sessionId'])} back: {other['recover']}", "dim")
+            output.line(f"To recover session {short(other['sessionId'])}: {other['recover']}", "dim")
         if other["message"]:
             output.note(f"Session {short(other['sessionId'])}: {other['message']}")

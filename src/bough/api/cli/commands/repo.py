@@ -1,4 +1,4 @@
-"""`bough repo`: the folders that sessions work in, and finding the one that a path or an id means."""
+"""`bough repo`: registers, lists, shows, changes and forgets repos, and finds the repo for a path or an id."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Client, Json, Refused, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, clean, moment, short, short_forms
@@ -17,12 +17,12 @@ from bough.errors import NotFound
 
 PAGE = 500
 
-app = typer.Typer(no_args_is_help=True, help="Repositories and plain folders that sessions work in.")
+app = typer.Typer(no_args_is_help=True, help="Repos: the git repositories and plain folders that sessions work in.")
 RepoId = Annotated[
-    str, typer.Argument(metavar="REPO", help="Its id, or 8 characters of it.", autocompletion=ids("repos", "path"))
+    str, typer.Argument(metavar="REPO", help="Repo id, or 8 characters of it.", autocompletion=ids("repos", "path"))
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=PAGE, help="How many at most.")]
-Offset = Annotated[int, typer.Option("--offset", min=0, help="How many to skip.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=PAGE, help="Maximum number of results.")]
+Offset = Annotated[int, typer.Option("--offset", min=0, help="Number of results to skip.")]
 
 
 def add_to(root: typer.Typer) -> None:
@@ -31,25 +31,27 @@ def add_to(root: typer.Typer) -> None:
 
 @command(app, "add")
 def add(
-    here: Here,
-    place: Annotated[str, typer.Argument(metavar="PATH", help="A folder; inside a working copy its top.")] = ".",
-    name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
+    ctx: CommandContext,
+    folder_text: Annotated[
+        str, typer.Argument(metavar="PATH", help="A folder; inside a git repository, its top folder is used.")
+    ] = ".",
+    name: Annotated[str | None, typer.Option("--name", help="Display name.")] = None,
 ) -> None:
-    """Make a repository or a plain folder known; one that is known already is given back."""
-    body: Json = {"path": str(Path(place).expanduser().absolute())}
-    answer = here.client.post("/api/repos", body | ({"name": name} if name else {}))
+    """Register a git repository or a plain folder; an already registered one is shown."""
+    body: Json = {"path": str(Path(folder_text).expanduser().absolute())}
+    answer = ctx.client.post("/api/repos", body | ({"name": name} if name else {}))
 
     def render(repo: Json) -> None:
         output.line(f"{short(repo['id'])}  {clean(repo['name'])}  {clean(repo['path'])}")
         if repo["kind"] == "git":
-            say_adoptable(here.client, repo["id"])
+            print_adoptable(ctx.client, repo["id"])
 
-    here.show(answer, render)
+    ctx.show(answer, render)
 
 
 @command(app, "list")
-def list_repos(here: Here, limit: Limit = 20, offset: Offset = 0) -> None:
-    """List repositories."""
+def list_repos(ctx: CommandContext, limit: Limit = 20, offset: Offset = 0) -> None:
+    """List repos."""
 
     def render(page: Any) -> None:
         rows: list[Json] = page["repos"]
@@ -61,98 +63,108 @@ def list_repos(here: Here, limit: Limit = 20, offset: Offset = 0) -> None:
                 for row in rows
             ],
             flexible="PATH",
-            empty="No repository yet. Make one known with: bough repo add PATH",
+            empty="No repos yet. Register one: bough repo add PATH",
         )
         output.more(page, len(rows))
 
-    here.show(here.client.get("/api/repos", limit=limit, offset=offset), render)
+    ctx.show(ctx.client.get("/api/repos", limit=limit, offset=offset), render)
 
 
 @command(app, "show")
-def show(here: Here, repo: RepoId) -> None:
-    """Show a repository."""
-    here.show(here.client.get(path("repos", repo)), _draw)
+def show(ctx: CommandContext, repo: RepoId) -> None:
+    """Show a repo."""
+    ctx.show(ctx.client.get(path("repos", repo)), _draw)
 
 
-def _draw(found: Json) -> None:
+def _draw(repo: Json) -> None:
     output.facts(
         [
-            ("id", found["id"]),
-            ("name", clean(found["name"])),
-            ("path", clean(found["path"])),
-            ("kind", found["kind"]),
-            ("default branch", clean(found["defaultBranch"] or "")),
-            ("setup", clean(shlex.join(found["setup"]))),
-            ("copied", ", ".join(clean(one) for one in found["copyIgnored"])),
-            ("registered", f"{moment(found['createdAt'])} ({ago(found['createdAt'])})"),
+            ("id", repo["id"]),
+            ("name", clean(repo["name"])),
+            ("path", clean(repo["path"])),
+            ("kind", repo["kind"]),
+            ("default branch", clean(repo["defaultBranch"] or "")),
+            ("setup", clean(shlex.join(repo["setup"]))),
+            ("copied files", ", ".join(clean(pattern) for pattern in repo["copyIgnored"])),
+            ("registered", f"{moment(repo['createdAt'])} ({ago(repo['createdAt'])})"),
         ]
     )
 
 
 @command(app, "set")
 def change(
-    here: Here,
+    ctx: CommandContext,
     repo: RepoId,
-    name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Display name.")] = None,
     setup: Annotated[
         str | None,
-        typer.Option("--setup", metavar="COMMAND", help="Command for each new worktree, without a shell; '' for none."),
+        typer.Option(
+            "--setup", metavar="COMMAND", help="Command to run in each new worktree, without a shell; '' for none."
+        ),
     ] = None,
     copy: Annotated[
         list[str] | None,
-        typer.Option("--copy", metavar="GLOB", help="Ignored files to copy into each new worktree; repeat."),
+        typer.Option("--copy", metavar="GLOB", help="Ignored files to copy into each new worktree; repeatable."),
     ] = None,
-    no_copy: Annotated[bool, typer.Option("--no-copy", help="Copy none.")] = False,
+    no_copy: Annotated[bool, typer.Option("--no-copy", help="Copy no ignored files.")] = False,
 ) -> None:
-    """Change a repository's name, or what is done in its new worktrees."""
+    """Change a repo's name, or how its new worktrees are set up."""
     body: Json = {"name": name} if name is not None else {}
     if setup is not None:
         try:
             body["setup"] = shlex.split(setup)
         except ValueError as error:
-            raise typer.BadParameter(f"This is no command: {error}.") from None
+            raise typer.BadParameter(f"--setup is not a valid command: {error}.") from None
     if copy or no_copy:
         body["copyIgnored"] = [] if no_copy else copy
     if not body:
-        raise typer.BadParameter("Say what to change; see: bough repo set --help")
-    here.show(here.client.patch(path("repos", repo), body), _draw)
+        raise typer.BadParameter("Nothing to change; see: bough repo set --help")
+    ctx.show(ctx.client.patch(path("repos", repo), body), _draw)
 
 
 @command(app, "rename")
-def rename(here: Here, repo: RepoId, name: Annotated[str, typer.Argument(help="Its new name.")]) -> None:
-    """Rename a repository."""
-    answer = here.client.patch(path("repos", repo), {"name": name})
-    here.show(answer, lambda found: output.line(f"{short(found['id'])} is called {clean(found['name'])} now."))
+def rename(ctx: CommandContext, repo: RepoId, name: Annotated[str, typer.Argument(help="New name.")]) -> None:
+    """Rename a repo."""
+    answer = ctx.client.patch(path("repos", repo), {"name": name})
+    ctx.show(answer, lambda renamed: output.line(f"{short(renamed['id'])} is now called {clean(renamed['name'])}."))
 
 
 @command(app, "rm")
-def remove(here: Here, repo: RepoId) -> None:
-    """Forget a repository that no session uses; its folder stays as it is."""
-    answer = here.client.delete(path("repos", repo))
-    here.show(answer, lambda found: output.line(f"{clean(found['name'])} is forgotten; {clean(found['path'])} stays."))
+def remove(ctx: CommandContext, repo: RepoId) -> None:
+    """Forget a repo that no session uses; its folder is not changed."""
+    answer = ctx.client.delete(path("repos", repo))
+    ctx.show(
+        answer,
+        lambda removed: output.line(f"{clean(removed['name'])} is forgotten; {clean(removed['path'])} is unchanged."),
+    )
 
 
-def say_adoptable(client: Client, repo_id: str) -> None:
-    """Points out the worktrees that git has and Bough does not know."""
+def print_adoptable(client: Client, repo_id: str) -> None:
+    """Points out git worktrees that Bough does not know."""
     try:
-        found: list[Json] = client.get(path("repos", repo_id, "worktrees"), known=False, limit=PAGE).value["worktrees"]
+        unknown: list[Json] = client.get(path("repos", repo_id, "worktrees"), known=False, limit=PAGE).value[
+            "worktrees"
+        ]
     except Refused:
-        # A plain folder has none.
+        # A plain folder has no worktrees.
         return
-    for one in found:
-        output.note(f"Not known to Bough: {one['path']} ({one['branch'] or 'detached'}); bough worktree adopt PATH")
+    for worktree in unknown:
+        output.note(
+            f"Not known to Bough: {worktree['path']} ({worktree['branch'] or 'detached'}). "
+            "Adopt it: bough worktree adopt PATH"
+        )
 
 
 def open_repo(client: Client, text: str) -> str:
-    """The id for a path or an id; a folder that is new is registered."""
-    if (place := folder(text)) is None:
+    """Returns the id for a path or an id; registers a new folder."""
+    if (path_given := folder(text)) is None:
         return text
-    return client.post("/api/repos", {"path": str(place)}).value["id"]
+    return client.post("/api/repos", {"path": str(path_given)}).value["id"]
 
 
 def find_repo(client: Client, text: str) -> str:
-    """The id for a path or an id; a folder inside a known one means that one, and nothing is registered."""
-    if (place := folder(text)) is None:
+    """Returns the id for a path or an id; a folder inside a registered repo means that repo. Registers nothing."""
+    if (path_given := folder(text)) is None:
         return text
     known: dict[Path, str] = {}
     while True:
@@ -160,16 +172,16 @@ def find_repo(client: Client, text: str) -> str:
         known |= {Path(repo["path"]): repo["id"] for repo in page["repos"]}
         if len(known) >= page["total"] or not page["repos"]:
             break
-    real = place.resolve()
-    for one in (real, *real.parents):
-        if one in known:
-            return known[one]
-    raise NotFound("repo_not_found", f"No repository is registered for {place}.")
+    real = path_given.resolve()
+    for candidate in (real, *real.parents):
+        if candidate in known:
+            return known[candidate]
+    raise NotFound("repo_not_found", f"{path_given} is not in a registered repo. Register it: bough repo add PATH")
 
 
 def folder(text: str) -> Path | None:
-    """The folder that is meant, if it is one and not an id."""
-    given = Path(text).expanduser()
-    if given.is_dir() or "/" in text or text.startswith((".", "~")):
-        return given.absolute()
+    """Returns the folder that a text names, or None if the text is an id."""
+    named = Path(text).expanduser()
+    if named.is_dir() or "/" in text or text.startswith((".", "~")):
+        return named.absolute()
     return None

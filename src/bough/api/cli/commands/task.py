@@ -1,4 +1,4 @@
-"""`bough task`: prompts that wait, run or have run. Sending one is `bough session prompt`."""
+"""`bough task`: lists, shows and cancels tasks, and edits the queue."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import typer
 
 from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, part, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, brief, clean, moment, short, short_forms, shorten
-from bough.api.cli.session.prompt import OfSession, SessionId, spoken
+from bough.api.cli.session.prompt import OfSession, SessionId, read_text
 
-app = typer.Typer(no_args_is_help=True, help="Prompts and the turns that they cause; the queue of a session.")
+app = typer.Typer(no_args_is_help=True, help="Tasks: prompts and their turns, and a session's queue.")
 TaskId = Annotated[
-    str, typer.Argument(metavar="TASK", help="Its id, or 8 characters of it.", autocompletion=ids("tasks", "prompt"))
+    str, typer.Argument(metavar="TASK", help="Task id, or 8 characters of it.", autocompletion=ids("tasks", "prompt"))
 ]
 
 
@@ -26,14 +26,14 @@ def add_to(root: typer.Typer) -> None:
 
 @command(app, "list")
 def list_tasks(
-    here: Here,
+    ctx: CommandContext,
     session: OfSession = None,
-    status: Annotated[str | None, typer.Option("--status", help="Only these, such as queued,running.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="Only these statuses, such as queued,running.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
-    """List tasks: of one session in the order of its queue, else of all sessions, newest first."""
-    answer = here.client.get("/api/tasks", sessionId=session, status=status, limit=limit, offset=offset)
+    """List tasks: those of one session in queue order, or those of all sessions, newest first."""
+    answer = ctx.client.get("/api/tasks", sessionId=session, status=status, limit=limit, offset=offset)
 
     def render(page: Any) -> None:
         rows: list[Json] = page["tasks"]
@@ -53,93 +53,97 @@ def list_tasks(
                 for row in rows
             ],
             flexible="PROMPT",
-            empty="No task.",
+            empty="No tasks.",
         )
         output.more(page, len(rows))
 
-    here.show(answer, render)
+    ctx.show(answer, render)
 
 
 @command(app, "show")
-def show(here: Here, task: TaskId) -> None:
-    """Show a task: its prompt, how it went, what it took."""
+def show(ctx: CommandContext, task: TaskId) -> None:
+    """Show a task: its prompt, outcome and usage."""
 
-    def render(found: Json) -> None:
-        cost = part(found, "cost")
-        usage = part(found, "usage")
+    def render(row: Json) -> None:
+        cost = part(row, "cost")
+        usage = part(row, "usage")
         output.facts(
             [
-                ("id", found["id"]),
-                ("session", short(found["sessionId"])),
-                ("status", found["status"]),
-                ("from", found["source"]),
-                ("attempt", str(found["attempt"]) if found["attempt"] > 1 else ""),
-                ("stop reason", found["stopReason"] or ""),
-                ("error", clean(str(part(found, "error").get("message", "")))),
-                ("tool calls", str(found["toolUseCount"] or "")),
+                ("id", row["id"]),
+                ("session", short(row["sessionId"])),
+                ("status", row["status"]),
+                ("from", row["source"]),
+                ("attempt", str(row["attempt"]) if row["attempt"] > 1 else ""),
+                ("stop reason", row["stopReason"] or ""),
+                ("error", clean(str(part(row, "error").get("message", "")))),
+                ("tool calls", str(row["toolUseCount"] or "")),
                 ("tokens", str(usage.get("totalTokens") or "")),
                 ("cost", f"{cost['amount']:g} {cost.get('currency', '')}".strip() if cost.get("amount") else ""),
-                ("created", moment(found["createdAt"])),
-                ("started", moment(found["startedAt"])),
-                ("ended", moment(found["endedAt"])),
+                ("created", moment(row["createdAt"])),
+                ("started", moment(row["startedAt"])),
+                ("ended", moment(row["endedAt"])),
             ]
         )
         output.line("")
-        output.line(clean(found["prompt"]))
+        output.line(clean(row["prompt"]))
 
-    here.show(here.client.get(path("tasks", task)), render)
+    ctx.show(ctx.client.get(path("tasks", task)), render)
 
 
 @command(app, "edit")
 def edit(
-    here: Here, task: TaskId, text: Annotated[str, typer.Argument(metavar="TEXT|-", help="The new prompt; - reads it.")]
+    ctx: CommandContext,
+    task: TaskId,
+    text: Annotated[str, typer.Argument(metavar="TEXT|-", help="The new prompt; - reads it from standard input.")],
 ) -> None:
-    """Change the text of a prompt that still waits."""
-    answer = here.client.patch(path("tasks", task), {"prompt": spoken(text)})
-    here.show(answer, lambda found: output.line(f"Task {short(found['id'])} now says: {brief(found['prompt'])}"))
+    """Change the text of a queued prompt."""
+    answer = ctx.client.patch(path("tasks", task), {"prompt": read_text(text)})
+    ctx.show(answer, lambda row: output.line(f"Task {short(row['id'])} now says: {brief(row['prompt'])}"))
 
 
 @command(app, "move")
 def move(
-    here: Here,
+    ctx: CommandContext,
     task: TaskId,
     before: Annotated[
         str | None,
         typer.Option(
             "--before",
             metavar="TASK",
-            help="Run it before this one.",
+            help="Put it before this task.",
             autocompletion=ids("tasks", "prompt", status="queued"),
         ),
     ] = None,
-    last: Annotated[bool, typer.Option("--last", help="Run it after all others.")] = False,
+    last: Annotated[bool, typer.Option("--last", help="Put it last.")] = False,
 ) -> None:
-    """Move a prompt that still waits to another place in its queue."""
+    """Move a queued prompt within its queue."""
     if (before is None) != last:
-        raise typer.BadParameter("Say where to: either --before TASK or --last.")
-    answer = here.client.patch(path("tasks", task), {"before": before or ""})
-    place = f"before {shorten(before)}" if before else "at the end of its queue"
-    here.show(answer, lambda found: output.line(f"Task {short(found['id'])} waits {place}."))
+        raise typer.BadParameter("Use either --before TASK or --last.")
+    answer = ctx.client.patch(path("tasks", task), {"before": before or ""})
+    position = f"before {shorten(before)}" if before else "at the end of its queue"
+    ctx.show(answer, lambda row: output.line(f"Task {short(row['id'])} is now {position}."))
 
 
 @command(app, "pause")
-def pause(here: Here, session: SessionId) -> None:
-    """Let the queue of a session wait, until it is resumed or prompted again; a turn that runs goes on."""
-    here.show(here.client.patch(path("sessions", session), {"queuePaused": True}), _say_queue)
+def pause(ctx: CommandContext, session: SessionId) -> None:
+    """Pause a session's queue until it is resumed or prompted again; a running turn continues."""
+    ctx.show(ctx.client.patch(path("sessions", session), {"queuePaused": True}), _print_queue)
 
 
 @command(app, "resume")
-def resume(here: Here, session: SessionId) -> None:
-    """Let the queue of a session go on."""
-    here.show(here.client.patch(path("sessions", session), {"queuePaused": False}), _say_queue)
+def resume(ctx: CommandContext, session: SessionId) -> None:
+    """Resume a session's queue."""
+    ctx.show(ctx.client.patch(path("sessions", session), {"queuePaused": False}), _print_queue)
 
 
-def _say_queue(found: Json) -> None:
-    output.line(f"The queue of session {short(found['id'])} {'is paused' if found['queuePaused'] else 'goes on'}.")
+def _print_queue(session: Json) -> None:
+    output.line(
+        f"The queue of session {short(session['id'])} {'is paused' if session['queuePaused'] else 'is running'}."
+    )
 
 
 @command(app, "cancel")
-def cancel(here: Here, task: TaskId) -> None:
-    """Take a prompt out of the queue, or stop the turn if it runs."""
-    answer = here.client.delete(path("tasks", task))
-    here.show(answer, lambda found: output.line(f"Task {short(found['id'])} is {found['status']}."))
+def cancel(ctx: CommandContext, task: TaskId) -> None:
+    """Remove a prompt from the queue, or stop its turn."""
+    answer = ctx.client.delete(path("tasks", task))
+    ctx.show(answer, lambda row: output.line(f"Task {short(row['id'])} is {row['status']}."))

@@ -1,5 +1,4 @@
-"""`bough tree` and `bough wait`: how sessions hang together and stand, and waiting for them. Making and steering them
-is `bough session`."""
+"""`bough tree` and `bough wait`: draws trees of sessions with their state and usage, and waits for sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bough.api.cli.framework import output, stream
-from bough.api.cli.framework.base import DONE, FAILED, Here, command
+from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
 from bough.api.cli.framework.client import Answer, Json, Refused, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import amount, brief, clean, short, short_forms
@@ -19,24 +18,24 @@ from bough.errors import NotFound
 
 KINDS = {"root": "●", "fork": "fork", "subsession": "spawn", "btw": "btw"}
 COLUMNS = ("SESSION", "ID", "AGENT", "STATE", "QUEUE", "ASKS", "TURNS", "TOKENS", "COST", "WORKTREE")
-# Shorter than this no title is cut, however little room there is.
+# Titles are never truncated below this.
 NARROWEST = 16
 LONGEST_TITLE = 200
-# Columns that are there also if they are empty.
+# The first columns, which are shown even if they are empty.
 ALWAYS = 4
-# Many events come at once: what they come to is drawn once.
+# Seconds; many events arrive at once, and the tree is drawn once for all of them.
 CALM = 0.1
 PAGE = 500
-# The server's longest wait; who wants to wait longer asks again.
+# The server's longest wait in seconds; for longer waits the request is repeated.
 LONGEST_WAIT = 45.0
-# What is said of a server that is not there at the moment.
+# Error codes of a server that is not reachable at the moment.
 GONE = ("no_server", "connection_lost")
 
 SomeSession = Annotated[
     str | None,
     typer.Argument(
         metavar="SESSION",
-        help="Any session of the tree: its id, or 8 characters of it. All trees with an active session if left out.",
+        help="Any session of the tree: its id, or 8 characters of it. Defaults to all trees with an active session.",
         autocompletion=ids("sessions", "title"),
     ),
 ]
@@ -48,43 +47,41 @@ def add_to(root: typer.Typer) -> None:
 
 
 def tree(
-    here: Here,
+    ctx: CommandContext,
     session: SomeSession = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Draw it again whenever something changes, until Ctrl-C.")
-    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Redraw on every change, until Ctrl-C.")] = False,
 ) -> int:
-    """Draw how sessions hang together: what each is, how it stands, what waits in it, what it has used."""
+    """Draw trees of sessions with their state, queue and usage."""
     if not watch:
-        _draw(here, _read(here, session))
+        _draw(ctx, _read(ctx, session))
         return DONE
-    with stream.Stream(here.client, None, stream.now(here.client), patient=True) as events:
+    with stream.Stream(ctx.client, None, stream.now(ctx.client), patient=True) as events:
         try:
             while True:
-                found = _read(here, session)
-                if not here.json:
+                answer = _read(ctx, session)
+                if not ctx.json:
                     output.console().clear()
-                _draw(here, found)
-                _until_changed(events, None if session is None else found)
+                _draw(ctx, answer)
+                _until_changed(events, None if session is None else answer)
         except KeyboardInterrupt:
-            output.parting("Left; what runs goes on.")
+            output.parting("Stopped watching; running turns continue.")
             return DONE
 
 
-def _read(here: Here, session: str | None) -> Answer:
-    """The tree of a session as the server tells it; of none, those of all active sessions under one roof."""
+def _read(ctx: CommandContext, session: str | None) -> Answer:
+    """Returns the tree of a session, or the trees of all active sessions in one answer."""
     if session is not None:
-        return here.client.get(path("sessions", session, "tree"))
-    active: list[Json] = here.client.get("/api/sessions", status="active", limit=PAGE).value["sessions"]
-    roots = dict.fromkeys(one["rootSessionId"] for one in reversed(active))
-    parts = [here.client.get(path("sessions", root, "tree")).raw for root in roots]
+        return ctx.client.get(path("sessions", session, "tree"))
+    active: list[Json] = ctx.client.get("/api/sessions", status="active", limit=PAGE).value["sessions"]
+    roots = dict.fromkeys(row["rootSessionId"] for row in reversed(active))
+    parts = [ctx.client.get(path("sessions", root, "tree")).raw for root in roots]
     return Answer(b'{"trees":[' + b",".join(parts) + b"]}")
 
 
-def _until_changed(events: stream.Stream, found: Answer | None) -> None:
-    """Waits for an event that may change the picture, and for those that come with it."""
-    known = {one["id"] for one in found.value["sessions"]} if found is not None else None
-    root = found.value["rootSessionId"] if found is not None else None
+def _until_changed(events: stream.Stream, answer: Answer | None) -> None:
+    """Waits for an event that may change the tree, and for the events right after it."""
+    known = {session["id"] for session in answer.value["sessions"]} if answer is not None else None
+    root = answer.value["rootSessionId"] if answer is not None else None
     changed = False
     while True:
         item = events.next(within=CALM if changed else None)
@@ -93,7 +90,7 @@ def _until_changed(events: stream.Stream, found: Answer | None) -> None:
         if item.kind == "quiet":
             return
         if item.kind == "lost":
-            output.note("The connection is lost; trying again …")
+            output.note("Connection lost; reconnecting …")
         changed = changed or item.kind == "back" or (item.kind == "event" and _matters(item.event, known, root))
 
 
@@ -108,68 +105,74 @@ def _matters(event: Json, known: set[str] | None, root: str | None) -> bool:
     return noun == "session" and event["data"].get("rootSessionId") == root
 
 
-def _draw(here: Here, answer: Answer) -> None:
-    def render(found: Json) -> None:
-        trees: list[Json] = found.get("trees", [found])
-        if "trees" in found and not trees:
-            output.line("No session is active. Open one with: bough session new", "dim")
-        for number, one in enumerate(trees):
+def _draw(ctx: CommandContext, answer: Answer) -> None:
+    def render(value: Json) -> None:
+        trees: list[Json] = value.get("trees", [value])
+        if "trees" in value and not trees:
+            output.line("No active sessions. Create one: bough session new", "dim")
+        for number, tree_row in enumerate(trees):
             if number:
                 output.line("")
-            draw(one)
+            print_tree(tree_row)
 
-    here.show(answer, render)
+    ctx.show(answer, render)
 
 
-def draw(found: Json) -> None:
-    """One tree with its totals."""
-    nodes: list[Json] = found["sessions"]
-    known = {one["id"]: one for one in nodes}
+def print_tree(tree_row: Json) -> None:
+    """Prints one tree with its totals."""
+    nodes: list[Json] = tree_row["sessions"]
+    known = {node["id"]: node for node in nodes}
     forms = short_forms(list(known))
     below: dict[str | None, list[Json]] = {}
-    for one in nodes:
-        # What it hung below may have been removed.
-        above = origin(one)
-        below.setdefault(above if above in known else None, []).append(one)
+    for node in nodes:
+        # The session above it may have been deleted.
+        parent = origin(node)
+        below.setdefault(parent if parent in known else None, []).append(node)
     rows: list[list[str]] = []
 
     def add(node: Json, first: str, rest: str) -> None:
-        said = node["title"] or node["firstPrompt"] or "–"
-        named = first + brief(f"{KINDS[node['kind']]} {said}", LONGEST_TITLE)
-        rows.append([named, *_facts(node, forms[node["id"]], known.get(origin(node) or ""))])
+        title = node["title"] or node["firstPrompt"] or "–"
+        label = first + brief(f"{KINDS[node['kind']]} {title}", LONGEST_TITLE)
+        rows.append([label, *_cells(node, forms[node["id"]], known.get(origin(node) or ""))])
         inner = below.get(node["id"], [])
-        for at, one in enumerate(inner):
-            last = at == len(inner) - 1
-            add(one, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
+        for index, node in enumerate(inner):
+            last = index == len(inner) - 1
+            add(node, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
 
     for top in below.get(None, []):
         add(top, "", "")
     _table(rows)
-    used: Json = found["used"]
-    counts = ((found["running"], "running"), (found["asking"], "asking"), (found["queued"], "with a queue"))
+    used: Json = tree_row["used"]
+    counts = (
+        (tree_row["running"], "running"),
+        (tree_row["asking"], "waiting for approval"),
+        (tree_row["queued"], "with a queue"),
+    )
     parts = [
         f"{used['sessions']} session{'s' if used['sessions'] != 1 else ''}",
         *(f"{count} {what}" for count, what in counts if count),
     ]
-    output.line(", ".join(parts) + ". " + ". ".join(spent(used, found["budget"])), "dim")
+    output.line(", ".join(parts) + ". " + ". ".join(spent(used, tree_row["budget"])), "dim")
 
 
 def _table(rows: list[list[str]]) -> None:
-    """Columns in which nothing stands are left out; titles are cut so that the others can be read whole."""
-    used = [at for at in range(len(COLUMNS)) if at < ALWAYS or any(row[at] for row in rows)]
-    beside = sum(2 + max(len(COLUMNS[at]), *(len(row[at]) for row in rows)) for at in used if at)
-    room = output.width() - beside
+    """Prints the table without empty columns; titles are truncated so that the other columns fit."""
+    used = [index for index in range(len(COLUMNS)) if index < ALWAYS or any(row[index] for row in rows)]
+    other_columns = sum(2 + max(len(COLUMNS[index]), *(len(row[index]) for row in rows)) for index in used if index)
+    available = output.width() - other_columns
     for row in rows:
         name = row[0]
         indent = len(name) - len(name.lstrip("│├└─ "))
-        most = max(room, indent + NARROWEST)
+        most = max(available, indent + NARROWEST)
         row[0] = name if len(name) <= most else name[: most - 1] + "…"
-    output.table([COLUMNS[at] for at in used], [[row[at] for at in used] for row in rows], flexible="ID", empty="")
+    output.table(
+        [COLUMNS[index] for index in used], [[row[index] for index in used] for row in rows], flexible="ID", empty=""
+    )
 
 
-def _facts(node: Json, form: str, above: Json | None) -> tuple[str, ...]:
-    """What stands beside a title; the worktree is named where it is another than that of what it hangs below."""
-    own = node["worktreeId"] is not None and (above is None or above["worktreeId"] != node["worktreeId"])
+def _cells(node: Json, form: str, parent: Json | None) -> tuple[str, ...]:
+    """Returns the other cells of a row; the worktree is named only if it differs from the one above."""
+    own = node["worktreeId"] is not None and (parent is None or parent["worktreeId"] != node["worktreeId"])
     return (
         form,
         node["agent"],
@@ -188,53 +191,55 @@ def _count(number: int) -> str:
 
 
 def wait(
-    here: Here,
+    ctx: CommandContext,
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="ID...", help="Tasks or sessions, or 8 characters of each.", autocompletion=ids("sessions", "title")
+            metavar="ID...",
+            help="Task or session ids, or 8 characters of each.",
+            autocompletion=ids("sessions", "title"),
         ),
     ],
-    any_of: Annotated[bool, typer.Option("--any", help="Until one of them is at rest, not all.")] = False,
+    any_of: Annotated[bool, typer.Option("--any", help="Wait until one of them is done instead of all.")] = False,
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", metavar="SECONDS", min=0, help="At most so long; else as long as it takes."),
+        typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum time to wait; no limit by default."),
     ] = None,
 ) -> int:
-    """Wait until tasks have ended, or nothing runs or waits in sessions; exit 1 if time is over or a
-    person is needed."""
-    wanted: dict[str, list[str]] = {"taskIds": [], "sessionIds": []}
+    """Wait until tasks have ended, or sessions are idle with an empty queue; exit 1 if the time is up or a person is
+    needed."""
+    ids_by_kind: dict[str, list[str]] = {"taskIds": [], "sessionIds": []}
     for name in names:
-        wanted[_kind(here, name)].append(name)
+        ids_by_kind[_kind(ctx, name)].append(name)
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         left = LONGEST_WAIT if deadline is None else max(0.0, min(LONGEST_WAIT, deadline - time.monotonic()))
-        answer = _ask(here, {**wanted, "mode": "any" if any_of else "all", "timeoutSeconds": left})
-        found: Json = answer.value
-        over = not found["pending"] or (any_of and found["done"])
-        if over or (deadline is not None and time.monotonic() >= deadline):
+        answer = _ask(ctx, {**ids_by_kind, "mode": "any" if any_of else "all", "timeoutSeconds": left})
+        state_now: Json = answer.value
+        is_done = not state_now["pending"] or (any_of and state_now["done"])
+        if is_done or (deadline is not None and time.monotonic() >= deadline):
             break
-    here.show(answer, _say_waited)
-    done = found["done"] if any_of else not found["pending"] and not found["paused"]
+    ctx.show(answer, _print_waited)
+    done = state_now["done"] if any_of else not state_now["pending"] and not state_now["paused"]
     return DONE if done else FAILED
 
 
-def _ask(here: Here, body: Json) -> Answer:
-    """One wait at the server; while that restarts, it is asked again."""
+def _ask(ctx: CommandContext, body: Json) -> Answer:
+    """Sends one wait request; repeats it while the server restarts."""
     give_up = time.monotonic() + stream.GIVE_UP_AFTER
     while True:
         try:
-            return here.client.post("/api/wait", body)
+            return ctx.client.post("/api/wait", body)
         except NotFound as error:
             if error.code not in GONE or time.monotonic() > give_up:
                 raise
             time.sleep(stream.FIRST_PAUSE)
 
 
-def _kind(here: Here, name: str) -> str:
-    """Whether a name is a task's or a session's."""
+def _kind(ctx: CommandContext, name: str) -> str:
+    """Returns the request field for an id: of a task or of a session."""
     try:
-        here.client.get(path("tasks", name))
+        ctx.client.get(path("tasks", name))
     except Refused as error:
         if error.code != "task_not_found":
             raise
@@ -242,11 +247,11 @@ def _kind(here: Here, name: str) -> str:
     return "taskIds"
 
 
-def _say_waited(found: Json) -> None:
-    for one in found["done"]:
-        noun = "Session" if one["id"] == one["sessionId"] else "Task"
-        output.line(f"{noun} {short(one['id'])} is {one['status'].replace('_', ' ')}.")
-    for one in found["paused"]:
-        output.line(f"{short(one)} waits for a person: it is held, or its queue is paused.", "yellow")
-    for one in found["pending"]:
-        output.line(f"{short(one)} is still at work.", "dim")
+def _print_waited(result: Json) -> None:
+    for done in result["done"]:
+        noun = "Session" if done["id"] == done["sessionId"] else "Task"
+        output.line(f"{noun} {short(done['id'])} is {done['status'].replace('_', ' ')}.")
+    for paused_id in result["paused"]:
+        output.line(f"{short(paused_id)} needs a person: it is held, or its queue is paused.", "yellow")
+    for pending_id in result["pending"]:
+        output.line(f"{short(pending_id)} is still running.", "dim")

@@ -1,5 +1,4 @@
-"""`bough watch`: everything that happens on the server, one line per event. One session's answers in full are
-`bough session watch`."""
+"""`bough watch`: prints every event of the server, one per line."""
 
 from __future__ import annotations
 
@@ -7,12 +6,12 @@ import typer
 
 from bough.api.cli.commands.policy import conditions
 from bough.api.cli.framework import output, stream
-from bough.api.cli.framework.base import DONE, Here, command
+from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import Json, part, parts
 from bough.api.cli.framework.formats import brief, clock, short
 from bough.api.cli.session.prompt import OfSession
 
-# Text on its way has lines of its own in `session watch`; here its message says it when it is whole.
+# Growing text is not shown here, only the finished message; `bough session watch` shows it live.
 LIVE = ("message.delta", "message.snapshot", "stream.ready")
 
 
@@ -21,42 +20,42 @@ def add_to(root: typer.Typer) -> None:
 
 
 def watch(
-    here: Here,
+    ctx: CommandContext,
     session: OfSession = None,
 ) -> int:
-    """Show what happens as it happens, one line per event, until Ctrl-C."""
-    cursor = stream.now(here.client)
-    if not here.json:
-        output.note("Watching from now on. Ctrl-C leaves.")
-    with stream.Stream(here.client, session, cursor, patient=True) as events:
+    """Show events live, one per line, until Ctrl-C."""
+    cursor = stream.now(ctx.client)
+    if not ctx.json:
+        output.note("Watching. Press Ctrl-C to stop.")
+    with stream.Stream(ctx.client, session, cursor, patient=True) as events:
         try:
             while True:
                 item = events.next()
                 if item is None:
                     continue
                 if item.kind == "event":
-                    _show(here, item)
+                    _show(ctx, item)
                 elif item.kind == "lost":
-                    output.note("The connection is lost; trying again …")
+                    output.note("Connection lost; reconnecting …")
                 elif item.kind == "back":
-                    output.note("Connected again.")
+                    output.note("Reconnected.")
         except KeyboardInterrupt:
-            output.parting("Left; what runs goes on.")
+            output.parting("Stopped watching; running turns continue.")
             return DONE
 
 
-def _show(here: Here, item: stream.Item) -> None:
+def _show(ctx: CommandContext, item: stream.Item) -> None:
     event = item.event
-    if here.json:
+    if ctx.json:
         output.raw(item.raw)
     elif event["type"] == "stream.gap":
-        output.line("Some events are no longer kept and were missed.", "yellow")
+        output.line("Some events were missed: the server no longer has them.", "yellow")
     elif event["type"] not in LIVE:
-        output.line(f"{clock(event['createdAt'])}  {event['type']:<18}  {short(event['objectId'])}  {what(event)}")
+        output.line(f"{clock(event['createdAt'])}  {event['type']:<18}  {short(event['objectId'])}  {summarize(event)}")
 
 
-def what(event: Json) -> str:
-    """The event's record in a few words."""
+def summarize(event: Json) -> str:
+    """Summarizes an event's record in a few words."""
     noun = event["type"].partition(".")[0]
     data: Json = event["data"]
     if noun == "session":
@@ -65,7 +64,7 @@ def what(event: Json) -> str:
     if noun == "task":
         return brief(f"{data['status']}  {data['prompt']}", 120)
     if noun == "message":
-        return brief(f"{data['role']}  {_said(data['content'])}", 120)
+        return brief(f"{data['role']}  {_summarize_message(data['content'])}", 120)
     if noun == "approval":
         return brief(f"{data['status']}  {data['title']}", 120)
     if noun == "callback":
@@ -77,7 +76,7 @@ def what(event: Json) -> str:
     return brief(" ".join(str(data[name]) for name in ("name", "path") if data.get(name)), 120)
 
 
-def _said(content: Json) -> str:
+def _summarize_message(content: Json) -> str:
     kind = str(content.get("type"))
     if kind == "tool":
         status = part(content, "result").get("status") or ""

@@ -1,5 +1,5 @@
-"""What `bough doctor` looks at, one function each: what is so, and what to do if it should not be. Nothing is changed
-or made by looking."""
+"""Holds the checks of `bough doctor`, one function each. A check reports what it found and how to fix a problem; it
+changes nothing."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from msgspec import to_builtins
 from bough import __version__
 from bough.agents.catalog import load_catalog
 from bough.api.agents import describe
-from bough.api.cli.agents.command import standing
-from bough.api.cli.commands.db import database_file, shown
-from bough.api.cli.doctor.keepers import Held
+from bough.api.cli.agents.command import agent_state
+from bough.api.cli.commands.db import database_file, without_password
+from bough.api.cli.doctor.keepers import HeldAgent
 from bough.api.cli.framework.client import Client, Json, Refused
-from bough.api.cli.framework.error_hints import told
+from bough.api.cli.framework.error_hints import explain
 from bough.datafolder import in_use
 from bough.errors import BoughError
 from bough.observe.logging import silent
@@ -32,7 +32,7 @@ from bough.storage import migrate
 from bough.storage.open import open_backend
 
 OLDEST_PYTHON = (3, 11)
-# Worktrees of git behave from this version on.
+# The first version whose worktree commands do all that Bough needs.
 OLDEST_GIT = (2, 36)
 GIT_WITHIN = 10.0
 GIB = 1 << 30
@@ -50,7 +50,7 @@ class Check:
 
 
 def everything(settings: Settings, client: Client) -> Iterator[Check]:
-    """All checks, in the order in which one builds on the other."""
+    """Runs all checks, each after the ones that it depends on."""
     yield python()
     yield git()
     yield from data_folder(settings.data_path, database_file(settings.database_url))
@@ -70,23 +70,23 @@ def python() -> Check:
 
 def git() -> Check:
     try:
-        done = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=GIT_WITHIN, check=True)
+        result = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=GIT_WITHIN, check=True)
     except (OSError, subprocess.SubprocessError):
-        return Check("git", "problem", "git cannot be run.", "Install git; sessions in repositories need it.")
-    said = done.stdout.strip()
-    numbers = tuple(int(part) for part in said.removeprefix("git version ").split(".")[:2] if part.isdigit())
+        return Check("git", "problem", "Cannot run git.", "Install git; sessions in git repos need it.")
+    version = result.stdout.strip()
+    numbers = tuple(int(part) for part in version.removeprefix("git version ").split(".")[:2] if part.isdigit())
     if numbers < OLDEST_GIT:
-        return Check("git", "warning", f"{said} is old.", "Install git 2.36 or newer.")
-    return Check("git", "ok", said)
+        return Check("git", "warning", f"{version} is old.", "Install git 2.36 or newer.")
+    return Check("git", "ok", version)
 
 
 def data_folder(data: Path, file: Path | None) -> Iterator[Check]:
     if not data.exists():
-        yield Check("data folder", "ok", f"{data} is not there yet; bough serve makes it.")
+        yield Check("data folder", "ok", f"{data} does not exist yet; bough serve creates it.")
         return
     if not data.is_dir() or not os.access(data, os.R_OK | os.W_OK | os.X_OK):
         yield Check(
-            "data folder", "problem", f"{data} cannot be used.", "Choose another with --data, or mend its rights."
+            "data folder", "problem", f"Cannot use {data}.", "Fix its permissions, or choose another with --data."
         )
         return
     yield _private("data folder", data, 0o700)
@@ -95,27 +95,27 @@ def data_folder(data: Path, file: Path | None) -> Iterator[Check]:
             yield _private(name, path, 0o600)
 
 
-def _private(name: str, path: Path, wanted: int) -> Check:
+def _private(name: str, path: Path, expected_mode: int) -> Check:
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
-        said = f"{path} is open to others (mode {mode:04o})."
-        return Check(name, "problem", said, f"Run: chmod {wanted:o} {path}")
-    return Check(name, "ok", f"{path} is for you alone")
+        problem = f"Other users can read {path} (mode {mode:04o})."
+        return Check(name, "problem", problem, f"Run: chmod {expected_mode:o} {path}")
+    return Check(name, "ok", f"Only you can read {path}")
 
 
 def database(settings: Settings) -> Check:
-    address = shown(settings.database_url)
+    address = without_password(settings.database_url)
     file = database_file(settings.database_url)
     try:
         if file is not None and not file.exists():
-            return Check("database", "ok", f"{file} is not there yet; bough serve makes it.")
-        found = asyncio.run(_status(settings.database_url))
+            return Check("database", "ok", f"{file} does not exist yet; bough serve creates it.")
+        schema = asyncio.run(_status(settings.database_url))
     except (BoughError, OSError) as error:
         return Check("database", "problem", f"{address}: {error}", "Check --database, or restore a copy.")
-    if found.pending:
-        said = f"{address} has schema {found.version}; {len(found.pending)} migrations are pending."
-        return Check("database", "warning", said, "They are applied when the server starts, or by: bough db upgrade")
-    return Check("database", "ok", f"{address}, schema {found.version}")
+    if schema.pending:
+        text = f"{address} has schema {schema.version}; {len(schema.pending)} migrations are pending."
+        return Check("database", "warning", text, "The server applies them when it starts; or run: bough db upgrade")
+    return Check("database", "ok", f"{address}, schema {schema.version}")
 
 
 async def _status(url: str) -> migrate.Status:
@@ -127,95 +127,98 @@ async def _status(url: str) -> migrate.Status:
 
 
 def server(client: Client) -> Check:
-    place = client.place
+    target = client.target
     try:
-        found: dict[str, Any] = client.get("/api/health").value
+        health: dict[str, Any] = client.get("/api/health").value
         client.get("/api/repos", limit=1)
     except Refused as error:
-        return Check("server", "problem", f"{told(error)} ({error.code})", "Check the token and the server's log.")
+        return Check("server", "problem", f"{explain(error)} ({error.code})", "Check the token and the server's log.")
     except BoughError as error:
-        if place.address is None and not in_use(place.folder):
-            return Check("server", "warning", "No server runs.", "Start one with: bough serve")
-        return Check("server", "problem", error.message, "Look at its log, or stop it and start it again.")
-    if found["version"] != __version__:
-        said = f"The server is Bough {found['version']}, this is {__version__}."
-        return Check("server", "warning", said, "Stop it and start it again.")
-    return Check("server", "ok", f"Bough {found['version']} answers at {place.find()[0]}")
+        if target.address is None and not in_use(target.folder):
+            return Check("server", "warning", "No server is running.", "Start one: bough serve")
+        return Check("server", "problem", error.message, "Check its log, or restart it.")
+    if health["version"] != __version__:
+        text = f"The server is Bough {health['version']}, this is {__version__}."
+        return Check("server", "warning", text, "Restart the server.")
+    return Check("server", "ok", f"Bough {health['version']} answers at {target.find()[0]}")
 
 
 def agents(data: Path) -> Iterator[Check]:
     with silent():
         catalog = load_catalog(data)
-    for one in catalog.broken:
+    for agent in catalog.broken:
         yield Check(
-            "agent file",
-            "problem",
-            one.error,
-            "Fix or remove the file; docs/reference/agent-files.md lists its fields.",
+            "agent file", "problem", agent.error, "Fix or remove that file; docs/reference/agent-files.md describes its format."
         )
-    known: list[Json] = [to_builtins(one) for one in describe(catalog) if one.error is None]
+    known: list[Json] = [to_builtins(agent) for agent in describe(catalog) if agent.error is None]
     states: dict[str, list[str]] = {}
-    for one in known:
-        if one["how"] != "missing":
-            states.setdefault(standing(one), []).append(one["name"])
-    said = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-    others = [one for one in known if one["name"] not in ("demo", "terminal")]
-    if any(standing(one) in ("ready", "through npx") for one in others):
-        yield Check("agents", "ok", said)
+    for agent in known:
+        if agent["how"] != "missing":
+            states.setdefault(agent_state(agent), []).append(agent["name"])
+    summary = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+    others = [agent for agent in known if agent["name"] not in ("demo", "terminal")]
+    if any(agent_state(agent) in ("ready", "through npx") for agent in others):
+        yield Check("agents", "ok", summary)
         return
-    hints = [f"{one['title']}: {one['login']['how']}" for one in others if one["installed"]]
+    hints = [f"{agent['title']}: {agent['login']['how']}" for agent in others if agent["installed"]]
     if not hints:
-        names = ", ".join(one["name"] for one in others if one["pinned"])
-        hints.append(f"Get one with: bough agents install NAME, where NAME is one of {names}.")
-    mine = f'describe one that speaks ACP: title = "…" and command = ["…"] in {data}/agents/NAME.toml'
-    fix = " ".join([*hints, f"Or {mine} (docs/how-to/add-an-agent.md)."])
-    yield Check("agents", "warning", f"{said}. Only those that come with Bough can work.", fix)
+        names = ", ".join(agent["name"] for agent in others if agent["pinned"])
+        hints.append(f"Install one: bough agents install NAME, where NAME is one of {names}.")
+    own_agent = f'describe any ACP agent: title = "…" and command = ["…"] in {data}/agents/NAME.toml'
+    fix = " ".join([*hints, f"Or {own_agent} (docs/how-to/add-an-agent.md)."])
+    yield Check("agents", "warning", f"{summary}. Only Bough's own agents can run.", fix)
 
 
-def agents_at_work(held: list[Held], data: Path) -> Iterator[Check]:
-    """The keepers of this folder: a server's own, or left behind by one that stopped or died."""
+def agents_at_work(held: list[HeldAgent], data: Path) -> Iterator[Check]:
+    """Reports the keepers of this folder: the running server's own, or those left behind by a stopped one."""
     if not held:
-        yield Check("keepers", "ok", "No agent is at work")
-    for one in held:
-        if not one.alive:
-            said, fix = f"The keeper of {one.said()} is dead.", "They are ended when a server starts, or by: {clean}"
+        yield Check("keepers", "ok", "No agent is running")
+    for agent in held:
+        if not agent.alive:
+            text = f"The keeper of {agent.describe()} is dead."
+            fix = "The next server ends what is left when it starts; or run: {clean}"
         elif in_use(data):
-            yield Check("keeper", "ok", f"Keeper {one.keeper_pid} holds {one.said()}")
+            yield Check("keeper", "ok", f"Keeper {agent.keeper_pid} holds {agent.describe()}")
             continue
         else:
-            said = f"Keeper {one.keeper_pid} holds {one.said()}, and no server runs."
-            fix = "A server that starts takes it up: {serve}. To end it: {clean}"
-        where = "" if data == Path(default_data()) else f" --data {data}"
+            text = f"Keeper {agent.keeper_pid} holds {agent.describe()}, but no server is running."
+            fix = "A new server takes it over: {serve}. To end it: {clean}"
+        option = "" if data == Path(default_data()) else f" --data {data}"
         yield Check(
-            "keeper", "warning", said, fix.format(clean=f"bough doctor --clean{where}", serve=f"bough serve{where}")
+            "keeper", "warning", text, fix.format(clean=f"bough doctor --clean{option}", serve=f"bough serve{option}")
         )
 
 
 def _root_of(client: Client) -> Path | None:
-    """The root that the running server was given, which counts more than what this shell would give it."""
+    """Returns the running server's workspace root, which overrides the one of this shell."""
     try:
-        found: list[dict[str, Any]] = client.get("/api/settings").value["settings"]
+        rows: list[dict[str, Any]] = client.get("/api/settings").value["settings"]
     except BoughError:
         return None
-    values = {one["name"]: str(one["value"]) for one in found}
+    values = {row["name"]: str(row["value"]) for row in rows}
     return Path(values.get("workspace_root") or "~").expanduser()
 
 
 def workspace(root: Path) -> Check:
     if not root.is_dir():
-        said = f"The workspace root {root} is not a folder."
-        return Check("workspace root", "problem", said, "Make it, or choose another with --workspace-root.")
+        problem = f"The workspace root {root} is not a folder."
+        return Check("workspace root", "problem", problem, "Create it, or choose another with --workspace-root.")
     if not os.access(root, os.R_OK | os.X_OK):
-        return Check("workspace root", "problem", f"{root} cannot be read.", "Mend its rights, or choose another.")
+        return Check(
+            "workspace root",
+            "problem",
+            f"Cannot read {root}.",
+            "Fix its permissions, or choose another with --workspace-root.",
+        )
     return Check("workspace root", "ok", str(root))
 
 
 def space(data: Path) -> Check:
-    there = next(place for place in (data, *data.parents) if place.exists())
-    free = shutil.disk_usage(there).free
-    said = f"{free / GIB:.1f} GiB free at {there}"
+    existing = next(folder for folder in (data, *data.parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
+    text = f"{free / GIB:.1f} GiB free at {existing}"
     if free < NO_SPACE:
-        return Check("disk space", "problem", said, "Make room: nothing can be stored soon.")
+        return Check("disk space", "problem", text, "Free some space; Bough will soon be unable to store anything.")
     if free < LITTLE_SPACE:
-        return Check("disk space", "warning", said, "Make room.")
-    return Check("disk space", "ok", said)
+        return Check("disk space", "warning", text, "Free some space.")
+    return Check("disk space", "ok", text)

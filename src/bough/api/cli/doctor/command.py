@@ -1,5 +1,5 @@
-"""`bough doctor`: says whether everything that Bough needs is there, and ends what a server left behind. The single
-checks are `checks`, the keepers `keepers`."""
+"""`bough doctor`: prints the results of all checks, and with --clean ends the agents that a stopped server left
+running."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import DONE, FAILED, Here, command
+from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
 from bough.api.cli.framework.formats import clean
 from bough.errors import BoughError, Busy, Internal
 
 if TYPE_CHECKING:
-    from bough.api.cli.doctor.keepers import Held
+    from bough.api.cli.doctor.keepers import HeldAgent
     from bough.settings import Settings
 
 MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "red")}
@@ -25,106 +25,106 @@ def add_to(root: typer.Typer) -> None:
 
 
 def doctor(
-    here: Here,
+    ctx: CommandContext,
     clean_up: Annotated[
-        bool, typer.Option("--clean", help="End the agents that a stopped server left at work; nothing else.")
+        bool, typer.Option("--clean", help="Only end the agents that a stopped server left running.")
     ] = False,
 ) -> int:
-    """Check what Bough needs, from Python to agents left at work; exit 1 if something is a problem.
+    """Check everything that Bough needs, from Python to leftover agents; exit 1 if there is a problem.
 
-    With --clean, the keepers of this data folder are ended, and so their agents with all that they started. No server
-    may run on it. A turn that this interrupts goes on when the next server starts.
+    With --clean, end the keepers of this data folder with their agents and everything those started. No server may be
+    running on it. An interrupted turn resumes when the next server starts.
     """
     from bough import settings
 
     if clean_up:
-        if here.place.url is not None:
-            raise typer.BadParameter("--clean works on a data folder of this machine, not on an address.")
-        return _clean(here, settings.load({"data": here.place.data}))
-    return _check(here)
+        if ctx.target.url is not None:
+            raise typer.BadParameter("--clean needs a data folder on this machine; it does not work with --url.")
+        return _clean(ctx, settings.load({"data": ctx.target.data}))
+    return _check(ctx)
 
 
-def _check(here: Here) -> int:
+def _check(ctx: CommandContext) -> int:
     from bough import settings
     from bough.api.cli.doctor.checks import Check, agents_at_work, everything
 
-    found: list[Check] = []
+    results: list[Check] = []
     try:
-        chosen = settings.load({"data": here.place.data})
-        found.append(Check("settings", "ok", "Variables and config.toml fit"))
+        configured = settings.load({"data": ctx.target.data})
+        results.append(Check("settings", "ok", "Environment variables and config.toml are valid"))
     except BoughError as error:
-        found.append(Check("settings", "problem", error.message, "Mend it there."))
-        chosen = settings.Settings(data=str(here.place.folder))
-    found += everything(chosen, here.client)
-    held: list[Held] = []
+        results.append(Check("settings", "problem", error.message, "Correct it there."))
+        configured = settings.Settings(data=str(ctx.target.folder))
+    results += everything(configured, ctx.client)
+    held: list[HeldAgent] = []
     try:
-        held = _look(chosen)
-        found += agents_at_work(held, chosen.data_path)
+        held = _find_held(configured)
+        results += agents_at_work(held, configured.data_path)
     except OSError as error:
-        said = f"{chosen.data_path / 'keepers'} cannot be read: {error.strerror}."
-        found.append(Check("keepers", "problem", said, "Mend its rights."))
-    problems = sum(check.state == "problem" for check in found)
-    if here.json:
-        checks = [dataclasses.asdict(check) for check in found]
-        output.document({"checks": checks, "keepers": [one.document() for one in held], "problems": problems})
+        problem = f"Cannot read {configured.data_path / 'keepers'}: {error.strerror}."
+        results.append(Check("keepers", "problem", problem, "Fix its permissions."))
+    problems = sum(check.state == "problem" for check in results)
+    if ctx.json:
+        checks = [dataclasses.asdict(check) for check in results]
+        output.document({"checks": checks, "keepers": [agent.document() for agent in held], "problems": problems})
         return FAILED if problems else DONE
-    width = max(len(check.name) for check in found)
-    for check in found:
+    width = max(len(check.name) for check in results)
+    for check in results:
         _draw(check.state, f"{check.name:<{width}}", clean(check.text), clean(check.fix))
     if problems:
         output.note(f"{problems} {'problem' if problems == 1 else 'problems'}.")
     return FAILED if problems else DONE
 
 
-def _clean(here: Here, chosen: Settings) -> int:
-    """Ends what is left, while no server can come up and take it over."""
+def _clean(ctx: CommandContext, configured: Settings) -> int:
+    """Ends leftover agents while holding the folder's lock, so that no server can start and take them over."""
     from bough.api.cli.doctor.keepers import end
     from bough.datafolder import only_one
 
-    held: list[Held] = []
+    held: list[HeldAgent] = []
     left: list[int] = []
-    if chosen.data_path.is_dir():
+    if configured.data_path.is_dir():
         try:
-            with only_one(chosen.data_path):
-                held = _look(chosen)
+            with only_one(configured.data_path):
+                held = _find_held(configured)
                 left = end(held)
         except Busy:
             raise Busy(
                 "server_runs",
-                f"A server runs on {chosen.data_path} and looks after its agents itself. Stop it first, or end one "
-                "agent with: bough session rm SESSION",
+                f"A server is running on {configured.data_path} and manages its agents itself. Stop it first, or end "
+                "one agent: bough session rm SESSION",
             ) from None
-    if here.json:
-        output.document({"ended": [one.document() for one in held], "left": left})
+    if ctx.json:
+        output.document({"ended": [agent.document() for agent in held], "left": left})
         return FAILED if left else DONE
-    for one in held:
-        output.line(f"Ended {clean(one.said())}.")
+    for agent in held:
+        output.line(f"Ended {clean(agent.describe())}.")
     if not held:
-        output.line("Nothing was left at work.")
-    elif any(one.task_id for one in held):
-        output.note("The next server that starts takes up what was interrupted.")
+        output.line("No agents were left running.")
+    elif any(agent.task_id for agent in held):
+        output.note("The next server resumes the interrupted turns.")
     if left:
-        output.note(f"Processes {', '.join(map(str, left))} did not end, not even when killed.")
+        output.note(f"Processes {', '.join(map(str, left))} did not end even when killed.")
     return FAILED if left else DONE
 
 
-def _look(chosen: Settings) -> list[Held]:
-    """The keepers that live, with their sessions if the database can tell."""
+def _find_held(configured: Settings) -> list[HeldAgent]:
+    """Finds the running keepers, with their sessions if the database can be read."""
     import asyncio
 
     from bough.api.cli.commands.db import database_file
-    from bough.api.cli.doctor.keepers import look, name_sessions
+    from bough.api.cli.doctor.keepers import find_held, name_sessions
 
-    held = look(chosen.data_path)
-    file = database_file(chosen.database_url)
+    held = find_held(configured.data_path)
+    file = database_file(configured.database_url)
     if held and (file is None or file.exists()):
         try:
-            asyncio.run(name_sessions(held, chosen))
+            asyncio.run(name_sessions(held, configured))
         except Internal:
             raise
         except (BoughError, OSError) as error:
-            # They can be ended all the same; what is wrong with the database is another check's news.
-            output.note(f"The database cannot say which sessions these are: {error}")
+            # They can be ended all the same; another check reports what is wrong with the database.
+            output.note(f"Cannot read the sessions of these agents from the database: {error}")
     return held
 
 

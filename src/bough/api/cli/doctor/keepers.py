@@ -1,5 +1,4 @@
-"""The keepers of a data folder as seen from outside: which live, what they hold, and ending those that a server left
-behind. A server that runs looks after its own; what a turn becomes whose agent was ended is left to its next start."""
+"""Finds the keepers of a data folder from outside the server, and ends the ones that a stopped server left behind."""
 
 from __future__ import annotations
 
@@ -29,13 +28,13 @@ from bough.storage import migrate
 from bough.storage.backend import Tx
 from bough.storage.open import open_backend
 
-# How soon the end of a killed keeper is noticed; nobody reports it, since it is not our child.
+# How often to check whether a killed keeper has ended; it is not our child, so nothing tells us.
 LOOK_EVERY = 0.01
 
 
 @dataclass
-class Held:
-    """A keeper, or what is left of one, and what it holds."""
+class HeldAgent:
+    """An agent with its keeper, or what is left of them."""
 
     name: str
     folder: Path
@@ -55,20 +54,20 @@ class Held:
     def keeper_pid(self) -> int | None:
         return self.keeper.pid if self.keeper else None
 
-    def said(self) -> str:
-        """What it holds, for people."""
+    def describe(self) -> str:
+        """Describes the agent, its processes and its session."""
         agent = command_name(self.command) if self.command else "an agent"
         word = "process" if len(self.processes) == 1 else "processes"
         numbers = ", ".join(map(str, self.processes))
-        held = f"{agent} ({word} {numbers})" if numbers else f"{agent} (which has ended)"
+        agent_text = f"{agent} ({word} {numbers})" if numbers else f"{agent} (ended)"
         if self.session_id is None:
-            return f"{held} of no session that is known"
+            return f"{agent_text} of an unknown session"
         title = f" ({brief(self.title, 60)})" if self.title else ""
-        turn = f", task {short(self.task_id)} {self.task_status}" if self.task_id else ", without a turn"
-        return f"{held} of session {short(self.session_id)}{title}{turn}"
+        turn_text = f", task {short(self.task_id)} {self.task_status}" if self.task_id else ", no turn running"
+        return f"{agent_text} of session {short(self.session_id)}{title}{turn_text}"
 
     def document(self) -> dict[str, Any]:
-        """The same for scripts."""
+        """Returns the same for JSON output."""
         return {
             "id": self.name,
             "alive": self.alive,
@@ -81,26 +80,26 @@ class Held:
         }
 
 
-def look(data: Path) -> list[Held]:
-    """Every keeper that lives, and every dead one whose agent has left something running."""
-    found = (_look(folder) for folder in orphans.list_keepers(data / "keepers"))
-    return [held for held in found if held.alive or held.processes]
+def find_held(data: Path) -> list[HeldAgent]:
+    """Finds every live keeper, and every dead one whose agent left processes running."""
+    keepers = (_read_keeper(folder) for folder in orphans.list_keepers(data / "keepers"))
+    return [held for held in keepers if held.alive or held.processes]
 
 
-def _look(folder: Path) -> Held:
+def _read_keeper(folder: Path) -> HeldAgent:
     about = None
     with contextlib.suppress(msgspec.MsgspecError, OSError):
         about = orphans.read_about(folder)
     if about is not None and process_tree.alive(about.keeper):
         inside = [process.pid for process in process_tree.family(about.keeper) if process != about.keeper]
-        return Held(folder.name, folder, about.keeper, about.command, inside)
+        return HeldAgent(folder.name, folder, about.keeper, about.command, inside)
     roots = ([about.agent] if about is not None else []) + process_tree.marked(f"{MARK}={folder.name}".encode())
     left = process_tree.family(roots[0], roots[1:]) if roots else []
-    return Held(folder.name, folder, None, about.command if about else [], [process.pid for process in left])
+    return HeldAgent(folder.name, folder, None, about.command if about else [], [process.pid for process in left])
 
 
-async def name_sessions(held: list[Held], settings: Settings) -> None:
-    """Adds which session and which turn each keeper serves, as far as the database knows."""
+async def name_sessions(held: list[HeldAgent], settings: Settings) -> None:
+    """Adds the session and turn of each keeper, as far as the database knows them."""
     db = await open_backend(settings.database_url)
     try:
         if (await migrate.status(db)).pending:
@@ -109,38 +108,38 @@ async def name_sessions(held: list[Held], settings: Settings) -> None:
         async def read(tx: Tx) -> None:
             rows = {row.id: row for row in await tx.all(KEEPERS.all, Keeper)}
             tasks = {task.session_id: task for task in await tx.all(TASKS.under_way, Task)}
-            for one in held:
-                if (row := rows.get(one.name)) is None:
+            for agent in held:
+                if (row := rows.get(agent.name)) is None:
                     continue
-                one.session_id, one.title = row.session_id, (await find_session(tx, row.session_id)).title
+                agent.session_id, agent.title = row.session_id, (await find_session(tx, row.session_id)).title
                 if (task := tasks.get(row.session_id)) is not None:
-                    one.task_id, one.task_status = task.id, task.status
+                    agent.task_id, agent.task_status = task.id, task.status
 
         await db.read(read)
     finally:
         await db.close()
 
 
-def end(held: list[Held]) -> list[int]:
-    """Ends them all, each with its agent and whatever that has started; gives back the processes that would not end.
+def end(held: list[HeldAgent]) -> list[int]:
+    """Ends all keepers with their agents and everything those started; returns the processes that did not end.
 
-    The keepers go first, and at once: what an agent says because it is being ended is no answer to its prompt, so the
-    turn is interrupted and not over. Their folders stay: what was said before is read there by the next server.
+    The keepers are killed first, so that nothing an agent writes while it is being ended counts as its answer and the
+    turn is interrupted rather than finished. Their folders stay, because the next server reads the journals in them.
     """
-    keepers = [one.keeper for one in held if one.keeper is not None]
+    keepers = [keeper.keeper for keeper in held if keeper.keeper is not None]
     process_tree.send_signal(keepers, signal.SIGKILL)
     deadline = time.monotonic() + KILL_WAIT
-    while any(process_tree.alive(one) for one in keepers) and time.monotonic() < deadline:
+    while any(process_tree.alive(keeper) for keeper in keepers) and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY)
-    return asyncio.run(_sweep(held)) + [one.pid for one in keepers if process_tree.alive(one)]
+    return asyncio.run(_sweep(held)) + [keeper.pid for keeper in keepers if process_tree.alive(keeper)]
 
 
-async def _sweep(held: list[Held]) -> list[int]:
-    swept = await asyncio.gather(*(orphans.sweep(one.folder) for one in held), return_exceptions=True)
+async def _sweep(held: list[HeldAgent]) -> list[int]:
+    results = await asyncio.gather(*(orphans.sweep(agent.folder) for agent in held), return_exceptions=True)
     left: list[int] = []
-    for end in swept:
-        if isinstance(end, AgentFailed):
-            left += end.details["pids"]
-        elif isinstance(end, BaseException):
-            raise end
+    for result in results:
+        if isinstance(result, AgentFailed):
+            left += result.details["pids"]
+        elif isinstance(result, BaseException):
+            raise result
     return left

@@ -1,5 +1,5 @@
-"""What every command shares: how it is declared, the options that all of them take, and how its errors end. What a
-command does is its own module's."""
+"""Declares commands: the options that all of them share, the context that they receive, and the handling of their
+errors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import typer
 
 from bough.api.cli.framework import output
 from bough.api.cli.framework.client import Answer, Client, Refused
-from bough.api.cli.framework.error_hints import told
-from bough.api.cli.framework.target import Place
+from bough.api.cli.framework.error_hints import explain
+from bough.api.cli.framework.target import Target
 from bough.errors import BoughError, Invalid
 
 if TYPE_CHECKING:
@@ -38,13 +38,18 @@ Data = Annotated[
 ]
 Url = Annotated[
     str | None,
-    typer.Option("--url", metavar="URL", help="Address of the server instead (BOUGH_URL).", rich_help_panel=PANEL),
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help="Address of the server, instead of a data folder (BOUGH_URL).",
+        rich_help_panel=PANEL,
+    ),
 ]
 Token = Annotated[
     str | None,
     typer.Option("--token", metavar="TOKEN", help="Token for that address (BOUGH_TOKEN).", rich_help_panel=PANEL),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=PANEL)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print only JSON.", rich_help_panel=PANEL)]
 COMMON: dict[str, tuple[Any, Any]] = {
     "data": (Data, None),
     "url": (Url, None),
@@ -55,8 +60,8 @@ CLIENT = ("data", "url", "token", "json")
 
 
 @dataclass
-class Root:
-    """What stands before the command, and what only the top of the program knows."""
+class GlobalOptions:
+    """The options given before the command, and the function that runs the services."""
 
     running: Running
     data: str | None = None
@@ -66,49 +71,50 @@ class Root:
 
 
 @dataclass
-class Here:
-    """What a command works with: the server that was chosen, and how to answer."""
+class CommandContext:
+    """What every command receives: the chosen server and the output format."""
 
     running: Running
-    place: Place
+    target: Target
     json: bool
 
     @functools.cached_property
     def client(self) -> Client:
-        return Client(self.place)
+        return Client(self.target)
 
     def show(self, answer: Answer, render: Callable[[Any], None]) -> None:
-        """The answer as it came, or drawn for people."""
+        """Prints an answer unchanged with --json, otherwise through `render`."""
         if self.json:
             output.raw(answer.raw)
         else:
             render(answer.value)
 
 
-Function = Callable[Concatenate[Here, P], int | None]
+Function = Callable[Concatenate[CommandContext, P], int | None]
 
 
 def command(
     app: typer.Typer, name: str, *, common: tuple[str, ...] = CLIENT, **about: Any
 ) -> Callable[[Function[P]], Function[P]]:
-    """Declares a command: its own parameters, then the common ones; it is given `Here` and may return an exit code."""
+    """Declares a command with its own parameters and the common ones. The function receives a `CommandContext` and may
+    return an exit code."""
 
     def declare(function: Function[P]) -> Function[P]:
         own = list(inspect.signature(function).parameters.values())[1:]
         hints = get_type_hints(function, include_extras=True)
 
-        def call(ctx: typer.Context, **given: Any) -> None:
-            root: Root = ctx.obj
-            chosen = {name: given.pop(name) if name in common else None for name in CLIENT}
-            place = Place(chosen["data"] or root.data, chosen["url"] or root.url, chosen["token"] or root.token)
-            here = Here(root.running, place, bool(chosen["json"] or root.json))
-            code = guarded(here, lambda: function(here, **given))  # pyright: ignore[reportCallIssue]
+        def call(ctx: typer.Context, **arguments: Any) -> None:
+            root: GlobalOptions = ctx.obj
+            chosen = {option: arguments.pop(option) if option in common else None for option in CLIENT}
+            target = Target(chosen["data"] or root.data, chosen["url"] or root.url, chosen["token"] or root.token)
+            context = CommandContext(root.running, target, bool(chosen["json"] or root.json))
+            code = guarded(context, lambda: function(context, **arguments))  # pyright: ignore[reportCallIssue]
             if code:
                 raise typer.Exit(code)
 
-        parameters = {one.name: (hints[one.name], one.default) for one in own}
-        parameters |= {one: COMMON[one] for one in common}
-        shape(call, parameters)
+        parameters = {parameter.name: (hints[parameter.name], parameter.default) for parameter in own}
+        parameters |= {option: COMMON[option] for option in common}
+        set_signature(call, parameters)
         call.__doc__ = function.__doc__
         app.command(name, **about)(call)
         return function
@@ -116,20 +122,20 @@ def command(
     return declare
 
 
-def listing(app: typer.Typer) -> Callable[[Callable[[Here], None]], Callable[[Here], None]]:
-    """Declares what a group of commands does by itself; options that stand before one of its commands count for it."""
+def group_default(app: typer.Typer) -> Callable[[Callable[[CommandContext], None]], Callable[[CommandContext], None]]:
+    """Declares what a group does without a subcommand; common options before a subcommand apply to that subcommand."""
 
-    def declare(function: Callable[[Here], None]) -> Callable[[Here], None]:
-        def call(ctx: typer.Context, **given: Any) -> None:
-            root: Root = ctx.obj
-            for name, value in given.items():
+    def declare(function: Callable[[CommandContext], None]) -> Callable[[CommandContext], None]:
+        def call(ctx: typer.Context, **options: Any) -> None:
+            root: GlobalOptions = ctx.obj
+            for name, value in options.items():
                 setattr(root, name, value or getattr(root, name))
             if ctx.invoked_subcommand is None:
-                here = Here(root.running, Place(root.data, root.url, root.token), root.json)
-                if code := guarded(here, lambda: function(here)):
+                context = CommandContext(root.running, Target(root.data, root.url, root.token), root.json)
+                if code := guarded(context, lambda: function(context)):
                     raise typer.Exit(code)
 
-        shape(call, {one: COMMON[one] for one in CLIENT})
+        set_signature(call, {option: COMMON[option] for option in CLIENT})
         call.__doc__ = function.__doc__
         app.callback(invoke_without_command=True)(call)
         return function
@@ -137,27 +143,27 @@ def listing(app: typer.Typer) -> Callable[[Callable[[Here], None]], Callable[[He
     return declare
 
 
-def shape(function: Callable[..., None], parameters: dict[str, tuple[Any, Any]]) -> None:
+def set_signature(function: Callable[..., None], options: dict[str, tuple[Any, Any]]) -> None:
     """Gives a function the signature from which typer reads the options."""
     kind = inspect.Parameter.KEYWORD_ONLY
-    told = [inspect.Parameter("ctx", kind, annotation=typer.Context)]
-    told += [
-        inspect.Parameter(name, kind, annotation=hint, default=value) for name, (hint, value) in parameters.items()
+    parameters = [inspect.Parameter("ctx", kind, annotation=typer.Context)]
+    parameters += [
+        inspect.Parameter(name, kind, annotation=hint, default=value) for name, (hint, value) in options.items()
     ]
-    function.__signature__ = inspect.Signature(told)  # type: ignore[attr-defined]
-    function.__annotations__ = {one.name: one.annotation for one in told}
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
 
 
-def guarded(here: Here, work: Callable[[], int | None]) -> int:
-    """Runs a command; every error that can be expected becomes a sentence and an exit code."""
+def guarded(ctx: CommandContext, work: Callable[[], int | None]) -> int:
+    """Runs a command and turns every expected error into a sentence and an exit code."""
     try:
         code = work() or DONE
         sys.stdout.flush()
         return code
     except BoughError as error:
-        return report(error, as_json=here.json)
+        return report(error, as_json=ctx.json)
     except BrokenPipeError:
-        # Whoever read has left: what still lies in the buffer goes nowhere, quietly.
+        # The reader has closed the pipe; discard the rest of the buffer silently.
         _silence()
         return FAILED
     except KeyboardInterrupt:
@@ -165,12 +171,12 @@ def guarded(here: Here, work: Callable[[], int | None]) -> int:
     except OSError as error:
         if error.filename is None and error.errno in NO_ROOM:
             _silence()
-            output.note(f"The output cannot be written: {error.strerror}.")
+            output.note(f"Cannot write the output: {error.strerror}.")
             return FAILED
         if error.filename is None:
             raise
-        said = f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}."
-        return report(Invalid("bad_file", said), as_json=here.json)
+        sentence = f"Cannot use {os.fsdecode(error.filename)}: {error.strerror}."
+        return report(Invalid("bad_file", sentence), as_json=ctx.json)
 
 
 def _silence() -> None:
@@ -178,11 +184,11 @@ def _silence() -> None:
 
 
 def report(error: BoughError, *, as_json: bool) -> int:
-    """Says what went wrong on stderr, and with --json as an object on stdout too."""
+    """Prints an error on stderr, and with --json also as an object on stdout; returns the exit code."""
     from bough.api.errors import answer, meaning
 
     refused = isinstance(error, Refused)
-    output.note(f"{told(error)} ({error.code})" if refused else told(error))
+    output.note(f"{explain(error)} ({error.code})" if refused else explain(error))
     if as_json:
         import msgspec
 

@@ -1,5 +1,5 @@
-"""The REST client of the command line: one call, one answer, the server's refusals as errors. The standard library's
-HTTP is enough for that and starts in a fifth of the time; the event stream is `stream`."""
+"""Calls the REST API: one request, one answer, and the server's errors as exceptions. It uses the standard library's
+HTTP client, which imports in a fifth of the time of a larger one; `stream` reads events."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import json
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
-from bough.api.cli.framework.target import Place
+from bough.api.cli.framework.target import Target
 from bough.errors import BoughError, NotFound
 
 Json = dict[str, Any]
 
-# A server on this machine answers at once; one behind a network may need a moment.
+# Seconds; a local server answers at once, a remote one may take a moment.
 CONNECT_WITHIN = 10.0
 # Stopping a turn waits up to half a minute for the agent, and a purge may follow a stop.
 ANSWER_WITHIN = 120.0
-# A worktree is made, its submodules are cloned, its setup runs.
+# Creating a worktree clones its submodules and runs its setup.
 SETUP_WITHIN = 3600.0
 
 
 class Refused(BoughError):
-    """The server said no; `body` is its answer as it came."""
+    """An error response of the server; `body` is its JSON as received."""
 
     def __init__(self, code: str, message: str, status: int, body: bytes, details: Json | None = None) -> None:
         super().__init__(code, message)
@@ -33,7 +33,7 @@ class Refused(BoughError):
 
 
 class Answer:
-    """An answer as it came, and what it says."""
+    """A response: its raw JSON, decoded on demand."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
@@ -44,10 +44,10 @@ class Answer:
 
 
 class Client:
-    """Calls the server that is found at the moment of each call."""
+    """Calls the server, which is looked up anew for each request."""
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
+    def __init__(self, target: Target) -> None:
+        self.target = target
 
     def get(self, path: str, **query: Any) -> Answer:
         return self.call("GET", path, query=query)
@@ -70,13 +70,13 @@ class Client:
         query: Json | None = None,
         within: float = ANSWER_WITHIN,
     ) -> Answer:
-        """One request; query values that are None are left out."""
-        given = {name: _written(value) for name, value in (query or {}).items() if value is not None}
-        address = f"{path}?{urlencode(given)}" if given else path
+        """Sends one request and returns its answer; query values that are None are omitted."""
+        parameters = {name: _query_value(value) for name, value in (query or {}).items() if value is not None}
+        address = f"{path}?{urlencode(parameters)}" if parameters else path
         connection, headers, base = self.connect(CONNECT_WITHIN)
         data = None
         if body is not None:
-            # Lone surrogates (bytes of the terminal that are no UTF-8) go as escapes; the server says what it thinks.
+            # Lone surrogates (bytes from the terminal that are not UTF-8) are sent as escapes; the server rejects them.
             data = json.dumps(body).encode("ascii")
             headers["content-type"] = "application/json"
         try:
@@ -88,35 +88,36 @@ class Client:
         except OSError as error:
             raise self._unreachable(connection, error) from error
         except http.client.HTTPException as error:
-            raise NotFound("bad_answer", f"What answers there is not Bough: {error!r}.") from error
+            raise NotFound("bad_answer", f"The server at this address is not Bough: {error!r}.") from error
         finally:
             connection.close()
         check(response.status, raw)
         return Answer(raw)
 
     def connect(self, timeout: float) -> tuple[http.client.HTTPConnection, dict[str, str], str]:
-        """A connection that is not open yet, the headers that every request carries, and what paths begin with."""
-        url, token = self.place.find()
+        """Returns a connection that is not open yet, the headers of every request, and the prefix of all paths."""
+        url, token = self.target.find()
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https"):
-            raise NotFound("bad_url", f"{url!r} is not the address of a server: that begins with http:// or https://.")
+            raise NotFound("bad_url", f"{url!r} is not a server address; it must start with http:// or https://.")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         try:
             connection = kind(parts.hostname or "", parts.port, timeout=timeout)
         except ValueError as error:
-            raise NotFound("bad_url", f"{url!r} is not the address of a server.") from error
+            raise NotFound("bad_url", f"{url!r} is not a server address.") from error
         return connection, {"authorization": f"Bearer {token}"}, parts.path
 
     def _unreachable(self, connection: http.client.HTTPConnection, error: OSError) -> NotFound:
         if isinstance(error, ConnectionRefusedError) or connection.sock is None:
-            return self.place.nobody()
+            return self.target.not_running()
         return NotFound(
-            "connection_lost", f"The connection broke before the answer came ({error}): it may have been done or not."
+            "connection_lost",
+            f"The connection was lost ({error}). Check whether the server has done what you asked.",
         )
 
 
 def check(status: int, raw: bytes) -> None:
-    """Raises what the server says is wrong."""
+    """Raises the error that the server reports, if any."""
     if status < 400:
         return
     try:
@@ -124,27 +125,27 @@ def check(status: int, raw: bytes) -> None:
         code, message = str(error["code"]), str(error["message"])
         details = part(error, "details")
     except (ValueError, KeyError, TypeError):
-        raise NotFound("bad_answer", f"What answers there is not Bough: it said {status}.") from None
+        raise NotFound("bad_answer", f"The server at this address is not Bough: it answered {status}.") from None
     raise Refused(code, message, status, raw, details)
 
 
 def path(*parts: str) -> str:
-    """A path of the API, its parts made safe."""
+    """Returns an API path with its parts URL-encoded."""
     return "/api/" + "/".join(quote(part, safe="") for part in parts)
 
 
 def part(record: Json, name: str) -> Json:
-    """An object inside a record; empty if it is not there, or something else."""
-    found = record.get(name)
-    return cast("Json", found) if isinstance(found, dict) else {}
+    """Returns an object inside a record; empty if it is missing or not an object."""
+    value = record.get(name)
+    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def parts(record: Json, name: str) -> list[Json]:
-    """The objects in a list inside a record."""
-    found = record.get(name)
-    inner = cast("list[Any]", found) if isinstance(found, list) else []
-    return [cast("Json", one) for one in inner if isinstance(one, dict)]
+    """Returns the objects in a list inside a record."""
+    value = record.get(name)
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("Json", item) for item in items if isinstance(item, dict)]
 
 
-def _written(value: Any) -> str:
+def _query_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

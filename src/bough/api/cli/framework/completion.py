@@ -1,5 +1,4 @@
-"""What a shell is offered when an id or an agent is to be completed: asked of the server, in silence if there is none.
-The scripts that ask are `bough completion`."""
+"""Completes ids and names in the shell by asking the server; offers nothing if no server answers."""
 
 from __future__ import annotations
 
@@ -11,23 +10,23 @@ import typer
 
 from bough.api.cli.framework.client import Client, Json
 from bough.api.cli.framework.formats import brief, short_forms
-from bough.api.cli.framework.target import Place
+from bough.api.cli.framework.target import Target
 from bough.errors import BoughError
 
-# More than this nobody reads behind a prompt.
+# Nobody reads more than this in a shell.
 OFFERED = 50
 Completer = Callable[[typer.Context, str], list[tuple[str, str]]]
 
 
 def ids(path: str, label: str | Callable[[Json], str], **query: Any) -> Completer:
-    """Completes the ids of a kind of record, each with its label; the path ends with their noun."""
+    """Returns a completer for the ids of one kind of record, each with its label; the path ends with the noun."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         rows = _ask(ctx, f"/api/{path}", path.rpartition("/")[2], **query)
         short = short_forms([row["id"] for row in rows])
         labels = [label(row) if callable(label) else str(row[label]) for row in rows]
-        offered = [(short[row["id"]], brief(said, 60)) for row, said in zip(rows, labels, strict=True)]
-        return [one for one in offered if one[0].startswith(incomplete)]
+        offered = [(short[row["id"]], brief(text, 60)) for row, text in zip(rows, labels, strict=True)]
+        return [item for item in offered if item[0].startswith(incomplete)]
 
     return complete
 
@@ -45,8 +44,8 @@ def mcp_servers(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 
 def _ask(ctx: typer.Context, path: str, noun: str, **query: Any) -> list[dict[str, Any]]:
-    given = {**ctx.find_root().params, **{name: value for name, value in ctx.params.items() if value}}
-    client = Client(Place(given.get("data"), given.get("url"), given.get("token")))
+    options = {**ctx.find_root().params, **{name: value for name, value in ctx.params.items() if value}}
+    client = Client(Target(options.get("data"), options.get("url"), options.get("token")))
     limit = {} if noun == "agents" else {"limit": OFFERED}
     with contextlib.suppress(BoughError, typer.BadParameter):
         return client.get(path, **limit, **query).value[noun]

@@ -1,28 +1,29 @@
-"""What people are told of an error: the server's sentences are for those who write requests, so where they name fields
-and paths the commands have words of their own, chosen by code. Codes are explained in docs/reference/errors.md."""
+"""Rewrites some of the server's errors for people: where a message names fields and paths, the command line has its own
+sentence with the command to use, chosen by error code."""
 
 from __future__ import annotations
 
 from bough.api.cli.framework.formats import shorten
 from bough.errors import BoughError
 
-# Words in braces are details of the error; a sentence whose details are missing is not used.
+# Names in braces are details of the error; a sentence is used only if all of its details are present.
 SENTENCES = {
-    "unauthenticated": "The server does not know this token. Check --token and BOUGH_TOKEN; "
-    "with --data alone neither is needed.",
+    "unauthenticated": "The server rejected this token. Check --token and BOUGH_TOKEN; "
+    "neither is needed with --data alone.",
     "session_ended": "The session has ended ({status}). Prompt it with --resume, "
-    "or reopen it with: bough session resume SESSION",
-    "session_busy": "A turn runs in the session, or prompts wait in it ({queued} waiting). Cancel it all with --force.",
-    "tree_busy": "{count} of these sessions are at work or have prompts that wait; nothing was done. See them with: "
-    "bough tree, end them with: bough session complete --cascade --force SESSION",
-    "session_failed": "The session ended in an error and cannot be resumed. Open another with: bough session new",
-    "repo_in_use": "Sessions or worktrees of this repository are left. "
-    "Remove each session for good first: bough session rm --purge SESSION",
+    "or reopen it: bough session resume SESSION",
+    "session_busy": "The session is running a turn or has queued prompts ({queued} queued). "
+    "Cancel them all with --force.",
+    "tree_busy": "{count} of these sessions are running or have queued prompts; nothing was done. See them: "
+    "bough tree. End them: bough session complete --cascade --force SESSION",
+    "session_failed": "The session ended in an error and cannot be resumed. Create another: bough session new",
+    "repo_in_use": "This repo still has sessions or worktrees. "
+    "Purge each session first: bough session rm --purge SESSION",
 }
 
 
-def told(error: BoughError) -> str:
-    """The sentence for people, ids in it as short as they can be used; what was not found stands as it was given."""
+def explain(error: BoughError) -> str:
+    """Returns the sentence for people, with short ids; an id that was not found is repeated as the user typed it."""
     try:
         return SENTENCES[error.code].format_map(error.details)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Writing to the terminal: one JSON document, or tables and lines for people. What they say is left to the commands."""
+"""Writes to the terminal: one JSON document for scripts, or tables and lines for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bough.api.cli.framework.formats import brief, clean, escaped
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Into a pipe nothing is cut: whoever reads there has no edge.
+# Output to a pipe is never truncated.
 PIPE_WIDTH = 10_000
 NARROWEST = 12
 GAP = 2
@@ -41,7 +41,7 @@ STATES = {
 
 @functools.cache
 def console() -> Console:
-    """Standard output; colours and widths are those of the terminal, if there is one."""
+    """Returns the console for standard output, with the colors and width of the terminal if there is one."""
     from rich.console import Console
 
     class Quiet(Console):
@@ -53,7 +53,7 @@ def console() -> Console:
 
 
 def width() -> int:
-    """How many characters a line has room for."""
+    """Returns the number of characters in a line."""
     return console().width
 
 
@@ -62,23 +62,23 @@ def line(text: str, style: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """A word beside the output proper."""
+    """Prints a remark to stderr."""
     with contextlib.suppress(OSError):
         print(clean(text), file=sys.stderr, flush=True)
 
 
 def parting(text: str) -> None:
-    """The last word to a person who typed Ctrl-C, which stands on the line by now."""
+    """Prints the last remark after Ctrl-C, on a new line because the terminal has echoed ^C."""
     note(f"\n{text}" if sys.stderr.isatty() else text)
 
 
 def raw(document: bytes) -> None:
-    """One JSON document as it came, on one line; on a terminal what would steer it stands there as an escape."""
+    """Prints a JSON document unchanged on one line; on a terminal, control characters are escaped."""
     _write(escaped(document.decode("utf-8", "replace")).encode() if sys.stdout.isatty() else document)
 
 
 def text(document: bytes) -> None:
-    """A text as it came; on a terminal without what would steer it."""
+    """Prints a text unchanged; on a terminal, control characters are removed."""
     _write(clean(document.decode("utf-8", "replace")).encode() if sys.stdout.isatty() else document)
 
 
@@ -93,7 +93,7 @@ def document(value: Any) -> None:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: str, empty: str) -> None:
-    """Rows under headings, a line each; the flexible column is cut so that the others can be read whole."""
+    """Prints rows under headings, one line each; the flexible column is truncated so that the others fit."""
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
@@ -103,19 +103,19 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: st
         return
     rows = [[clean(cell) for cell in row] for row in rows]
     stretch = columns.index(flexible)
-    widths = [max(cell_len(row[at]) for row in [columns, *rows]) for at in range(len(columns))]
-    room = console().width - sum(widths) + widths[stretch] - GAP * (len(columns) - 1)
-    drawn = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold", collapse_padding=True)
+    widths = [max(cell_len(row[index]) for row in [columns, *rows]) for index in range(len(columns))]
+    available = console().width - sum(widths) + widths[stretch] - GAP * (len(columns) - 1)
+    grid = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold", collapse_padding=True)
     for name in columns:
-        drawn.add_column(name, no_wrap=True)
+        grid.add_column(name, no_wrap=True)
     for row in rows:
-        cells = [brief(cell, max(room, NARROWEST)) if at == stretch else cell for at, cell in enumerate(row)]
-        drawn.add_row(*(Text(cell, style=STATES.get(cell, "")) for cell in cells))
-    console().print(drawn)
+        cells = [brief(cell, max(available, NARROWEST)) if index == stretch else cell for index, cell in enumerate(row)]
+        grid.add_row(*(Text(cell, style=STATES.get(cell, "")) for cell in cells))
+    console().print(grid)
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> None:
-    """Names and values, one pair a line; what is empty is left out."""
+    """Prints names and values, one pair per line; empty values are omitted."""
     from rich.text import Text
 
     shown = [(name, clean(value)) for name, value in pairs if value]
@@ -126,11 +126,11 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def more(page: dict[str, Any], shown: int) -> None:
-    """Says that a list goes on."""
+    """Points out that a list has more pages."""
     if page["offset"] + shown < page["total"]:
-        note(f"{shown} of {page['total']}; see the rest with --offset {page['offset'] + shown}.")
+        note(f"{shown} of {page['total']} shown. For more, add --offset {page['offset'] + shown}.")
 
 
 def is_interactive() -> bool:
-    """Whether a person sits in front of it, who can be asked."""
+    """Returns whether a person at a terminal can be asked."""
     return sys.stdin.isatty() and sys.stdout.isatty()

@@ -1,5 +1,4 @@
-"""The event stream of the command line: read in a thread, reconnected from the last cursor when it drops. What events
-mean is left to those who take them."""
+"""Reads the server's event stream in a thread and reconnects from the last cursor when the connection drops."""
 
 from __future__ import annotations
 
@@ -22,23 +21,23 @@ from urllib.parse import urlencode
 from bough.api.cli.framework.client import CONNECT_WITHIN, Client, Refused, check
 from bough.errors import BoughError, NotFound
 
-# The server sends a comment every 15 seconds; three of them missing mean that the line is dead.
+# The server sends a comment every 15 seconds; after three missing ones the connection is dead.
 SILENCE = 45.0
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
-# A server that restarts is back within seconds; who waits for one turn should not wait for ever.
+# A restarting server is back within seconds; a command that waits for one turn must not wait forever.
 GIVE_UP_AFTER = 60.0
-# Beyond this the thread stops reading: a slow terminal slows the server's sending, not our memory's growth.
+# Beyond this the thread stops reading, so that a slow terminal slows the server down instead of filling our memory.
 MOST_WAITING = 1000
-# How soon a thread that waits for a slow terminal notices that nobody listens any more.
+# How soon a thread that is blocked by a slow terminal notices that the stream was closed.
 LOOK_EVERY = 0.5
 SERVER_ERRORS = 500
 
 
 @dataclass
 class Item:
-    """An event, or news of the connection itself: `lost`, `back`, or the error that ends the stream; `quiet` if nothing
-    came for as long as was asked."""
+    """An event, or a change of the connection: `lost`, `back`, `failed` with the error that ends the stream, or `quiet`
+    if the time limit passed without an event."""
 
     kind: Literal["event", "lost", "back", "failed", "quiet"]
     event: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -47,22 +46,22 @@ class Item:
 
 
 def now(client: Client) -> int:
-    """The cursor of this moment: a stream from there misses nothing that happens next."""
+    """Returns the current cursor; a stream from there misses nothing that happens next."""
     connection, response = _open(client, {})
     try:
         for _, raw in _frames(response):
             event = json.loads(raw)
             if event["type"] == "stream.ready":
                 return event["cursor"]
-        raise client.place.nobody()
+        raise client.target.not_running()
     except (OSError, http.client.HTTPException) as error:
-        raise client.place.nobody() from error
+        raise client.target.not_running() from error
     finally:
         connection.close()
 
 
 class Stream:
-    """Events of one session or of all, after `cursor` or from now on, as long as it is open."""
+    """The events of one session or of all, after `cursor` or from now on, while it is open."""
 
     def __init__(self, client: Client, session_id: str | None, cursor: int | None, *, patient: bool = False) -> None:
         self._client = client
@@ -87,7 +86,7 @@ class Stream:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def next(self, also: TextIO | None = None, within: float | None = None) -> Item | None:
-        """The next item, waited for so many seconds at most; None if `also` can be read before there is one."""
+        """Waits at most `within` seconds for the next item; returns None if `also` becomes readable first."""
         while True:
             try:
                 item = self._items.get_nowait()
@@ -110,7 +109,7 @@ class Stream:
                 break
             except queue.Full:
                 continue
-        # A full pipe wakes as well as one more byte would.
+        # A full pipe wakes the reader anyway.
         with contextlib.suppress(BlockingIOError):
             os.write(self._wake, b"x")
 
@@ -131,7 +130,7 @@ class Stream:
             except (OSError, http.client.HTTPException, NotFound):
                 pass
             except Refused as error:
-                # The server answers and refuses: coming back with the same request is of use only if it stumbled.
+                # The server refused the request; trying again helps only after an error of its own.
                 if error.status < SERVER_ERRORS:
                     self._put(Item("failed", error=error))
                     return
@@ -141,14 +140,14 @@ class Stream:
                 lost_at = time.monotonic()
                 self._put(Item("lost"))
             elif not self._patient and time.monotonic() - lost_at > GIVE_UP_AFTER:
-                self._put(Item("failed", error=self._client.place.nobody()))
+                self._put(Item("failed", error=self._client.target.not_running()))
                 return
             self._ended.wait(pause * random.uniform(0.5, 1.0))
             pause = min(pause * 2, LONGEST_PAUSE)
 
     def _query(self) -> dict[str, Any]:
-        given = {"sessionId": self._session_id, "cursor": self._cursor}
-        return {name: value for name, value in given.items() if value is not None}
+        parameters = {"sessionId": self._session_id, "cursor": self._cursor}
+        return {name: value for name, value in parameters.items() if value is not None}
 
     def _read(self, response: http.client.HTTPResponse) -> None:
         for cursor, raw in _frames(response):
@@ -176,14 +175,14 @@ def _open(client: Client, query: dict[str, Any]) -> tuple[http.client.HTTPConnec
         return connection, response
     except (ConnectionRefusedError, http.client.HTTPException) as error:
         connection.close()
-        raise client.place.nobody() from error
+        raise client.target.not_running() from error
     except BaseException:
         connection.close()
         raise
 
 
 def _frames(response: http.client.HTTPResponse) -> Iterator[tuple[int | None, bytes]]:
-    """Cursor and data of each server-sent event; comments that only keep the line open are left out."""
+    """Yields the cursor and data of each server-sent event; skips the comments that keep the connection open."""
     rest = b""
     while piece := response.read1(1 << 16):
         *blocks, rest = (rest + piece).split(b"\n\n")

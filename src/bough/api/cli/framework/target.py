@@ -1,5 +1,4 @@
-"""Which server a command talks to (L4): the one that runs on a data folder, or one named by its address. Talking to it
-is `client`."""
+"""Finds the server that a command calls: the one that runs on a data folder, or the one at a given address."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ DATA, URL, TOKEN = "BOUGH_DATA", "BOUGH_URL", "BOUGH_TOKEN"
 
 
 @dataclass(frozen=True)
-class Place:
-    """What the caller said about the server; looked up again for every connection, as servers restart."""
+class Target:
+    """The data folder or address that the user gave. Every connection looks the server up again, as it may restart."""
 
     data: str | None = None
     url: str | None = None
@@ -30,25 +29,25 @@ class Place:
 
     @property
     def address(self) -> str | None:
-        """The address that was named, if any; a folder on the command line counts more than a variable."""
+        """The given address, if any; a data folder on the command line overrides the variable."""
         return self.url or (None if self.data else os.environ.get(URL)) or None
 
     def find(self) -> tuple[str, str]:
-        """Address and token of the server."""
+        """Returns the server's address and token."""
         if self.address is not None:
             token = self.token or os.environ.get(TOKEN)
             if not token:
-                raise typer.BadParameter(f"A server named by its address needs its token too: set {TOKEN} or --token.")
+                raise typer.BadParameter(f"A server address needs a token too: set {TOKEN} or pass --token.")
             return self.address.rstrip("/"), token
         try:
             about = json.loads((self.folder / "server.json").read_text("utf-8"))
             return about["url"], self.token or about["token"]
         except (OSError, ValueError, KeyError) as error:
-            raise self.nobody() from error
+            raise self.not_running() from error
 
-    def nobody(self) -> NotFound:
-        """What is said when no server answers."""
+    def not_running(self) -> NotFound:
+        """Returns the error for a server that does not answer."""
         if self.address is not None:
-            return NotFound("no_server", f"No server answers at {self.address}.")
-        chosen = "" if str(self.folder) == default_data() else f" --data {self.folder}"
-        return NotFound("no_server", f"No server runs on {self.folder}. Start one with: bough serve{chosen}")
+            return NotFound("no_server", f"No server answers at {self.address}. Check that it is running.")
+        option = "" if str(self.folder) == default_data() else f" --data {self.folder}"
+        return NotFound("no_server", f"No server is running on {self.folder}. Start one: bough serve{option}")

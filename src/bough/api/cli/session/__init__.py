@@ -1,0 +1,5 @@
+"""`bough session`: creating, prompting, following, controlling and branching sessions.
+
+`manage` declares the group and adds the functions of `prompt` and `control` to it; `branch` and `calls` add their own
+commands. `follow` shows a session live, with `event_order` and `print_transcript`.
+"""

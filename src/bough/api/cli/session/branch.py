@@ -1,5 +1,5 @@
-"""`bough session fork|spawn|btw|callbacks|budget`: making sessions out of sessions, what children report, and what a
-tree may use. How trees look is `trees`."""
+"""`bough session fork|spawn|btw|callbacks|budget`: branches sessions, lists the reports of children, and shows or sets
+a tree's budget."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bough.api.cli.commands.mcp import Mcp, NoMcp, chosen
+from bough.api.cli.commands.mcp import Mcp, NoMcp, resolve_mcp_option
 from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.framework import output, stream
-from bough.api.cli.framework.base import DONE, Here, command
+from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
 from bough.api.cli.framework.completion import agents, ids
 from bough.api.cli.framework.formats import ago, amount, brief, short
@@ -20,40 +20,47 @@ from bough.api.cli.session.options import (
     Description,
     Effort,
     Env,
-    Given,
+    Files,
+    Headless,
     Mode,
     Model,
     Title,
-    Unanswered,
-    given_files,
-    pairs,
+    encode_files,
+    parse_pairs,
 )
-from bough.api.cli.session.prompt import Follow, SessionId, listen, spoken
+from bough.api.cli.session.prompt import Follow, SessionId, follow_session, read_text
 
-Prompt = Annotated[str, typer.Argument(metavar="PROMPT|-", help="What to say; - reads it from standard input.")]
+Prompt = Annotated[str, typer.Argument(metavar="PROMPT|-", help="The prompt; - reads it from standard input.")]
 Agent = Annotated[
     str | None,
-    typer.Option("--agent", "-a", help="Another agent; see bough agents.", autocompletion=agents),
+    typer.Option("--agent", "-a", help="Use another agent; see bough agents.", autocompletion=agents),
 ]
 Worktree = Annotated[
     str | None,
-    typer.Option("--worktree", "-w", metavar="new|BRANCH", help="In a new worktree, with the files as they are."),
+    typer.Option(
+        "--worktree", "-w", metavar="new|BRANCH", help="Work in a new worktree that starts with the current files."
+    ),
 ]
 
 
 def add_to(_root: typer.Typer) -> None:
-    """All of these stand in `bough session`."""
+    """Does nothing: these commands belong to `bough session`."""
 
 
 @command(app, "fork")
 def fork(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
-    text: Annotated[str | None, typer.Argument(metavar="PROMPT|-", help="What to say first; - reads it.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(metavar="PROMPT|-", help="First prompt; - reads it from standard input.")
+    ] = None,
     task: Annotated[
         str | None,
         typer.Option(
-            "--task", metavar="TASK", help="After this task, not the last.", autocompletion=ids("tasks", "prompt")
+            "--task",
+            metavar="TASK",
+            help="Fork after this task instead of the last one.",
+            autocompletion=ids("tasks", "prompt"),
         ),
     ] = None,
     title: Title = None,
@@ -66,19 +73,19 @@ def fork(
     mcp: Mcp = None,
     no_mcp: NoMcp = False,
     env: Env = None,
-    headless: Unanswered = None,
-    file: Given = None,
+    headless: Headless = None,
+    file: Files = None,
     follow: Follow = False,
 ) -> int:
-    """Make a sibling that knows the conversation so far."""
-    body = _body(here, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
+    """Fork a session: the fork starts with a copy of the conversation so far."""
+    body = _body(ctx, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
     body |= {"taskId": task, "permissionMode": mode, "worktree": _worktree(worktree), "headless": _headless(headless)}
-    return _branch(here, session, "fork", body, follow)
+    return _branch(ctx, session, "fork", body, follow)
 
 
 @command(app, "spawn")
 def spawn(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
     text: Prompt,
     title: Title = None,
@@ -91,18 +98,18 @@ def spawn(
     mcp: Mcp = None,
     no_mcp: NoMcp = False,
     env: Env = None,
-    headless: Unanswered = None,
-    no_callback: Annotated[bool, typer.Option("--no-callback", help="It does not report back.")] = False,
-    no_last: Annotated[bool, typer.Option("--no-last-message", help="Report without its last message.")] = False,
-    with_prompt: Annotated[bool, typer.Option("--with-prompt", help="Report with what it was asked.")] = False,
+    headless: Headless = None,
+    no_callback: Annotated[bool, typer.Option("--no-callback", help="Do not report back to the parent.")] = False,
+    no_last: Annotated[bool, typer.Option("--no-last-message", help="Report without the last message.")] = False,
+    with_prompt: Annotated[bool, typer.Option("--with-prompt", help="Include the prompt in the report.")] = False,
     instructions: Annotated[
-        str | None, typer.Option("--instructions", help="What the parent is told with each report.")
+        str | None, typer.Option("--instructions", help="Text for the parent with each report.")
     ] = None,
-    file: Given = None,
+    file: Files = None,
     follow: Follow = False,
 ) -> int:
-    """Make a child that begins afresh, and reports back at the end of each task."""
-    body = _body(here, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
+    """Spawn a child that starts with no context and reports back after each task."""
+    body = _body(ctx, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
     body |= {"permissionMode": mode, "worktree": _worktree(worktree), "headless": _headless(headless)}
     if no_callback or no_last or with_prompt or instructions is not None:
         body["callback"] = {
@@ -111,12 +118,12 @@ def spawn(
             "includeOriginalPrompt": with_prompt,
             "extraInstructions": instructions,
         }
-    return _branch(here, session, "spawn", body, follow)
+    return _branch(ctx, session, "spawn", body, follow)
 
 
 @command(app, "btw")
 def btw(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
     text: Prompt,
     title: Title = None,
@@ -126,26 +133,27 @@ def btw(
     mcp: Mcp = None,
     no_mcp: NoMcp = False,
     env: Env = None,
-    file: Given = None,
+    file: Files = None,
     follow: Follow = False,
 ) -> int:
-    """Ask something aside: beside whatever the session does, and without changing anything."""
-    body = _body(here, text, title, None, agent, model, effort, mcp, no_mcp, env, file)
-    return _branch(here, session, "btw", body, follow)
+    """Ask a side question. It does not disturb the session's work and changes nothing."""
+    body = _body(ctx, text, title, None, agent, model, effort, mcp, no_mcp, env, file)
+    return _branch(ctx, session, "btw", body, follow)
 
 
 @command(app, "callbacks")
 def callbacks(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
     state: Annotated[
-        str | None, typer.Option("--state", metavar="STATE", help="Only queued, delivered or held ones.")
+        str | None,
+        typer.Option("--state", metavar="STATE", help="Only reports in this state: queued, delivered or held."),
     ] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
-    """List what a session has reported, and what was reported to it, newest first."""
-    answer = here.client.get(path("sessions", session, "callbacks"), state=state, limit=limit, offset=offset)
+    """List the reports that a session sent and received, newest first."""
+    answer = ctx.client.get(path("sessions", session, "callbacks"), state=state, limit=limit, offset=offset)
 
     def render(page: Any) -> None:
         rows: list[Json] = page["callbacks"]
@@ -162,56 +170,56 @@ def callbacks(
                 for row in rows
             ],
             flexible="REPORT",
-            empty="No report.",
+            empty="No reports.",
         )
         output.more(page, len(rows))
 
-    here.show(answer, render)
+    ctx.show(answer, render)
 
 
 @command(app, "budget")
 def budget(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
-    tokens: Annotated[int | None, typer.Option("--tokens", metavar="N", min=1, help="At most so many tokens.")] = None,
-    cost: Annotated[float | None, typer.Option("--cost", metavar="X", help="At most this cost, as agents say.")] = None,
-    turns: Annotated[int | None, typer.Option("--turns", metavar="N", min=1, help="At most so many turns.")] = None,
-    minutes: Annotated[
-        float | None, typer.Option("--minutes", metavar="N", help="At most so many minutes of turns.")
+    tokens: Annotated[int | None, typer.Option("--tokens", metavar="N", min=1, help="Maximum tokens.")] = None,
+    cost: Annotated[
+        float | None, typer.Option("--cost", metavar="X", help="Maximum cost, as reported by the agents.")
     ] = None,
-    none: Annotated[bool, typer.Option("--none", help="No bound at all.")] = False,
+    turns: Annotated[int | None, typer.Option("--turns", metavar="N", min=1, help="Maximum turns.")] = None,
+    minutes: Annotated[float | None, typer.Option("--minutes", metavar="N", help="Maximum agent minutes.")] = None,
+    none: Annotated[bool, typer.Option("--none", help="Remove all limits.")] = False,
 ) -> None:
-    """Show what the tree of a session may use, or bound it, counted from now; what is left out is not bounded."""
-    given = {"maxTokens": tokens, "maxCost": cost, "maxTurns": turns, "maxMinutes": minutes}
-    body = {name: value for name, value in given.items() if value is not None}
+    """Show the budget of a session's tree, or set it. Limits count from now; an omitted limit is removed."""
+    limits = {"maxTokens": tokens, "maxCost": cost, "maxTurns": turns, "maxMinutes": minutes}
+    body = {name: value for name, value in limits.items() if value is not None}
     if none and body:
-        raise typer.BadParameter("--none goes with no other bound.")
-    where = path("sessions", session, "budget")
-    answer = here.client.call("PUT", where, body=body) if none or body else here.client.get(where)
-    here.show(answer, lambda found: output.line("\n".join(spent(found["used"], found["budget"]))))
+        raise typer.BadParameter("--none cannot be combined with a limit.")
+    address = path("sessions", session, "budget")
+    answer = ctx.client.call("PUT", address, body=body) if none or body else ctx.client.get(address)
+    ctx.show(answer, lambda usage: output.line("\n".join(spent(usage["used"], usage["budget"]))))
 
 
-def spent(used: Json, bound: Json | None) -> list[str]:
-    """What a tree has used, and what of its budget."""
+def spent(used: Json, budget: Json | None) -> list[str]:
+    """Describes a tree's usage and, if it has a budget, how much of it is used."""
     minutes = used["seconds"] / 60
     cost = f", cost {used['cost']:.2f}" if used["cost"] else ""
-    told = [f"Used: {used['turns']} turns, {amount(used['tokens'])} tokens{cost}, {minutes:.1f} min"]
-    if bound is None:
-        return told
+    lines = [f"Used: {used['turns']} turns, {amount(used['tokens'])} tokens{cost}, {minutes:.1f} min"]
+    if budget is None:
+        return lines
     parts = [
-        f"{used['turns'] - bound['baseTurns']} of {bound['maxTurns']} turns" if bound["maxTurns"] else "",
-        f"{amount(used['tokens'] - bound['baseTokens'])} of {amount(bound['maxTokens'])} tokens"
-        if bound["maxTokens"]
+        f"{used['turns'] - budget['baseTurns']} of {budget['maxTurns']} turns" if budget["maxTurns"] else "",
+        f"{amount(used['tokens'] - budget['baseTokens'])} of {amount(budget['maxTokens'])} tokens"
+        if budget["maxTokens"]
         else "",
-        f"cost {used['cost'] - bound['baseCost']:.2f} of {bound['maxCost']:g}" if bound["maxCost"] else "",
-        f"{minutes - bound['baseSeconds'] / 60:.1f} of {bound['maxMinutes']:g} min" if bound["maxMinutes"] else "",
+        f"cost {used['cost'] - budget['baseCost']:.2f} of {budget['maxCost']:g}" if budget["maxCost"] else "",
+        f"{minutes - budget['baseSeconds'] / 60:.1f} of {budget['maxMinutes']:g} min" if budget["maxMinutes"] else "",
     ]
-    bounds = ", ".join(part for part in parts if part)
-    return [*told, f"Budget: {bounds}"] if bounds else told
+    limits = ", ".join(part for part in parts if part)
+    return [*lines, f"Budget: {limits}"] if limits else lines
 
 
 def _body(
-    here: Here,
+    ctx: CommandContext,
     text: str | None,
     title: str | None,
     description: str | None,
@@ -223,46 +231,46 @@ def _body(
     env: list[str] | None,
     file: list[Path] | None,
 ) -> Json:
-    """What all branches have in common; what is None is inherited."""
+    """Returns the fields that all branches share; None means inherited."""
     return {
-        "prompt": spoken(text) if text is not None else None,
+        "prompt": read_text(text) if text is not None else None,
         "title": title,
         "description": description,
         "agent": agent,
         "model": model,
         "effort": effort,
-        "mcpServerIds": chosen(here.client, mcp, no_mcp),
-        "env": pairs(env),
-        "files": given_files(file),
+        "mcpServerIds": resolve_mcp_option(ctx.client, mcp, no_mcp),
+        "env": parse_pairs(env),
+        "files": encode_files(file),
     }
 
 
-def _worktree(wanted: str | None) -> str | Json | None:
-    return wanted if wanted in (None, "new", "same") else {"branch": wanted}
+def _worktree(name: str | None) -> str | Json | None:
+    return name if name in (None, "new", "same") else {"branch": name}
 
 
-def _headless(wanted: str | None) -> str | None:
-    return None if wanted == "server" else wanted
+def _headless(answer: str | None) -> str | None:
+    return None if answer == "server" else answer
 
 
-def _branch(here: Here, session: str, kind: str, given: Json, follow: bool) -> int:
-    body = {name: value for name, value in given.items() if value is not None}
+def _branch(ctx: CommandContext, session: str, kind: str, fields: Json, follow: bool) -> int:
+    body = {name: value for name, value in fields.items() if value is not None}
     if follow and "prompt" not in body:
-        raise typer.BadParameter("There is nothing to follow without a PROMPT.")
-    cursor = stream.now(here.client) if follow else 0
+        raise typer.BadParameter("--follow needs a PROMPT.")
+    cursor = stream.now(ctx.client) if follow else 0
     within = SETUP_WITHIN if "worktree" in body else ANSWER_WITHIN
-    answer = here.client.post(path("sessions", session, kind), body, within)
-    made: Json = answer.value
-    known = short(made["sessionId"])
+    answer = ctx.client.post(path("sessions", session, kind), body, within)
+    created: Json = answer.value
+    short_id = short(created["sessionId"])
     if follow:
-        if not here.json:
-            output.note(f"Session {known}.")
-        return listen(here, made["sessionId"], made["taskId"], cursor)
+        if not ctx.json:
+            output.note(f"Session {short_id}.")
+        return follow_session(ctx, created["sessionId"], created["taskId"], cursor)
 
     def render(_: Json) -> None:
-        hint = f"bough session watch {known}" if made["taskId"] else f"bough session prompt {known} -f TEXT"
-        output.line(f"Session {known}" + (f", task {short(made['taskId'])}." if made["taskId"] else "."))
+        hint = f"bough session watch {short_id}" if created["taskId"] else f"bough session prompt {short_id} -f TEXT"
+        output.line(f"Session {short_id}" + (f", task {short(created['taskId'])}." if created["taskId"] else "."))
         output.note(f"Next: {hint}")
 
-    here.show(answer, render)
+    ctx.show(answer, render)
     return DONE

@@ -1,5 +1,4 @@
-"""`bough session calls`: what a session's agent has called of Bough's own tools, and what became of it (5c). Answering
-what it asks for is `approvals`."""
+"""`bough session calls`: lists an agent's calls of Bough's own tools and their outcomes."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ import typer
 
 from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import Here, command
+from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, part, path
 from bough.api.cli.framework.formats import ago, brief, short, short_forms
 from bough.api.cli.session.manage import app
@@ -17,13 +16,13 @@ from bough.api.cli.session.prompt import SessionId
 
 
 def add_to(_root: typer.Typer) -> None:
-    """It stands in `bough session`."""
+    """Does nothing: this command belongs to `bough session`."""
 
 
 @command(app, "calls")
-def calls(here: Here, session: SessionId, limit: Limit = 20, offset: Offset = 0) -> None:
-    """List what a session's agent has called of Bough's tools to change something, newest first."""
-    answer = here.client.get(path("sessions", session, "calls"), limit=limit, offset=offset)
+def calls(ctx: CommandContext, session: SessionId, limit: Limit = 20, offset: Offset = 0) -> None:
+    """List the changes that a session's agent made with Bough's tools, newest first."""
+    answer = ctx.client.get(path("sessions", session, "calls"), limit=limit, offset=offset)
 
     def render(page: Any) -> None:
         rows: list[Json] = page["calls"]
@@ -37,19 +36,19 @@ def calls(here: Here, session: SessionId, limit: Limit = 20, offset: Offset = 0)
                     row["state"],
                     short(row["approvalId"]) if row["approvalId"] else "",
                     ago(row["createdAt"]),
-                    _what(row),
+                    _describe(row),
                 )
                 for row in rows
             ],
             flexible="WHAT",
-            empty="Its agent has called nothing.",
+            empty="No calls.",
         )
         output.more(page, len(rows))
 
-    here.show(answer, render)
+    ctx.show(answer, render)
 
 
-def _what(row: Json) -> str:
-    """What it was to do, and why that came to nothing if it did."""
-    wrong = part(row, "outcome").get("message", "") if row["state"] in ("failed", "denied") else ""
-    return brief(f"{row['title']} {wrong}".strip(), 400)
+def _describe(row: Json) -> str:
+    """Describes what the call should do, and the error if it failed or was denied."""
+    error = part(row, "outcome").get("message", "") if row["state"] in ("failed", "denied") else ""
+    return brief(f"{row['title']} {error}".strip(), 400)

@@ -1,5 +1,5 @@
-"""`bough session stop|seen|resume|complete|archive|rm`: steering and ending sessions, alone or with all below them.
-What each means is the server's part."""
+"""`bough session stop|seen|resume|complete|archive|rm`: controls and ends sessions, alone or with everything below
+them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from bough.api.cli.commands.worktree import name_what_would_be_lost, say_removed
+from bough.api.cli.commands.worktree import print_losses, print_removed
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import DONE, FAILED, Here
+from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Answer, Json, Refused, path
 from bough.api.cli.framework.formats import brief, short, shorten
 from bough.api.cli.session.prompt import SessionId
@@ -20,127 +20,127 @@ from bough.api.cli.session.prompt import SessionId
 CASCADE_WITHIN = 600.0
 
 Cascade = Annotated[
-    bool, typer.Option("--cascade", help="The same to all that was forked or spawned from it, children first.")
+    bool,
+    typer.Option("--cascade", help="Also apply it to everything forked or spawned from the session, children first."),
 ]
 
 
-def stop(here: Here, session: SessionId, cascade: Cascade = False) -> int:
-    """Stop the running turn; what is queued waits for the next prompt or for resume."""
+def stop(ctx: CommandContext, session: SessionId, cascade: Cascade = False) -> int:
+    """Stop the running turn and pause the queue until the next prompt or resume."""
 
     def render(answer: Json) -> None:
         task: Json | None = answer["task"]
-        said = f"Task {short(task['id'])} is {task['status']}." if task else "No turn was running."
-        output.line(f"{said} The queue is paused." if answer["session"]["queuePaused"] else said)
+        text = f"Task {short(task['id'])} is {task['status']}." if task else "No turn was running."
+        output.line(f"{text} The queue is paused." if answer["session"]["queuePaused"] else text)
 
-    answer = here.client.post(path("sessions", session, "stop"), {"cascade": cascade}, CASCADE_WITHIN)
-    return _show(here, answer, render)
-
-
-def seen(here: Here, session: SessionId) -> None:
-    """Note that you have looked at a session: what has ended there so far is no news any more."""
-
-    def render(found: Json) -> None:
-        output.line(f"Session {short(found['id'])} is seen.")
-
-    here.show(here.client.post(path("sessions", session, "seen")), render)
+    answer = ctx.client.post(path("sessions", session, "stop"), {"cascade": cascade}, CASCADE_WITHIN)
+    return _show(ctx, answer, render)
 
 
-def resume(here: Here, session: SessionId) -> None:
-    """Let a paused queue go on, or reopen a session that has ended."""
-    here.show(here.client.post(path("sessions", session, "resume")), say_state)
+def seen(ctx: CommandContext, session: SessionId) -> None:
+    """Mark a session as read."""
+
+    def render(session_row: Json) -> None:
+        output.line(f"Session {short(session_row['id'])} is marked as read.")
+
+    ctx.show(ctx.client.post(path("sessions", session, "seen")), render)
+
+
+def resume(ctx: CommandContext, session: SessionId) -> None:
+    """Resume a paused queue, or reopen a session that has ended."""
+    ctx.show(ctx.client.post(path("sessions", session, "resume")), print_state)
 
 
 def complete(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
-    force: Annotated[bool, typer.Option("--force", help="Cancel what still runs or waits.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Cancel the running turn and all queued prompts.")] = False,
     cascade: Cascade = False,
 ) -> int:
-    """End a session as completed."""
+    """Mark a session as completed."""
     body = {"force": force, "cascade": cascade}
-    return _show(here, here.client.post(path("sessions", session, "complete"), body, CASCADE_WITHIN), say_state)
+    return _show(ctx, ctx.client.post(path("sessions", session, "complete"), body, CASCADE_WITHIN), print_state)
 
 
 def archive(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
-    undo: Annotated[bool, typer.Option("--undo", help="Take it out of the archive again.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove it from the archive.")] = False,
     cascade: Cascade = False,
 ) -> int:
-    """Put a session away; lists leave it out from then on."""
+    """Archive a session; lists no longer show it."""
     body = {"archived": not undo, "cascade": cascade}
-    answer = here.client.post(path("sessions", session, "archive"), body, CASCADE_WITHIN)
-    said = "is out of the archive" if undo else "is archived"
-    return _show(here, answer, lambda found: output.line(f"Session {short(found['id'])} {said}."))
+    answer = ctx.client.post(path("sessions", session, "archive"), body, CASCADE_WITHIN)
+    result = "is no longer archived" if undo else "is archived"
+    return _show(ctx, answer, lambda session_row: output.line(f"Session {short(session_row['id'])} {result}."))
 
 
 def remove(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
-    purge: Annotated[bool, typer.Option("--purge", help="Remove it for good, transcript and all.")] = False,
-    worktree: Annotated[bool, typer.Option("--worktree", help="Remove its worktree too.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Delete it permanently, with its transcript.")] = False,
+    worktree: Annotated[bool, typer.Option("--worktree", help="Also remove its worktree.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="The worktree also with work in it, which is kept and can be recovered.")
+        bool, typer.Option("--force", help="Remove the worktree even if it contains work, which can be recovered.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a purge.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     cascade: Cascade = False,
 ) -> int:
-    """Cancel a session: its agent is told, its turn and its queue are cancelled."""
+    """Cancel a session: stop its turn, cancel its queue and end its agent."""
     if purge and not yes:
-        found: Json = here.client.get(path("sessions", session)).value
-        title = f" ({brief(found['title'], 60)})" if found["title"] else ""
-        about = f"session {short(found['id'])}{title} with {len(found['messages'])} messages"
-        if cascade and (more := len(below(here.client.get(path("sessions", found["id"], "tree")).value, found["id"]))):
+        row: Json = ctx.client.get(path("sessions", session)).value
+        title = f" ({brief(row['title'], 60)})" if row["title"] else ""
+        about = f"session {short(row['id'])}{title} with {len(row['messages'])} messages"
+        if cascade and (more := len(below(ctx.client.get(path("sessions", row["id"], "tree")).value, row["id"]))):
             about += f" and the {more} sessions below it"
-        typer.confirm(f"Remove {about} for good?", abort=True, err=True)
+        typer.confirm(f"Permanently delete {about}?", abort=True, err=True)
     also = {"worktree": "remove", "force": force} if worktree else {}
     query = {"purge": purge, "cascade": cascade or None, **also}
     try:
-        answer = here.client.call("DELETE", path("sessions", session), query=query, within=CASCADE_WITHIN)
+        answer = ctx.client.call("DELETE", path("sessions", session), query=query, within=CASCADE_WITHIN)
     except Refused as error:
-        name_what_would_be_lost(error)
+        print_losses(error)
         raise
 
-    def render(found: Json) -> None:
-        output.line(f"Session {short(found['id'])} is removed.") if purge else say_state(found)
-        if found["worktree"] is not None:
-            say_removed(found["worktree"])
+    def render(row: Json) -> None:
+        output.line(f"Session {short(row['id'])} is deleted.") if purge else print_state(row)
+        if row["worktree"] is not None:
+            print_removed(row["worktree"])
 
-    return _show(here, answer, render)
+    return _show(ctx, answer, render)
 
 
 def below(tree: Json, session_id: str) -> list[Json]:
-    """What of a tree hangs below a session."""
-    children: list[Json] = [one for one in tree["sessions"] if origin(one) == session_id]
-    return [*children, *(inner for one in children for inner in below(tree, one["id"]))]
+    """Returns all sessions below a session in its tree."""
+    children: list[Json] = [child for child in tree["sessions"] if origin(child) == session_id]
+    return [*children, *(descendant for child in children for descendant in below(tree, child["id"]))]
 
 
 def origin(node: Json) -> str | None:
-    """What a session hangs below in its tree."""
+    """Returns the id of the session directly above in the tree."""
     return node["parentSessionId"] or node["forkedFromSessionId"]
 
 
-def _show(here: Here, answer: Answer, render: Callable[[Json], None]) -> int:
-    """The session itself, then what was done to all; the exit code says if something was refused."""
-    done: list[Json] = answer.value["cascade"] or []
-    here.show(answer, render)
-    wrong = [one for one in done if one["outcome"] == "refused"]
-    if not here.json and done:
-        counts = Counter(one["outcome"] for one in done)
-        output.line(f"{len(done)} sessions: {', '.join(f'{count} {what}' for what, count in counts.items())}.")
-        for one in wrong:
-            output.note(f"Session {short(one['sessionId'])}: {shorten(one['message'])} ({one['code']})")
-    return FAILED if wrong else DONE
+def _show(ctx: CommandContext, answer: Answer, render: Callable[[Json], None]) -> int:
+    """Prints the session, then the outcome for all of a cascade; returns FAILED if one was refused."""
+    outcomes: list[Json] = answer.value["cascade"] or []
+    ctx.show(answer, render)
+    refused = [outcome for outcome in outcomes if outcome["outcome"] == "refused"]
+    if not ctx.json and outcomes:
+        counts = Counter(outcome["outcome"] for outcome in outcomes)
+        output.line(f"{len(outcomes)} sessions: {', '.join(f'{count} {name}' for name, count in counts.items())}.")
+        for outcome in refused:
+            output.note(f"Session {short(outcome['sessionId'])}: {shorten(outcome['message'])} ({outcome['code']})")
+    return FAILED if refused else DONE
 
 
-def state(found: Json) -> str:
-    """How a session stands, in a word."""
-    return found["activity"] if found["status"] == "active" else found["status"]
+def state(session: Json) -> str:
+    """Returns a session's activity while it is active, otherwise its status."""
+    return session["activity"] if session["status"] == "active" else session["status"]
 
 
-def say_state(found: Json) -> None:
-    """The same as a sentence."""
-    title = f" ({brief(found['title'], 60)})" if found["title"] else ""
-    output.line(
-        f"Session {short(found['id'])}{title} is {state(found).replace('_', ' ')}, mode {found['permissionMode']}."
-    )
+def print_state(session: Json) -> None:
+    """Prints a session's state as a sentence."""
+    title = f" ({brief(session['title'], 60)})" if session["title"] else ""
+    current = state(session).replace("_", " ")
+    output.line(f"Session {short(session['id'])}{title} is {current}, mode {session['permissionMode']}.")

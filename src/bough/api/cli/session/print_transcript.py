@@ -1,5 +1,5 @@
-"""Prints a transcript, whole or as it grows: each message may be told again in any state, and only what is new is
-written. Where the messages come from is left to `sessions` and `follow`."""
+"""Prints a transcript, complete or as it grows. A message may be given again in any state; only what is new is
+printed."""
 
 from __future__ import annotations
 
@@ -18,65 +18,65 @@ SPOKEN = ("text", "thought")
 TOOL_MARKS = {"completed": ("✓", "green"), "failed": ("✗", "red")}
 AT_WORK = ("…", "yellow")
 STEP_MARKS = {"completed": "✓", "in_progress": "▸"}
-# Of what a command printed, or of why a tool call failed, so many lines are shown: the end is what people look for.
+# Lines shown of a command's output or of a tool call's error; the end is the interesting part.
 LAST_LINES = 20
 NOTE_STYLES = {"error": "red", "cancelled": "yellow"}
 
 
-class Talk:
-    """The printed side of a conversation."""
+class TranscriptPrinter:
+    """Prints messages and remembers what is on the screen."""
 
     def __init__(self, console: Console, *, prompts: bool) -> None:
         self._console = console
         self._prompts = prompts
-        # How many characters of a growing message stand on the screen; what an entry of another kind looked like.
+        # Characters printed of each growing message, and the last printed form of every other message.
         self._lengths: dict[str, int] = {}
         self._kinds: dict[str, Group] = {}
         self._shown: dict[str, str] = {}
         self._times: dict[str, str] = {}
         self._group: Group | None = None
-        # The message that the last line belongs to, if that line is not finished.
+        # The message of the last line, if that line is unfinished.
         self._open: str | None = None
 
     def knows(self, message_id: str) -> bool:
         return message_id in self._kinds
 
     def message(self, message: Json) -> None:
-        """Takes a message as it stands; an older state than the one that is known changes nothing."""
-        known = message["id"]
-        if message["updatedAt"] < self._times.get(known, ""):
+        """Prints what is new in a message; ignores a state older than the known one."""
+        message_id = message["id"]
+        if message["updatedAt"] < self._times.get(message_id, ""):
             return
-        self._times[known] = message["updatedAt"]
+        self._times[message_id] = message["updatedAt"]
         content: Json = message["content"]
         kind = content.get("type")
         if message["role"] == "user":
             if message["position"] < QUEUED_BASE:
-                self._prompt(known, content)
+                self._prompt(message_id, content)
         elif kind in SPOKEN:
-            self._kinds.setdefault(known, kind)
-            self.grow(known, 0, content["text"])
+            self._kinds.setdefault(message_id, kind)
+            self.grow(message_id, 0, content["text"])
             if not content.get("partial"):
-                self._finish(known)
+                self._finish(message_id)
         elif kind == "tool":
-            self._tool(known, content)
+            self._tool(message_id, content)
         elif kind == "plan":
-            self._plan(known, content)
+            self._plan(message_id, content)
         else:
-            self._note(known, content)
+            self._note(message_id, content)
 
     def grow(self, message_id: str, offset: int, text: str) -> bool:
-        """Takes text at an offset in characters and writes what is new; false if something before it is missing."""
-        have = self._lengths.get(message_id, 0)
-        if offset > have:
+        """Prints the new part of text at a character offset; returns False if text before it is missing."""
+        printed = self._lengths.get(message_id, 0)
+        if offset > printed:
             return False
-        fresh = text[have - offset :]
+        fresh = text[printed - offset :]
         if fresh:
             group = self._kinds.setdefault(message_id, "text")
             if self._open != message_id:
                 self._begin(group)
                 self._open = message_id
             self._write(fresh, "dim italic" if group == "thought" else "")
-            self._lengths[message_id] = have + len(fresh)
+            self._lengths[message_id] = printed + len(fresh)
         return True
 
     def end(self) -> None:
@@ -86,12 +86,12 @@ class Talk:
             self._console.print()
 
     def line(self, text: str, style: str = "") -> None:
-        """A line that is not part of the conversation."""
+        """Prints a line that is not part of the conversation."""
         self._begin("note")
         self._console.print(Text(clean(text), style=style), soft_wrap=True)
 
     def _begin(self, group: Group) -> None:
-        """Leaves an empty line between things of different kinds, and between paragraphs."""
+        """Prints an empty line between messages of different kinds and between paragraphs."""
         self.end()
         if self._group is not None and (group != self._group or group in ("user", "text", "thought")):
             self._console.print()
@@ -112,8 +112,8 @@ class Talk:
         return True
 
     def _prompt(self, message_id: str, content: Json) -> None:
-        named = [f"[{one.get('name')}, {one.get('mimeType')}]" for one in parts(content, "files")]
-        text = clean("\n".join([str(content.get("text", "")), *named]))
+        labels = [f"[{file.get('name')}, {file.get('mimeType')}]" for file in parts(content, "files")]
+        text = clean("\n".join([str(content.get("text", "")), *labels]))
         if self._changed(message_id, "user", text) and self._prompts:
             self._begin("user")
             for row in text.splitlines() or [""]:
@@ -124,19 +124,19 @@ class Talk:
         mark, style = TOOL_MARKS.get(status, AT_WORK)
         live = self._console.is_terminal
         if status not in TOOL_MARKS and not live:
-            # On paper one line is enough: the one that says how it ended.
+            # Not on a terminal, only the line with the outcome is printed.
             self._kinds[message_id] = "tool"
             return
         title = str(content.get("title") or content.get("tool") or "tool call")
-        room = self._console.width - 4 if live else 500
+        available = self._console.width - 4 if live else 500
         if not self._changed(message_id, "tool", f"{mark} {title}"):
             return
         if self._open == message_id:
-            # Still the last line: it is written over.
+            # It is still the last line, so overwrite it.
             self._console.file.write("\r\x1b[K")
         else:
             self._begin("tool")
-        text = Text.assemble((f"{mark} ", style), brief(title, max(room, 8)))
+        text = Text.assemble((f"{mark} ", style), brief(title, max(available, 8)))
         if status in TOOL_MARKS:
             self._console.print(text, soft_wrap=True)
             self._open = None
@@ -148,10 +148,10 @@ class Talk:
             self._open = message_id
 
     def _output(self, content: Json) -> None:
-        blocks = [part(one, "content") for one in parts(part(content, "result"), "content")]
+        blocks = [part(item, "content") for item in parts(part(content, "result"), "content")]
         lines = "\n".join(str(block["text"]) for block in blocks if "text" in block).strip("\n").splitlines()
-        left = len(lines) - LAST_LINES
-        for line in [*([f"… {left} more lines"] if left > 0 else []), *lines[-LAST_LINES:]]:
+        hidden = len(lines) - LAST_LINES
+        for line in [*([f"… {hidden} more lines"] if hidden > 0 else []), *lines[-LAST_LINES:]]:
             self._console.print(Text(f"  {clean(line)}".rstrip(), style="dim"), soft_wrap=True)
 
     def _plan(self, message_id: str, content: Json) -> None:

@@ -1,4 +1,4 @@
-"""`bough session prompt` and `watch`: saying something to a session and listening to it."""
+"""`bough session prompt` and `watch`: sends a prompt and shows a session's activity live."""
 
 from __future__ import annotations
 
@@ -8,71 +8,73 @@ from typing import Annotated
 import typer
 
 from bough.api.cli.framework import output, stream
-from bough.api.cli.framework.base import DONE, Here
+from bough.api.cli.framework.base import DONE, CommandContext
 from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import short, shorten
-from bough.api.cli.session.options import Given, given_files
+from bough.api.cli.session.options import Files, encode_files
 
 SessionId = Annotated[
     str,
-    typer.Argument(metavar="SESSION", help="Its id, or 8 characters of it.", autocompletion=ids("sessions", "title")),
+    typer.Argument(
+        metavar="SESSION", help="Session id, or 8 characters of it.", autocompletion=ids("sessions", "title")
+    ),
 ]
 OfSession = Annotated[
     str | None,
-    typer.Option(
-        "--session", "-s", metavar="ID", help="Only of this session.", autocompletion=ids("sessions", "title")
-    ),
+    typer.Option("--session", "-s", metavar="ID", help="Only this session.", autocompletion=ids("sessions", "title")),
 ]
-Follow = Annotated[bool, typer.Option("--follow", "-f", help="Stay and show the answer as it comes.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Show the answer as it arrives.")]
 
 
 def prompt(
-    here: Here,
+    ctx: CommandContext,
     session: SessionId,
-    text: Annotated[str, typer.Argument(metavar="TEXT|-", help="What to say; - reads it from standard input.")],
-    file: Given = None,
+    text: Annotated[str, typer.Argument(metavar="TEXT|-", help="The prompt; - reads it from standard input.")],
+    file: Files = None,
     resume: Annotated[bool, typer.Option("--resume", help="Reopen the session first if it has ended.")] = False,
     follow: Follow = False,
 ) -> int:
-    """Send a prompt; it waits in the queue if the session is at work."""
-    said = spoken(text)
-    cursor = stream.now(here.client) if follow else 0
-    body: Json = {"text": said, "resume": resume}
-    if files := given_files(file):
+    """Send a prompt; it is queued if a turn is running."""
+    content = read_text(text)
+    cursor = stream.now(ctx.client) if follow else 0
+    body: Json = {"text": content, "resume": resume}
+    if files := encode_files(file):
         body["files"] = files
-    answer = here.client.post(path("sessions", session, "prompt"), body)
+    answer = ctx.client.post(path("sessions", session, "prompt"), body)
     task_id: str = answer.value["taskId"]
     if follow:
-        return listen(here, here.client.get(path("tasks", task_id)).value["sessionId"], task_id, cursor)
-    known = shorten(session)
-    here.show(answer, lambda _: output.line(f"Task {short(task_id)}. See the answer with: bough session watch {known}"))
+        return follow_session(ctx, ctx.client.get(path("tasks", task_id)).value["sessionId"], task_id, cursor)
+    session_name = shorten(session)
+    ctx.show(
+        answer, lambda _: output.line(f"Task {short(task_id)}. See the answer: bough session watch {session_name}")
+    )
     return DONE
 
 
-def watch(here: Here, session: SessionId) -> int:
-    """Show what a session says and does as it happens, until Ctrl-C."""
-    cursor = stream.now(here.client)
-    found: Json = here.client.get(path("sessions", session)).value
-    if not here.json:
-        state = found["activity"] if found["status"] == "active" else found["status"]
-        output.note(f"Session {short(found['id'])} ({found['agent']}) is {state}. Ctrl-C leaves.")
-    return listen(here, found["id"], None, cursor)
+def watch(ctx: CommandContext, session: SessionId) -> int:
+    """Show a session live until Ctrl-C."""
+    cursor = stream.now(ctx.client)
+    row: Json = ctx.client.get(path("sessions", session)).value
+    if not ctx.json:
+        state = row["activity"] if row["status"] == "active" else row["status"]
+        output.note(f"Session {short(row['id'])} ({row['agent']}) is {state}. Press Ctrl-C to stop watching.")
+    return follow_session(ctx, row["id"], None, cursor)
 
 
-def spoken(text: str) -> str:
-    """The text of a prompt, from standard input if it is `-`."""
+def read_text(text: str) -> str:
+    """Returns the text of a prompt, read from standard input if it is `-`."""
     try:
-        said = sys.stdin.read() if text == "-" else text
-        # Bytes on the command line that are no UTF-8 come as lone surrogates.
-        said.encode("utf-8")
+        content = sys.stdin.read() if text == "-" else text
+        # Bytes on the command line that are not UTF-8 arrive as lone surrogates.
+        content.encode("utf-8")
     except UnicodeError as error:
         raise typer.BadParameter("The text is not UTF-8.") from error
-    return said
+    return content
 
 
-def listen(here: Here, session_id: str, task_id: str | None, cursor: int) -> int:
-    """Follows a turn or a session."""
-    from bough.api.cli.session.follow import Followed, follow
+def follow_session(ctx: CommandContext, session_id: str, task_id: str | None, cursor: int) -> int:
+    """Follows one turn, or the session if `task_id` is None; returns the exit code."""
+    from bough.api.cli.session.follow import FollowTarget, follow
 
-    return follow(here, Followed(session_id, task_id), cursor)
+    return follow(ctx, FollowTarget(session_id, task_id), cursor)

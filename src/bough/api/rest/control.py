@@ -1,0 +1,140 @@
+"""Routes that control sessions, alone or with everything below them: stop, resume, complete, archive, mark as read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from litestar import Router, post
+from litestar.params import JSONBody
+
+from bough.api.http.requests import Caller, Id, Keyed, Services, errors, whole_id, with_key
+from bough.core.sessions.cascades import Cascaded
+from bough.errors import Invalid
+from bough.model.session import Session
+from bough.model.task import Task
+
+
+class SessionSteered(Session):
+    """The session after the change, and with `cascade` the outcome for every session below it."""
+
+    cascade: list[Cascaded] | None = None
+
+
+class Stop(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Stops the running turn: with `expectedTaskId` only if it is that task, with `cascade` also all turns below."""
+
+    expected_task_id: str | None = None
+    cascade: bool = False
+    idempotency_key: str | None = None
+
+
+class StopAnswer(msgspec.Struct, rename="camel"):
+    session: Session
+    task: Task | None
+    cascade: list[Cascaded] | None = None
+
+
+class Complete(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Completes the session. `force` cancels running and queued tasks; `cascade` first completes all sessions below."""
+
+    force: bool = False
+    cascade: bool = False
+    idempotency_key: str | None = None
+
+
+class Archive(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Archives the session or removes it from the archive; with `cascade`, all sessions below come first."""
+
+    archived: bool = True
+    cascade: bool = False
+    idempotency_key: str | None = None
+
+
+@post(
+    "/sessions/{session_id:str}/stop", status_code=200, responses=errors(404, 409, 413), summary="Stop the running turn"
+)
+async def stop_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[Stop | None] = None
+) -> StopAnswer:
+    body = data or Stop()
+    keyed = with_key(caller, body.idempotency_key)
+    full_id = await whole_id(services, "sessions", session_id)
+    if body.cascade:
+        if body.expected_task_id is not None:
+            raise Invalid("bad_cascade", "A cascade stops every running turn; omit expectedTaskId.")
+        result = await services.cascades.run(keyed, full_id, "stop")
+        return StopAnswer(result.session, result.task, result.sessions)
+    stopped = await services.control.stop(keyed, full_id, body.expected_task_id)
+    return StopAnswer(stopped.session, stopped.task)
+
+
+@post(
+    "/sessions/{session_id:str}/resume",
+    status_code=200,
+    responses=errors(404, 409, 413, 429),
+    summary="Resume a paused queue, or reopen an ended session",
+)
+async def resume_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[Keyed | None] = None
+) -> Session:
+    return await services.sessions.resume(with_key(caller, data.idempotency_key if data else None), session_id)
+
+
+@post(
+    "/sessions/{session_id:str}/complete",
+    status_code=200,
+    responses=errors(404, 409, 413),
+    summary="Complete a session",
+)
+async def complete_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[Complete | None] = None
+) -> SessionSteered:
+    body = data or Complete()
+    keyed = with_key(caller, body.idempotency_key)
+    full_id = await whole_id(services, "sessions", session_id)
+    if body.cascade:
+        result = await services.cascades.run(keyed, full_id, "complete", force=body.force)
+        return SessionSteered(*_values(result.session), cascade=result.sessions)
+    return SessionSteered(*_values(await services.control.complete(keyed, full_id, force=body.force)))
+
+
+@post(
+    "/sessions/{session_id:str}/archive",
+    status_code=200,
+    responses=errors(404, 409, 413),
+    summary="Archive a session, which completes it, or unarchive it",
+)
+async def archive_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[Archive | None] = None
+) -> SessionSteered:
+    body = data or Archive()
+    keyed = with_key(caller, body.idempotency_key)
+    if body.cascade:
+        full_id = await whole_id(services, "sessions", session_id)
+        result = await services.cascades.run(keyed, full_id, "archive" if body.archived else "unarchive")
+        return SessionSteered(*_values(result.session), cascade=result.sessions)
+    return SessionSteered(*_values(await services.control.archive(keyed, session_id, body.archived)))
+
+
+@post(
+    "/sessions/{session_id:str}/seen",
+    status_code=200,
+    responses=errors(404, 409, 413),
+    summary="Mark a session as read",
+)
+async def see_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[Keyed | None] = None
+) -> Session:
+    return await services.sessions.see(with_key(caller, data.idempotency_key if data else None), session_id)
+
+
+def _values(session: Session) -> tuple[Any, ...]:
+    return msgspec.structs.astuple(session)
+
+
+router = Router(
+    "/api",
+    route_handlers=[stop_session, resume_session, complete_session, archive_session, see_session],
+    tags=["sessions"],
+)

@@ -1,5 +1,5 @@
-"""The whole tree of errors that Bough raises on purpose. What each means to HTTP, JSON-RPC or a shell is decided in
-`bough.api.errors`."""
+"""Defines the families of errors that Bough raises on purpose. They know nothing of HTTP; `bough.api.errors` maps each
+family to an HTTP status, a JSON-RPC code and an exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class BoughError(Exception):
-    """Something went wrong in a way that we can name; `code` is stable, `message` helps a person or a model on."""
+    """An expected error. `code` is stable; `message` tells a person or a model what to do."""
 
     def __init__(self, code: str, message: str, **details: Any) -> None:
         super().__init__(message)
@@ -17,19 +17,19 @@ class BoughError(Exception):
 
 
 class NotFound(BoughError):
-    """What was asked for is not there."""
+    """The requested thing does not exist."""
 
 
 class Invalid(BoughError):
-    """The request itself is wrong; the same request will never work."""
+    """The request itself is wrong and will never succeed."""
 
 
 class TooLarge(Invalid):
-    """The request is bigger than we take."""
+    """The request exceeds a size limit."""
 
 
 class Conflict(BoughError):
-    """The request is fine, but not in the present state."""
+    """The request is valid but not possible in the current state."""
 
 
 class Denied(BoughError):
@@ -37,11 +37,11 @@ class Denied(BoughError):
 
 
 class Unauthenticated(Denied):
-    """We do not know who is calling."""
+    """The caller is not authenticated."""
 
 
 class Busy(BoughError):
-    """A limit is reached; the same request can work later."""
+    """A limit is reached; the same request can succeed later."""
 
 
 class AgentFailed(BoughError):
@@ -49,4 +49,4 @@ class AgentFailed(BoughError):
 
 
 class Internal(BoughError):
-    """We broke a rule of our own; always a bug."""
+    """An invariant is broken; always a bug in Bough."""

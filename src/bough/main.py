@@ -1,4 +1,4 @@
-"""The entry point of `bough`. It hands the command line what only the top may know: how a whole server is built."""
+"""The entry point of `bough`. It passes the command line the function that builds a whole server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Runs one command; the demo agent goes first, since it must start quickly."""
+    """Runs one command. The demo agent takes a shortcut because it must start quickly."""
     if sys.argv[1:2] == ["demo-agent"]:
         from bough.agents.demo.__main__ import main as demo_agent
 
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def _running(settings: Settings, address: str | None = None) -> AbstractAsyncContextManager[Services]:
-    """A whole server; loaded only now, since most commands only ask one."""
+    """Runs a whole server. It is imported only here, because most commands only call one."""
     from bough.app import running
 
     return running(settings, address)

@@ -1,5 +1,5 @@
-"""The catalog as people see it: each agent with whether it can be started here, in which version, whether a key is to
-be seen, and what each permission mode means to it. Who is shown this, and in which words, is up to the doors."""
+"""Describes the agents of the catalog for REST and the command line: whether each is installed, its version, whether a
+key was found, and its own mode for each permission mode."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ How = Literal["installed", "npx", "missing"]
 
 
 class AgentLogin(msgspec.Struct):
-    """Whether a key or an account is to be seen from outside (null: one cannot tell), and how to get one."""
+    """Whether a key or login was found (null if that cannot be known), and how to set one up."""
 
     found: bool | None
     how: str
 
 
 class AgentMode(msgspec.Struct):
-    """What the agent is set to for a permission mode: its own mode, and the settings that it is started with."""
+    """The agent's own mode for a permission mode, and the options it is started with."""
 
     mode: str
     start: str
@@ -31,7 +31,7 @@ class AgentMode(msgspec.Struct):
 
 
 class Agent(msgspec.Struct, rename="camel"):
-    """An agent of the catalog, and whether it can be started here."""
+    """An agent of the catalog and its state on this machine."""
 
     name: str
     title: str
@@ -53,14 +53,14 @@ class Agent(msgspec.Struct, rename="camel"):
 
 
 def describe(catalog: Catalog, preferred: str = "") -> list[Agent]:
-    """All agents, and the files that were to describe one. It looks at files."""
+    """Returns all agents, including invalid agent files. It reads files, so call it in a thread."""
     default = default_agent(catalog, preferred)
     known = [_agent(catalog, entry, entry.name == default) for entry in catalog.entries()]
-    return known + [_broken(one) for one in catalog.broken]
+    return known + [_broken(broken) for broken in catalog.broken]
 
 
 def default_agent(catalog: Catalog, preferred: str) -> str:
-    """The agent of a session that names none; a setting that names none that there is stays as it is."""
+    """Returns the default agent for new sessions; returns an unknown `preferred` unchanged."""
     try:
         return catalog.default(preferred)
     except Invalid:
@@ -68,16 +68,16 @@ def default_agent(catalog: Catalog, preferred: str) -> str:
 
 
 def _agent(catalog: Catalog, entry: CatalogEntry, is_default: bool) -> Agent:
-    found = catalog.find(entry)
+    installation = catalog.find(entry)
     return Agent(
         name=entry.name,
         title=entry.title,
         description=entry.description,
-        installed=found is not None and found.how == "installed",
-        how=found.how if found is not None else "missing",
-        program=found.program if found is not None else None,
-        command=found.command if found is not None else entry.command,
-        version=found.version if found is not None else None,
+        installed=installation is not None and installation.how == "installed",
+        how=installation.how if installation is not None else "missing",
+        program=installation.program if installation is not None else None,
+        command=installation.command if installation is not None else entry.command,
+        version=installation.version if installation is not None else None,
         pinned=entry.package.version if entry.package is not None else None,
         install=install_hint(entry),
         login=AgentLogin(is_set_up(entry), entry.login.how),
@@ -93,10 +93,10 @@ def _agent(catalog: Catalog, entry: CatalogEntry, is_default: bool) -> Agent:
     )
 
 
-def _broken(one: BrokenEntry) -> Agent:
+def _broken(broken: BrokenEntry) -> Agent:
     return Agent(
-        name=one.name,
-        title=one.name,
+        name=broken.name,
+        title=broken.name,
         description="",
         installed=False,
         how="missing",
@@ -110,6 +110,6 @@ def _broken(one: BrokenEntry) -> Agent:
         modes={},
         default_mode="acceptEdits",
         is_default=False,
-        origin=one.origin,
-        error=one.error,
+        origin=broken.origin,
+        error=broken.error,
     )

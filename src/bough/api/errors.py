@@ -1,4 +1,4 @@
-"""What each family of errors means at each door: HTTP status, JSON-RPC code, exit code of a command (one table)."""
+"""Maps each family of errors to its HTTP status, JSON-RPC code and exit code, in one table."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from bough.model.ids import new_id
 
 
 class Meaning(NamedTuple):
-    """One family at every door."""
+    """What a family of errors becomes at each door."""
 
     status: int
     rpc: int
     exit: int
 
 
-# The most special family first; JSON-RPC codes are those of ACP.
+# Subclasses come before their families. JSON-RPC codes are those of ACP.
 MEANINGS: dict[type[BoughError], Meaning] = {
     TooLarge: Meaning(413, -32602, 1),
     Invalid: Meaning(400, -32602, 1),
@@ -42,7 +42,7 @@ MEANINGS: dict[type[BoughError], Meaning] = {
     Internal: Meaning(500, -32603, 1),
 }
 
-# Codes for what the web framework itself refuses.
+# Error codes for what the web framework or the HTTP server itself refuses.
 HTTP_CODES = {
     400: "bad_request",
     401: "unauthenticated",
@@ -56,7 +56,7 @@ HTTP_CODES = {
 
 
 class ErrorBody(msgspec.Struct, omit_defaults=True):
-    """The one shape of an error: a stable code, a sentence, an id that the log has too."""
+    """The body of every error: a stable code, a sentence, and an id that is also in the log."""
 
     code: str
     message: str
@@ -69,13 +69,14 @@ class ErrorAnswer(msgspec.Struct):
 
 
 def meaning(error: BoughError) -> Meaning:
-    for family, found in MEANINGS.items():
+    """Returns the codes of an error's family."""
+    for family, codes in MEANINGS.items():
         if isinstance(error, family):
-            return found
+            return codes
     return MEANINGS[Internal]
 
 
 def answer(error: BoughError) -> ErrorAnswer:
-    """What a caller is told. An agent's own last words are for the transcript, not for every caller."""
+    """Returns the body of an error, without an agent's stderr and command, which are only for the transcript."""
     details = {name: value for name, value in error.details.items() if name not in ("stderr", "command")}
     return ErrorAnswer(ErrorBody(error.code, error.message, new_id(), details))

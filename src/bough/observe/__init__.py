@@ -1,1 +1,1 @@
-"""Seeing what happens: logs and metrics. It never changes what happens."""
+"""Logs and metrics. Every layer may use this package; it imports no other part of Bough."""

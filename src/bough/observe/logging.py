@@ -1,4 +1,4 @@
-"""Log lines: structured, one event each, secrets taken out before anything is written."""
+"""Configures structured logging and removes secrets before anything is written."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any, TextIO, cast
 
 import structlog
 
-# Values under such names are never written, wherever they turn up.
+# Values with these names are never written, wherever they occur.
 SECRET_NAMES = re.compile(r"token|secret|password|authorization|cookie|api[_-]?key|^env$|^headers$", re.IGNORECASE)
-# Tokens in running text: a bearer header, or a link that carries one.
+# Tokens inside a text: a bearer header, or a link that contains one.
 SECRET_TEXT = re.compile(r"(bearer\s+|token=)[\w.~+/=-]{8,}", re.IGNORECASE)
 MASK = "***"
-# What would steer a terminal: control characters, and those that turn the direction of what follows.
-STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# Only these have several lines.
+# Characters that control a terminal: control characters, and those that change the text's direction.
+CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Only these values may have several lines.
 BLOCKS = ("exception", "stack")
 
 
 def masked(value: Any) -> Any:
-    """The same value without anything secret in it."""
+    """Returns the value with all secrets masked."""
     if isinstance(value, str):
         return SECRET_TEXT.sub(rf"\1{MASK}", value)
     if isinstance(value, Mapping):
         entries = cast("Mapping[Any, Any]", value)
-        return {name: MASK if SECRET_NAMES.search(str(name)) else masked(one) for name, one in entries.items()}
+        return {name: MASK if SECRET_NAMES.search(str(name)) else masked(entry) for name, entry in entries.items()}
     if isinstance(value, (list, tuple)):
-        return [masked(one) for one in cast("list[Any]", value)]
+        return [masked(entry) for entry in cast("list[Any]", value)]
     return value
 
 
@@ -40,8 +40,8 @@ def _mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mutabl
 
 
 def harmless(text: str, *, lines: bool = False) -> str:
-    """A text that does not steer a terminal: what would do so stands there as an escape, line breaks unless `lines`."""
-    return STEERING.sub(lambda found: found[0] if lines and found[0] in "\n\t" else _escape(found[0]), text)
+    """Returns the text with control characters escaped; newlines and tabs stay if `lines`."""
+    return CONTROL_CHARACTERS.sub(lambda match: match[0] if lines and match[0] in "\n\t" else _escape(match[0]), text)
 
 
 def _escape(character: str) -> str:
@@ -49,20 +49,20 @@ def _escape(character: str) -> str:
 
 
 def _disarm(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Other values than texts are shown by their `repr`, which has no such characters."""
+    """Escapes control characters in texts; other values are logged by their `repr`, which has none."""
     texts = {name: value for name, value in event.items() if isinstance(value, str)}
     return {**event, **{name: harmless(text, lines=name in BLOCKS) for name, text in texts.items()}}
 
 
 def _traceback(file: TextIO, error: Any) -> None:
-    """Without the values of variables, which the renderer's own way shows, secrets among them."""
+    """Writes a traceback without the values of variables, which could contain secrets."""
     written = io.StringIO()
     structlog.dev.plain_traceback(written, error)
     file.write(harmless(written.getvalue(), lines=True))
 
 
 def configure(level: str, form: str) -> None:
-    """Sends all log lines to stderr in one form; libraries that use the standard module follow."""
+    """Sends all log lines to stderr in one format, including those of the standard logging module."""
     console = form == "console" or (form == "auto" and sys.stderr.isatty())
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
@@ -93,7 +93,7 @@ def configure(level: str, form: str) -> None:
 
 @contextlib.contextmanager
 def silent() -> Generator[None]:
-    """Writes no log line meanwhile: for commands that report in their own words what they find."""
+    """Turns logging off, for commands that print their own report."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:

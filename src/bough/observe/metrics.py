@@ -1,4 +1,4 @@
-"""Numbers about a running server, in Prometheus' text form. They are read when asked for."""
+"""Renders the metrics of a running server in the Prometheus text format."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ CONTENT_TYPE = "text/plain; version=0.0.4"
 HELP = {
     "bough_sessions": "Sessions by status.",
     "bough_tasks": "Tasks by status.",
-    "bough_approvals_pending": "Questions that wait for a person.",
-    "bough_agents": "Living agent processes by what they do.",
+    "bough_approvals_pending": "Pending approvals.",
+    "bough_agents": "Agent processes by state.",
     "bough_subscribers": "Open event streams.",
     "bough_event_cursor": "The newest event cursor.",
 }
 
 
 def render(values: dict[str, dict[str, float]]) -> bytes:
-    """Values by metric, then by label value (an empty one: no label)."""
+    """Renders values by metric and label value; an empty label value means no label."""
     registry = CollectorRegistry()
     for name, by_label in values.items():
         labels = ["state"] if any(by_label) else []

@@ -93,7 +93,7 @@ def test_a_handshake_with_our_own(folder: Path, name: str) -> None:
     ]
     told = tried(folder, name)
     assert (told.code, told.err) == (0, "")
-    assert "acceptEdits → acceptEdits: taken" in told.out and told.out.endswith(" works.\n")
+    assert "acceptEdits → acceptEdits: set" in told.out and told.out.endswith(" works.\n")
 
 
 def test_a_prompt_is_sent_only_if_there_is_one(folder: Path, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_an_agent_that_stays_in_its_mode(folder: Path, tmp_path: Path) -> None:
     """P2: a mode that is not taken is a failure."""
     written(tmp_path, "stubborn", STUBBORN, 'mode-option = "mode"\n[modes]\nplan = "plan"')
     said = tried(folder, "stubborn", "--mode", "plan")
-    assert said.code == 1 and "plan → plan: not taken" in said.out
+    assert said.code == 1 and "plan → plan: not set" in said.out
     assert "told to work in its mode 'plan' and stays in 'free'" in said.err
 
 

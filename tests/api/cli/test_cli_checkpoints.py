@@ -31,7 +31,7 @@ async def test_diffs_are_shown(server: Running, cli: Cli, task: dict[str, Any]) 
     found = json.loads((await cli("session", "diff", task["sessionId"], "--json")).out)
     assert [file["path"] for file in found["files"]] == ["README.md", "a.txt"]
     other = await server.client.ask(task["sessionId"], "[[say nothing]]")
-    assert (await cli("task", "diff", other["id"])).out == "Nothing was changed.\n"
+    assert (await cli("task", "diff", other["id"])).out == "No changes.\n"
     wrong = await cli("task", "diff", task["id"], "--path", "../x")
     assert wrong.code == 1 and "(bad_path)" in wrong.err
 
@@ -54,7 +54,7 @@ async def test_files_are_brought_back_and_forth(server: Running, cli: Cli, task:
     assert (len(page["checkpoints"]), page["total"]) == (1, 4)
     assert (await cli("checkpoint", "prune")).out == "0 checkpoints deleted.\n"
     assert (await cli("checkpoint", "prune", "--days", "0")).out == "4 checkpoints deleted.\n"
-    assert (await cli("checkpoint", "list")).out == "No checkpoint.\n"
+    assert (await cli("checkpoint", "list")).out == "No checkpoints.\n"
     gone = await cli("task", "restore", task["id"])
     assert gone.code == 1 and "(no_checkpoint)" in gone.err
 

@@ -54,4 +54,4 @@ async def test_tour(server: Running, cli: Cli) -> None:
     assert path in (await cli("tour")).out
     assert json.loads((await cli("tour", "--json")).out)["path"] == path
     assert f"{path} and its 0 sessions are deleted." in (await cli("tour", "--remove")).out
-    assert "There is no tour." in (await cli("tour", "--remove")).out
+    assert "There is no tour repo." in (await cli("tour", "--remove")).out

@@ -95,7 +95,7 @@ async def test_always_reaches_as_far_as_it_is_told(server: Running, cli: Cli, se
     assert "allowed from now on in this folder: touch made" in said.out
     await client.wait_task(task)
     head, row = (await cli("policy", "choices")).out.splitlines()
-    assert head.split() == ["ID", "COUNTS", "IN", "AGENT", "KIND", "SAID", "WHAT"]
+    assert head.split() == ["ID", "APPLIES", "TO", "AGENT", "KIND", "CHOSEN", "ACTION"]
     assert row.split()[1:5] == ["folder", "repo", "demo", "execute"] and row.endswith("touch made")
     explained = await cli("policy", "explain", "--session", session["id"], "--command", "touch made", "--json")
     assert json.loads(explained.out)["by"] == "choice"

@@ -63,7 +63,7 @@ def test_no_server_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     usual = f"No server is running on {tmp_path / 'home' / 'bough'}. Start one: bough serve\n"
     assert run_here(["agents"]).err == usual
     assert run_here(["agents", "--url", "http://127.0.0.1:1", "--token", "x"]).err == (
-        "No server answers at http://127.0.0.1:1.\n"
+        "No server answers at http://127.0.0.1:1. Check that it is running.\n"
     )
     assert run_here(["agents", "--url", "http://127.0.0.1:1"]).code == 2
     schemeless = run_here(["agents", "--url", "127.0.0.1:4100", "--token", "x"])

@@ -17,7 +17,7 @@ async def test_repositories(server: Running, cli: Cli) -> None:
     listed = (await cli("repo", "list")).out.splitlines()
     short = listed[1].split()[0]
     assert listed[0].split() == ["ID", "NAME", "KIND", "BRANCH", "PATH"] and added["id"].startswith(short)
-    assert "called Store now" in (await cli("repo", "rename", short, "Store")).out
+    assert "is now called Store" in (await cli("repo", "rename", short, "Store")).out
     assert "Store" in (await cli("repo", "show", short)).out
     assert (await cli("repo", "rm", short)).code == 0
     assert "bough repo add" in (await cli("repo", "list")).out

@@ -18,9 +18,9 @@ async def test_hits_are_listed(server: Running, cli: Cli, session: dict[str, Any
     assert told[1].startswith("  a gannet") and "\x1b" not in told[1]
     found = await cli("search", "gannet", "--session", session["id"], "--repo", session["repoId"], "--agent", "demo")
     assert len(found.out.splitlines()) == 4
-    assert "Nothing" in (await cli("search", "gannet", "--type", "thought")).out
-    assert "Nothing" in (await cli("search", "gannet", "--since", "2999-01-01")).out
-    assert "Nothing" in (await cli("search", "--", "gannet", "-dives")).out
+    assert "No results." in (await cli("search", "gannet", "--type", "thought")).out
+    assert "No results." in (await cli("search", "gannet", "--since", "2999-01-01")).out
+    assert "No results." in (await cli("search", "--", "gannet", "-dives")).out
     one = await cli("search", "gannet", "--limit", "1")
     assert len(one.out.splitlines()) == 2 and "1 of 2" in one.err
     wrong = await cli("search", "gannet", "--role", "robot")

@@ -35,7 +35,7 @@ async def test_an_address_for_others_is_warned_of(tmp_path: Path) -> None:
     program.process.send_signal(signal.SIGINT)
     ended = await program.end()
     assert ended.code == 0 and ended.out.startswith("http://127.0.0.1:")
-    assert "0.0.0.0" in ended.err and "travels unencrypted" in ended.err and len(ended.err.splitlines()) == 1
+    assert "0.0.0.0" in ended.err and "is sent unencrypted" in ended.err and len(ended.err.splitlines()) == 1
 
 
 async def test_a_signal_during_start_ends_it_well(tmp_path: Path) -> None:
@@ -52,9 +52,9 @@ async def test_what_cannot_be_is_one_sentence(server: Running, tmp_path: Path) -
     port = server.url.rpartition(":")[2]
     new = ("--data", str(tmp_path / "new"))
     wrong = {
-        f"Port {port} on 127.0.0.1 cannot be used": (*new, "--port", port, "--log-level", "error"),
+        f"Cannot use port {port} on 127.0.0.1: ": (*new, "--port", port, "--log-level", "error"),
         "Another Bough server runs on": ("--data", str(server.data), "--port", "0"),
-        "/proc/bough cannot be used": ("--data", "/proc/bough", "--port", "0"),
+        "Cannot use /proc/bough": ("--data", "/proc/bough", "--port", "0"),
         "PostgreSQL cannot be reached": (
             "--data",
             str(tmp_path / "other"),
@@ -73,16 +73,18 @@ async def test_what_cannot_be_is_one_sentence(server: Running, tmp_path: Path) -
 def test_a_bad_setting_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """L2: a value that does not fit is refused with the name of the flag, the variable or the file that holds it."""
     data = ("serve", "--data", str(tmp_path))
-    assert run_here([*data, "--max-queue", "0"]).err.startswith("--max-queue: '0' does not fit max_queue")
-    loud = "--log-level: 'loud' does not fit log_level: give one of debug, info, warning, error.\n"
+    assert run_here([*data, "--max-queue", "0"]).err.startswith("--max-queue: '0' is not valid for max_queue")
+    loud = "--log-level: 'loud' is not valid for log_level; use one of debug, info, warning, error.\n"
     assert run_here([*data, "--log-level", "loud"]).err == loud
-    number = "--port: 'abc' does not fit port: give a whole number from 0 to 65535.\n"
+    number = "--port: 'abc' is not valid for port; use a whole number from 0 to 65535.\n"
     assert run_here([*data, "--port", "abc"]).err == number
     (tmp_path / "config.toml").write_text("port = 'high'")
-    assert run_here([*data]).err.startswith(f"{tmp_path}/config.toml: 'high' does not fit port")
+    assert run_here([*data]).err.startswith(f"{tmp_path}/config.toml: 'high' is not valid for port")
     monkeypatch.setenv("BOUGH_PORT", "70000")
     refused = run_here([*data])
-    assert (refused.code, refused.out) == (1, "") and refused.err.startswith("BOUGH_PORT: '70000' does not fit port")
+    assert (refused.code, refused.out) == (1, "") and refused.err.startswith(
+        "BOUGH_PORT: '70000' is not valid for port"
+    )
     assert run_here([*data, "--colour", "1"]).code == 2
 
 

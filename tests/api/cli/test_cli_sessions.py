@@ -106,7 +106,7 @@ async def test_rm_cancels_and_purge_asks(server: Running, cli: Cli, session: dic
     assert "is cancelled" in (await cli("session", "rm", known)).out
     assert (await server.client.get(f"/api/sessions/{known}"))["status"] == "cancelled"
     asked = await cli("session", "rm", known, "--purge", stdin="n\n")
-    assert asked.code == 1 and "for good?" in asked.err
+    assert asked.code == 1 and "Permanently delete" in asked.err
     assert (await server.client.get(f"/api/sessions/{known}"))["status"] == "cancelled"
     assert (await cli("session", "rm", known, "--purge", "--yes")).code == 0
     await server.client.get(f"/api/sessions/{known}", expect=404)

@@ -162,7 +162,7 @@ async def test_reports_and_budgets(server: Running, cli: Cli, session: dict[str,
     listed = await cli("session", "callbacks", known)
     assert listed.out.splitlines()[0].split() == ["FROM", "TO", "STATE", "CREATED", "REPORT"]
     assert child["sessionId"][-8:] in listed.out and "delivered" in listed.out and "done it" in listed.out
-    assert "No report." in (await cli("session", "callbacks", known, "--state", "held")).out
+    assert "No reports." in (await cli("session", "callbacks", known, "--state", "held")).out
     assert (await cli("session", "callbacks", known, "--state", "lost")).code == 1
     plain = await cli("session", "budget", known)
     assert plain.out.startswith("Used: 2 turns, ") and "Budget" not in plain.out

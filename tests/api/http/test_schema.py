@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from litestar.routes import HTTPRoute
 
 from bough.api.http.auth import Gate
-from bough.api.page.assets import Built
+from bough.api.page.assets import BuiltPage
 from bough.api.page.routes import BUILT
 from bough.api.server.app import application
 from tests.api.kin import started
@@ -27,7 +27,7 @@ from tests.support.server import Running, ServerProcess
 
 # For browsers: the page with its files, and the document itself.
 DOCUMENT = {"/docs", "/openapi.json", "/openapi", "/openapi/openapi.json", "/openapi/{path}"}
-NO_OPERATIONS = {"/", "/assets/{name}", *Built(BUILT).beside(), *DOCUMENT}
+NO_OPERATIONS = {"/", "/assets/{name}", *BuiltPage(BUILT).unhashed_paths(), *DOCUMENT}
 # What a server must keep whatever is sent. That valid data is always taken is not among it: whether a name is free or
 # a path is there, no schema can say.
 CHECKS = (

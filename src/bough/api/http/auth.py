@@ -1,5 +1,4 @@
-"""Who may come in (L1): the right Host and Origin, then a bearer token or the page's cookie, compared in constant
-time."""
+"""Authenticates requests: checks Host and Origin, then a bearer token or the page's cookie, in constant time."""
 
 from __future__ import annotations
 
@@ -21,18 +20,18 @@ log = structlog.get_logger("bough.security")
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
 OPEN = frozenset({("GET", "/api/health"), ("HEAD", "/api/health")})
-# What a page of another site can have a browser send along with our cookie does no harm.
+# Methods that change nothing, so that another site's page can do no harm by sending them with our cookie.
 HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
 PORTS = {"http": 80, "https": 443}
 
 
 def load_token(data: Path) -> str:
-    """The server's token, made once and kept over restarts in a file that only its owner can read."""
+    """Returns the server's token, which is created once and stored in a file that only its owner can read."""
     path = data / "token"
     try:
-        # Empty if a server died, or the disk was full, while it was made: an empty token would let everybody in.
-        if kept := path.read_text("ascii").strip():
-            return kept
+        # The file is empty if a server died, or the disk was full, while writing it; an empty token admits everybody.
+        if stored := path.read_text("ascii").strip():
+            return stored
     except FileNotFoundError:
         pass
     token = secrets.token_urlsafe(32)
@@ -43,25 +42,25 @@ def load_token(data: Path) -> str:
 
 
 class Gate:
-    """Checks every request before any route sees it."""
+    """Checks every request before it reaches a route."""
 
     def __init__(self, token: str, settings: Settings) -> None:
         self._token = token.encode()
-        # The cookie is not the token itself, so that a stolen cookie jar opens the page and nothing else.
+        # The cookie is not the token itself, so that a stolen cookie gives access to the page only.
         self.cookie_value = hmac.new(self._token, b"page", hashlib.sha256).hexdigest()
         extra = [name.strip() for name in settings.allowed_hosts.split(",") if name.strip()]
         self._names = {*LOCAL_NAMES, settings.host, *extra} - {"0.0.0.0", "::"}
 
     def cookie_name(self, scope: Scope) -> str:
-        """Cookies are shared by all ports of a host, so the name says whose it is."""
+        """Returns the cookie's name, which includes the port because all ports of a host share cookies."""
         server = scope["server"]
         return f"bough_{server[1] if server else 0}"
 
-    def right_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self._token)
+    def right_token(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self._token)
 
     def caller(self, scope: Scope) -> Caller:
-        """Who is calling; Denied or Unauthenticated otherwise."""
+        """Returns the caller; raises Denied or Unauthenticated."""
         headers = _headers(scope)
         self._check_host(headers, _scheme(scope))
         if scope["type"] == "http" and (scope["method"], scope["path"]) in OPEN:
@@ -72,47 +71,49 @@ class Gate:
             self._check_page(scope, headers)
             return Caller()
         raise Unauthenticated(
-            "unauthenticated", "This needs the server's token: send `Authorization: Bearer TOKEN`, or open its link."
+            "unauthenticated", "This needs the server's token: send `Authorization: Bearer TOKEN`, or run bough open."
         )
 
-    def check_place(self, scope: Scope) -> None:
-        """Denied if a request comes under another name, or from the page of another site."""
+    def check_host_and_origin(self, scope: Scope) -> None:
+        """Raises Denied for a request to another host name or from another site's page."""
         self._check_host(_headers(scope), _scheme(scope))
 
-    def wants_json(self, scope: Scope) -> bool:
-        """Whether a request lacks the content type that pages of other sites cannot send: only our page needs it."""
+    def lacks_json_type(self, scope: Scope) -> bool:
+        """Returns whether a cookie-authenticated request lacks the JSON content type, which other sites cannot send."""
         headers = _headers(scope)
         empty = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         return not empty and kind != "application/json" and not self._has_token(headers)
 
     def _has_token(self, headers: dict[str, str]) -> bool:
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self.right_token(given.strip())
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and self.right_token(token.strip())
 
     def _check_host(self, headers: dict[str, str], scheme: str) -> None:
         host = headers.get("host", "")
-        here = _place(f"{scheme}://{host}")
-        if here is None or here[1] not in self._names:
-            raise Denied("foreign_host", f"This server is not reached under the name {host[:100]!r}.")
+        own_origin = _origin_of(f"{scheme}://{host}")
+        if own_origin is None or own_origin[1] not in self._names:
+            raise Denied(
+                "foreign_host", f"This server does not accept the host name {host[:100]!r}; add it to allowed_hosts."
+            )
         origin = headers.get("origin")
-        if origin is not None and _place(origin) != here:
+        if origin is not None and _origin_of(origin) != own_origin:
             log.warning("foreign_origin", origin=origin[:200], host=host)
-            raise Denied("foreign_origin", f"Requests from the page {origin[:100]!r} are not taken.")
+            raise Denied("foreign_origin", f"Requests from the page {origin[:100]!r} are not accepted.")
 
     def _check_page(self, scope: Scope, headers: dict[str, str]) -> None:
-        """A browser sends the cookie by itself; that our own page asks, it must say too."""
+        """Checks that a change comes from our own page, because browsers send the cookie with any request."""
         if scope["type"] == "http" and scope["method"] in HARMLESS:
             return
         if "origin" not in headers and headers.get("sec-fetch-site") != "same-origin":
             log.warning("no_origin", path=scope["path"][:200])
             raise Denied(
                 "foreign_origin",
-                "With the page's cookie, a change needs the page's `Origin`. Scripts send the token instead.",
+                "With the page's cookie, changes need the page's `Origin`. Scripts must send the token instead.",
             )
 
     def _has_cookie(self, text: str, name: str) -> bool:
-        # Cut by hand: SimpleCookie gives up on a header in which another server of this host has put odd characters.
+        # Not with SimpleCookie, which rejects the whole header if another server on this host has set an odd cookie.
         for part in text.split(";"):
             key, _, value = part.strip().partition("=")
             if key == name and hmac.compare_digest(value.strip('"').encode(), self.cookie_value.encode()):
@@ -128,8 +129,8 @@ def _scheme(scope: Scope) -> str:
     return {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
 
 
-def _place(address: str) -> tuple[str, str, int] | None:
-    """Scheme, name and port, which together are an origin; none if there is anything else."""
+def _origin_of(address: str) -> tuple[str, str, int] | None:
+    """Returns scheme, host name and port, which form an origin; None if the address has anything else."""
     try:
         parts = urlsplit(address)
         port = parts.port or PORTS.get(parts.scheme)

@@ -1,5 +1,4 @@
-"""Shapes of what is stored and sent as JSON text, which the structs call raw: the OpenAPI document (A4) takes them from
-here. What is in them is decided by whoever writes them."""
+"""JSON schemas of the fields that structs hold as raw JSON text, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ Json = dict[str, Any]
 
 TEXT: Json = {"type": "string"}
 TEXTS: Json = {"type": "array", "items": TEXT}
-VALUES: Json = {"type": "object", "additionalProperties": TEXT, "description": "Names; each value is shown as `***`."}
+VALUES: Json = {"type": "object", "additionalProperties": TEXT, "description": "Names; every value is shown as `***`."}
 WHO: Json = {
     "type": "object",
     "properties": {
@@ -22,7 +21,7 @@ DECIDER: Json = {
     **WHO,
     "properties": {**WHO["properties"], "kind": {"type": "string", "enum": ["person", "session", "system", "policy"]}}
     | {"because": TEXT},
-    "description": "Who decided; `policy` with the id of the rule or the choice, or none for the mode.",
+    "description": "Who decided. For `policy`, `id` is the rule or choice, or null if the mode decided.",
 }
 GIT: Json = {
     "type": "object",
@@ -31,7 +30,7 @@ GIT: Json = {
         "sha": {"anyOf": [TEXT, {"type": "null"}]},
         "dirty": {"type": "boolean"},
     },
-    "description": "Where the working copy stood; empty for a plain folder.",
+    "description": "The git state of the folder; empty for a plain folder.",
 }
 COST: Json = {"type": "object", "properties": {"amount": {"type": "number"}, "currency": TEXT, "source": TEXT}}
 
@@ -50,7 +49,7 @@ SESSION: dict[str, Json] = {
     "context": {
         "type": "object",
         "properties": {"source": TEXT},
-        "description": "How much of its context the agent says it has `used`, and of what `size`.",
+        "description": "The context that the agent reports: tokens `used`, and its `size`.",
     },
     "cost": COST,
 }
@@ -59,13 +58,13 @@ TASK: dict[str, Json] = {
     "error": {"type": "object", "properties": {"code": TEXT, "message": TEXT}, "required": ["code", "message"]},
     "gitBefore": GIT,
     "gitAfter": GIT,
-    "usage": {"type": "object", "description": "Tokens as the agent reported them, and the `source` of that."},
+    "usage": {"type": "object", "description": "Token counts as reported by the agent, and their `source`."},
     "cost": COST,
     "costBefore": COST,
 }
 
 APPROVAL: dict[str, Json] = {
-    "toolCall": {"type": "object", "description": "What the agent wants to do, as it says so itself."},
+    "toolCall": {"type": "object", "description": "What the agent wants to do, in its own words."},
     "options": {
         "type": "array",
         "items": {
@@ -75,7 +74,7 @@ APPROVAL: dict[str, Json] = {
         },
     },
     "decidedBy": DECIDER,
-    "requestId": {"type": ["string", "integer", "null"], "description": "The agent's own id of its question."},
+    "requestId": {"type": ["string", "integer", "null"], "description": "The agent's own id for its request."},
 }
 
 SHAPES: dict[str, dict[str, Json]] = {
@@ -92,7 +91,7 @@ SHAPES: dict[str, dict[str, Json]] = {
             "type": "object",
             "properties": {"type": TEXT},
             "required": ["type"],
-            "description": "Told apart by `type`: text, thought, plan, tool, error, cancelled and others.",
+            "description": "`type` is text, thought, plan, tool, error, cancelled or another kind.",
         }
     },
     "Approval": APPROVAL,
@@ -100,12 +99,12 @@ SHAPES: dict[str, dict[str, Json]] = {
     "AnswerBody": {
         "arguments": {
             "type": ["object", "null"],
-            "description": "What a call of one of Bough's tools is carried out with instead of what its agent said.",
+            "description": "Replaces the agent's arguments for a call of one of Bough's tools.",
         }
     },
     "Call": {
-        "arguments": {"type": "object", "description": "What the tool was called with."},
-        "outcome": {"type": "object", "description": "What it gave, or `code` and `message` of why it did not."},
+        "arguments": {"type": "object", "description": "The arguments of the call."},
+        "outcome": {"type": "object", "description": "The result, or `code` and `message` of the error."},
     },
     "Rule": {"createdBy": WHO},
     "Choice": {"decidedBy": WHO},
@@ -115,7 +114,7 @@ SHAPES: dict[str, dict[str, Json]] = {
 
 EVENT_STREAM: Json = {
     "type": "string",
-    "description": "Server-sent events. `data` is one JSON object; those with a cursor have it as `id` too.",
+    "description": "Server-sent events. `data` is one JSON object; events with a cursor also have it as `id`.",
 }
 EXPORT: Json = {
     "type": "object",

@@ -1,5 +1,5 @@
-"""The OpenAPI document (A4): what Litestar derives from the routes, corrected where it is silent or wrong. The routes
-say everything else themselves."""
+"""Generates the OpenAPI document: Litestar derives it from the routes, and this module corrects what it gets wrong or
+leaves out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bough.api.http.auth import OPEN
 from bough.api.http.json_shapes import EVENT_STREAM, EXPORT, SHAPES, TEXT, Json
 from bough.model.file import OPAQUE, SHOWN
 
-# An answer in one of two forms, or without an end, is more than a route can say about itself.
+# Answers with several media types, or endless ones, which a route cannot declare itself.
 CONTENTS: dict[tuple[str, str], Json] = {
     ("/api/sessions/{sessionId}/export", "get"): {
         "application/json": {"schema": EXPORT},
@@ -26,28 +26,28 @@ CONTENTS: dict[tuple[str, str], Json] = {
     },
     ("/api/events", "get"): {"text/event-stream": {"schema": EVENT_STREAM}},
 }
-# What Litestar says of these is about documents.
-SAID = {
-    "200": "Done; this is how it stands now.",
-    "201": "Made, or there already; this is it.",
-    "202": "Stored, and carried out as soon as it can be.",
+# Litestar's own descriptions speak of documents.
+DESCRIPTIONS = {
+    "200": "Success; the current state.",
+    "201": "Created, or already there.",
+    "202": "Accepted; it is carried out as soon as possible.",
 }
 FAILED = {
-    "description": "Any other refusal: 405, 408, 415 (with a cookie), 429, 431, 502 of an agent, 500 for a bug.",
+    "description": "Any other error: 405, 408, 415 (with a cookie), 429, 431, 502 if an agent failed, 500 for a bug.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}},
 }
 RETRY_AFTER = {"schema": {"type": "integer"}, "description": "Seconds to wait before trying again."}
 
 
 class Corrected(JsonRenderPlugin):
-    """Litestar's own routes to the document, giving the same one."""
+    """Makes Litestar's own routes return the corrected document."""
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: Json) -> bytes:
         return msgspec.json.encode(document(request.app))
 
 
 def document(app: Litestar) -> Json:
-    """The whole contract, made once per application."""
+    """Returns the OpenAPI document, which is generated once per application."""
     known: Json | None = app.state.get("openapi")
     if known is None:
         known = _corrected(app.openapi_schema.to_schema())
@@ -64,20 +64,21 @@ def _corrected(schema: Json) -> Json:
             content: Json = body["content"]["application/json"]["schema"]
             body["required"] = {"type": "null"} not in content.get("oneOf", [])
             for name in _named(content, components):
-                # Our bodies refuse fields that they do not know.
+                # Bodies with unknown fields are refused.
                 components[name]["additionalProperties"] = False
         for parameter in operation.get("parameters", []):
             if parameter["in"] == "path":
                 parameter["name"] = _camel(parameter["name"])
         for status, answer in operation["responses"].items():
-            answer["description"] = SAID.get(status, answer["description"])
+            answer["description"] = DESCRIPTIONS.get(status, answer["description"])
         operation["responses"]["default"] = FAILED
         if (path, method) in CONTENTS:
             operation["responses"]["200"]["content"] = CONTENTS[path, method]
         if method in ("delete", "patch", "put"):
-            # Only what makes something is kept for its key; done twice, a removal finds nothing to remove, and a change
-            # nothing to change.
-            operation["parameters"] = [one for one in operation["parameters"] if one["name"] != "Idempotency-Key"]
+            # Only requests that create something use the key; repeating a removal or a change has no further effect.
+            operation["parameters"] = [
+                parameter for parameter in operation["parameters"] if parameter["name"] != "Idempotency-Key"
+            ]
         if (method.upper(), path) in OPEN:
             operation["security"] = []
         if "429" in operation["responses"]:
@@ -88,12 +89,12 @@ def _corrected(schema: Json) -> Json:
 
 
 def _camel(text: str) -> str:
-    """Names as everything else in the contract has them; what stands for a part of a path is only a name."""
-    return re.sub(r"_([a-z])", lambda found: found[1].upper(), text)
+    """Converts path parameters to camel case, like all other names of the API."""
+    return re.sub(r"_([a-z])", lambda match: match[1].upper(), text)
 
 
 def _describe(components: Json) -> None:
-    """Says what is in the JSON that the structs hold as raw text."""
+    """Adds the schemas of fields that the structs hold as raw JSON text."""
     for name, fields in SHAPES.items():
         properties: Json = components[name]["properties"]
         for field, shape in fields.items():
@@ -108,31 +109,31 @@ def _operations(schema: Json) -> Iterator[tuple[str, str, Json]]:
 
 
 def _named(part: Any, components: Json) -> set[str]:
-    """The component schemas that a part of the document uses, also through others."""
-    found: set[str] = set()
+    """Returns the component schemas that a part of the document uses, directly or indirectly."""
+    names: set[str] = set()
     waiting: list[Any] = [part]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            entries = cast("Json", one)
+        node = waiting.pop()
+        if isinstance(node, dict):
+            entries = cast("Json", node)
             name = str(entries.get("$ref", "")).rpartition("/")[2]
-            if name and name not in found:
-                found.add(name)
+            if name and name not in names:
+                names.add(name)
                 waiting.append(components[name])
             waiting.extend(entries.values())
-        elif isinstance(one, list):
-            waiting.extend(cast("list[Any]", one))
-    return found
+        elif isinstance(node, list):
+            waiting.extend(cast("list[Any]", node))
+    return names
 
 
 def _loosen(part: Any) -> None:
-    """`oneOf` becomes `anyOf`: a null that any JSON allows too would count twice and fit nothing."""
+    """Replaces `oneOf` by `anyOf`: null would match both "any JSON" and null, so `oneOf` would reject it."""
     if isinstance(part, dict):
         entries = cast("Json", part)
         if "oneOf" in entries:
             entries["anyOf"] = entries.pop("oneOf")
-        for one in entries.values():
-            _loosen(one)
+        for value in entries.values():
+            _loosen(value)
     elif isinstance(part, list):
-        for one in cast("list[Any]", part):
-            _loosen(one)
+        for value in cast("list[Any]", part):
+            _loosen(value)

@@ -1,4 +1,4 @@
-"""What all routes share: who calls, the services, paging, and answers that carry one shape of error."""
+"""Defines what all routes share: the caller, the services, ids, paging, idempotency keys and documented errors."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from bough.model.session import Caller as _Caller
 
 Services = NamedDependency[SkipValidation[_Services]]
 Caller = NamedDependency[SkipValidation[_Caller]]
-Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
-Offset = Annotated[int, QueryParameter(ge=0, le=LARGEST_OFFSET, description="How many to skip.")]
-Id = Annotated[str, PathParameter(description="The id, or a unique beginning or end of it of 8 characters or more.")]
+Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_LIMIT, description="Maximum number of results.")]
+Offset = Annotated[int, QueryParameter(ge=0, le=LARGEST_OFFSET, description="Number of results to skip.")]
+Id = Annotated[str, PathParameter(description="The id, or a unique prefix or suffix of at least 8 characters.")]
 
 LIMIT = DEFAULT_LIMIT
 LONGEST_KEY = 200
 
 
 def errors(*statuses: int) -> dict[int, ResponseSpec]:
-    """The errors that a route can answer with, for the OpenAPI document."""
-    said = {
-        400: "The request is wrong.",
+    """Returns the errors that a route can answer with, for the OpenAPI document."""
+    descriptions = {
+        400: "The request is invalid.",
         401: "The token is missing or wrong.",
         403: "This is not allowed.",
-        404: "There is no such thing.",
-        409: "Not in the present state.",
+        404: "Not found.",
+        409: "Not possible in the current state.",
         413: "The request is too large.",
         429: "A limit is reached; see Retry-After.",
         502: "The agent failed.",
     }
     return {
-        status: ResponseSpec(ErrorAnswer, description=said[status], generate_examples=False)
+        status: ResponseSpec(ErrorAnswer, description=descriptions[status], generate_examples=False)
         for status in sorted({400, 401, 403, *statuses})
     }
 
@@ -51,36 +51,39 @@ def find_caller(
     request: Request[Any, Any, Any],
     idempotency_key: Annotated[
         str | None,
-        HeaderParameter(name="Idempotency-Key", description="The same key twice gives the same answer, once."),
+        HeaderParameter(
+            name="Idempotency-Key",
+            description="A request repeated with the same key acts once and gets the same answer.",
+        ),
     ] = None,
 ) -> _Caller:
-    """Who calls, with the idempotency key of the header."""
+    """Returns the caller with the idempotency key of the header."""
     caller: _Caller = request.scope["state"]["caller"]
     return with_key(caller, idempotency_key)
 
 
 async def answered(services: _Services, key: Hashable, make: Callable[[], Awaitable[Any]]) -> Response[Any]:
-    """An answer that is the same until something is written; `make` is asked when it may have changed."""
+    """Returns a cached answer, or the result of `make` if the database has changed since."""
     return Response(await services.store.responses.get(key, make), media_type="application/json")
 
 
 async def whole_id(services: _Services, table: Table, text: str) -> str:
-    """An id as it stands in the scope of an idempotency key, however it was spelled."""
+    """Returns the full id for a short one, as scopes of idempotency keys need it."""
     return await services.store.read(lambda tx: short_ids.whole_id(tx, table, text))
 
 
 def with_key(caller: _Caller, key: str | None) -> _Caller:
-    """The same caller; a key in the body counts like one in the header."""
+    """Returns the caller with an idempotency key from the body, which counts like the header's."""
     if key is None:
         return caller
     if caller.idempotency_key not in (None, key):
-        raise Invalid("bad_idempotency_key", "The header and the body carry different idempotency keys. Send one.")
+        raise Invalid("bad_idempotency_key", "The header and the body have different idempotency keys. Send only one.")
     if not 1 <= len(key) <= LONGEST_KEY or "\0" in key:
-        raise Invalid("bad_idempotency_key", f"An idempotency key has between 1 and {LONGEST_KEY} characters.")
+        raise Invalid("bad_idempotency_key", f"An idempotency key must have between 1 and {LONGEST_KEY} characters.")
     return msgspec.structs.replace(caller, idempotency_key=key)
 
 
 class Keyed(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A body that says nothing, or only an idempotency key."""
+    """An empty body, or one with only an idempotency key."""
 
     idempotency_key: str | None = None

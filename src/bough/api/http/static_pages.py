@@ -1,5 +1,5 @@
-"""Pages that are a text in the program: to those without a token, and where the page was not built. Each is told to run
-and show nothing but what is in it; which of them is shown when, `web` decides."""
+"""Holds the built-in HTML pages: one for visitors without a token, and one for servers without a built web page. Their
+headers let a browser run and load only what they contain."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import html
 import re
 
 HTML = "text/html"
-NOTHING = "'none'"
-# Whatever gets into a page from elsewhere is shown, never run: only what the text itself holds is, by its hash.
+NO_SOURCE = "'none'"
+# Only the page's own scripts and styles run, identified by their hashes; injected ones do not.
 INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 REST = "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 ALWAYS = {"referrer-policy": "no-referrer", "x-content-type-options": "nosniff", "cache-control": "no-store"}
@@ -26,39 +26,39 @@ background: #8883 } li { margin: .5rem 0 }
 LOCKED = (
     HEAD.replace("{{more}}", "")
     + """<h1>This Bough is locked</h1>
-<p>Its page opens with a link that carries the server's token, once for each browser. To find the link again:</p>
+<p>Each browser needs a link with the server's token once. To get the link, do one of these:</p>
 <ul>
-<li>run <code>bough open</code> on the machine where the server runs: it opens the page in your browser, or</li>
-<li>run <code>bough open --print</code> there, and open the link that it prints, or</li>
-<li>look at the terminal where <code>bough serve</code> was started: the link is what it printed first.</li>
+<li>Run <code>bough open</code> on the server's machine. It opens the page in your browser.</li>
+<li>Run <code>bough open --print</code> there and open the link that it prints.</li>
+<li>Look at the terminal where <code>bough serve</code> was started. It printed the link first.</li>
 </ul>
-<p>In a clone that is <code>.venv/bin/bough</code>; a server with its own data folder wants <code>--data DIR</code>.</p>
+<p>From a clone use <code>.venv/bin/bough</code>; with a custom data folder add <code>--data DIR</code>.</p>
 </main></body></html>
 """
 )
 MISSING = (
     HEAD.replace("{{more}}", "")
     + """<h1>The page has not been built</h1>
-<p>This server works, but was installed without its page. In the clone that it runs from, build it with</p>
+<p>The server works, but was installed without the page. To build it, run this in the server's clone:</p>
 <p><code>make web</code></p>
-<p>and load this again; the server need not be restarted. Meanwhile everything can be done with the command
-<code>bough</code>, and over the <a href="/docs">API</a>.</p>
+<p>Then reload; you do not need to restart the server. Until then, use the <code>bough</code> command or the
+<a href="/docs">API</a>.</p>
 </main></body></html>
 """
 )
 
 
 def headers(page: str) -> dict[str, str]:
-    """What a browser is told with a page: to run and show what is in it, and to talk to this server alone."""
+    """Returns headers that let a browser run only the page's own code and connect only to this server."""
     hashes: dict[str, list[str]] = {"script": [], "style": []}
     for kind, text in INLINE.findall(page):
         hashes[kind].append(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'")
-    own = "; ".join(f"{kind}-src {' '.join(found) or NOTHING}" for kind, found in hashes.items())
-    return {"content-security-policy": f"default-src 'none'; {own}; {REST}", **ALWAYS}
+    directives = "; ".join(f"{kind}-src {' '.join(values) or NO_SOURCE}" for kind, values in hashes.items())
+    return {"content-security-policy": f"default-src 'none'; {directives}; {REST}", **ALWAYS}
 
 
-def again(address: str) -> str:
-    """A page that asks for an address once more, as a page of this server."""
+def reload_page(address: str) -> str:
+    """Returns a page that reloads an address as a same-site request, so that the browser sends our cookie."""
     shown = html.escape(address, quote=True)
     refresh = f'<meta http-equiv="refresh" content="0; url={shown}">'
-    return HEAD.replace("{{more}}", refresh) + f'<p><a href="{shown}">Go on</a></p>\n</main></body></html>\n'
+    return HEAD.replace("{{more}}", refresh) + f'<p><a href="{shown}">Continue</a></p>\n</main></body></html>\n'

@@ -1,5 +1,4 @@
-"""The files of the built page: read into memory, each in the smallest form that a browser takes. Who is given them, and
-what a browser may do with them, is `web`'s part."""
+"""Reads the files of the built page into memory, with their compressed variants."""
 
 from __future__ import annotations
 
@@ -8,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 IDENTITY = "identity"
-# Smallest first; what `npm run build` puts beside a file is its name with one of these endings.
+# Smallest first; `npm run build` writes each compressed variant next to its file, with one of these endings.
 ENCODINGS = {"br": ".br", "gzip": ".gz"}
-# Not the machine's own list, which differs between machines.
+# Explicit, because Python's mimetypes depend on the machine.
 KINDS = {
     ".css": "text/css",
     ".html": "text/html",
@@ -31,39 +30,38 @@ HASHED = "/assets/"
 
 @dataclass(frozen=True)
 class File:
-    """One file of the page in every form there is of it."""
+    """A file of the page in all of its encodings."""
 
     kind: str
     tag: str
     forms: dict[str, bytes]
 
     def best(self, accepted: str) -> str:
-        """The encoding in which a browser that sends this `Accept-Encoding` is given it."""
-        taken = _accepted(accepted)
-        return next((one for one in ENCODINGS if one in self.forms and one in taken), IDENTITY)
+        """Returns the smallest encoding that an `Accept-Encoding` header allows."""
+        allowed = _accepted(accepted)
+        return next((encoding for encoding in ENCODINGS if encoding in self.forms and encoding in allowed), IDENTITY)
 
 
-class Built:
-    """The page as it was built last. Paths are only ever looked up in a table, so none leads out of the folder."""
+class BuiltPage:
+    """The most recently built page. Paths are only looked up in a table, so none can leave the folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._built: int | None = None
         self._files: dict[str, File] = {}
-        self._look()
+        self._refresh()
 
     def find(self, path: str) -> File | None:
-        """The file under this path of the address, if there is one."""
-        self._look()
+        """Returns the file for a URL path, if there is one."""
+        self._refresh()
         return self._files.get(path)
 
-    def beside(self) -> list[str]:
-        """Paths of the files beside the index: icons and the like, whose names do not change with what is in them."""
+    def unhashed_paths(self) -> list[str]:
+        """Returns the paths of the files next to the index, such as icons, whose names contain no hash."""
         return sorted(path for path in self._files if path.count("/") == 1 and path != INDEX)
 
-    def _look(self) -> None:
-        """Reads everything again if it was built again. While that is under way there is no index: the page that was
-        read before is good until then."""
+    def _refresh(self) -> None:
+        """Reads all files again after a new build. During a build there is no index, and the old files stay in use."""
         try:
             built = (self._folder / INDEX[1:]).stat().st_mtime_ns
             if built != self._built:
@@ -74,24 +72,28 @@ class Built:
 
 
 def _read(folder: Path) -> dict[str, File]:
-    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     files: dict[str, File] = {}
-    for name, path in found.items():
-        if path.suffix in ENCODINGS.values() and name.removesuffix(path.suffix) in found:
+    for name, path in paths.items():
+        if path.suffix in ENCODINGS.values() and name.removesuffix(path.suffix) in paths:
             continue
         forms = {IDENTITY: path.read_bytes()}
-        forms |= {one: found[name + end].read_bytes() for one, end in ENCODINGS.items() if name + end in found}
+        forms |= {
+            encoding: paths[name + suffix].read_bytes()
+            for encoding, suffix in ENCODINGS.items()
+            if name + suffix in paths
+        }
         tag = hashlib.sha256(forms[IDENTITY]).hexdigest()[:16]
         files[f"/{name}"] = File(KINDS.get(path.suffix, "application/octet-stream"), tag, forms)
     return files
 
 
 def _accepted(header: str) -> set[str]:
-    """The encodings that a header names and does not rule out with `q=0`."""
-    taken: set[str] = set()
+    """Returns the encodings that a header names without `q=0`."""
+    names: set[str] = set()
     for part in header.lower().split(","):
-        name, *more = (one.strip() for one in part.split(";"))
-        weight = next((one.removeprefix("q=") for one in more if one.startswith("q=")), "1")
+        name, *more = (part_text.strip() for part_text in part.split(";"))
+        weight = next((part_text.removeprefix("q=") for part_text in more if part_text.startswith("q=")), "1")
         if weight.strip("0.") != "":
-            taken.add(name)
-    return taken
+            names.add(name)
+    return names

@@ -1,5 +1,4 @@
-"""The web page (L1): its files, the trade of its link's token for a cookie, and which addresses are its own. What the
-page does in a browser is `web/` at the top of the repository; `npm run build` puts it beside this package."""
+"""Serves the web page's files, exchanges the link's token for a cookie, and decides which addresses are the page's."""
 
 from __future__ import annotations
 
@@ -16,16 +15,16 @@ from litestar.types import Scope
 
 from bough.api.http import static_pages
 from bough.api.http.auth import Gate
-from bough.api.page.assets import HASHED, IDENTITY, INDEX, Built, File
+from bough.api.page.assets import HASHED, IDENTITY, INDEX, BuiltPage, File
 
 BUILT = Path(__file__).parents[2] / "web"
 A_MONTH = 30 * 24 * 3600
-# The first part of every address that is another door's; what is not built is not the page's either.
+# The first parts of addresses that belong to other doors, or to built files.
 OTHERS = frozenset({"api", "mcp", "acp", "metrics", "docs", "openapi", "assets"})
-# What a browser says of those who follow a link from another site.
+# The values of Sec-Fetch-Site for links from other sites.
 ELSEWHERE = frozenset({"cross-site", "same-site"})
 
-# Whatever gets into the page from elsewhere is shown, never run: only what was built is, and it talks to us alone.
+# Only built scripts and styles run, never injected ones, and the page connects only to this server.
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -43,14 +42,14 @@ POLICY = "; ".join(
     )
 )
 PAGE_HEADERS = {"content-security-policy": POLICY, **static_pages.ALWAYS}
-# A name with a hash in it never means anything else; any other is asked about each time, and mostly not sent again.
-FOR_EVER = "public, max-age=31536000, immutable"
+# A file with a hash in its name never changes; browsers revalidate all others each time.
+FOREVER = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"
 
 
-def asks_for_the_page(scope: Scope) -> bool:
-    """Whether a person opens an address of the page: `/`, or any that is no other door's nor a file's. The page itself
-    says which of them lead somewhere. Programs, which do not ask for HTML, are told that there is no such route."""
+def is_page_request(scope: Scope) -> bool:
+    """Returns whether a browser requests an address of the page: `/`, or any address that belongs to no other door and
+    no file. Programs do not accept HTML, so they get a 404 for unknown addresses."""
     if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
         return False
     path = scope["path"]
@@ -63,10 +62,10 @@ def asks_for_the_page(scope: Scope) -> bool:
 
 
 def router(gate: Gate, folder: Path) -> Router:
-    """The routes of the page that was built into `folder`, or will be."""
-    built = Built(folder)
+    """Returns the routes of the page in `folder`, which may be built later."""
+    built = BuiltPage(folder)
 
-    # The middleware brings every address of the page here, and leaves the one that was asked for in the state.
+    # The middleware routes every address of the page here and stores the requested one in the state.
     @get("/", include_in_schema=False)
     async def index(
         request: Request[Any, Any, Any], token: Annotated[str | None, QueryParameter(name="token")] = None
@@ -77,18 +76,18 @@ def router(gate: Gate, folder: Path) -> Router:
             return _locked(request)
         page = built.find(INDEX)
         if page is None:
-            return _standing(static_pages.MISSING)
+            return _static(static_pages.MISSING)
         return _answer(request, page, PAGE_HEADERS)
 
-    # Under the names that there are now: those of the others change with each build.
-    @get([f"{HASHED}{{name:path}}", *built.beside()], include_in_schema=False)
+    # Files without a hash are registered under their current names; hashed names change with each build.
+    @get([f"{HASHED}{{name:path}}", *built.unhashed_paths()], include_in_schema=False)
     async def file(request: Request[Any, Any, Any]) -> Response[Any]:
         path = request.scope["path"]
-        found = built.find(path)
-        if found is None:
+        asset = built.find(path)
+        if asset is None:
             raise NotFoundException
-        caching = FOR_EVER if path.startswith(HASHED) else ASK_AGAIN
-        return _answer(request, found, {"cache-control": caching, "etag": f'"{found.tag}"'})
+        caching = FOREVER if path.startswith(HASHED) else ASK_AGAIN
+        return _answer(request, asset, {"cache-control": caching, "etag": f'"{asset.tag}"'})
 
     return Router("/", route_handlers=[index, file])
 
@@ -104,23 +103,25 @@ def _answer(request: Request[Any, Any, Any], file: File, headers: dict[str, str]
 
 
 def _locked(request: Request[Any, Any, Any]) -> Response[Any]:
-    """Browsers keep our cookie to themselves when a link from elsewhere leads here; asked again by a page of our own,
-    they send it if they have it."""
+    """Returns the locked page. Browsers omit our cookie when a link on another site leads here, so such a request gets
+    a page that reloads the address."""
     if request.headers.get("sec-fetch-site") in ELSEWHERE:
-        return _standing(static_pages.again(_address(request)))
-    return _standing(static_pages.LOCKED, 401)
+        return _static(static_pages.reload_page(_address(request)))
+    return _static(static_pages.LOCKED, 401)
 
 
-def _standing(text: str, status: int = 200) -> Response[str]:
+def _static(text: str, status: int = 200) -> Response[str]:
     return Response(text, status_code=status, media_type=static_pages.HTML, headers=static_pages.headers(text))
 
 
 def _address(request: Request[Any, Any, Any]) -> str:
-    """What was asked for, on this server and without the token."""
-    # Two slashes at the beginning would lead to another one.
+    """Returns the requested path and query without the token."""
+    # Two leading slashes would lead to another server.
     path = "/" + quote(request.scope["state"].get("page", "/"), errors="replace").lstrip("/")
-    asked = request.scope["query_string"].decode("latin-1")
-    query = urlencode([(name, value) for name, value in parse_qsl(asked, keep_blank_values=True) if name != "token"])
+    query_text = request.scope["query_string"].decode("latin-1")
+    query = urlencode(
+        [(name, value) for name, value in parse_qsl(query_text, keep_blank_values=True) if name != "token"]
+    )
     return f"{path}?{query}" if query else path
 
 

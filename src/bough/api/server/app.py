@@ -1,5 +1,4 @@
-"""The HTTP application: routes, the shape of errors, the gate in front. What runs behind it is handed in as
-services."""
+"""Builds the HTTP application: mounts all routes, turns errors into answers, and puts the middleware in front."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ RETRY_AFTER = "60"
 
 
 class JsonRequest(Request[Any, Any, Any]):
-    """A request whose body is read at once as what its route takes, and strictly: a number is no flag, nor a text."""
+    """A request whose JSON body is decoded strictly as its route's type."""
 
     async def json(self) -> Any:
         field = self.route_handler.parsed_data_field
@@ -63,18 +62,18 @@ class JsonRequest(Request[Any, Any, Any]):
 
 
 def build(services: Services, gate: Gate, tools: ASGIApp | None = None) -> ASGIApp:
-    """The application as a server runs it; `tools` is the door for agents."""
+    """Returns the application as a server runs it; `tools` is the MCP door for agents."""
     app = application(services, gate)
     methods: dict[str, frozenset[str]] = {}
     for route in app.routes:
         if isinstance(route, HTTPRoute):
-            found = frozenset(map(str, route.methods))
-            methods[route.path_format] = methods.get(route.path_format, frozenset[str]()) | found
+            route_methods = frozenset(map(str, route.methods))
+            methods[route.path_format] = methods.get(route.path_format, frozenset[str]()) | route_methods
     return GateMiddleware(app, gate, methods, tools)
 
 
 def application(services: Services, gate: Gate) -> Litestar:
-    """All routes, behind the gate."""
+    """Returns the Litestar application with all routes."""
 
     async def provide_services() -> Services:
         return services
@@ -107,7 +106,7 @@ def application(services: Services, gate: Gate) -> Litestar:
             "caller": Provide(find_caller, sync_to_thread=False),
         },
         request_class=JsonRequest,
-        exception_handlers={BoughError: _ours, HTTPException: _frameworks, Exception: _unexpected},
+        exception_handlers={BoughError: _bough_error, HTTPException: _framework_error, Exception: _unexpected_error},
         openapi_config=OpenAPIConfig(
             title="Bough",
             version=__version__,
@@ -129,7 +128,7 @@ def _respond(body: ErrorAnswer, status: int, headers: dict[str, str] | None = No
     return Response(body, status_code=status, media_type="application/json", headers=headers)
 
 
-def _ours(request: Request[Any, Any, Any], error: BoughError) -> Response[ErrorAnswer]:
+def _bough_error(request: Request[Any, Any, Any], error: BoughError) -> Response[ErrorAnswer]:
     body = answer(error)
     if isinstance(error, Internal):
         log.error("request_failed", id=body.error.id, code=error.code, message=error.message)
@@ -139,15 +138,15 @@ def _ours(request: Request[Any, Any, Any], error: BoughError) -> Response[ErrorA
     return _respond(body, meaning(error).status, headers)
 
 
-def _frameworks(request: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorAnswer]:
-    """What Litestar itself refuses."""
+def _framework_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorAnswer]:
+    """Answers an error that Litestar itself raises."""
     code, message, details = explained(request, error, request.app.state["max_body"])
     body = ErrorAnswer(ErrorBody(code, message, new_id(), details))
     log_refusal(body, request.scope)
     return _respond(body, error.status_code, error.headers)
 
 
-def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorAnswer]:
-    body = ErrorAnswer(ErrorBody("internal", "Bough failed to do this; the log has more under this id.", new_id()))
+def _unexpected_error(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorAnswer]:
+    body = ErrorAnswer(ErrorBody("internal", "Bough failed to do this. See the log entry with this id.", new_id()))
     log.error("request_failed", id=body.error.id, path=request.url.path, error=repr(error), exc_info=error)
     return _respond(body, 500)

@@ -1,5 +1,8 @@
-"""HTTP before any application sees it: how large a request's head may be, how long it may take, and that what cannot be
-read is refused in the one shape of errors (A4). Reading HTTP itself is uvicorn's part."""
+"""Bounds the size and time of a request's head, and answers unreadable requests with our error body.
+
+Uvicorn cannot do this for us: with httptools it bounds neither (`h11_max_incomplete_event_size` is for the slower h11
+parser only), and `timeout_keep_alive` starts only after an answer, so a silent client could hold on forever.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +16,28 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody
 from bough.model.ids import new_id
 
-# Browsers send all cookies of a host along, those of other servers too; nothing honest comes near this.
+# Browsers also send the cookies of other servers on this host; no legitimate request comes near this size.
 LARGEST_HEAD = 64 * 1024
-# Whoever opens a connection says what it wants by then.
+# Seconds that a client may take to send a request's head.
 HEAD_WITHIN = 30.0
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection, with a limit to the size of a head and to the time that it takes."""
+    """A connection that limits the size and time of each request's head."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._in_head = True
         self._head_size = 0
-        self._patience: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
+        self._stop_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -44,39 +47,39 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._in_head:
             self._head_size += len(data)
             if self._head_size > LARGEST_HEAD:
-                self._refuse(431, f"The head of a request has at most {LARGEST_HEAD} bytes.")
+                self._refuse(431, f"The request line and headers exceed {LARGEST_HEAD} bytes.")
 
     def on_message_begin(self) -> None:
         self._in_head = True
-        self._wait()
+        self._start_timer()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._head_size = 0
-        self._stop_waiting()
+        self._stop_timer()
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(400, "This is no HTTP request that can be read.")
+        self._refuse(400, "This is not a valid HTTP request.")
 
-    def _wait(self) -> None:
-        if self._patience is None:
-            self._patience = self.loop.call_later(HEAD_WITHIN, self._give_up)
+    def _start_timer(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(HEAD_WITHIN, self._give_up)
 
-    def _stop_waiting(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _give_up(self) -> None:
-        self._patience = None
-        self._refuse(408, f"The head of the request did not come within {HEAD_WITHIN:.0f} s.")
+        self._timer = None
+        self._refuse(408, f"The request line and headers did not arrive within {HEAD_WITHIN:.0f} s.")
 
     def _refuse(self, status: int, message: str) -> None:
-        """Says no and hangs up; a request that is being answered already is left alone."""
+        """Sends an error and closes the connection; sends nothing if a request is already being answered."""
         self._refused = True
-        self._stop_waiting()
+        self._stop_timer()
         if self.transport.is_closing():
             return
         if not self.cycle or self.cycle.response_complete:

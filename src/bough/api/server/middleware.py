@@ -1,5 +1,5 @@
-"""In front of the whole application: the gate, how large a head and how slow a body may be, and what every answer
-carries. Who may come in is `auth`'s decision; what a request does, the routes'."""
+"""Handles every request before the routes: authenticates it, bounds the size of its head and the time between pieces of
+its body, and adds the headers that every answer has. Uvicorn has no time limit for bodies, hence the one here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer, meaning
 from bough.api.http.auth import Gate
-from bough.api.page.routes import asks_for_the_page
+from bough.api.page.routes import is_page_request
 from bough.api.server.limits import LARGEST_HEAD
 from bough.errors import BoughError, Unauthenticated
 from bough.model.ids import new_id
@@ -25,17 +25,17 @@ log = structlog.get_logger("bough.security")
 # WebSocket close codes 4000–4999 are ours; the last three digits are the HTTP status.
 CLOSE_BASE = 4000
 LONGEST_LOGGED = 200
-# Seconds without a byte after which a body is given up; whoever sends one has it at hand.
+# Seconds without a byte after which a body is given up; clients have their bodies ready.
 BODY_WITHIN = 30.0
-# What is secret stays out of caches, and nobody guesses that an answer is a page.
+# Keeps secrets out of caches, and browsers from guessing that an answer is a page.
 ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 TOOLS = frozenset({"/mcp", "/mcp/"})
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class GateMiddleware:
-    """The gate in front of the whole application, WebSockets and mounted parts included. `methods` are those of each
-    route, by its template."""
+    """Wraps the whole application, including WebSockets and the MCP door. `methods` lists each route's methods by its
+    path template."""
 
     def __init__(
         self, app: ASGIApp, gate: Gate, methods: Mapping[str, frozenset[str]], tools: ASGIApp | None = None
@@ -50,7 +50,7 @@ class GateMiddleware:
             body = _Body(receive)
             sending = self._sending(scope, body, send)
             if _head_size(scope) > LARGEST_HEAD:
-                message = f"The head of a request has at most {LARGEST_HEAD} bytes."
+                message = f"The request line and headers exceed {LARGEST_HEAD} bytes."
                 await _send(ErrorAnswer(ErrorBody(HTTP_CODES[431], message, new_id())), 431, scope, sending)
                 return
             await self._enter(scope, body, sending)
@@ -61,9 +61,9 @@ class GateMiddleware:
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._tools is not None and scope["type"] == "http" and scope["path"] in TOOLS:
-            # Agents have tokens of their own, which open nothing else.
+            # Agents have their own tokens, which are valid only for this door.
             try:
-                self._gate.check_place(scope)
+                self._gate.check_host_and_origin(scope)
             except BoughError as error:
                 await _refuse(error, scope, receive, send)
                 return
@@ -72,27 +72,27 @@ class GateMiddleware:
         try:
             caller = self._gate.caller(scope)
         except BoughError as error:
-            # The page's link carries the token in its query; that one route looks at it itself.
-            if not (isinstance(error, Unauthenticated) and asks_for_the_page(scope)):
+            # The page's link has the token in its query; only the page's route checks it there.
+            if not (isinstance(error, Unauthenticated) and is_page_request(scope)):
                 await _refuse(error, scope, receive, send)
                 return
             caller = None
-        if scope["type"] == "http" and scope["method"] in CHANGING and self._gate.wants_json(scope):
-            message = "With the page's cookie, a body must be JSON: send `Content-Type: application/json`."
+        if scope["type"] == "http" and scope["method"] in CHANGING and self._gate.lacks_json_type(scope):
+            message = "With the page's cookie, a body must be JSON; send `Content-Type: application/json`."
             await _send(ErrorAnswer(ErrorBody(HTTP_CODES[415], message, new_id())), 415, scope, send)
             return
         scope["state"] = {"caller": caller}
-        if asks_for_the_page(scope):
-            # All its addresses are one route; which of them was meant is the page's own matter.
+        if is_page_request(scope):
+            # All of the page's addresses use one route; the page's own code tells them apart.
             scope["state"] = {"caller": caller, "page": scope["path"]}
             scope = cast("HTTPScope", {**scope, "path": "/", "raw_path": b"/"})
         if scope["type"] == "http" and scope["method"] == "HEAD":
-            # A copy: the server below must still know that it is a HEAD.
+            # A copy, because the server must still see that it is a HEAD request.
             scope = cast("HTTPScope", {**scope, "method": "GET"})
         await self._app(scope, receive, send)
 
     def _sending(self, scope: HTTPScope, body: _Body, send: Send) -> Send:
-        """Answers with what all of them carry, and to HEAD without a body."""
+        """Returns a `send` that adds the common headers, and omits the body for HEAD."""
         method = scope["method"]
 
         async def sending(message: Message) -> None:
@@ -113,39 +113,39 @@ class GateMiddleware:
         return sending
 
     def _allowing(self, scope: HTTPScope, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """All methods of a route; those who made the header know only some of them."""
-        found = next((value.decode() for name, value in headers if name == b"allow"), None)
-        if found is None:
+        """Completes the Allow header, because each handler knows only its own methods."""
+        allowed = next((value.decode() for name, value in headers if name == b"allow"), None)
+        if allowed is None:
             return headers
-        # A path that leads nowhere has no template.
+        # An unknown path has no template.
         template = scope["path_template"] if "path_template" in scope else ""  # noqa: SIM401
-        methods = self._methods.get(template, frozenset(found.split(", ")))
+        methods = self._methods.get(template, frozenset(allowed.split(", ")))
         if "GET" in methods:
             methods = methods.union({"HEAD"})
         return [(name, ", ".join(sorted(methods)).encode() if name == b"allow" else value) for name, value in headers]
 
 
 class _Body:
-    """What a client sends, given up when it stops in the middle."""
+    """Receives a request's body; raises a 408 error if the client stops in the middle."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._whole = False
+        self._complete = False
         self.answered = False
 
     async def __call__(self) -> Any:
-        if self._whole:
+        if self._complete:
             return await self._receive()
         try:
             async with asyncio.timeout(BODY_WITHIN):
                 message = await self._receive()
         except TimeoutError:
-            self._whole = True
+            self._complete = True
             if self.answered:
                 return {"type": "http.disconnect"}
-            said = f"No more of the body came for {BODY_WITHIN:.0f} s."
-            raise HTTPException(detail=said, status_code=408, headers={"connection": "close"}) from None
-        self._whole = message["type"] != "http.request" or not message.get("more_body", False)
+            detail = f"The body stopped arriving for {BODY_WITHIN:.0f} s."
+            raise HTTPException(detail=detail, status_code=408, headers={"connection": "close"}) from None
+        self._complete = message["type"] != "http.request" or not message.get("more_body", False)
         return message
 
 
@@ -157,7 +157,7 @@ def _head_size(scope: Scope) -> int:
 async def _refuse(error: BoughError, scope: Scope, receive: Receive, send: Send) -> None:
     status = meaning(error).status
     if scope["type"] == "websocket":
-        # Only an open socket can be told why it is closed: refused at the door, every client sees the same blank 403.
+        # Only an open socket can be closed with a reason; refused earlier, every client sees the same blank 403.
         await receive()
         await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
         await send({"type": "websocket.close", "code": CLOSE_BASE + status, "reason": error.message[:120]})
@@ -165,9 +165,9 @@ async def _refuse(error: BoughError, scope: Scope, receive: Receive, send: Send)
     await _send(answer(error), status, scope, send)
 
 
-async def _send(told: ErrorAnswer, status: int, scope: Scope, send: Send) -> None:
-    log_refusal(told, scope)
-    body = msgspec.json.encode(told)
+async def _send(error: ErrorAnswer, status: int, scope: Scope, send: Send) -> None:
+    log_refusal(error, scope)
+    body = msgspec.json.encode(error)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
@@ -175,9 +175,9 @@ async def _send(told: ErrorAnswer, status: int, scope: Scope, send: Send) -> Non
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-def log_refusal(told: ErrorAnswer, scope: Scope) -> None:
-    """The line by which the id of an error is found again; what was sent may be secret and is not in it."""
+def log_refusal(error: ErrorAnswer, scope: Scope) -> None:
+    """Logs an error's id, so that it can be found again, but not the request's contents, which may be secret."""
     method = scope["method"] if scope["type"] == "http" else "WS"
-    # Quoted again, so that a path that was made up for it cannot write into a terminal.
+    # Quoted again, so that a crafted path cannot send control characters to a terminal.
     path = quote(scope["path"][:LONGEST_LOGGED], errors="replace")
-    log.info("request_refused", id=told.error.id, code=told.error.code, method=method, path=path)
+    log.info("request_refused", id=error.error.id, code=error.error.code, method=method, path=path)

@@ -1,4 +1,4 @@
-"""`bough serve`: binds the address, says when it is ready, stops in order (L1). The application itself is `http`."""
+"""Runs the server: binds the address, starts the services and uvicorn, and stops them in order."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from bough.settings import Settings
 
 log = structlog.get_logger("bough.serve")
 
-# Open streams are told to reconnect; whoever does not leave by then is cut off.
+# Seconds that open connections have to close on shutdown before they are cut off.
 LINGER = 3
 BACKLOG = 2048
 
 
 class Server(uvicorn.Server):
-    """Uvicorn with our own signals (it would die of the one that stopped it), a word when it is ready and one when it
-    begins to end."""
+    """Uvicorn with callbacks for when it is ready and when it begins to stop, and with our own signal handlers, because
+    uvicorn raises the signal again after it has stopped."""
 
     def __init__(
         self, config: uvicorn.Config, ready: Callable[[], None], ending: Callable[[], None] | None = None
@@ -70,12 +70,12 @@ async def serve(
     announce: Callable[[str, str], None],
     stop: asyncio.Event | None = None,
 ) -> None:
-    """Runs a server until a signal or `stop`; `announce` is given its address and its link once it is ready."""
+    """Runs a server until a signal or `stop`; calls `announce` with its address and link when it is ready."""
     data = settings.data_path
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _bound(settings, data) as sock:
         port = sock.getsockname()[1]
-        url = f"http://{_shown(settings.host)}:{port}"
+        url = f"http://{_url_host(settings.host)}:{port}"
         async with running(settings, f"{url}{door.PATH}/") as services:
             sock.listen(BACKLOG)
             token = load_token(data)
@@ -91,7 +91,7 @@ async def serve(
                 server_header=False,
                 timeout_graceful_shutdown=LINGER,
                 ws_max_size=settings.max_body,
-                # Compressing costs more time than sending does on the networks that this serves.
+                # On local networks, compressing takes longer than sending.
                 ws_per_message_deflate=False,
             )
 
@@ -121,27 +121,29 @@ async def _stop_on(server: Server, stop: asyncio.Event) -> None:
 
 @contextlib.contextmanager
 def _bound(settings: Settings, data: Path) -> Generator[socket.socket]:
-    """A socket on the chosen address; a picked port is remembered, since living agents hold the address."""
+    """Yields a socket bound to the configured address. A picked port is remembered, because running agents use it."""
     remembered = data / "port"
     port = settings.port
     if port == 0 and remembered.exists():
         port = int(remembered.read_text("ascii"))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # The protocol is named because asyncio turns Nagle's delay off only for sockets that say they are TCP.
+    # The protocol is explicit because asyncio disables Nagle's algorithm only for sockets that declare TCP.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((settings.host, port))
         except OSError as error:
-            # A server that works on this folder already has it, most likely; that is the better answer then.
+            # Most likely a server on this folder has the port; then `only_one` raises the better error.
             with only_one(data):
                 pass
             if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-                raise Invalid("bad_host", f"{settings.host!r} is not an address of this machine.") from error
+                raise Invalid(
+                    "bad_host", f"{settings.host!r} is not an address of this machine. Choose another with --host."
+                ) from error
             raise Conflict(
                 "port_taken",
-                f"Port {port} on {settings.host} cannot be used: {error.strerror}. Choose another with --port.",
+                f"Cannot use port {port} on {settings.host}: {error.strerror}. Choose another with --port.",
             ) from error
         if settings.port == 0:
             remembered.write_text(f"{sock.getsockname()[1]}\n", "ascii")
@@ -151,14 +153,14 @@ def _bound(settings: Settings, data: Path) -> Generator[socket.socket]:
         sock.close()
 
 
-def _shown(host: str) -> str:
-    """The address as a browser on this machine writes it."""
+def _url_host(host: str) -> str:
+    """Returns the host as a browser on this machine writes it."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"[{host}]" if ":" in host else host
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Writes a file that only its owner can read, whole or not at all."""
+    """Atomically writes a file that only its owner can read."""
     temporary = path.with_suffix(".tmp")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

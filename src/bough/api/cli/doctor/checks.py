@@ -148,7 +148,10 @@ def agents(data: Path) -> Iterator[Check]:
         catalog = load_catalog(data)
     for agent in catalog.broken:
         yield Check(
-            "agent file", "problem", agent.error, "Fix or remove that file; docs/reference/agent-files.md describes its format."
+            "agent file",
+            "problem",
+            agent.error,
+            "Fix or remove that file; docs/reference/agent-files.md describes its format.",
         )
     known: list[Json] = [to_builtins(agent) for agent in describe(catalog) if agent.error is None]
     states: dict[str, list[str]] = {}

@@ -17,7 +17,6 @@ from bough.api.http.requests import Services, errors
 from bough.api.http.static_pages import HTML, headers
 from bough.core.environment.masks import masked_url
 from bough.core.overview.counts import counts
-from bough.core.store.sql import COMMON
 from bough.observe import metrics
 
 
@@ -45,7 +44,7 @@ class AgentList(msgspec.Struct):
 
 @get("/api/health", responses={403: errors()[403]}, summary="Check that the server works; needs no token", security=[])
 async def health(services: Services) -> Health:
-    await services.store.read(lambda tx: tx.value(COMMON.ping))
+    await services.store.ping()
     return Health("ok", __version__)
 
 

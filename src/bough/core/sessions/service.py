@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,11 @@ log = structlog.get_logger("bough.sessions")
 CREATE = "sessions.create"
 # How many totals of filtered lists are cached: about as many as clients use at once.
 TOTALS_KEPT = 64
+
+
+class _Child(msgspec.Struct):
+    id: str
+    source: str
 
 
 class Sessions:
@@ -142,6 +147,26 @@ class Sessions:
 
     async def get(self, session_id: str) -> Session:
         return await self._store.read(lambda tx: records.session(tx, session_id))
+
+    async def with_ancestors(self, session_id: str) -> tuple[Session, ...]:
+        """Returns a session and the sessions above it, nearest first; empty if the session was deleted."""
+
+        async def work(tx: Tx) -> tuple[Session, ...]:
+            path: tuple[Session, ...] = ()
+            above: str | None = session_id
+            while above is not None and (session := await tx.one(SESSIONS.get, Session, id=above)) is not None:
+                path = (*path, session)
+                above = session.parent_session_id or session.forked_from_session_id
+            return path
+
+        return await self._store.read(work)
+
+    async def children(self, session_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Returns the ids of the sessions directly below each session, in the order of their creation."""
+        if not session_ids:
+            return {}
+        rows = await self._store.read(lambda tx: tx.all(SESSIONS.offspring, _Child, ids=session_ids))
+        return {session_id: tuple(row.id for row in rows if row.source == session_id) for session_id in session_ids}
 
     async def list(self, wanted: SessionFilter, limit: int, offset: int) -> Page[Any]:
         """Returns a page of sessions, newest first, as structs or as their JSON."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from bough.core.state import interruption, task_ended
+from bough.core.state import callbacks, interruption, task_ended
 from bough.core.state import session as lifecycle
 from bough.core.state.enqueue import check_room, checked_prompt, enqueue
 from bough.core.store import records
@@ -63,6 +64,18 @@ class Tasks:
 
     async def get(self, task_id: str) -> Task:
         return await self._store.read(lambda tx: records.task(tx, task_id))
+
+    async def count_queued(self, session_id: str) -> int:
+        """Returns how many prompts of a session are queued."""
+        return await self._store.read(lambda tx: tx.value(TASKS.waiting, session_id=session_id)) or 0
+
+    async def last_words(self, tasks: Sequence[Task]) -> tuple[str, ...]:
+        """Returns the agent's last text in each task; empty for a task without one."""
+
+        async def work(tx: Tx) -> tuple[str, ...]:
+            return tuple([await callbacks.last_words(tx, task) if task.sent_attempt else "" for task in tasks])
+
+        return await self._store.read(work)
 
     async def list(self, session_id: str | None, status: str | None, limit: int, offset: int) -> Page[Task]:
         """Returns the tasks of one session in the order of its queue, or of all sessions, newest first."""

@@ -12,7 +12,7 @@ import msgspec
 
 from bough.core.store.response_cache import ResponseCache
 from bough.core.store.short_ids import Table, whole_id
-from bough.core.store.sql import EVENTS, KEYS
+from bough.core.store.sql import COMMON, EVENTS, KEYS
 from bough.errors import Conflict, Internal
 from bough.model.approval import Approval
 from bough.model.event import Event, EventType
@@ -103,6 +103,10 @@ class Store:
 
     async def read(self, work: Callable[[Tx], Awaitable[T]], *, long: bool = False) -> T:
         return await self.db.read(work, long=long)
+
+    async def ping(self) -> None:
+        """Raises if the database does not answer."""
+        await self.read(lambda tx: tx.value(COMMON.ping))
 
     async def write(self, work: Callable[[Change], Awaitable[T]]) -> T:
         """Runs `work` in one transaction. `work` may await only the transaction and may run more than once."""

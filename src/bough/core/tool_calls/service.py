@@ -27,7 +27,7 @@ from bough.model.approval import Approval
 from bough.model.call import Call, Claim
 from bough.model.ids import new_id
 from bough.model.message import raw
-from bough.model.session import Caller
+from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -76,6 +76,33 @@ class Calls:
     def waiter(self) -> Waiter:
         """Somebody who makes calls, and is to be told `answered` or `missed` when they are over."""
         return Waiter(self._attendance)
+
+    async def check_read(self, caller: Caller, tool: str) -> None:
+        """Raises `Denied` if a rule denies a tool that only reads."""
+        if caller.kind == "session" and (session_id := caller.id) is not None:
+            await self._store.read(lambda tx: call_rights.check_read(tx, session_id, tool))
+
+    async def readable_session(self, caller: Caller, tool: str, session_id: str) -> Session:
+        """Returns a session; raises `Denied` if the caller may not read it with this tool."""
+
+        async def work(tx: Tx) -> Session:
+            session = await records.session(tx, session_id)
+            if caller.kind == "session" and caller.id not in (None, session.id):
+                await call_rights.readable(tx, await records.session(tx, caller.id), tool, session)
+            return session
+
+        return await self._store.read(work)
+
+    async def readable_roots(self, caller: Caller, tool: str) -> tuple[str, ...] | None:
+        """Returns the roots of the trees that the caller may read with this tool; None means all."""
+        if caller.kind != "session" or (caller_id := caller.id) is None:
+            return None
+
+        async def work(tx: Tx) -> tuple[str, ...] | None:
+            session = await records.session(tx, caller_id)
+            return None if await call_rights.opened(tx, session, tool) else await call_rights.reach(tx, session)
+
+        return await self._store.read(work)
 
     async def list(self, session_id: str, limit: int, offset: int) -> Page[Call]:
         """What a session's agent has called that changes something, newest first."""

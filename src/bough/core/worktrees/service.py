@@ -26,6 +26,7 @@ from bough.errors import BoughError, Conflict, Invalid
 from bough.git import worktree_recovery
 from bough.git import worktrees as git
 from bough.git.decode import shown
+from bough.git.inspect import top_level
 from bough.git.paths import is_folder, real
 from bough.git.repo_lock import alone
 from bough.git.status import distance, files
@@ -169,6 +170,28 @@ class Worktrees:
 
     async def get(self, worktree_id: str) -> Worktree:
         return await self._store.read(lambda tx: records.worktree(tx, worktree_id))
+
+    async def of_folder(self, folder: str, *, inside: bool) -> tuple[Repo | None, Worktree | None]:
+        """Returns the repo and worktree that Bough knows for a folder. A folder inside a working copy stands for the
+        whole; with `inside`, a plain folder inside a known one stands for that one."""
+        root, data = self._settings.root_path, self._settings.data_path
+        path = resolve_inside(root, folder, data=data)
+        top = await top_level(str(path))
+        if top is not None:
+            path = resolve_inside(root, top, data=data)
+        folders = [path, *path.parents] if inside and top is None else [path]
+
+        async def work(tx: Tx) -> tuple[Repo | None, Worktree | None]:
+            worktree = await tx.one(WORKTREES.by_path, Worktree, path=str(path))
+            if worktree is not None:
+                return await records.repo_of(tx, worktree), worktree
+            for candidate in folders:
+                repo = await tx.one(REPOS.by_path, Repo, path=str(candidate))
+                if repo is not None:
+                    return repo, None
+            return None, None
+
+        return await self._store.read(work)
 
     async def look(self, worktree_id: str) -> tuple[Worktree, WorktreeState | None, list[SessionUse]]:
         """Returns a worktree, its current git state (None if removed) and the sessions that use it."""

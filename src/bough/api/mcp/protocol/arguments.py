@@ -1,5 +1,4 @@
-"""Reading what a tool is called with. What is wrong with it is said in the words of the tool's own schema, so that a
-model can put it right at the next try; what the arguments mean is each tool's part."""
+"""Reads the arguments of a tool call. Errors use the words of the tool's schema, so that a model can correct them."""
 
 from __future__ import annotations
 
@@ -32,58 +31,60 @@ KINDS = {
 
 
 def read(tool: Tool[Any], arguments: dict[str, Any]) -> Any:
-    """The arguments as the tool takes them."""
+    """Converts the arguments to the tool's parameters; raises `Invalid` with an explanation."""
     try:
-        return msgspec.convert(given(arguments), tool.takes)
+        return msgspec.convert(without_nulls(arguments), tool.takes)
     except msgspec.ValidationError as error:
         schema = input_schema(tool)
-        raise Invalid("bad_arguments", f"{_said(str(error), schema)} {tool.name} takes {_takes(schema)}.") from error
+        raise Invalid(
+            "bad_arguments", f"{_explain(str(error), schema)} {tool.name} takes {_describe_parameters(schema)}."
+        ) from error
 
 
-def given(arguments: dict[str, Any]) -> dict[str, Any]:
-    """What was really given: some clients send null for all that is left out."""
+def without_nulls(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments without nulls, which some clients send for omitted arguments."""
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _said(text: str, schema: Schema) -> str:
-    """What is wrong, by msgspec's sentence about it."""
+def _explain(text: str, schema: Schema) -> str:
+    """Rewrites msgspec's error message."""
     where = WHERE.search(text)
     path = where["path"] if where else ""
     text = text[: where.start()] if where else text
-    node, place = _node(schema, path), f" in {path}" if path else ""
-    if found := MISSING.search(text):
-        return f"{found['name']} is missing{place}."
-    if found := UNKNOWN.search(text):
-        return f"There is no argument {found['name'][:100]}{place}{_meant(found['name'], node)}."
-    if found := CHOICE.search(text):
-        return f"{path} cannot be {found['given'][:100]}: it is one of {', '.join(node.get('enum', ()))}."
-    if found := KIND.search(text):
-        return f"{path} must be {_kinds(found['wanted'])}, not {KINDS.get(found['given'], found['given'])}."
-    if found := BOUND.search(text):
-        least = "least" if found["sign"] == ">=" else "most"
-        return f"{path} must be at {least} {found['bound'].removesuffix('.0')}."
-    return f"{text}{place}."
+    node, suffix = _node(schema, path), f" in {path}" if path else ""
+    if match := MISSING.search(text):
+        return f"{match['name']} is missing{suffix}."
+    if match := UNKNOWN.search(text):
+        return f"There is no argument {match['name'][:100]}{suffix}{_suggestion(match['name'], node)}."
+    if match := CHOICE.search(text):
+        return f"{path} cannot be {match['given'][:100]}: it is one of {', '.join(node.get('enum', ()))}."
+    if match := KIND.search(text):
+        return f"{path} must be {_kinds(match['wanted'])}, not {KINDS.get(match['given'], match['given'])}."
+    if match := BOUND.search(text):
+        least = "least" if match["sign"] == ">=" else "most"
+        return f"{path} must be at {least} {match['bound'].removesuffix('.0')}."
+    return f"{text}{suffix}."
 
 
 def _node(schema: Schema, path: str) -> Schema:
-    """The part of a schema that a path leads to."""
+    """Returns the part of a schema that a path leads to."""
     for name in filter(None, STEP.sub("", path).split(".")):
         schema = cast("Schema", schema.get("properties", {}).get(name, {}))
     return schema
 
 
-def _meant(name: str, schema: Schema) -> str:
-    known = {one.casefold(): one for one in schema.get("properties", {})}
+def _suggestion(name: str, schema: Schema) -> str:
+    known = {property_name.casefold(): property_name for property_name in schema.get("properties", {})}
     near = difflib.get_close_matches(name.replace("_", "").casefold(), known, n=1)
     return f"; did you mean {known[near[0]]}?" if near else ""
 
 
 def _kinds(text: str) -> str:
-    wanted = [KINDS.get(one, one) for one in text.split(" | ") if one != "null"]
-    return " or ".join(wanted)
+    names = [KINDS.get(name, name) for name in text.split(" | ") if name != "null"]
+    return " or ".join(names)
 
 
-def _takes(schema: Schema) -> str:
+def _describe_parameters(schema: Schema) -> str:
     required = schema.get("required", ())
     names = [f"{name}{'' if name in required else '?'}" for name in schema["properties"]]
-    return f"{', '.join(names)} (? may be left out)" if names else "no arguments"
+    return f"{', '.join(names)} (? is optional)" if names else "no arguments"

@@ -1,5 +1,5 @@
-"""Calling a tool: its arguments are read, what changes something takes the course of `core.calls`, and what comes of it
-is put into words that help a model on. How arguments are read is `arguments`, the protocol around it `server`."""
+"""Calls a tool: reads its arguments, runs changes through `core.tool_calls`, and turns results and errors into answers
+that tell a model what to do next."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from bough.api.mcp.protocol.arguments import given, read
-from bough.api.mcp.tools.base import Desk, Tool
+from bough.api.mcp.protocol.arguments import read, without_nulls
+from bough.api.mcp.tools.base import Tool, ToolContext
 from bough.core.services import Services
-from bough.core.state import call_rights, tool_call
+from bough.core.state import tool_call
 from bough.core.tool_calls.execute import Deed
 from bough.core.tool_calls.waiters import Waiter
 from bough.errors import BoughError, Invalid
@@ -20,21 +20,21 @@ from bough.model.call import Call, Claim
 from bough.model.session import Caller
 
 LONGEST_KEY = 200
-# Where to look for what is not there, by the code of the error.
+# What to do next, by error code.
 NEXT = {
-    "session_not_found": "agor_sessions_list shows the sessions that there are.",
-    "task_not_found": "agor_tasks_list shows the tasks of a session.",
-    "worktree_not_found": "agor_worktrees_list shows those that there are, agor_worktrees_create makes one.",
-    "repo_not_found": "agor_repos_list shows the repositories.",
-    "board_not_found": "agor_boards_list shows the boards.",
-    "mcp_server_not_found": "agor_mcp_servers_list shows the MCP servers.",
+    "session_not_found": "agor_sessions_list lists the sessions.",
+    "task_not_found": "agor_tasks_list lists a session's tasks.",
+    "worktree_not_found": "agor_worktrees_list lists the worktrees, agor_worktrees_create creates one.",
+    "repo_not_found": "agor_repos_list lists the repos.",
+    "board_not_found": "agor_boards_list lists the boards.",
+    "mcp_server_not_found": "agor_mcp_servers_list lists the MCP servers.",
     "worktree_busy": "agor_worktrees_get shows when its status is ready.",
-    "task_not_running": "Nothing was stopped: agor_sessions_get shows what the session does now.",
+    "task_not_running": "Nothing was stopped; agor_sessions_get shows what the session is doing.",
 }
 
 
 class Answer(msgspec.Struct):
-    """What a caller is told: a value and its text, or what is wrong; and the call behind it, if there is one."""
+    """The answer to a call: a value and its text, or an error; and the id of the recorded call, if there is one."""
 
     value: Any
     text: str
@@ -43,81 +43,82 @@ class Answer(msgspec.Struct):
 
 
 class Toolbox:
-    """The tools, ready to be called."""
+    """Calls tools on behalf of callers."""
 
     def __init__(self, services: Services, tools: tuple[Tool[Any], ...]) -> None:
         self._services = services
         self._tools = {tool.name: tool for tool in tools}
 
     def deeds(self) -> Mapping[str, Deed]:
-        """What each tool that changes something does, for calls that are carried out later."""
+        """Returns the actions of all tools that change something, for calls that run after an approval or a restart."""
         return {tool.name: self._deed(tool) for tool in self._tools.values() if tool.claim is not None}
 
     def _deed(self, tool: Tool[Any]) -> Deed:
         async def claim(caller: Caller, arguments: dict[str, Any]) -> Claim:
             assert tool.claim is not None
-            return await tool.claim(Desk(self._services, caller, tool.name), read(tool, arguments))
+            return await tool.claim(ToolContext(self._services, caller, tool.name), read(tool, arguments))
 
         async def act(caller: Caller, arguments: dict[str, Any]) -> Any:
-            return msgspec.to_builtins(await tool.run(Desk(self._services, caller, tool.name), read(tool, arguments)))
+            return msgspec.to_builtins(
+                await tool.run(ToolContext(self._services, caller, tool.name), read(tool, arguments))
+            )
 
         return Deed(claim, act)
 
     async def call(self, caller: Caller, name: str, arguments: dict[str, Any], waiter: Waiter | None = None) -> Answer:
-        """Calls a tool; whatever is wrong becomes an answer, too."""
+        """Calls a tool; errors become answers too."""
         tool = self._tools.get(name)
         if tool is None:
-            near = difflib.get_close_matches(name, self._tools, n=3)
-            meant = f" Did you mean {' or '.join(near)}?" if near else ""
-            return Answer(None, f"There is no tool {name[:100]!r}.{meant} [unknown_tool]", wrong=True)
+            similar = difflib.get_close_matches(name, self._tools, n=3)
+            suggestion = f" Did you mean {' or '.join(similar)}?" if similar else ""
+            return Answer(None, f"There is no tool {name[:100]!r}.{suggestion} [unknown_tool]", wrong=True)
         try:
             params = read(tool, arguments)
-            desk = Desk(self._services, caller, name)
+            ctx = ToolContext(self._services, caller, name)
             if tool.claim is None:
-                return await self._looked_up(desk, tool, params)
+                return await self._read(ctx, tool, params)
             key = getattr(params, "idempotency_key", None)
             if key is not None and not (1 <= len(key) <= LONGEST_KEY and key.isprintable()):
-                message = f"An idempotencyKey has between 1 and {LONGEST_KEY} characters, all of them printable."
+                message = f"An idempotencyKey must have between 1 and {LONGEST_KEY} printable characters."
                 raise Invalid("bad_idempotency_key", message)
-            claim = await tool.claim(desk, params)
-            wanted = {name: value for name, value in given(arguments).items() if name != "idempotencyKey"}
+            claim = await tool.claim(ctx, params)
+            recorded = {name: value for name, value in without_nulls(arguments).items() if name != "idempotencyKey"}
             keyed = msgspec.structs.replace(caller, idempotency_key=key)
-            return _ended(tool, await self._services.calls.run(keyed, name, wanted, claim, waiter))
+            return _ended(tool, await self._services.calls.run(keyed, name, recorded, claim, waiter))
         except BoughError as error:
-            return _wrong(tool, error.code, error.message)
+            return _failure(tool, error.code, error.message)
 
-    async def _looked_up(self, desk: Desk, tool: Tool[Any], params: Any) -> Answer:
-        """What a tool that reads gives. Reading asks nobody, but a rule may deny it."""
-        caller, store = desk.caller, self._services.store
+    async def _read(self, ctx: ToolContext, tool: Tool[Any], params: Any) -> Answer:
+        """Runs a tool that reads. Reading needs no approval, but a rule may deny it."""
+        caller, store = ctx.caller, self._services.store
 
-        async def look() -> Any:
-            if caller.kind == "session" and (session_id := caller.id) is not None:
-                await store.read(lambda tx: call_rights.check_read(tx, session_id, tool.name))
-            return await tool.run(desk, params)
+        async def run() -> Any:
+            await self._services.calls.check_read(caller, tool.name)
+            return await tool.run(ctx, params)
 
-        if not tool.rows_alone:
-            return _right(msgspec.to_builtins(await look()))
-        body = await store.responses.get((tool.name, caller.kind, caller.id, msgspec.json.encode(params)), look)
+        if not tool.only_rows:
+            return _success(msgspec.to_builtins(await run()))
+        body = await store.responses.get((tool.name, caller.kind, caller.id, msgspec.json.encode(params)), run)
         return Answer(msgspec.json.decode(body), body.decode())
 
 
 def _ended(tool: Tool[Any], call: Call) -> Answer:
-    """What has become of a call so far."""
+    """Returns the answer for a call in its current state."""
     outcome = tool_call.outcome(call)
     if call.state == "done":
-        return msgspec.structs.replace(_right(outcome), call_id=call.id)
+        return msgspec.structs.replace(_success(outcome), call_id=call.id)
     if call.state in ("failed", "denied"):
-        wrong = _wrong(tool, outcome.get("code", "failed"), outcome.get("message", "It failed."))
-        return msgspec.structs.replace(wrong, call_id=call.id)
-    said = (
-        f"A person has been asked: {call.title} Nobody has answered yet. Go on with other work; if it is allowed, it "
-        "is done by itself, and you are told the outcome with a later prompt. Do not call this again."
+        error = _failure(tool, outcome.get("code", "failed"), outcome.get("message", "It failed."))
+        return msgspec.structs.replace(error, call_id=call.id)
+    message = (
+        f"This needs a person's approval, which is still pending: {call.title} Continue with other work. If it is "
+        "allowed, it runs on its own, and a later prompt tells you the outcome. Do not call this again."
     )
-    value = {"status": "pending", "approvalId": call.approval_id, "message": said}
+    value = {"status": "pending", "approvalId": call.approval_id, "message": message}
     return Answer(value, _text(value))
 
 
-def _right(value: Any) -> Answer:
+def _success(value: Any) -> Answer:
     return Answer(value, _text(value))
 
 
@@ -125,10 +126,10 @@ def _text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _wrong(tool: Tool[Any], code: str, message: str) -> Answer:
-    """An error in words that say what to do next; in the shape of the tool's result if that has one for errors."""
-    said = f"{message} {NEXT[code]}" if code in NEXT else message
+def _failure(tool: Tool[Any], code: str, message: str) -> Answer:
+    """Returns an error with the next step, in the shape of the tool's result if that has a place for errors."""
+    text = f"{message} {NEXT[code]}" if code in NEXT else message
     if tool.refusal is None:
-        return Answer(None, f"{said} [{code}]", wrong=True)
-    value = tool.refusal(said)
+        return Answer(None, f"{text} [{code}]", wrong=True)
+    value = tool.refusal(text)
     return Answer(value, _text(value), wrong=True)

@@ -1,5 +1,5 @@
-"""The door for agents at `/mcp/`: knows a caller by its token alone, hands requests to `server`, and notes whose
-answers have arrived. People and scripts come in with the server's own token."""
+"""The HTTP door for Bough's tools at `/mcp/`: authenticates callers by their token, passes requests to `server`, and
+records which answers arrived. People and scripts use the server's own token, agents the one of their session."""
 
 from __future__ import annotations
 
@@ -27,18 +27,17 @@ PATH = "/mcp"
 
 
 class Door:
-    """Bough's tools over HTTP. `person` says whether a token is the server's own."""
+    """Serves Bough's tools over HTTP. `person` returns whether a token is the server's own."""
 
     def __init__(self, services: Services, person: Callable[[str], bool]) -> None:
         self._services = services
         self._person = person
         self._toolbox = Toolbox(services, TOOLS)
         self._manager: asyncio.Future[StreamableHTTPSessionManager] | None = None
-        services.calls.provide(self._toolbox.deeds())
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Open until the end. The protocol is loaded meanwhile: the server's own start does not wait for it."""
+        """Serves until the end. A thread imports the MCP package, which is slow and must not delay the start."""
         loop = asyncio.get_running_loop()
         self._manager = loop.create_future()
         ending = asyncio.Event()
@@ -66,7 +65,7 @@ class Door:
         return server.build(self._toolbox, TOOLS, self._services.settings.max_body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request; whoever is not known is told no more than that."""
+        """Handles one request; an unknown caller gets a bare 401."""
         assert scope["type"] == "http"
         try:
             caller = await self._caller(scope)
@@ -78,14 +77,14 @@ class Door:
             await _bare(503, send)
             return
         if scope["method"] != "POST":
-            # There is no stream to open and no session to end: a stream on which nothing comes would only be held.
+            # There are no streams to open and no MCP sessions to end.
             await _bare(405, send, (b"allow", b"POST"))
             return
         assert self._manager is not None
         manager = await asyncio.shield(self._manager)
         calls = self._services.calls
         waiter = calls.waiter()
-        # Blanks around a header's value are no part of it; the HTTP parser leaves them behind it.
+        # The HTTP parser leaves trailing blanks, which are not part of a header's value.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         inner: Any = {**scope, "headers": headers, "state": {"caller": caller, "waiter": waiter}}
         client = _Client(receive, send)
@@ -104,13 +103,13 @@ class Door:
         header = next((value for name, value in scope["headers"] if name.lower() == b"authorization"), b"")
         scheme, _, token = header.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer":
-            raise Unauthenticated("unauthenticated", "A bearer token is missing.")
+            raise Unauthenticated("unauthenticated", "Send a bearer token.")
         token = token.strip()
         return Caller() if self._person(token) else await tokens.caller(self._services.store, token)
 
 
 class _Client:
-    """Whoever is at the other end of a request: what it is sent is worth nothing once it has left."""
+    """The client of one request; an answer counts as delivered only if the client is still connected."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
@@ -133,7 +132,7 @@ class _Client:
             working.result()
 
     async def _watch(self) -> None:
-        # The body is for whoever handles the request; after it only that the client has left is received.
+        # The request's handler receives the body; after it, the only message left is the disconnect.
         await self._asked.wait()
         while not self._left.is_set():
             if (await self._receive())["type"] == "http.disconnect":
@@ -158,6 +157,6 @@ class _Client:
 
 
 async def _bare(status: int, send: Send, *headers: tuple[bytes, bytes]) -> None:
-    told = [(b"content-length", b"0"), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": told})
+    all_headers = [(b"content-length", b"0"), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
     await send({"type": "http.response.body", "body": b"", "more_body": False})

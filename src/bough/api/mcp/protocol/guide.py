@@ -1,5 +1,5 @@
-"""The guide to working with other sessions: a text, and prompts made of arguments, from the files in `guide`. How they
-are offered is `server`'s part; the documentation shows the same text."""
+"""Reads the orchestration guide and its prompt templates from the files in `guide`. The documentation shows the same
+text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FILES = Path(__file__).parents[1] / "guide"
 ADDRESS = "bough://guides/orchestration"
 TITLE = "Orchestration"
 ABOUT = (
-    "How to work with other sessions: which tool when, reports, worktrees, rights, limits, patterns with exact calls."
+    "How to work with other sessions: which tool to use when, reports, worktrees, rights, limits, and example calls."
 )
 PROMPTS = ("delegate", "parallel", "review", "fan-out-race", "reflect")
 
 _ARGUMENT = re.compile(r"- `(\w+)`( \(required\))?: (.+)")
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -31,52 +31,52 @@ class Argument:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt that somebody can choose: what it is for, what it takes, and its text."""
+    """A prompt template with its purpose and arguments."""
 
     name: str
     about: str
     arguments: tuple[Argument, ...]
     text: str
 
-    def filled(self, given: dict[str, str]) -> str:
-        """The text with its arguments in place; lines about one that was not given are left out."""
-        known = {one.name: one for one in self.arguments}
-        if unknown := sorted(set(given) - set(known)):
-            takes = ", ".join(known)
+    def filled(self, values_given: dict[str, str]) -> str:
+        """Returns the text with its arguments filled in, without the lines whose arguments are missing."""
+        arguments = {argument.name: argument for argument in self.arguments}
+        if unknown := sorted(set(values_given) - set(arguments)):
+            takes = ", ".join(arguments)
             raise Invalid("bad_arguments", f"The prompt {self.name} takes {takes}, not {', '.join(unknown)}.")
-        values = {name: value.strip() for name, value in given.items() if value.strip()}
-        if missing := [name for name, one in known.items() if one.required and name not in values]:
+        values = {name: value.strip() for name, value in values_given.items() if value.strip()}
+        if missing := [name for name, argument in arguments.items() if argument.required and name not in values]:
             raise Invalid("bad_arguments", f"The prompt {self.name} needs {', '.join(missing)}.")
         lines = [
-            _PLACE.sub(lambda found: values[found[1]], line)
+            _PLACEHOLDER.sub(lambda match: values[match[1]], line)
             for line in self.text.splitlines()
-            if all(name in values for name in _PLACE.findall(line))
+            if all(name in values for name in _PLACEHOLDER.findall(line))
         ]
-        # What was left out leaves no gap behind.
+        # Removed lines leave no gap.
         return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
 @cache
 def text() -> str:
-    """The guide."""
+    """Returns the guide."""
     return (FILES / "orchestration.md").read_text("utf-8").strip()
 
 
 @cache
 def prompts() -> tuple[Prompt, ...]:
-    """The prompts, in the order in which they are listed."""
+    """Returns the prompts in the order of the list."""
     return tuple(_prompt(name) for name in PROMPTS)
 
 
 def prompt(name: str) -> Prompt:
-    for one in prompts():
-        if one.name == name:
-            return one
-    raise Invalid("bad_arguments", f"There is no prompt {name!r}. There are {', '.join(PROMPTS)}.")
+    for candidate in prompts():
+        if candidate.name == name:
+            return candidate
+    raise Invalid("bad_arguments", f"There is no prompt {name!r}. Available: {', '.join(PROMPTS)}.")
 
 
 def _prompt(name: str) -> Prompt:
     head, _, body = (FILES / f"{name}.md").read_text("utf-8").partition("\n---\n")
     about, _, listed = head.partition("\n\n")
-    arguments = tuple(Argument(found[1], found[3], bool(found[2])) for found in _ARGUMENT.finditer(listed))
+    arguments = tuple(Argument(match[1], match[3], bool(match[2])) for match in _ARGUMENT.finditer(listed))
     return Prompt(name, about.strip(), arguments, body.strip())

@@ -1,5 +1,5 @@
-"""The JSON schemas of what tools take and give, short enough for a model's context: no titles, no definitions, no
-defaults. What the fields mean is said by the descriptions in their types."""
+"""Generates the JSON schemas of tools' parameters and results, kept short for a model's context: no titles, definitions
+or defaults."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bough.api.mcp.tools.base import Tool
 
 Schema = dict[str, Any]
 
-# What a call that waits for a person gives instead of its result.
+# The result of a call that is waiting for approval.
 PENDING: Schema = {"approvalId": {"type": "string"}, "message": {"type": "string"}}
-LEFT_OUT = frozenset({"title", "default", "discriminator"})
+OMITTED = frozenset({"title", "default", "discriminator"})
 
 
 def input_schema(tool: Tool[Any]) -> Schema:
@@ -25,7 +25,7 @@ def input_schema(tool: Tool[Any]) -> Schema:
 
 
 def output_schema(tool: Tool[Any]) -> Schema:
-    """An object. What changes something may give a handle instead, so nothing is required of it."""
+    """Returns the schema of a tool's result. A change may return a pending approval instead, so nothing is required."""
     gives: object = tool.gives
     schema = dict(cast("Schema", gives)) if isinstance(gives, dict) else _inlined(gives)
     if tool.effect != "read":
@@ -41,32 +41,32 @@ def _inlined(kind: Any) -> Schema:
 
 def _short(node: Any, parts: dict[str, Schema], *, top: bool = False) -> Any:
     if isinstance(node, list):
-        return [_short(one, parts) for one in cast("list[Any]", node)]
+        return [_short(value_part, parts) for value_part in cast("list[Any]", node)]
     if not isinstance(node, dict):
         return node
-    found = cast("Schema", node)
-    if "$ref" in found:
-        return _short(parts[found["$ref"].removeprefix("#/")], parts, top=top)
+    schema = cast("Schema", node)
+    if "$ref" in schema:
+        return _short(parts[schema["$ref"].removeprefix("#/")], parts, top=top)
     short: Schema = {}
-    for name, value in found.items():
+    for name, value in schema.items():
         if name == "properties":
-            short[name] = {key: _short(one, parts) for key, one in cast("Schema", value).items()}
+            short[name] = {key: _short(value_part, parts) for key, value_part in cast("Schema", value).items()}
         elif name == "required":
             if value:
                 short[name] = value
-        elif name not in LEFT_OUT and not (name == "description" and "properties" in found):
+        elif name not in OMITTED and not (name == "description" and "properties" in schema):
             short[name] = _short(value, parts)
     if "enum" in short:
-        # Some models' interfaces want it said.
+        # Some model APIs require the type.
         short.setdefault("type", "string")
     return _optional(short)
 
 
 def _optional(schema: Schema) -> Schema:
-    """`X or null` as X: what is not wanted is left out."""
+    """Simplifies `X or null` to X; callers omit what they do not want to set."""
     either = cast("list[Any]", schema.get("anyOf", []))
-    kept = [one for one in either if one != {"type": "null"}]
-    if len(kept) == 1 and len(either) == 2:
+    others = [option for option in either if option != {"type": "null"}]
+    if len(others) == 1 and len(either) == 2:
         rest = {name: value for name, value in schema.items() if name != "anyOf"}
-        return {**cast("Schema", kept[0]), **rest}
+        return {**cast("Schema", others[0]), **rest}
     return schema

@@ -1,5 +1,5 @@
-"""The protocol itself, by the official package: lists the tools, calls them, serves the guide as prompts and resources,
-to clients of every revision on one address. Imported only when somebody comes: it is as large as the rest of Bough."""
+"""Speaks MCP with the official package: lists and calls the tools, and serves the guide as prompts and resources, for
+every protocol revision. It is imported in the background, because the package is as large as the rest of Bough."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from bough.model.session import Caller
 
 INSTRUCTIONS = (
     "Bough runs trees of coding-agent sessions; you are one of them. Delegate with agor_sessions_spawn: the child "
-    "works beside you and its report reaches you as a prompt, so go on or end your turn rather than poll. Read the "
-    "resource bough://guides/orchestration for patterns."
+    "works in parallel and its report reaches you as a prompt, so continue or end your turn instead of polling. Read "
+    "the resource bough://guides/orchestration for patterns."
 )
 Context = ServerRequestContext[Any, Request]
 Page = types.PaginatedRequestParams
 
-# All of it is the same for everybody until the next release.
+# The same for everybody until the next release.
 STEADY = CacheHint(ttl_ms=3_600_000, scope="public")
 LISTS: tuple[CacheableMethod, ...] = (
     "server/discover",
@@ -40,13 +40,13 @@ LISTS: tuple[CacheableMethod, ...] = (
     "resources/templates/list",
     "resources/read",
 )
-# What is not there, as revisions before 2026-07-28 say it.
+# The error code for a missing resource in revisions before 2026-07-28.
 NOT_FOUND_BEFORE = -32002
 MARKDOWN = "text/markdown"
 
 
 def build(toolbox: Toolbox, tools: tuple[Tool[Any], ...], max_body: int) -> StreamableHTTPSessionManager:
-    """A manager whose `handle_request` answers one request, with no state between them."""
+    """Returns a manager whose `handle_request` answers one request and keeps no state."""
     listed = types.ListToolsResult(tools=[_listed(tool) for tool in tools])
 
     async def list_tools(_context: Context, _params: Page | None) -> types.ListToolsResult:
@@ -67,7 +67,7 @@ def build(toolbox: Toolbox, tools: tuple[Tool[Any], ...], max_body: int) -> Stre
         version=__version__,
         title="Bough",
         instructions=INSTRUCTIONS,
-        # No argument is repeated in a header; else the whole list would be made anew for each call, to look for those.
+        # No argument is repeated in a header; otherwise the package would rebuild the tool list for each call.
         get_tool_input_schema=lambda _name: None,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
@@ -78,7 +78,7 @@ def build(toolbox: Toolbox, tools: tuple[Tool[Any], ...], max_body: int) -> Stre
         on_get_prompt=_get_prompt,
         cache_hints=dict.fromkeys(LISTS, STEADY),
     )
-    # Whole answers, not streams: an agent whose call is cut off hears of it at once, and no call takes a minute.
+    # Complete answers instead of streams, so that an agent notices a broken call at once; no call takes a minute.
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=max_body)
 
 
@@ -129,32 +129,34 @@ async def _read_resource(context: Context, params: types.ReadResourceRequestPara
     if str(params.uri) != guide.ADDRESS:
         before = context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
         code = NOT_FOUND_BEFORE if before else types.INVALID_PARAMS
-        raise MCPError(code, f"There is no resource {params.uri}; there is {guide.ADDRESS}.", {"uri": str(params.uri)})
-    found = types.TextResourceContents(uri=guide.ADDRESS, mime_type=MARKDOWN, text=guide.text())
-    return types.ReadResourceResult(contents=[found])
+        raise MCPError(
+            code, f"There is no resource {params.uri}. Available: {guide.ADDRESS}.", {"uri": str(params.uri)}
+        )
+    contents = types.TextResourceContents(uri=guide.ADDRESS, mime_type=MARKDOWN, text=guide.text())
+    return types.ReadResourceResult(contents=[contents])
 
 
 async def _list_prompts(_context: Context, _params: Page | None) -> types.ListPromptsResult:
     return types.ListPromptsResult(
         prompts=[
             types.Prompt(
-                name=one.name,
-                description=one.about,
+                name=prompt.name,
+                description=prompt.about,
                 arguments=[
-                    types.PromptArgument(name=taken.name, description=taken.about, required=taken.required)
-                    for taken in one.arguments
+                    types.PromptArgument(name=argument.name, description=argument.about, required=argument.required)
+                    for argument in prompt.arguments
                 ],
             )
-            for one in guide.prompts()
+            for prompt in guide.prompts()
         ]
     )
 
 
 async def _get_prompt(_context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
     try:
-        one = guide.prompt(params.name)
-        text = one.filled(params.arguments or {})
+        prompt = guide.prompt(params.name)
+        text = prompt.filled(params.arguments or {})
     except BoughError as error:
         raise MCPError(types.INVALID_PARAMS, error.message) from error
-    said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
-    return types.GetPromptResult(description=one.about, messages=[said])
+    message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+    return types.GetPromptResult(description=prompt.about, messages=[message])

@@ -1,0 +1,2 @@
+"""The tools themselves: `base` says what a tool is; `session`, `prompt_and_spawn`, `read`, `worktrees` and `basic`
+declare them by subject; `results` and `phrases` hold their common results and words, and `all_tools` lists them."""

@@ -1,5 +1,4 @@
-"""What a tool is: a name, what it takes and gives, whether it changes something, and a few lines that do it. Which
-tools there are is `catalog`; how one is called, `calling`."""
+"""Defines what a tool is: its name, description, parameters, result, effect, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -10,88 +9,71 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from bough.core.services import Services
-from bough.core.state import call_rights
-from bough.core.store import records
 from bough.errors import Invalid
 from bough.model.call import Claim
 from bough.model.session import Caller, Session
-from bough.storage.backend import Tx
 
 P = TypeVar("P")
 
-# Reading changes nothing; `change` adds or changes; `end` may take something away.
+# `read` changes nothing, `change` adds or changes something, `end` may remove or stop something.
 Effect = Literal["read", "change", "end"]
 
 
 class Params(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """What a tool takes."""
+    """The parameters of a tool."""
 
 
 class Changing(Params, kw_only=True):
-    """What a tool takes that changes something: with a key of the caller's choice, the same call acts once."""
+    """The parameters of a tool that changes something; calls with the same idempotency key act once."""
 
     idempotency_key: str | None = None
 
 
-class Nothing(Params):
-    """For tools that need no argument."""
+class NoArguments(Params):
+    """The parameters of a tool that takes none."""
 
 
 @dataclass(frozen=True)
-class Desk:
-    """What a tool works with: the services, who calls, and by which tool."""
+class ToolContext:
+    """What a tool function receives: the services, the caller and the tool's name."""
 
     services: Services
     caller: Caller
     tool: str
 
-    async def me(self, instead: str) -> Session:
-        """The session that calls; whoever is none is told what to use instead."""
+    async def own_session(self, instead: str) -> Session:
+        """Returns the calling session. Raises `Invalid` if the caller is not a session; `instead` says what to use."""
         if self.caller.kind != "session" or self.caller.id is None:
             raise Invalid(
                 "not_a_session",
-                f"{self.tool} is about the session that calls it, and this token is no session's. {instead}",
+                f"{self.tool} is about the calling session, but this token does not belong to a session. {instead}",
             )
         return await self.services.sessions.get(self.caller.id)
 
-    async def see(self, session_id: str) -> Session:
-        """A session that the caller may read."""
+    async def readable_session(self, session_id: str) -> Session:
+        """Returns a session that the caller may read; raises `Denied` otherwise."""
+        return await self.services.calls.readable_session(self.caller, self.tool, session_id)
 
-        async def work(tx: Tx) -> Session:
-            session = await records.session(tx, session_id)
-            if self.caller.kind == "session" and self.caller.id not in (None, session.id):
-                await call_rights.readable(tx, await records.session(tx, self.caller.id), self.tool, session)
-            return session
-
-        return await self.services.store.read(work)
-
-    async def roots(self) -> tuple[str, ...] | None:
-        """The trees that lists show the caller; none stands for all."""
-
-        async def work(tx: Tx) -> tuple[str, ...] | None:
-            if self.caller.kind != "session" or self.caller.id is None:
-                return None
-            session = await records.session(tx, self.caller.id)
-            return None if await call_rights.opened(tx, session, self.tool) else await call_rights.reach(tx, session)
-
-        return await self.services.store.read(work)
+    async def readable_roots(self) -> tuple[str, ...] | None:
+        """Returns the roots of the trees that lists show the caller; None means all."""
+        return await self.services.calls.readable_roots(self.caller, self.tool)
 
 
 @dataclass(frozen=True)
 class Tool(Generic[P]):
-    """One tool. `run` does it; what changes something says beforehand, by `claim`, what it will do."""
+    """A tool. `run` does the work; a tool that changes something also has `claim`, which describes the change first."""
 
     name: str
     about: str
     takes: type[P]
     # A struct, or a JSON schema.
     gives: Any
-    run: Callable[[Desk, P], Awaitable[Any]]
-    claim: Callable[[Desk, P], Awaitable[Claim]] | None = None
+    run: Callable[[ToolContext, P], Awaitable[Any]]
+    claim: Callable[[ToolContext, P], Awaitable[Claim]] | None = None
     effect: Effect = "read"
-    # Whether doing it twice is the same as doing it once.
+    # Whether repeating it has no further effect.
     repeatable: bool = False
-    # Whether what it reads is in rows alone; a folder changes and time goes by without a row that says so.
-    rows_alone: bool = True
-    # An error in the shape of the result, for tools whose result has one.
+    # Whether its result depends on database rows only, and not on folders or the time.
+    only_rows: bool = True
+    # Builds the result for an error, for tools whose result has a place for it.
     refusal: Callable[[str], Any] | None = None

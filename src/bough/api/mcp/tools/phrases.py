@@ -1,5 +1,5 @@
-"""Words that several tools share: how a session or a text is named in a question to a person, and what arguments of one
-kind are described as. The questions themselves are each tool's part."""
+"""Holds the words that several tools share: descriptions of common arguments, and how approvals name a session or quote
+a text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from bough.model.session import Session
 LONGEST_QUOTE = 60
 
 Id = Annotated[str, Meta(description="Id or unique prefix.")]
-Agent = Annotated[str | None, Meta(description="claude-code, codex, gemini, opencode …; inherited if left out.")]
+Agent = Annotated[str | None, Meta(description="claude-code, codex, gemini, opencode …; inherited by default.")]
 
 
 def named(session: Session) -> str:
+    """Returns a session's quoted title, or its id if it has none."""
     return repr(session.title) if session.title else session.id
 
 
 def quote(text: str) -> str:
-    """The beginning of a text, on one line."""
+    """Returns the beginning of a text on one line, in quotes."""
     line = " ".join(text.split())
     return repr(line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + "…")

@@ -1,5 +1,4 @@
-"""The tools that read sessions, tasks and messages, and that wait for them (5a). They change nothing and ask nobody;
-how far they reach is `Desk`'s to say."""
+"""Tools that read sessions, tasks and messages, and wait for them. They change nothing and need no approval."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from bough.api.mcp.tools import results
-from bough.api.mcp.tools.base import Desk, Nothing, Params, Tool
+from bough.api.mcp.tools.base import NoArguments, Params, Tool, ToolContext
 from bough.api.mcp.tools.phrases import Id
 from bough.api.mcp.tools.results import Current, Listed, MessageResult, SessionResult, TaskResult
 from bough.core.events.wait import MOST, Wait
@@ -21,7 +20,7 @@ Limit = Annotated[int, Meta(ge=1, le=200)]
 Offset = Annotated[int, Meta(ge=0)]
 LONGEST_WAIT = 45
 MOST_SEARCHED = 10_000
-# The lifecycle that is stored for each status that tools know.
+# The stored status for each status that tools use.
 STORED = {
     "idle": "active",
     "running": "active",
@@ -33,125 +32,125 @@ STORED = {
 SessionStatus = Literal["idle", "running", "waiting_permission", "completed", "failed", "cancelled"]
 
 
-class One(Params):
+class SessionOnly(Params):
     session_id: Id
 
 
-class Sessions(Params):
+class SessionsParams(Params):
     worktree_id: str | None = None
     status: SessionStatus | None = None
     limit: Limit = 50
     offset: Offset = 0
 
 
-class Waited(Params):
+class WaitParams(Params):
     task_ids: tuple[str, ...] = ()
     session_ids: tuple[str, ...] = ()
     mode: Literal["any", "all"] = "all"
     timeout_seconds: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = LONGEST_WAIT
 
 
-class OneTask(Params):
+class TaskOnly(Params):
     task_id: Id
 
 
-class TasksOf(Params):
+class TasksParams(Params):
     session_id: Id
     status: TaskStatus | None = None
     limit: Limit = 50
     offset: Offset = 0
 
 
-class MessagesOf(Params):
+class MessagesParams(Params):
     session_id: str | None = None
     task_id: str | None = None
-    limit: Annotated[Limit, Meta(description="The newest so many (default 50).")] = 50
-    offset: Annotated[Offset, Meta(description="Leave out the newest so many.")] = 0
-    search: Annotated[str | None, Meta(description="Only those that contain this.")] = None
+    limit: Annotated[Limit, Meta(description="Number of messages, newest first (default 50).")] = 50
+    offset: Annotated[Offset, Meta(description="Number of newest messages to skip.")] = 0
+    search: Annotated[str | None, Meta(description="Only messages that contain this text.")] = None
 
 
-async def _get(desk: Desk, wanted: One) -> SessionResult:
-    return await results.session(desk.services, await desk.see(wanted.session_id))
+async def _get(ctx: ToolContext, params: SessionOnly) -> SessionResult:
+    return await results.session(ctx.services, await ctx.readable_session(params.session_id))
 
 
-async def _current(desk: Desk, _wanted: Nothing) -> Current:
-    me = await desk.me("Use agor_sessions_get with a sessionId; agor_sessions_list shows the sessions.")
-    services = desk.services
-    (found,) = await results.sessions(services, [me])
-    worktree = await services.worktrees.get(me.worktree_id) if me.worktree_id else None
+async def _current(ctx: ToolContext, _params: NoArguments) -> Current:
+    own = await ctx.own_session("Use agor_sessions_get with a sessionId; agor_sessions_list shows the sessions.")
+    services = ctx.services
+    (result,) = await results.sessions(services, [own])
+    worktree = await services.worktrees.get(own.worktree_id) if own.worktree_id else None
     return Current(
-        **msgspec.structs.asdict(found),
+        **msgspec.structs.asdict(result),
         worktree=results.worktree(worktree) if worktree else None,
-        repo=results.repo(await services.repos.get(me.repo_id)),
+        repo=results.repo(await services.repos.get(own.repo_id)),
     )
 
 
-async def _list(desk: Desk, wanted: Sessions) -> Listed[SessionResult]:
-    services = desk.services
-    within = SessionFilter(
-        worktree_id=wanted.worktree_id,
-        status=STORED[wanted.status] if wanted.status else None,
+async def _list(ctx: ToolContext, params: SessionsParams) -> Listed[SessionResult]:
+    services = ctx.services
+    filters = SessionFilter(
+        worktree_id=params.worktree_id,
+        status=STORED[params.status] if params.status else None,
         archived=False,
-        activity=wanted.status if wanted.status and STORED[wanted.status] == "active" else None,
-        roots=await desk.roots(),
+        activity=params.status if params.status and STORED[params.status] == "active" else None,
+        roots=await ctx.readable_roots(),
     )
-    page = await services.sessions.list(within, wanted.limit, wanted.offset)
+    page = await services.sessions.list(filters, params.limit, params.offset)
     return Listed(await results.sessions(services, page.rows), page.total, page.limit, page.offset)
 
 
-async def _wait(desk: Desk, wanted: Waited) -> dict[str, Any]:
-    services = desk.services
-    if not 0 < len(wanted.task_ids) + len(wanted.session_ids) <= MOST:
-        raise Invalid("bad_arguments", f"Give between 1 and {MOST} taskIds or sessionIds to wait for.")
-    tasks = [await services.tasks.get(task_id) for task_id in wanted.task_ids]
+async def _wait(ctx: ToolContext, params: WaitParams) -> dict[str, Any]:
+    services = ctx.services
+    if not 0 < len(params.task_ids) + len(params.session_ids) <= MOST:
+        raise Invalid("bad_arguments", f"Pass between 1 and {MOST} taskIds or sessionIds.")
+    tasks = [await services.tasks.get(task_id) for task_id in params.task_ids]
     for session_id in {task.session_id for task in tasks}:
-        await desk.see(session_id)
-    sessions = [(await desk.see(session_id)).id for session_id in wanted.session_ids]
-    if desk.caller.id in (*sessions, *(task.session_id for task in tasks if task.ended_at is None)):
-        raise Invalid("waits_for_itself", "You would wait for yourself: your turn goes on until you end it.")
-    asked = Wait(
-        task_ids=list(wanted.task_ids),
-        session_ids=list(wanted.session_ids),
-        mode=wanted.mode,
-        timeout_seconds=wanted.timeout_seconds,
+        await ctx.readable_session(session_id)
+    sessions = [(await ctx.readable_session(session_id)).id for session_id in params.session_ids]
+    if ctx.caller.id in (*sessions, *(task.session_id for task in tasks if task.ended_at is None)):
+        raise Invalid("waits_for_itself", "You cannot wait for yourself: your turn runs until you end it.")
+    request = Wait(
+        task_ids=list(params.task_ids),
+        session_ids=list(params.session_ids),
+        mode=params.mode,
+        timeout_seconds=params.timeout_seconds,
     )
-    with services.scheduler.lending(desk.caller.id or ""):
-        waited = await services.waiting.wait(desk.caller, asked)
-    for one in waited.done:
-        one.status = {"error": "failed", "not_started": "idle"}.get(one.status, one.status)
-    return msgspec.to_builtins(waited)
+    with services.scheduler.lending(ctx.caller.id or ""):
+        result = await services.waiting.wait(ctx.caller, request)
+    for done in result.done:
+        done.status = {"error": "failed", "not_started": "idle"}.get(done.status, done.status)
+    return msgspec.to_builtins(result)
 
 
-async def _task(desk: Desk, wanted: OneTask) -> TaskResult:
-    task = await desk.services.tasks.get(wanted.task_id)
-    await desk.see(task.session_id)
-    return await results.task(desk.services, task)
+async def _task(ctx: ToolContext, params: TaskOnly) -> TaskResult:
+    task = await ctx.services.tasks.get(params.task_id)
+    await ctx.readable_session(task.session_id)
+    return await results.task(ctx.services, task)
 
 
-async def _tasks(desk: Desk, wanted: TasksOf) -> Listed[TaskResult]:
-    session = await desk.see(wanted.session_id)
-    page = await desk.services.tasks.list(session.id, wanted.status, wanted.limit, wanted.offset)
-    return Listed(await results.tasks(desk.services, page.rows), page.total, page.limit, page.offset)
+async def _tasks(ctx: ToolContext, params: TasksParams) -> Listed[TaskResult]:
+    session = await ctx.readable_session(params.session_id)
+    page = await ctx.services.tasks.list(session.id, params.status, params.limit, params.offset)
+    return Listed(await results.tasks(ctx.services, page.rows), page.total, page.limit, page.offset)
 
 
-async def _messages(desk: Desk, wanted: MessagesOf) -> Listed[MessageResult]:
-    if (wanted.session_id is None) == (wanted.task_id is None):
-        raise Invalid("bad_arguments", "Give either sessionId or taskId.")
-    services = desk.services
-    task = await services.tasks.get(wanted.task_id) if wanted.task_id is not None else None
-    session = await desk.see(task.session_id if task else wanted.session_id or "")
-    whole = task is not None or bool(wanted.search)
-    most = MOST_SEARCHED if whole else wanted.limit + wanted.offset
-    found = [results.message(one) for one in await services.transcript.page(session.id, limit=most)]
+async def _messages(ctx: ToolContext, params: MessagesParams) -> Listed[MessageResult]:
+    if (params.session_id is None) == (params.task_id is None):
+        raise Invalid("bad_arguments", "Pass either sessionId or taskId.")
+    services = ctx.services
+    task = await services.tasks.get(params.task_id) if params.task_id is not None else None
+    session = await ctx.readable_session(task.session_id if task else params.session_id or "")
+    filtered = task is not None or bool(params.search)
+    most = MOST_SEARCHED if filtered else params.limit + params.offset
+    messages = [results.message(message) for message in await services.transcript.page(session.id, limit=most)]
     if task is not None:
-        found = [one for one in found if one.task_id == task.id]
-    if wanted.search:
-        sought = wanted.search.casefold()
-        found = [one for one in found if sought in one.text.casefold()]
-    total = len(found) if whole else session.message_count
-    end = max(0, len(found) - wanted.offset)
-    page = found[max(0, end - wanted.limit) : end]
-    return Listed([results.shortened(one) for one in page], total, wanted.limit, wanted.offset)
+        messages = [message for message in messages if message.task_id == task.id]
+    if params.search:
+        text = params.search.casefold()
+        messages = [message for message in messages if text in message.text.casefold()]
+    total = len(messages) if filtered else session.message_count
+    end = max(0, len(messages) - params.offset)
+    page = messages[max(0, end - params.limit) : end]
+    return Listed([results.truncated(message) for message in page], total, params.limit, params.offset)
 
 
 WAITED = {
@@ -168,32 +167,31 @@ TASKS = results.listing("task_id", "session_id", "status")
 MESSAGES = results.listing("message_id", "role", "type", "text")
 
 TOOLS: tuple[Tool[Any], ...] = (
-    Tool("agor_sessions_get", "Read a session.", One, results.SESSION, _get),
+    Tool("agor_sessions_get", "Read a session.", SessionOnly, results.SESSION, _get),
     Tool(
         "agor_sessions_get_current",
-        "Read your own session, with its worktree and repository.",
-        Nothing,
+        "Read your own session, with its worktree and repo.",
+        NoArguments,
         results.CURRENT,
         _current,
     ),
     Tool(
         "agor_sessions_list",
-        "List sessions of your tree and those you opened, newest first.",
-        Sessions,
+        "List the sessions of your tree and of trees you created, newest first.",
+        SessionsParams,
         SESSIONS,
         _list,
     ),
     Tool(
         "agor_sessions_wait",
-        "Wait until any or all (default) of some tasks have ended or sessions are at rest, at most 45 s; call again "
-        "for what is pending. What is paused waits for a person. Children report by themselves: you need not wait for "
-        "them.",
-        Waited,
+        "Wait up to 45 s until any or all (default) of the tasks have ended or the sessions are idle. Call again for "
+        "pending ones; paused ones need a person. Children report to you on their own, so you need not wait for them.",
+        WaitParams,
         WAITED,
         _wait,
-        rows_alone=False,
+        only_rows=False,
     ),
-    Tool("agor_tasks_get", "Read a task; result is the last thing its agent said.", OneTask, results.TASK, _task),
-    Tool("agor_tasks_list", "List the tasks of a session; long texts are cut off.", TasksOf, TASKS, _tasks),
-    Tool("agor_messages_list", "Read the transcript of a session or of a task.", MessagesOf, MESSAGES, _messages),
+    Tool("agor_tasks_get", "Read a task; result is its agent's last text.", TaskOnly, results.TASK, _task),
+    Tool("agor_tasks_list", "List the tasks of a session; long texts are truncated.", TasksParams, TASKS, _tasks),
+    Tool("agor_messages_list", "Read the transcript of a session or a task.", MessagesParams, MESSAGES, _messages),
 )

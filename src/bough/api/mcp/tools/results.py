@@ -1,5 +1,4 @@
-"""What tools give, in the shape that agents know: sessions, tasks, messages, worktrees, repositories, each a plain
-object with snake_case names (5a). What is in the rows is `bough.model`."""
+"""Builds the results of tools: sessions, tasks, messages, worktrees and repos as objects with snake_case names."""
 
 from __future__ import annotations
 
@@ -9,18 +8,15 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from bough.core.services import Services
-from bough.core.state import callbacks
-from bough.core.store.sql import SESSIONS
 from bough.model.message import Message
 from bough.model.repo import Repo, Worktree, WorktreeState
 from bough.model.session import Session
 from bough.model.task import Task
-from bough.storage.backend import Tx
 
 T = TypeVar("T")
 
 LONGEST_RESULT = 20_000
-# Of each task in a list; the rest of one is read by itself.
+# For each task in a list; agor_tasks_get returns more.
 LONGEST_LISTED = 2_000
 STATUS = {"completed": "completed", "cancelled": "cancelled", "error": "failed"}
 ACTIVITY = {"not_started": "idle", "idle": "idle", "running": "running", "waiting_permission": "waiting_permission"}
@@ -38,8 +34,8 @@ class Genealogy(msgspec.Struct):
 
 
 class SessionResult(msgspec.Struct, omit_defaults=True):
-    """A session. `status` is idle, running, waiting_permission, completed, failed or cancelled; `ending` is as what it
-    ends when its turn is over."""
+    """A session. `status` is idle, running, waiting_permission, completed, failed or cancelled; `ending` is the status
+    it gets when its turn is over."""
 
     session_id: str
     repo_id: str
@@ -62,20 +58,20 @@ class SessionResult(msgspec.Struct, omit_defaults=True):
 
 
 class Current(SessionResult, kw_only=True):
-    """The session that calls, with where it works."""
+    """The calling session with its worktree and repo."""
 
     worktree: WorktreeResult | None
     repo: RepoResult
 
 
 class Created(SessionResult):
-    """A new session, and the task of its first prompt."""
+    """A new session and the task of its first prompt."""
 
     taskId: str | None = None
 
 
 class TaskResult(msgspec.Struct):
-    """A task. `result` is the last thing that the agent said in it."""
+    """A task. `result` is the agent's last text in it."""
 
     task_id: str
     session_id: str
@@ -135,7 +131,7 @@ class Listed(msgspec.Struct, Generic[T]):
 
 
 def _object(required: list[str], **kinds: Any) -> dict[str, Any]:
-    """A schema of an object; what is said by a word or a list is a type."""
+    """Returns the schema of an object; a property given as a word or a list is a type."""
     properties: dict[str, Any] = {
         name: kind if isinstance(kind, dict) else {"type": kind} for name, kind in kinds.items()
     }
@@ -143,7 +139,7 @@ def _object(required: list[str], **kinds: Any) -> dict[str, Any]:
 
 
 def listing(*required: str) -> dict[str, Any]:
-    """A schema of a list of objects that have at least these."""
+    """Returns the schema of a list of objects that have at least these properties."""
     data = {"type": "array", "items": {"type": "object", "required": list(required)}}
     return _object(["data", "total", "limit", "offset"], data=data, total="integer", limit="integer", offset="integer")
 
@@ -169,13 +165,8 @@ WORKTREE = _object(["worktree_id", "path"], worktree_id="string", path="string",
 TASK = _object(["task_id", "status"], task_id="string", session_id="string", status="string", result=MAYBE)
 
 
-class _Offspring(msgspec.Struct):
-    id: str
-    source: str
-
-
 class _Row(msgspec.Struct, rename="camel"):
-    """What is told of a session, as its row has it."""
+    """The columns of a session's row that results need."""
 
     id: str
     repo_id: str
@@ -201,16 +192,10 @@ class _Row(msgspec.Struct, rename="camel"):
 
 
 async def sessions(services: Services, found: Sequence[Session]) -> list[SessionResult]:
-    """Sessions with the children of each."""
-    told = [_row(one) for one in found]
-    children: dict[str, list[str]] = {one.id: [] for one in told}
-
-    async def work(tx: Tx) -> list[_Offspring]:
-        return await tx.all(SESSIONS.offspring, _Offspring, ids=list(children)) if children else []
-
-    for one in await services.store.read(work):
-        children[one.source].append(one.id)
-    return [SessionResult(**_fields(one, children[one.id])) for one in told]
+    """Returns the results for sessions, with the children of each."""
+    rows = [_row(row) for row in found]
+    children = await services.sessions.children([row.id for row in rows])
+    return [SessionResult(**_fields(row, list(children[row.id]))) for row in rows]
 
 
 async def session(services: Services, found: Session) -> SessionResult:
@@ -253,19 +238,15 @@ def _fields(found: _Row, children: list[str]) -> dict[str, Any]:
 
 
 async def task(services: Services, found: Task) -> TaskResult:
-    """A task with what its agent said last."""
-    words = await services.store.read(lambda tx: callbacks.last_words(tx, found))
+    """Returns the result for a task, with its agent's last text."""
+    (words,) = await services.tasks.last_words([found])
     return _task(found, words, LONGEST_RESULT)
 
 
 async def tasks(services: Services, found: list[Task]) -> list[TaskResult]:
-    """Tasks for a list, long texts cut off."""
-
-    async def work(tx: Tx) -> list[str]:
-        return [await callbacks.last_words(tx, one) if one.sent_attempt else "" for one in found]
-
-    said = await services.store.read(work)
-    return [_task(one, words, LONGEST_LISTED) for one, words in zip(found, said, strict=True)]
+    """Returns the results for a list of tasks, with long texts truncated."""
+    texts = await services.tasks.last_words(found)
+    return [_task(task, words, LONGEST_LISTED) for task, words in zip(found, texts, strict=True)]
 
 
 def _task(found: Task, words: str, most: int) -> TaskResult:
@@ -273,12 +254,12 @@ def _task(found: Task, words: str, most: int) -> TaskResult:
         task_id=found.id,
         session_id=found.session_id,
         status=found.status,
-        prompt=_cut(found.prompt, most),
+        prompt=_truncated(found.prompt, most),
         source=found.source,
         source_session_id=found.source_session_id,
         stop_reason=found.stop_reason,
         error=msgspec.json.decode(found.error) if found.error is not None else None,
-        result=_cut(words, most) or None,
+        result=_truncated(words, most) or None,
         tool_use_count=found.tool_use_count,
         created_at=found.created_at,
         started_at=found.started_at,
@@ -286,12 +267,12 @@ def _task(found: Task, words: str, most: int) -> TaskResult:
     )
 
 
-def _cut(text: str, most: int) -> str:
+def _truncated(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def message(found: Message) -> MessageResult:
-    """A message as text: what was said, or what a tool was called for and gave."""
+    """Returns a message as text: what was said, or a tool call with its output."""
     body: dict[str, Any] = msgspec.json.decode(found.content)
     return MessageResult(
         message_id=found.id,
@@ -299,24 +280,24 @@ def message(found: Message) -> MessageResult:
         task_id=found.task_id,
         role=found.role,
         type=str(body.get("type", "")),
-        text=_said(body),
+        text=_message_text(body),
         created_at=found.created_at,
     )
 
 
-def _said(body: dict[str, Any]) -> str:
+def _message_text(body: dict[str, Any]) -> str:
     if body.get("type") == "tool":
         result: dict[str, Any] = body.get("result") or {}
         output = result.get("output") or result.get("content") or ""
-        said = output if isinstance(output, str) else msgspec.json.encode(output).decode()
-        return f"{body.get('title') or body.get('tool')} ({result.get('status', 'pending')}): {said}"
+        output_text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+        return f"{body.get('title') or body.get('tool')} ({result.get('status', 'pending')}): {output_text}"
     text = str(body.get("text") or "")
     return text or msgspec.json.encode({name: value for name, value in body.items() if name != "type"}).decode()
 
 
-def shortened(found: MessageResult) -> MessageResult:
-    """As much of a message as fits into a list."""
-    found.text = _cut(found.text, LONGEST_RESULT)
+def truncated(found: MessageResult) -> MessageResult:
+    """Truncates a message's text for a list."""
+    found.text = _truncated(found.text, LONGEST_RESULT)
     return found
 
 

@@ -1,5 +1,4 @@
-"""The tools that open, change and stop sessions (5a). Each says what it will do in a sentence for people, and does it
-through the same services as every other door; giving work is `delegating_tools`, reading `reading_tools`."""
+"""Tools that create, change and stop sessions."""
 
 from __future__ import annotations
 
@@ -8,8 +7,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from bough.agents.catalog import Catalog
-from bough.api.mcp.tools import delegate, results
-from bough.api.mcp.tools.base import Changing, Desk, Tool
+from bough.api.mcp.tools import prompt_and_spawn, results
+from bough.api.mcp.tools.base import Changing, Tool, ToolContext
 from bough.api.mcp.tools.phrases import Id, named, quote
 from bough.core.sessions.mark import Mark
 from bough.core.sessions.requests import NewSession, SessionPatch, check_texts
@@ -19,7 +18,7 @@ from bough.model.session import CallbackConfig, PermissionMode
 
 
 class Create(Changing):
-    worktree_id: Annotated[str, Meta(description="Where to work; a repository's own folder by its repo_id.")]
+    worktree_id: Annotated[str, Meta(description="Where to work; for a repo's own folder, its repo_id.")]
     agentic_tool: Annotated[str, Meta(description="claude-code, codex, gemini, opencode …")]
     title: str | None = None
     description: str | None = None
@@ -36,121 +35,121 @@ class Update(Changing):
     session_id: Id
     title: str | None = None
     description: str | None = None
-    status: Annotated[Mark | None, Meta(description="Of one at work: takes effect when its turn ends.")] = None
+    status: Annotated[Mark | None, Meta(description="For a running session, takes effect when its turn ends.")] = None
     permission_mode: Annotated[PermissionMode | None, Meta(description="From the next prompt on.")] = None
 
 
 class Stop(Changing):
     session_id: Id
-    expected_task_id: Annotated[str | None, Meta(description="Only if this task runs.")] = None
+    expected_task_id: Annotated[str | None, Meta(description="Stop only if this task is running.")] = None
 
 
-# Opening
+# Creating
 
 
-async def _place(desk: Desk, text: str) -> tuple[str, str, str | None]:
-    """Repository, path and worktree of where a session is to work."""
+async def _find_folder(ctx: ToolContext, text: str) -> tuple[str, str, str | None]:
+    """Returns the repo, path and worktree for a worktree id or a repo id."""
     try:
-        worktree = await desk.services.worktrees.get(text)
+        worktree = await ctx.services.worktrees.get(text)
     except NotFound as missing:
         try:
-            repo = await desk.services.repos.get(text)
+            repo = await ctx.services.repos.get(text)
         except NotFound:
             raise missing from None
         return repo.id, repo.path, None
     return worktree.repo_id, worktree.path, worktree.id
 
 
-def _asked(catalog: Catalog, wanted: Create, repo: str, worktree: str | None) -> NewSession:
+def _request(catalog: Catalog, params: Create, repo: str, worktree: str | None) -> NewSession:
     return NewSession(
         repo_id=repo if worktree is None else None,
         worktree_id=worktree,
-        agent=wanted.agentic_tool,
-        title=wanted.title or "",
-        description=wanted.description or "",
-        permission_mode=wanted.permission_mode or catalog.get(wanted.agentic_tool).default_mode,
-        context_files=wanted.context_files or [],
-        mcp_server_ids=wanted.mcp_server_ids or [],
-        initial_prompt=wanted.initial_prompt,
-        callback=CallbackConfig(enabled=wanted.enable_callback),
+        agent=params.agentic_tool,
+        title=params.title or "",
+        description=params.description or "",
+        permission_mode=params.permission_mode or catalog.get(params.agentic_tool).default_mode,
+        context_files=params.context_files or [],
+        mcp_server_ids=params.mcp_server_ids or [],
+        initial_prompt=params.initial_prompt,
+        callback=CallbackConfig(enabled=params.enable_callback),
     )
 
 
-async def _create_claim(desk: Desk, wanted: Create) -> Claim:
-    repo, path, worktree = await _place(desk, wanted.worktree_id)
-    asked = _asked(desk.services.catalog, wanted, repo, worktree)
-    desk.services.sessions.check(asked)
-    name = f" {asked.title.strip()!r}" if asked.title.strip() else ""
-    title = f"Create session{name} in {path} with {asked.agent} in mode {asked.permission_mode}?"
-    servers = tuple(asked.mcp_server_ids)
-    return Claim(title=title, mode=asked.permission_mode, agent=asked.agent, servers=servers, repo=repo)
+async def _create_claim(ctx: ToolContext, params: Create) -> Claim:
+    repo, path, worktree = await _find_folder(ctx, params.worktree_id)
+    request = _request(ctx.services.catalog, params, repo, worktree)
+    ctx.services.sessions.check(request)
+    name = f" {request.title.strip()!r}" if request.title.strip() else ""
+    title = f"Create session{name} in {path} with {request.agent} in mode {request.permission_mode}?"
+    servers = tuple(request.mcp_server_ids)
+    return Claim(title=title, mode=request.permission_mode, agent=request.agent, servers=servers, repo=repo)
 
 
-async def _create(desk: Desk, wanted: Create) -> results.Created:
-    repo, _, worktree = await _place(desk, wanted.worktree_id)
-    opened = await desk.services.worktree_sessions.create(
-        desk.caller, _asked(desk.services.catalog, wanted, repo, worktree)
+async def _create(ctx: ToolContext, params: Create) -> results.Created:
+    repo, _, worktree = await _find_folder(ctx, params.worktree_id)
+    created = await ctx.services.worktree_sessions.create(
+        ctx.caller, _request(ctx.services.catalog, params, repo, worktree)
     )
-    return results.created(opened.session, opened.task_id)
+    return results.created(created.session, created.task_id)
 
 
 # Changing
 
 
-async def _update_claim(desk: Desk, wanted: Update) -> Claim:
-    target = await desk.services.sessions.get(wanted.session_id)
+async def _update_claim(ctx: ToolContext, params: Update) -> Claim:
+    target = await ctx.services.sessions.get(params.session_id)
     parts = [
         f"{name} to {quote(value)}"
         for name, value in (
-            ("the title", wanted.title),
-            ("the description", wanted.description),
-            ("the status", wanted.status),
-            ("the mode", wanted.permission_mode),
+            ("the title", params.title),
+            ("the description", params.description),
+            ("the status", params.status),
+            ("the mode", params.permission_mode),
         )
         if value is not None
     ]
     if not parts:
-        raise Invalid("nothing_to_change", "Give at least one of title, description, status, permissionMode.")
-    check_texts(wanted.title or "", wanted.description or "")
-    who = "itself" if target.id == desk.caller.id else f"session {named(target)}"
-    return Claim(title=f"Change {who}: {', '.join(parts)}?", target=target.id, mode=wanted.permission_mode)
+        raise Invalid("nothing_to_change", "Pass at least one of title, description, status, permissionMode.")
+    check_texts(params.title or "", params.description or "")
+    subject = "itself" if target.id == ctx.caller.id else f"session {named(target)}"
+    return Claim(title=f"Change {subject}: {', '.join(parts)}?", target=target.id, mode=params.permission_mode)
 
 
-async def _update(desk: Desk, wanted: Update) -> results.SessionResult:
-    services = desk.services
-    # First what may be refused, so that nothing is changed by half.
-    if wanted.status is not None:
-        await services.marking.mark(desk.caller, wanted.session_id, wanted.status)
+async def _update(ctx: ToolContext, params: Update) -> results.SessionResult:
+    services = ctx.services
+    # The status comes first because it may be refused; then nothing has changed.
+    if params.status is not None:
+        await services.marking.mark(ctx.caller, params.session_id, params.status)
     changes: dict[str, Any] = {
         name: value
         for name in ("title", "description", "permission_mode")
-        if (value := getattr(wanted, name)) is not None
+        if (value := getattr(params, name)) is not None
     }
     if changes:
-        await services.sessions.patch(wanted.session_id, SessionPatch(**changes))
-    return await results.session(services, await services.sessions.get(wanted.session_id))
+        await services.sessions.patch(params.session_id, SessionPatch(**changes))
+    return await results.session(services, await services.sessions.get(params.session_id))
 
 
-async def _stop_claim(desk: Desk, wanted: Stop) -> Claim:
-    target = await desk.services.sessions.get(wanted.session_id)
-    if target.id == desk.caller.id:
-        raise Invalid("stops_itself", "You would stop yourself: end your turn instead.")
-    if wanted.expected_task_id is not None:
-        await desk.services.tasks.get(wanted.expected_task_id)
-    return Claim(title=f"Stop what session {named(target)} does?", target=target.id)
+async def _stop_claim(ctx: ToolContext, params: Stop) -> Claim:
+    target = await ctx.services.sessions.get(params.session_id)
+    if target.id == ctx.caller.id:
+        raise Invalid("stops_itself", "You cannot stop yourself; end your turn instead.")
+    if params.expected_task_id is not None:
+        await ctx.services.tasks.get(params.expected_task_id)
+    return Claim(title=f"Stop the running turn of session {named(target)}?", target=target.id)
 
 
-async def _stop(desk: Desk, wanted: Stop) -> Any:
-    stopped = await desk.services.control.stop(desk.caller, wanted.session_id, wanted.expected_task_id)
+async def _stop(ctx: ToolContext, params: Stop) -> Any:
+    stopped = await ctx.services.control.stop(ctx.caller, params.session_id, params.expected_task_id)
     if stopped.task is None:
-        how = results.status(stopped.session)
-        return {"session_id": stopped.session.id, "status": how, "message": "Nothing ran there."}
-    return await results.task(desk.services, stopped.task)
+        status = results.status(stopped.session)
+        return {"session_id": stopped.session.id, "status": status, "message": "NoArguments ran there."}
+    return await results.task(ctx.services, stopped.task)
 
 
 CREATE: Tool[Create] = Tool(
     "agor_sessions_create",
-    "Open a new, separate session in a worktree.",
+    "Create a separate session in a worktree.",
     Create,
     results.SESSION | {"properties": {**results.SESSION["properties"], "taskId": {"type": "string"}}},
     _create,
@@ -169,7 +168,7 @@ UPDATE: Tool[Update] = Tool(
 )
 STOP: Tool[Stop] = Tool(
     "agor_sessions_stop",
-    "Stop the turn that runs in a session; what waits there waits on until it is prompted again.",
+    "Stop a session's running turn and pause its queue until its next prompt.",
     Stop,
     results.TASK,
     _stop,
@@ -178,4 +177,4 @@ STOP: Tool[Stop] = Tool(
     repeatable=True,
 )
 
-TOOLS: tuple[Tool[Any], ...] = (delegate.PROMPT, CREATE, delegate.SPAWN, UPDATE, STOP)
+TOOLS: tuple[Tool[Any], ...] = (prompt_and_spawn.PROMPT, CREATE, prompt_and_spawn.SPAWN, UPDATE, STOP)

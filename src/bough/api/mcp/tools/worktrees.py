@@ -1,5 +1,4 @@
-"""The tools for where work happens: worktrees, repositories, boards, and the MCP servers that sessions can be given
-(5a). Removing worktrees is for people."""
+"""Tools for worktrees, repos, boards and MCP servers. Only people can remove worktrees."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from bough.api.mcp.tools import results
-from bough.api.mcp.tools.base import Changing, Desk, Params, Tool
+from bough.api.mcp.tools.base import Changing, Params, Tool, ToolContext
 from bough.api.mcp.tools.phrases import Id
 from bough.api.mcp.tools.read import Limit, Offset
 from bough.api.mcp.tools.results import Listed, RepoResult, WorktreeResult
@@ -17,24 +16,24 @@ from bough.errors import Invalid
 from bough.model.call import Claim
 
 
-class Page(Params):
+class PageParams(Params):
     limit: Limit = 50
     offset: Offset = 0
 
 
-class Worktrees(Page):
+class WorktreesParams(PageParams):
     repo_id: str | None = None
 
 
-class OneWorktree(Params):
+class WorktreeOnly(Params):
     worktree_id: Id
 
 
-class MakeWorktree(Changing):
+class CreateWorktree(Changing):
     repo_id: Id
-    branch: Annotated[str, Meta(description="Made if it does not exist.")]
+    branch: Annotated[str, Meta(description="Created if it does not exist.")]
     path: Annotated[str | None, Meta(description="Default .worktrees/<branch>.")] = None
-    base: Annotated[str | None, Meta(description="What a new branch begins at.")] = None
+    base: Annotated[str | None, Meta(description="Base of a new branch.")] = None
 
 
 class UpdateWorktree(Changing):
@@ -45,58 +44,58 @@ class UpdateWorktree(Changing):
     notes: str | None = None
 
 
-async def _worktrees(desk: Desk, wanted: Worktrees) -> Listed[WorktreeResult]:
-    page = await desk.services.worktrees.list(wanted.repo_id, False, wanted.limit, wanted.offset)
-    return Listed([results.worktree(one) for one in page.rows], page.total, page.limit, page.offset)
+async def _worktrees(ctx: ToolContext, params: WorktreesParams) -> Listed[WorktreeResult]:
+    page = await ctx.services.worktrees.list(params.repo_id, False, params.limit, params.offset)
+    return Listed([results.worktree(row) for row in page.rows], page.total, page.limit, page.offset)
 
 
-async def _worktree(desk: Desk, wanted: OneWorktree) -> WorktreeResult:
-    row, state, uses = await desk.services.worktrees.look(wanted.worktree_id)
+async def _worktree(ctx: ToolContext, params: WorktreeOnly) -> WorktreeResult:
+    row, state, uses = await ctx.services.worktrees.look(params.worktree_id)
     return results.worktree(row, state, [use.id for use in uses])
 
 
-async def _make_claim(desk: Desk, wanted: MakeWorktree) -> Claim:
-    repo = await desk.services.repos.get(wanted.repo_id)
-    place = wanted.path or f".worktrees/{wanted.branch}"
-    title = f"Create worktree {place} of {repo.name} on branch {wanted.branch!r}?"
+async def _create_claim(ctx: ToolContext, params: CreateWorktree) -> Claim:
+    repo = await ctx.services.repos.get(params.repo_id)
+    path = params.path or f".worktrees/{params.branch}"
+    title = f"Create worktree {path} of {repo.name} on branch {params.branch!r}?"
     return Claim(title=title, repo=repo.id, sets_up=True)
 
 
-async def _make(desk: Desk, wanted: MakeWorktree) -> WorktreeResult:
-    made = NewWorktree(repo_id=wanted.repo_id, branch=wanted.branch, path=wanted.path, base=wanted.base)
-    return results.worktree(await desk.services.worktrees.create(desk.caller, made))
+async def _create(ctx: ToolContext, params: CreateWorktree) -> WorktreeResult:
+    request = NewWorktree(repo_id=params.repo_id, branch=params.branch, path=params.path, base=params.base)
+    return results.worktree(await ctx.services.worktrees.create(ctx.caller, request))
 
 
-async def _update_claim(desk: Desk, wanted: UpdateWorktree) -> Claim:
-    worktree = await desk.services.worktrees.get(wanted.worktree_id)
-    names = [name for name in ("board_id", "x", "y", "notes") if getattr(wanted, name) is not None]
+async def _update_claim(ctx: ToolContext, params: UpdateWorktree) -> Claim:
+    worktree = await ctx.services.worktrees.get(params.worktree_id)
+    names = [name for name in ("board_id", "x", "y", "notes") if getattr(params, name) is not None]
     if not names:
-        raise Invalid("nothing_to_change", "Give at least one of boardId, x, y, notes.")
+        raise Invalid("nothing_to_change", "Pass at least one of boardId, x, y, notes.")
     changed = ", ".join("board" if name == "board_id" else name for name in names)
     return Claim(title=f"Change worktree {worktree.name!r}: {changed}?", repo=worktree.repo_id)
 
 
-async def _update(desk: Desk, wanted: UpdateWorktree) -> WorktreeResult:
-    given = {name: value for name in ("board_id", "x", "y", "notes") if (value := getattr(wanted, name)) is not None}
-    return results.worktree(await desk.services.worktrees.patch(wanted.worktree_id, WorktreePatch(**given)))
+async def _update(ctx: ToolContext, params: UpdateWorktree) -> WorktreeResult:
+    changes = {name: value for name in ("board_id", "x", "y", "notes") if (value := getattr(params, name)) is not None}
+    return results.worktree(await ctx.services.worktrees.patch(params.worktree_id, WorktreePatch(**changes)))
 
 
-async def _repos(desk: Desk, wanted: Page) -> Listed[RepoResult]:
-    page = await desk.services.repos.list(wanted.limit, wanted.offset)
-    return Listed([results.repo(one) for one in page.rows], page.total, page.limit, page.offset)
+async def _repos(ctx: ToolContext, params: PageParams) -> Listed[RepoResult]:
+    page = await ctx.services.repos.list(params.limit, params.offset)
+    return Listed([results.repo(row) for row in page.rows], page.total, page.limit, page.offset)
 
 
-async def _boards(desk: Desk, wanted: Page) -> Listed[Any]:
-    page = await desk.services.boards.list(wanted.limit, wanted.offset)
-    rows = [{"board_id": one.id, "name": one.name, "is_default": one.is_default} for one in page.rows]
+async def _boards(ctx: ToolContext, params: PageParams) -> Listed[Any]:
+    page = await ctx.services.boards.list(params.limit, params.offset)
+    rows = [{"board_id": row.id, "name": row.name, "is_default": row.is_default} for row in page.rows]
     return Listed(rows, page.total, page.limit, page.offset)
 
 
-async def _mcp_servers(desk: Desk, wanted: Page) -> Listed[Any]:
-    page = await desk.services.mcp_servers.list(wanted.limit, wanted.offset)
+async def _mcp_servers(ctx: ToolContext, params: PageParams) -> Listed[Any]:
+    page = await ctx.services.mcp_servers.list(params.limit, params.offset)
     rows = [
-        {"mcp_server_id": one.id, "name": one.name, "transport": one.transport, "enabled": one.enabled}
-        for one in page.rows
+        {"mcp_server_id": row.id, "name": row.name, "transport": row.transport, "enabled": row.enabled}
+        for row in page.rows
     ]
     return Listed(rows, page.total, page.limit, page.offset)
 
@@ -107,27 +106,27 @@ BOARDS = results.listing("board_id", "name")
 SERVERS = results.listing("mcp_server_id", "name")
 
 TOOLS: tuple[Tool[Any], ...] = (
-    Tool("agor_worktrees_list", "List worktrees.", Worktrees, WORKTREES, _worktrees),
+    Tool("agor_worktrees_list", "List worktrees.", WorktreesParams, WORKTREES, _worktrees),
     Tool(
         "agor_worktrees_get",
-        "Read a worktree: branch, changes, and the sessions that work in it.",
-        OneWorktree,
+        "Read a worktree: its branch, changes and sessions.",
+        WorktreeOnly,
         results.WORKTREE,
         _worktree,
-        rows_alone=False,
+        only_rows=False,
     ),
     Tool(
         "agor_worktrees_create",
-        "Make a worktree of a branch, to work apart from others.",
-        MakeWorktree,
+        "Create a worktree on a branch, to work separately from others.",
+        CreateWorktree,
         results.WORKTREE,
-        _make,
-        _make_claim,
+        _create,
+        _create_claim,
         "change",
     ),
     Tool(
         "agor_worktrees_update",
-        "Change a worktree's notes or its place on a board.",
+        "Change a worktree's notes or its position on a board.",
         UpdateWorktree,
         results.WORKTREE,
         _update,
@@ -135,7 +134,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         "change",
         repeatable=True,
     ),
-    Tool("agor_repos_list", "List repositories.", Page, REPOS, _repos),
-    Tool("agor_boards_list", "List boards.", Page, BOARDS, _boards),
-    Tool("agor_mcp_servers_list", "List MCP servers that sessions can be given.", Page, SERVERS, _mcp_servers),
+    Tool("agor_repos_list", "List repos.", PageParams, REPOS, _repos),
+    Tool("agor_boards_list", "List boards.", PageParams, BOARDS, _boards),
+    Tool("agor_mcp_servers_list", "List the MCP servers that sessions can use.", PageParams, SERVERS, _mcp_servers),
 )

@@ -1,0 +1,248 @@
+"""Five basic tools, for agents that only create sessions, send them messages and check their status. They use the same
+services as the other tools."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from bough.api.mcp.tools.base import Changing, NoArguments, Params, Tool, ToolContext
+from bough.api.mcp.tools.phrases import Id, named, quote
+from bough.core.sessions.requests import NewSession, SessionFilter
+from bough.core.state.enqueue import checked_prompt
+from bough.core.worktrees.records import SessionWorktree
+from bough.errors import Invalid, NotFound
+from bough.model.call import Claim
+from bough.model.repo import Repo, Worktree
+from bough.model.session import PermissionMode, Session
+
+MOST_LISTED = 200
+
+
+class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    branch: Annotated[str, Meta(description="Created if it does not exist.")]
+    path: Annotated[str | None, Meta(description="Default .worktrees/<branch>.")] = None
+
+
+class CreateSession(Changing):
+    name: str
+    working_dir: Annotated[str, Meta(description="Absolute path of a repo or folder.")]
+    worktree: Annotated[NewWorktree | None, Meta(description="Work in a new git worktree.")] = None
+    initial_message: str | None = None
+    permission_mode: Annotated[PermissionMode, Meta(description="Default: default.")] = "default"
+    agent: Annotated[str | None, Meta(description="Defaults to your own.")] = None
+
+
+class Send(Changing):
+    session_id: Id
+    message: str
+
+
+class SessionOnly(Params):
+    session_id: Id
+
+
+class ListedSession(msgspec.Struct):
+    """The columns of a session's row that the list needs."""
+
+    id: str
+    title: str
+    cwd: str
+    agent: str
+    status: str
+    activity: str
+
+
+# Creating
+
+
+async def _find_folder(ctx: ToolContext, folder: str) -> tuple[Repo | None, Worktree | None]:
+    """Returns the known repo and worktree of a folder; for a session, a plain folder inside a known one counts too."""
+    return await ctx.services.worktrees.of_folder(folder, inside=ctx.caller.kind == "session")
+
+
+async def _request(ctx: ToolContext, params: CreateSession, repo: str | None, worktree: str | None) -> NewSession:
+    agent = params.agent
+    if agent is None and ctx.caller.kind == "session" and ctx.caller.id is not None:
+        agent = (await ctx.services.sessions.get(ctx.caller.id)).agent
+    worktree_request = None
+    if params.worktree is not None:
+        worktree_request = SessionWorktree(branch=params.worktree.branch, path=params.worktree.path)
+    return NewSession(
+        repo_id=repo if worktree is None else None,
+        worktree_id=worktree,
+        worktree=worktree_request,
+        agent=agent,
+        title=params.name,
+        permission_mode=params.permission_mode,
+        initial_prompt=params.initial_message,
+    )
+
+
+async def _create_claim(ctx: ToolContext, params: CreateSession) -> Claim:
+    repo, _ = await _find_folder(ctx, params.working_dir)
+    if repo is None and ctx.caller.kind == "session":
+        raise NotFound(
+            "folder_unknown",
+            f"{params.working_dir} is not in a repo that Bough knows; agor_repos_list lists them. A person can "
+            "register it with `bough repo add`.",
+        )
+    request = await _request(ctx, params, None, None)
+    ctx.services.sessions.check(request)
+    where = params.working_dir
+    if params.worktree is not None:
+        where = params.worktree.path or f".worktrees/{params.worktree.branch}"
+    title = f"Create session {params.name!r} in {where}?"
+    repo_id = repo.id if repo else None
+    sets_up = params.worktree is not None
+    return Claim(title=title, mode=params.permission_mode, agent=request.agent, repo=repo_id, sets_up=sets_up)
+
+
+async def _create(ctx: ToolContext, params: CreateSession) -> dict[str, Any]:
+    services = ctx.services
+    known_repo, known_worktree = await _find_folder(ctx, params.working_dir)
+    repo = known_repo or await services.repos.add(ctx.caller, params.working_dir)
+    # With a new worktree, the session does not work in the named one.
+    worktree = known_worktree.id if known_worktree and params.worktree is None else None
+    created = await services.worktree_sessions.create(ctx.caller, await _request(ctx, params, repo.id, worktree))
+    return {"sessionId": created.session.id, "workingDir": created.session.cwd}
+
+
+# Sending and reading
+
+
+async def _send_claim(ctx: ToolContext, params: Send) -> Claim:
+    checked_prompt(params.message, ctx.services.settings.max_prompt)
+    target = await ctx.services.sessions.get(params.session_id)
+    title = f"Send to session {named(target)}: {quote(params.message)}?"
+    return Claim(title=title, target=target.id, commands=True)
+
+
+async def _send(ctx: ToolContext, params: Send) -> dict[str, Any]:
+    await ctx.services.tasks.prompt(ctx.caller, params.session_id, params.message, resume=True)
+    return {"success": True}
+
+
+def _unsent(why: str) -> dict[str, Any]:
+    return {"success": False, "error": why}
+
+
+async def _status(ctx: ToolContext, params: SessionOnly) -> dict[str, Any]:
+    try:
+        session = await ctx.readable_session(params.session_id)
+    except (NotFound, Invalid) as error:
+        why = f"{error.message} list_sessions lists all sessions."
+        return {"exists": False, "status": "not_started", "workingDir": "", "error": why}
+    queued = await ctx.services.tasks.count_queued(session.id)
+    return {
+        "exists": True,
+        "status": _plain(session),
+        "lifecycle": session.status,
+        "workingDir": session.cwd,
+        "lastActivity": session.active_at,
+        "pendingMessages": queued,
+    }
+
+
+def _plain(session: Session) -> str:
+    if session.status == "error":
+        return "error"
+    if session.status != "active":
+        return "idle"
+    return {"running": "thinking"}.get(session.activity, session.activity)
+
+
+async def _list(ctx: ToolContext, _params: NoArguments) -> dict[str, Any]:
+    filters = SessionFilter(archived=False, roots=await ctx.readable_roots())
+    page = await ctx.services.sessions.list(filters, MOST_LISTED, 0)
+    rows = [msgspec.json.decode(msgspec.json.encode(row), type=ListedSession) for row in page.rows]
+    return {"sessions": [_listed(row) for row in rows]}
+
+
+def _listed(session: ListedSession) -> dict[str, Any]:
+    active = session.status == "active" and session.activity in ("running", "waiting_permission")
+    return {
+        "id": session.id,
+        "name": session.title,
+        "workingDir": session.cwd,
+        "type": "claude" if session.agent == "claude-code" else session.agent,
+        "status": "active" if active else "idle",
+    }
+
+
+async def _me(ctx: ToolContext, _params: NoArguments) -> dict[str, Any]:
+    own = await ctx.own_session("list_sessions lists the ids of all sessions.")
+    return {"sessionId": own.id}
+
+
+def _object(required: list[str], **kinds: str) -> dict[str, Any]:
+    properties = {name: {"type": kind} for name, kind in kinds.items()}
+    return {"type": "object", "properties": properties, "required": required}
+
+
+LISTED = _object(
+    ["id", "name", "workingDir", "type", "status"],
+    id="string",
+    name="string",
+    workingDir="string",
+    type="string",
+    status="string",
+)
+
+TOOLS: tuple[Tool[Any], ...] = (
+    Tool(
+        "create_session",
+        "Create a session, optionally in a new git worktree.",
+        CreateSession,
+        _object(["sessionId", "workingDir"], sessionId="string", workingDir="string"),
+        _create,
+        _create_claim,
+        "change",
+    ),
+    Tool(
+        "send_to_session",
+        "Send a message to a session; it is queued if the session is busy.",
+        Send,
+        _object(["success"], success="boolean", error="string"),
+        _send,
+        _send_claim,
+        "change",
+        refusal=_unsent,
+    ),
+    Tool(
+        "get_session_status",
+        "Get a session's status: idle, thinking, waiting_permission, error or not_started.",
+        SessionOnly,
+        _object(
+            ["exists", "status", "workingDir"],
+            exists="boolean",
+            status="string",
+            lifecycle="string",
+            workingDir="string",
+            lastActivity="string",
+            pendingMessages="integer",
+            error="string",
+        ),
+        _status,
+    ),
+    Tool(
+        "list_sessions",
+        f"List the newest {MOST_LISTED} sessions; status is active or idle.",
+        NoArguments,
+        {
+            "type": "object",
+            "properties": {"sessions": {"type": "array", "items": LISTED}},
+            "required": ["sessions"],
+        },
+        _list,
+    ),
+    Tool(
+        "get_current_session_id",
+        "Get the id of your own session.",
+        NoArguments,
+        _object(["sessionId"], sessionId="string"),
+        _me,
+    ),
+)

@@ -1,0 +1,214 @@
+"""Tools that give work to sessions: prompting, forking, asking a side question, and spawning a child."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from bough.api.mcp.tools.base import Changing, Tool, ToolContext
+from bough.api.mcp.tools.phrases import Agent, Id, named, quote
+from bough.core.sessions.requests import check_choice, check_texts
+from bough.core.state.enqueue import checked_prompt
+from bough.core.trees.branch import Branch, Branched
+from bough.errors import Invalid
+from bough.model.call import Claim
+from bough.model.session import CallbackConfig, PermissionMode
+
+Prompted = Literal["continue", "fork", "subsession", "btw"]
+
+
+class Prompt(Changing):
+    session_id: Id
+    prompt: str
+    mode: Annotated[
+        Prompted,
+        Meta(
+            description="continue: queue it there. fork: a copy that knows the conversation. subsession: a child "
+            "that starts with no context and reports back. btw: a read-only side question."
+        ),
+    ]
+    agentic_tool: Agent = None
+    permission_mode: Annotated[PermissionMode | None, Meta(description="Inherited by default.")] = None
+    title: str | None = None
+    task_id: Annotated[str | None, Meta(description="fork: start after this task.")] = None
+    callback: Annotated[bool | None, Meta(description="subsession: whether it reports back (default true).")] = None
+
+
+class ModelConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    model: str | None = None
+    effort: str | None = None
+
+
+class Spawn(Changing):
+    prompt: str
+    title: str | None = None
+    agentic_tool: Agent = None
+    permission_mode: Annotated[PermissionMode | None, Meta(description="Inherited by default.")] = None
+    model_config: ModelConfig | None = None
+    mcp_server_ids: list[str] | None = None
+    task_id: Annotated[str | None, Meta(description="Your task that this is part of.")] = None
+    enable_callback: Annotated[bool, Meta(description="Report each finished task to you (default true).")] = True
+    include_last_message: Annotated[bool, Meta(description="Default true.")] = True
+    include_original_prompt: Annotated[bool, Meta(description="Default false.")] = False
+    extra_instructions: Annotated[str | None, Meta(description="Appended to its report to you.")] = None
+    worktree_id: Annotated[str | None, Meta(description="Work there instead of in your folder.")] = None
+
+
+# Prompting
+
+
+async def _prompt_claim(ctx: ToolContext, params: Prompt) -> Claim:
+    _check_prompt(params)
+    _check_work(ctx, params.prompt, params.agentic_tool, params.title)
+    target = await ctx.services.sessions.get(params.session_id)
+    if params.task_id is not None:
+        await _check_task(ctx, params.task_id, target.id)
+    itself = target.id == ctx.caller.id
+    subject = "itself" if itself else f"session {named(target)}"
+    if params.mode == "continue":
+        return Claim(title=f"Prompt {subject}: {quote(params.prompt)}?", target=target.id, commands=True)
+    mode: PermissionMode = "plan" if params.mode == "btw" else params.permission_mode or target.permission_mode
+    agent = params.agentic_tool or target.agent
+    action = {
+        "fork": f"Fork {subject}",
+        "subsession": f"Spawn a child of {subject}",
+        "btw": f"Ask a side question to {subject}",
+    }[params.mode]
+    title = f"{action} with {agent} in mode {mode}: {quote(params.title or params.prompt)}?"
+    return Claim(title=title, target=target.id, inherits=not itself, mode=mode, agent=agent)
+
+
+def _check_prompt(params: Prompt) -> None:
+    if params.mode == "continue" and (params.agentic_tool or params.permission_mode or params.title):
+        raise Invalid(
+            "bad_arguments",
+            "agenticTool, permissionMode and title apply to new sessions: use mode fork or subsession, or "
+            "agor_sessions_update to change this one.",
+        )
+    if params.task_id is not None and params.mode not in ("fork", "subsession"):
+        raise Invalid("bad_arguments", "taskId says where a fork starts: use it with mode fork.")
+    if params.callback and params.mode in ("continue", "fork"):
+        raise Invalid(
+            "bad_arguments",
+            "Only a subsession reports back: use callback with mode subsession, or wait for the task with "
+            "agor_sessions_wait.",
+        )
+
+
+def _check_work(ctx: ToolContext, prompt: str, agent: str | None, title: str | None) -> None:
+    """Raises `Invalid` for work that can never be done, before anybody is asked to approve it."""
+    checked_prompt(prompt, ctx.services.settings.max_prompt)
+    check_texts(title or "", "")
+    if agent is not None:
+        ctx.services.catalog.get(agent)
+
+
+async def _check_task(ctx: ToolContext, task_id: str, session_id: str) -> None:
+    task = await ctx.services.tasks.get(task_id)
+    if task.session_id != session_id:
+        raise Invalid(
+            "task_of_other_session",
+            f"Task {task.id} belongs to session {task.session_id}. See agor_tasks_list for those of {session_id}.",
+        )
+
+
+async def _prompt(ctx: ToolContext, params: Prompt) -> dict[str, Any]:
+    services, caller = ctx.services, ctx.caller
+    if params.mode == "continue":
+        task = await services.tasks.prompt(caller, params.session_id, params.prompt, resume=True)
+        return {"success": True, "taskId": task.id}
+    branch = Branch(
+        prompt=params.prompt,
+        title=params.title,
+        agent=params.agentic_tool,
+        permission_mode=None if params.mode == "btw" else params.permission_mode,
+        # A child starts with no context, whichever task it is part of.
+        task_id=params.task_id if params.mode == "fork" else None,
+        callback=None if params.callback is None else CallbackConfig(enabled=params.callback),
+    )
+    branch_as = {
+        "fork": services.branching.fork,
+        "subsession": services.branching.spawn,
+        "btw": services.branching.aside,
+    }[params.mode]
+    return _branched(await branch_as(caller, params.session_id, branch))
+
+
+def _branched(created: Branched) -> dict[str, Any]:
+    return {"sessionId": created.session_id, "taskId": created.task_id}
+
+
+# Spawning
+
+INSTEAD = "Use agor_sessions_prompt with mode subsession and the sessionId of the parent."
+
+
+async def _spawn_claim(ctx: ToolContext, params: Spawn) -> Claim:
+    own = await ctx.own_session(INSTEAD)
+    _check_work(ctx, params.prompt, params.agentic_tool, params.title)
+    model_config = params.model_config or ModelConfig()
+    check_choice("modelConfig.model", model_config.model)
+    check_choice("modelConfig.effort", model_config.effort)
+    if params.task_id is not None:
+        await _check_task(ctx, params.task_id, own.id)
+    mode = params.permission_mode or own.permission_mode
+    agent = params.agentic_tool or own.agent
+    location = ""
+    repo: str | None = None
+    if params.worktree_id is not None:
+        worktree = await ctx.services.worktrees.get(params.worktree_id)
+        location, repo = f" in {worktree.path}", worktree.repo_id
+    title = f"Spawn a child with {agent} in mode {mode}{location}: {quote(params.title or params.prompt)}?"
+    servers = tuple(params.mcp_server_ids or ())
+    return Claim(title=title, target=own.id, mode=mode, agent=agent, servers=servers, repo=repo)
+
+
+async def _spawn(ctx: ToolContext, params: Spawn) -> dict[str, Any]:
+    own = await ctx.own_session(INSTEAD)
+    model_config = params.model_config or ModelConfig()
+    branch = Branch(
+        prompt=params.prompt,
+        title=params.title,
+        agent=params.agentic_tool,
+        permission_mode=params.permission_mode,
+        model=model_config.model,
+        effort=model_config.effort,
+        mcp_server_ids=params.mcp_server_ids,
+        worktree_id=params.worktree_id,
+        callback=CallbackConfig(
+            enabled=params.enable_callback,
+            include_last_message=params.include_last_message,
+            include_original_prompt=params.include_original_prompt,
+            extra_instructions=params.extra_instructions,
+        ),
+    )
+    return _branched(await ctx.services.branching.spawn(ctx.caller, own.id, branch))
+
+
+def _ids(*names: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+
+
+BRANCHED = _ids("sessionId", "taskId")
+PROMPTED = BRANCHED | {"properties": {"success": {"type": "boolean"}, **BRANCHED["properties"]}}
+
+PROMPT: Tool[Prompt] = Tool(
+    "agor_sessions_prompt",
+    "Give work to a session: prompt it, fork it, spawn a child of it, or ask it a side question.",
+    Prompt,
+    PROMPTED,
+    _prompt,
+    _prompt_claim,
+    "change",
+)
+SPAWN: Tool[Spawn] = Tool(
+    "agor_sessions_spawn",
+    "Delegate to a child session. It works in parallel; when it finishes, its report reaches you as a prompt.",
+    Spawn,
+    BRANCHED,
+    _spawn,
+    _spawn_claim,
+    "change",
+)

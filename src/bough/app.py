@@ -13,6 +13,8 @@ import structlog
 from bough.agents.catalog import load_catalog
 from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
+from bough.api.mcp.protocol.calling import Toolbox
+from bough.api.mcp.tools.all_tools import TOOLS
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.restore import Restoring
@@ -87,6 +89,8 @@ async def running(
                     log.info("database_upgraded", to=done[-1])
                 built = build(settings, db, launcher or KeeperLauncher(data / "keepers"))
                 built.runner.agents.address = address
+                # Before recovery, which carries out the calls that the last server left.
+                built.calls.provide(Toolbox(built, TOOLS).actions())
                 async with _working(built) as services:
                     yield services
         finally:

@@ -49,15 +49,13 @@ class Carrying:
         self._attendance = attendance
         self._ended = ended
         self._deeds: Mapping[str, Deed] = {}
-        self._known = asyncio.Event()
         # Calls that are being carried out, and whatever else is under way that nobody waits for.
         self._running: dict[str, asyncio.Task[Call]] = {}
         self._errands: set[asyncio.Task[None]] = set()
 
     def provide(self, deeds: Mapping[str, Deed]) -> None:
-        """What each tool does; until this is known nothing is carried out."""
+        """Sets what each tool does; called once, before the first call is carried out."""
         self._deeds = deeds
-        self._known.set()
 
     async def check(self, call: Call, arguments: Arguments) -> None:
         """Refuses arguments with which a call could not be carried out."""
@@ -69,7 +67,6 @@ class Carrying:
         woken = asyncio.Event()
         forget = self._store.db.listen(CHANNEL_APPROVALS, lambda _payload: woken.set())
         try:
-            await self._known.wait()
             begins = True
             while True:
                 woken.clear()
@@ -139,7 +136,6 @@ class Carrying:
         return running
 
     async def _act(self, call: Call, begun: bool) -> Call:
-        await self._known.wait()
         if not begun:
             # It may have come to its end since it was read.
             call = await self._store.read(lambda tx: get(tx, call.id))

@@ -56,7 +56,7 @@ class Calls:
         self._closed = False
 
     def provide(self, deeds: Mapping[str, Deed]) -> None:
-        """What each tool does; until this is known nothing is carried out."""
+        """Sets what each tool does; called once, before the first call is carried out."""
         self._carrying.provide(deeds)
 
     async def follow(self) -> None:

@@ -49,11 +49,11 @@ class Toolbox:
         self._services = services
         self._tools = {tool.name: tool for tool in tools}
 
-    def deeds(self) -> Mapping[str, Deed]:
+    def actions(self) -> Mapping[str, Deed]:
         """Returns the actions of all tools that change something, for calls that run after an approval or a restart."""
-        return {tool.name: self._deed(tool) for tool in self._tools.values() if tool.claim is not None}
+        return {tool.name: self._action(tool) for tool in self._tools.values() if tool.claim is not None}
 
-    def _deed(self, tool: Tool[Any]) -> Deed:
+    def _action(self, tool: Tool[Any]) -> Deed:
         async def claim(caller: Caller, arguments: dict[str, Any]) -> Claim:
             assert tool.claim is not None
             return await tool.claim(ToolContext(self._services, caller, tool.name), read(tool, arguments))

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from hypothesis import given, settings, strategies
 
-from bough.api.acp.view.projection import Projection, Shown
+from bough.api.acp.view.projection import Projection, ShownMessage
 from tests.support.acp_schema import AcpSchema
 from tests.support.acp_summary import summarize_updates
 
@@ -102,8 +102,8 @@ others = (
 transcripts = st.lists(st.one_of(texts, *others), max_size=8)
 
 
-def shown(number: int, role: str, content: Json, moment: int) -> Shown:
-    return Shown(f"m{number}", "t", number, role, msgspec.json.decode(msgspec.json.encode(content)), f"{moment:06}")
+def shown(number: int, role: str, content: Json, moment: int) -> ShownMessage:
+    return ShownMessage(f"m{number}", "t", number, role, msgspec.json.decode(msgspec.json.encode(content)), f"{moment:06}")
 
 
 def live(transcript: list[Said], draw: Callable[[Any], Any]) -> list[Json]:

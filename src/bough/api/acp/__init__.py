@@ -1,2 +1,6 @@
-"""Bough as an agent of the Agent Client Protocol, for editors (C2, C3): over WebSocket at `/acp`, and on stdio by
-`bough acp`."""
+"""Bough as an ACP agent, for editors: over WebSocket at `/acp`, and on stdio through `bough acp`.
+
+`protocol` reads and writes JSON-RPC and holds one editor's connection, `sessions` implements the protocol's methods on
+the services of `bough.core`, and `view` turns transcripts and state into updates. `bough.api.server` mounts
+the door.
+"""

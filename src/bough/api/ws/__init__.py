@@ -1,1 +1,1 @@
-"""Event streams (A3): the same frames on WebSocket and as server-sent events."""
+"""Event streams: the frames of `bough.core.events.hub` over WebSocket and as server-sent events."""

@@ -1,5 +1,5 @@
-"""The two doors to the hub. Each sends what it is given as fast as its client takes it; who is too slow is told where
-to go on."""
+"""Streams events over WebSocket and server-sent events, as fast as each client reads; a client that is too slow is told
+the cursor to reconnect from."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ from litestar.response import Stream as StreamResponse
 from bough.api.errors import meaning
 from bough.api.http.requests import Services, errors
 from bough.core.events.hub import Dropped, Frame
-from bough.core.store import records
 from bough.errors import BoughError, Invalid
 
-# 4000 plus the HTTP status that means the same; 4008 is ours: too slow, reconnect from the cursor in the reason.
+# 4000 plus the equivalent HTTP status; 4008 means too slow, reconnect from the cursor in the reason.
 CLOSE_TOO_SLOW = 4008
 CLOSE_BASE = 4000
-# Proxies and laptops drop silent connections; a comment keeps them open and finds the dead ones.
+# Seconds. Proxies and laptops drop silent connections; a comment keeps them open and detects dead ones.
 KEEP_ALIVE = 15.0
 
 
 async def _session(services: Services, session_id: str | None) -> str | None:
     if session_id is None:
         return None
-    return (await services.store.read(lambda tx: records.session(tx, session_id))).id
+    return (await services.sessions.get(session_id)).id
 
 
 def _cursor(text: str | None) -> int | None:
     if text is None or text == "":
         return None
     if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise Invalid("bad_cursor", f"{text[:40]!r} is no cursor: send the `cursor` of the last event that you have.")
+        raise Invalid("bad_cursor", f"{text[:40]!r} is not a cursor; send the `cursor` of the last event you received.")
     return int(text)
 
 
 @websocket("/api/events")
 async def events_socket(socket: WebSocket[Any, Any, Any], services: Services) -> None:
-    """Every event as one text frame; a client only listens."""
+    """Sends every event as one text frame; ignores what the client sends."""
     query = socket.query_params
     await socket.accept()
     try:
@@ -81,19 +80,21 @@ async def _send_all(socket: WebSocket[Any, Any, Any], frames: AsyncGenerator[lis
     "/api/events",
     media_type="text/event-stream",
     responses=errors(404, 409),
-    summary="Follow events (server-sent events; also on WebSocket)",
+    summary="Stream events (server-sent events; also on WebSocket)",
 )
 async def events_sse(
     request: Request[Any, Any, State],
     services: Services,
-    cursor: Annotated[str | None, QueryParameter(description="The cursor of the last event that you have.")] = None,
-    session_id: Annotated[str | None, QueryParameter(name="sessionId", description="Only of this session.")] = None,
-    last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID", description="The same.")] = None,
+    cursor: Annotated[str | None, QueryParameter(description="The cursor of the last event you received.")] = None,
+    session_id: Annotated[
+        str | None, QueryParameter(name="sessionId", description="Only events of this session.")
+    ] = None,
+    last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID", description="Same as `cursor`.")] = None,
 ) -> StreamResponse:
     start = _cursor(last_event_id or cursor)
-    wanted = await _session(services, session_id)
+    full_id = await _session(services, session_id)
     return StreamResponse(
-        _lines(services, wanted, start),
+        _lines(services, full_id, start),
         media_type="text/event-stream",
         headers={"cache-control": "no-store", "x-accel-buffering": "no"},
     )
@@ -112,8 +113,8 @@ async def _lines(services: Services, session_id: str | None, cursor: int | None)
                 batch, waiting = waiting.result(), None
                 yield b"".join(_sse(frame) for frame in batch)
         except Dropped as error:
-            said = msgspec.json.encode({"type": "stream.dropped", "reconnectFrom": error.cursor})
-            yield b"event: stream.dropped\ndata: " + said + b"\n\n"
+            notice = msgspec.json.encode({"type": "stream.dropped", "reconnectFrom": error.cursor})
+            yield b"event: stream.dropped\ndata: " + notice + b"\n\n"
         finally:
             if waiting is not None:
                 waiting.cancel()

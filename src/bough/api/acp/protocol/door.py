@@ -1,5 +1,4 @@
-"""The WebSocket at `/acp`: one text frame is one message of the protocol. Who may come in is the gate's decision; what
-is said there is `editor`."""
+"""The WebSocket at `/acp`; each text frame is one protocol message."""
 
 from __future__ import annotations
 
@@ -14,13 +13,13 @@ from bough.api.http.requests import Services
 
 log = structlog.get_logger("bough.acp")
 
-# A client that cannot be kept up with loads its sessions again.
+# Close code for a client that is too slow; it reconnects and loads its sessions again.
 CLOSE_TOO_SLOW = 4008
 
 
 @websocket("/acp")
 async def acp_socket(socket: WebSocket[Any, Any, Any], services: Services) -> None:
-    """One editor, until it goes."""
+    """Serves one editor until it disconnects."""
     await socket.accept()
     closing: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 

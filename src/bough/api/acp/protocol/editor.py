@@ -1,5 +1,4 @@
-"""One editor: its connection, from `initialize` to its end, and the requests that are under way in it. What it can ask
-for is `methods` and `turns`, how frames travel the door's part."""
+"""Holds one editor's connection from `initialize` to its end, and dispatches its requests and notifications."""
 
 from __future__ import annotations
 
@@ -24,10 +23,10 @@ from bough.agents.json_rpc import (
 from bough.api.acp.protocol import wire
 from bough.api.acp.protocol.rpc import Peer, rpc_error
 from bough.api.acp.sessions import prompts
-from bough.api.acp.sessions.approvals import Asking
+from bough.api.acp.sessions.approvals import ApprovalRequests
 from bough.api.acp.sessions.methods import Methods
-from bough.api.acp.sessions.open_sessions import Attached
-from bough.api.acp.sessions.prompts import Ends, Turns
+from bough.api.acp.sessions.open_sessions import OpenSessions
+from bough.api.acp.sessions.prompts import Prompts, TurnEnds
 from bough.api.acp.view.attachment import Client
 from bough.api.acp.view.children import Children
 from bough.api.acp.view.projection import Update
@@ -39,12 +38,12 @@ from bough.model.session import Caller, Session
 log = structlog.get_logger("bough.acp")
 
 MOST_REQUESTS = 200
-# More notifications than this, and no frame is read until some have been dealt with.
+# With more pending notifications than this, reading pauses until some are handled.
 MOST_NOTICES = 50
 
 
 class Editor:
-    """A connection of an editor. `close` is called when it cannot be kept up with."""
+    """An editor's connection. `close` is called when the editor is too slow to keep up."""
 
     def __init__(
         self, services: Services, send: Callable[[bytes], Awaitable[None]], close: Callable[[str], None]
@@ -53,16 +52,18 @@ class Editor:
         self._close = close
         self.peer = Peer(send)
         caller = Caller()
-        ends: Ends = {}
+        ends: TurnEnds = {}
         waited: dict[str, set[str]] = {}
-        self._asking = Asking(services, self.peer, caller, lambda id: self._attached.get(id), self._failed)
-        self._client = Client(self._update, lambda task: prompts.ended(ends, task), self._asking.take, self._failed)
-        self._attached = Attached(services, self._client, self._asking, waited)
-        self._turns = Turns(services, self.peer, caller, self._attached, ends, waited)
-        self._methods = Methods(services, caller, self._attached, self._turns)
+        self._approvals = ApprovalRequests(
+            services, self.peer, caller, lambda id: self._open_sessions.get(id), self._failed
+        )
+        self._client = Client(self._update, lambda task: prompts.ended(ends, task), self._approvals.take, self._failed)
+        self._open_sessions = OpenSessions(services, self._client, self._approvals, waited)
+        self._prompts = Prompts(services, self.peer, caller, self._open_sessions, ends, waited)
+        self._methods = Methods(services, caller, self._open_sessions, self._prompts)
         self._children: Children | None = None
         self._initialized = False
-        # Requests that are being answered, and notifications that are being dealt with.
+        # Requests being answered, and notifications being handled.
         self._requests: dict[RequestId, asyncio.Task[None]] = {}
         self._noted: set[asyncio.Task[None]] = set()
         self._answers: dict[str, Callable[[msgspec.Raw], Awaitable[Json]]] = {
@@ -72,18 +73,18 @@ class Editor:
             "session/resume": self._methods.resume,
             "session/list": self._methods.list,
             "session/close": self._methods.close,
-            "session/prompt": self._turns.prompt,
+            "session/prompt": self._prompts.prompt,
             "session/set_mode": self._methods.set_mode,
             "session/set_config_option": self._methods.set_option,
         }
-        self._makes: dict[str, Callable[[msgspec.Raw], Awaitable[Session]]] = {
+        self._creators: dict[str, Callable[[msgspec.Raw], Awaitable[Session]]] = {
             "session/new": self._methods.new,
             "session/fork": self._methods.fork,
         }
-        self._notices: dict[str, Callable[[msgspec.Raw], Awaitable[None]]] = {"session/cancel": self._turns.cancel}
+        self._notices: dict[str, Callable[[msgspec.Raw], Awaitable[None]]] = {"session/cancel": self._prompts.cancel}
 
     async def take(self, frame: str | bytes) -> None:
-        """One frame of the editor; returns at once, whatever it asks for."""
+        """Handles one frame from the editor; returns at once and answers later."""
         message = await self.peer.read(frame)
         if message is None:
             return
@@ -92,34 +93,34 @@ class Editor:
         elif message.id is msgspec.UNSET:
             await self._note(str(message.method), message.params)
         elif message.id in self._requests or len(self._requests) >= MOST_REQUESTS:
-            why = "this id is in use" if message.id in self._requests else "too many requests at once"
-            await self.peer.refuse(message.id, RpcError(INVALID_REQUEST, f"Invalid request: {why}"))
+            reason = "this id is in use" if message.id in self._requests else "too many requests at once"
+            await self.peer.refuse(message.id, RpcError(INVALID_REQUEST, f"Invalid request: {reason}"))
         else:
             job = self._requests[message.id] = asyncio.create_task(self._request(message))
             job.add_done_callback(lambda job, id=message.id: self._done(job, id))
 
     async def end(self) -> None:
-        """The editor is gone: what it started goes on, whoever else watches notices nothing."""
+        """Cleans up after the editor has disconnected. Its turns continue, and other watchers are not affected."""
         self.peer.gone = True
         jobs = [*self._requests.values(), *self._noted]
         for job in jobs:
             job.cancel()
         if jobs:
             await asyncio.wait(jobs)
-        await self._asking.close()
+        await self._approvals.close()
         if self._children is not None:
             await self._children.close()
-        await self._attached.close()
+        await self._open_sessions.close()
 
     async def _note(self, method: str, params: msgspec.Raw) -> None:
         if method == "$/cancel_request":
-            # What was asked for just before has begun then, and answers that it is cancelled.
+            # Let a request that arrived just before start, so that it answers that it was cancelled.
             await asyncio.sleep(0)
             self._withdraw(params)
-        elif (found := self._notices.get(method)) is not None:
+        elif (handler := self._notices.get(method)) is not None:
             if len(self._noted) >= MOST_NOTICES:
                 await asyncio.wait(self._noted, return_when=asyncio.FIRST_COMPLETED)
-            job = asyncio.create_task(self._heed(method, found, params))
+            job = asyncio.create_task(self._handle_notice(method, handler, params))
             self._noted.add(job)
             job.add_done_callback(self._done)
 
@@ -128,19 +129,21 @@ class Editor:
         if self._requests.get(request_id) is job:
             del self._requests[request_id]
         if not job.cancelled() and (error := job.exception()) is not None:
-            # The socket is gone, most likely; the door notices that by itself.
+            # Most likely the socket is closed, which the door notices on its own.
             log.debug("acp_job_broke", error=repr(error))
 
-    async def _heed(self, method: str, found: Callable[[msgspec.Raw], Awaitable[None]], params: msgspec.Raw) -> None:
+    async def _handle_notice(
+        self, method: str, handler: Callable[[msgspec.Raw], Awaitable[None]], params: msgspec.Raw
+    ) -> None:
         try:
-            await found(params)
+            await handler(params)
         except (RpcError, BoughError) as error:
             log.info("acp_notice_refused", method=method, error=str(error))
         except Exception:
             log.exception("acp_notice_failed", method=method)
 
     def _withdraw(self, params: msgspec.Raw) -> None:
-        """A request is taken back; it is answered all the same."""
+        """Cancels a request, which is still answered."""
         try:
             job = self._requests.get(wire.read(params, wire.CancelRequest).request_id)
         except RpcError as error:
@@ -152,9 +155,9 @@ class Editor:
     async def _request(self, message: Message) -> None:
         request_id: Any = message.id
         method = str(message.method)
-        made = None
+        created = None
         try:
-            answer, made = await self._answer(method, message.params)
+            answer, created = await self._answer(method, message.params)
         except RpcError as error:
             await self.peer.refuse(request_id, error)
         except BoughError as error:
@@ -165,37 +168,37 @@ class Editor:
             log.exception("acp_request_failed", method=method)
             await self.peer.refuse(request_id, RpcError(INTERNAL_ERROR, f"Bough failed: {type(error).__name__}"))
         else:
-            if made is None:
+            if created is None:
                 await self.peer.answer(request_id, answer)
                 return
-            # Nothing of a new session is told before its id is, and nothing is asked of it before it is watched.
-            async with self._attached.order(made.id):
+            # The editor learns a new session's id before its updates, and later requests wait until it is watched.
+            async with self._open_sessions.order(created.id):
                 await self.peer.answer(request_id, answer)
-                await self._attached.watch(made)
+                await self._open_sessions.watch(created)
 
     async def _answer(self, method: str, params: msgspec.Raw) -> tuple[Json, Session | None]:
-        """The answer, and the session that was made if one was."""
-        if method not in self._answers and method not in self._makes:
+        """Returns the answer and the session that was created, if any."""
+        if method not in self._answers and method not in self._creators:
             raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:100]}")
         if not self._initialized and method != "initialize":
             raise RpcError(INVALID_REQUEST, "Invalid request: initialize first")
         if method in self._answers:
             return await self._answers[method](params), None
-        made = await self._makes[method](params)
-        return {"sessionId": made.id, **self._methods.opened(made)}, made
+        created = await self._creators[method](params)
+        return {"sessionId": created.id, **self._methods.opened(created)}, created
 
     async def _initialize(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.Initialize)
-        told = asked.client_capabilities or {}
-        session = told.get("session")
+        request = wire.read(params, wire.Initialize)
+        capabilities = request.client_capabilities or {}
+        session = capabilities.get("session")
         if isinstance(session, dict) and isinstance(session.get("notices"), dict):  # pyright: ignore[reportUnknownMemberType]
-            self._attached.client = msgspec.structs.replace(self._client, notices=True)
-        if isinstance(told.get("subagents"), dict) and self._children is None:
-            self._children = Children(self._services, self._attached, self._failed)
-            self._attached.opened, self._methods.closed = self._children.look, self._children.forget
+            self._open_sessions.client = msgspec.structs.replace(self._client, notices=True)
+        if isinstance(capabilities.get("subagents"), dict) and self._children is None:
+            self._children = Children(self._services, self._open_sessions, self._failed)
+            self._open_sessions.opened, self._methods.closed = self._children.look, self._children.forget
             self._children.start()
         self._initialized = True
-        self._asking.start()
+        self._approvals.start()
         return {
             "protocolVersion": wire.PROTOCOL_VERSION,
             "agentCapabilities": wire.CAPABILITIES,
@@ -204,17 +207,19 @@ class Editor:
         }
 
     async def _authenticate(self, params: msgspec.Raw) -> Json:
-        """Who got here has shown the token already."""
-        asked = wire.read(params, wire.Authenticate)
-        if asked.method_id != wire.TOKEN:
-            raise RpcError(INVALID_PARAMS, f"Invalid params: there is no way {asked.method_id[:100]!r} to authenticate")
+        """Accepts the token method, because the connection is already authenticated."""
+        request = wire.read(params, wire.Authenticate)
+        if request.method_id != wire.TOKEN:
+            raise RpcError(
+                INVALID_PARAMS, f"Invalid params: there is no authentication method {request.method_id[:100]!r}"
+            )
         return {}
 
     async def _update(self, session_id: str, update: Update) -> None:
         await self.peer.notify("session/update", {"sessionId": session_id, "update": update})
 
     def _failed(self, error: BaseException) -> None:
-        """A session cannot be followed any more. The editor loads it again, on a new connection."""
+        """Closes the connection when a session can no longer be followed; the editor reconnects and loads it again."""
         if not isinstance(error, Dropped) and not self.peer.gone:
             log.error("acp_session_broke", error=repr(error), exc_info=error)
         self._close(str(error))

@@ -1,4 +1,4 @@
-"""What editors send, as far as Bough reads it, and what it can do in turn. What follows from it is `editor`."""
+"""Defines the protocol messages that Bough reads, and the capabilities that it announces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AUTH: list[Json] = [
     {
         "id": TOKEN,
         "name": "Bough's token",
-        "description": "`bough acp` on the machine of the server has it; elsewhere set BOUGH_URL and BOUGH_TOKEN.",
+        "description": "`bough acp` finds it on the server's machine; elsewhere set BOUGH_URL and BOUGH_TOKEN.",
     }
 ]
 
@@ -45,7 +45,7 @@ class Pair(msgspec.Struct):
 
 
 class Server(_Params):
-    """An MCP server as an editor hands it over; one on stdio carries no type."""
+    """An MCP server from an editor; a stdio server has no type."""
 
     name: str
     type: str = "stdio"
@@ -56,9 +56,9 @@ class Server(_Params):
     headers: list[Pair] = []
 
 
-class Wishes(_Params, forbid_unknown_fields=True):
-    """What an editor may say in `_meta.bough` of a new session or a fork. `branch` has it work in a new worktree, of
-    that git branch."""
+class SessionWishes(_Params, forbid_unknown_fields=True):
+    """Optional settings in `_meta.bough` of a new session or a fork. With `branch`, it works in a new worktree on that
+    git branch."""
 
     agent: str | None = None
     branch: str | None = None
@@ -77,13 +77,13 @@ class Authenticate(_Params):
     method_id: str
 
 
-class New(_Params):
+class NewSessionParams(_Params):
     cwd: str
     mcp_servers: list[Server]
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
-class Known(_Params):
+class ExistingSession(_Params):
     """The parameters of load, resume and fork."""
 
     session_id: str
@@ -97,7 +97,7 @@ class ListSessions(_Params):
     cursor: str | None = None
 
 
-class One(_Params):
+class SessionOnly(_Params):
     session_id: str
 
 
@@ -106,8 +106,8 @@ class Prompt(_Params):
     prompt: list[dict[str, Any]]
 
 
-class _Picture(_Params):
-    """An image block, or what an attached file of that kind holds."""
+class _Image(_Params):
+    """An image block, or the content of an attached image file."""
 
     mime_type: str
     uri: str | None = None
@@ -137,37 +137,37 @@ def read(raw: msgspec.Raw, kind: type[T]) -> T:
         raise RpcError(INVALID_PARAMS, f"Invalid params: {error}") from error
 
 
-def wishes(meta: dict[str, Any] | None) -> Wishes:
+def wishes(meta: dict[str, Any] | None) -> SessionWishes:
     try:
-        return msgspec.convert((meta or {}).get("bough") or {}, Wishes)
+        return msgspec.convert((meta or {}).get("bough") or {}, SessionWishes)
     except msgspec.ValidationError as error:
         raise RpcError(INVALID_PARAMS, f"Invalid params: _meta.bough: {error}") from error
 
 
 def read_prompt(blocks: list[dict[str, Any]]) -> tuple[str, list[NewFile]]:
-    """A prompt as the text that is stored and sent, and the pictures that go with it: links by their names, within the
-    text that they stand in; attached texts in full. A prompt of nothing but pictures names them."""
-    pictures = {place: one for place, block in enumerate(blocks) if (one := _picture(block, place)) is not None}
-    text = _text([block for place, block in enumerate(blocks) if place not in pictures])
-    files = list(pictures.values())
-    return text if text.strip() else " ".join(f"[{one.name}]" for one in files), files
+    """Returns a prompt's text and its images. Links become inline Markdown and attached texts are included in full; a
+    prompt that has only images gets their names as its text."""
+    images = {index: image for index, block in enumerate(blocks) if (image := _image(block, index)) is not None}
+    text = _text([block for index, block in enumerate(blocks) if index not in images])
+    files = list(images.values())
+    return text if text.strip() else " ".join(f"[{file.name}]" for file in files), files
 
 
-def _picture(block: dict[str, Any], place: int) -> NewFile | None:
-    """A picture, as such or as an attached file."""
+def _image(block: dict[str, Any], index: int) -> NewFile | None:
+    """Returns the image of an image block or an attached image file."""
     if block.get("type") not in ("image", "resource"):
         return None
     body: Any = block if block["type"] == "image" else block.get("resource")
     try:
-        found = msgspec.convert(body, _Picture)
+        image = msgspec.convert(body, _Image)
     except msgspec.ValidationError:
         return None
-    data = found.data if block["type"] == "image" else found.blob
-    if data is None or not found.mime_type.startswith("image/"):
+    data = image.data if block["type"] == "image" else image.blob
+    if data is None or not image.mime_type.startswith("image/"):
         return None
-    name = unquote((found.uri or "").partition("?")[0].rpartition("/")[2])
-    own = f"image-{place + 1}.{found.mime_type.removeprefix('image/')}"
-    return NewFile(name if is_plain_name(name) else own, found.mime_type, data=data)
+    name = unquote((image.uri or "").partition("?")[0].rpartition("/")[2])
+    default_name = f"image-{index + 1}.{image.mime_type.removeprefix('image/')}"
+    return NewFile(name if is_plain_name(name) else default_name, image.mime_type, data=data)
 
 
 def _text(blocks: list[dict[str, Any]]) -> str:
@@ -182,7 +182,7 @@ def _text(blocks: list[dict[str, Any]]) -> str:
         elif kind == "resource" and isinstance(resource := block.get("resource"), dict):
             part = _resource(resource)  # pyright: ignore[reportUnknownArgumentType]
         else:
-            raise RpcError(INVALID_PARAMS, f"Invalid params: Bough takes no {kind!r} blocks in a prompt")
+            raise RpcError(INVALID_PARAMS, f"Invalid params: Bough does not accept {kind!r} blocks in a prompt")
         text += part if inline or is_link or not text else f"\n{part}"
         inline = is_link
     return text
@@ -191,5 +191,5 @@ def _text(blocks: list[dict[str, Any]]) -> str:
 def _resource(resource: dict[str, Any]) -> str:
     text = resource.get("text")
     if not isinstance(text, str):
-        raise RpcError(INVALID_PARAMS, "Invalid params: only attached text can be sent, not binary data")
+        raise RpcError(INVALID_PARAMS, "Invalid params: Bough accepts attached text, not binary data")
     return f"Attached, {resource.get('uri', '')}:\n\n{text}\n"

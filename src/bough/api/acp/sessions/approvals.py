@@ -1,5 +1,5 @@
-"""Questions that wait for a person, brought to one editor: those of the sessions that it has open, and of sessions
-below them (P4). The first answer wins, whoever gives it; the others are withdrawn."""
+"""Asks one editor's user to decide pending approvals of the sessions it has open and of sessions below them. The first
+answer from any door wins; all other requests are withdrawn."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from bough.api.acp.view.attachment import Attachment
 from bough.api.acp.view.shapes import KINDS, locations, parts
 from bough.core.approvals.service import SWITCH, AnswerBody, once, options_of
 from bough.core.services import Services
-from bough.core.store.sql import SESSIONS
 from bough.core.store.transactions import decoded
 from bough.errors import BoughError, NotFound
 from bough.model.approval import Approval, Option
 from bough.model.session import Caller, Session
-from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.acp")
 
@@ -52,16 +50,16 @@ class _Event(msgspec.Struct):
     data: msgspec.Raw
 
 
-class _Question(msgspec.Struct):
-    """A question as it is put to this editor: in which of its sessions, and under which id of a tool call."""
+class _Request(msgspec.Struct):
+    """An approval that this editor was asked about, and the session it is shown in."""
 
     approval: Approval
     shown_in: str
     job: asyncio.Task[None]
 
 
-class Asking:
-    """Asks one editor's user. `opened` finds the editor's attachment of a session."""
+class ApprovalRequests:
+    """Sends approvals to one editor. `opened` returns the editor's attachment of a session."""
 
     def __init__(
         self,
@@ -78,49 +76,49 @@ class Asking:
         self._failed = failed
         self._jobs: set[asyncio.Task[None]] = set()
         self._follows = False
-        self._asked: dict[str, _Question] = {}
-        # Questions about what is no tool call of the session that they are shown in, and that session: there each is
-        # one of its own.
-        self._apart: dict[str, str] = {}
+        self._asked: dict[str, _Request] = {}
+        # Approvals without a tool call in the session that shows them, with that session's id; each appears there as a
+        # tool call of its own.
+        self._own_calls: dict[str, str] = {}
 
     def start(self) -> None:
-        """Hears of questions from now on, once."""
+        """Starts following approvals; further calls do nothing."""
         if not self._follows:
             self._follows = True
             self._work(self._follow())
 
     async def close(self) -> None:
-        jobs = [*(one.job for one in self._asked.values()), *self._jobs]
+        jobs = [*(request.job for request in self._asked.values()), *self._jobs]
         for job in jobs:
             job.cancel()
         if jobs:
             await asyncio.wait(jobs)
 
     def look(self) -> None:
-        """A session has been opened: what is asked in it, or below it, already is asked here too."""
+        """Asks about approvals that are already pending, after a session was opened."""
         self._work(self._all())
 
     def forget(self, session_id: str) -> None:
-        """A session has been closed: its editor is asked nothing in it any more."""
-        for one in self._asked.values():
-            if one.shown_in == session_id:
-                one.job.cancel()
+        """Withdraws the requests of a session that was closed."""
+        for request in self._asked.values():
+            if request.shown_in == session_id:
+                request.job.cancel()
 
     async def take(self, approval: Approval) -> None:
-        """A question is new, or has been answered."""
-        asked = self._asked.get(approval.id)
+        """Handles an approval that is new or was decided."""
+        request = self._asked.get(approval.id)
         if approval.status != "pending":
-            # Cancelled, the request is withdrawn; if it is the one that brought the answer it has ended already.
-            if asked is not None:
-                asked.job.cancel()
-            if (shown_in := self._apart.pop(approval.id, None)) is not None:
+            # Cancelling the job withdraws the request; if this editor answered, the job has already ended.
+            if request is not None:
+                request.job.cancel()
+            if (shown_in := self._own_calls.pop(approval.id, None)) is not None:
                 status = "completed" if approval.status == "allowed" else "failed"
                 await self._update(shown_in, "tool_call_update", {"toolCallId": approval.id, "status": status})
             return
-        found = await self._nearest(approval)
-        if found is not None and approval.id not in self._asked:
-            job = asyncio.create_task(self._ask(approval, *found), name=f"acp asks {approval.id}")
-            self._asked[approval.id] = _Question(approval, found[0].session.id, job)
+        shown = await self._nearest(approval)
+        if shown is not None and approval.id not in self._asked:
+            job = asyncio.create_task(self._ask(approval, *shown), name=f"acp asks {approval.id}")
+            self._asked[approval.id] = _Request(approval, shown[0].session.id, job)
             job.add_done_callback(lambda job: self._done(job, approval.id))
 
     def _work(self, work: Any) -> None:
@@ -149,46 +147,40 @@ class Asking:
         async with hub.subscribe(None, None, kinds=EVENTS) as stream, contextlib.aclosing(stream.frames()) as frames:
             async for batch in frames:
                 for frame in batch:
-                    # What is asked in a session that is open here comes with its other events, in their order.
+                    # Approvals of sessions that are open here arrive with their other events, in order.
                     if frame.kind in EVENTS and self._opened(frame.session_id or "") is None:
                         event = msgspec.json.decode(frame.data, type=_Event)
                         await self.take(decoded(bytes(event.data), Approval))
 
     async def _nearest(self, approval: Approval) -> tuple[Attachment, Session] | None:
-        """Where a question is shown to this editor: in its own session, or the nearest above it that is open; and the
-        session that asks."""
-
-        async def work(tx: Tx) -> tuple[Attachment, Session] | None:
-            session = above = await tx.one(SESSIONS.get, Session, id=approval.session_id)
-            while session is not None and above is not None:
-                if (found := self._opened(above.id)) is not None:
-                    return found, session
-                up = above.parent_session_id or above.forked_from_session_id
-                above = await tx.one(SESSIONS.get, Session, id=up) if up is not None else None
-            return None
-
-        return await self._services.store.read(work)
+        """Returns the open session to show an approval in, which is its own or the nearest one above, and the session
+        that asks; None if no such session is open."""
+        path = await self._services.sessions.with_ancestors(approval.session_id)
+        for session in path:
+            if (attachment := self._opened(session.id)) is not None:
+                return attachment, path[0]
+        return None
 
     async def _ask(self, approval: Approval, shown: Attachment, session: Session) -> None:
-        # From here on its end is heard of; before, it may have been missed.
+        # From here on, the decision's event reaches us; an earlier one may have been missed.
         try:
             if (await self._services.approvals.get(approval.id)).status != "pending":
                 return
         except NotFound:
             return
-        told: dict[str, Any] = msgspec.json.decode(approval.tool_call)
-        elsewhere = shown.session.id != session.id
-        call_id = None if elsewhere else shown.call(str(told.get("toolCallId")))
-        call = _tool_call(approval, told, session if elsewhere else None)
+        tool_call: dict[str, Any] = msgspec.json.decode(approval.tool_call)
+        is_below = shown.session.id != session.id
+        call_id = None if is_below else shown.call(str(tool_call.get("toolCallId")))
+        call = _tool_call(approval, tool_call, session if is_below else None)
         call |= {"toolCallId": call_id or approval.id, "status": "pending"}
-        if call_id is None and approval.id not in self._apart:
-            self._apart[approval.id] = shown.session.id
+        if call_id is None and approval.id not in self._own_calls:
+            self._own_calls[approval.id] = shown.session.id
             await self._update(shown.session.id, "tool_call", call)
         options = _options(approval)
         params: Json = {
             "sessionId": shown.session.id,
             "toolCall": call,
-            "options": [msgspec.to_builtins(one) for one in options],
+            "options": [msgspec.to_builtins(option) for option in options],
             "_meta": {"bough": {"approvalId": approval.id, "sessionId": session.id, "reason": approval.reason}},
         }
         try:
@@ -197,42 +189,42 @@ class Asking:
             log.info("acp_bad_answer", approval=approval.id, error=str(error))
             return
         chosen = answer.outcome.option_id
-        if answer.outcome.outcome == "selected" and any(chosen == one.option_id for one in options):
-            await self._decide(approval, str(chosen), ours=options[-1] is DENY)
+        if answer.outcome.outcome == "selected" and any(chosen == option.option_id for option in options):
+            await self._decide(approval, str(chosen), own_options=options[-1] is DENY)
 
     async def _update(self, session_id: str, kind: str, call: Json) -> None:
         await self._peer.notify("session/update", {"sessionId": session_id, "update": {"sessionUpdate": kind, **call}})
 
-    async def _decide(self, approval: Approval, chosen: str, *, ours: bool) -> None:
-        body = ANSWERS[chosen] if ours else AnswerBody(option_id=chosen)
+    async def _decide(self, approval: Approval, chosen: str, *, own_options: bool) -> None:
+        body = ANSWERS[chosen] if own_options else AnswerBody(option_id=chosen)
         try:
-            # Its event cancels this task, which has nothing to take back then.
+            # The decision's event cancels this task, which must not cancel the decision.
             await asyncio.shield(self._services.approvals.decide(self._caller, approval.id, body))
         except BoughError as error:
             log.info("acp_answer_refused", approval=approval.id, error=error.message)
 
 
 def _options(approval: Approval) -> list[Option]:
-    """What can be answered: allow, always, deny; or the agent's own options where there are several to choose from."""
-    own = [one for one in options_of(approval) if one.kind in OPTION_KINDS]
-    if sum(1 for one in own if one.kind == "allow_once") > 1:
+    """Returns allow, always and deny, or the agent's own options if there are several ways to allow."""
+    own = [option for option in options_of(approval) if option.kind in OPTION_KINDS]
+    if sum(1 for option in own if option.kind == "allow_once") > 1:
         return own
     if once(own, "allow") is None:
         return [DENY]
     return [ALLOW, *([ALWAYS] if approval.key and approval.tool_kind != SWITCH else []), DENY]
 
 
-def _tool_call(approval: Approval, told: dict[str, Any], child: Session | None) -> Json:
-    who = f"{child.title or child.agent}: " if child is not None else ""
-    call: Json = {"title": f"{who}{approval.title}"}
-    kind = told.get("kind")
+def _tool_call(approval: Approval, tool_call: dict[str, Any], child: Session | None) -> Json:
+    prefix = f"{child.title or child.agent}: " if child is not None else ""
+    call: Json = {"title": f"{prefix}{approval.title}"}
+    kind = tool_call.get("kind")
     if isinstance(kind, str) and kind in KINDS:
         call["kind"] = kind
-    if found := parts(told.get("content")):
-        call["content"] = found
-    if found := locations(told.get("locations")):
-        call["locations"] = found
-    given = told.get("arguments", told.get("rawInput"))
-    if given:
-        call["rawInput"] = given
+    if content := parts(tool_call.get("content")):
+        call["content"] = content
+    if places := locations(tool_call.get("locations")):
+        call["locations"] = places
+    arguments = tool_call.get("arguments", tool_call.get("rawInput"))
+    if arguments:
+        call["rawInput"] = arguments
     return call

@@ -1,5 +1,4 @@
-"""The MCP servers that an editor hands over, made known to Bough under names that agents can use. Handing them on to
-agents is the services' part."""
+"""Registers the MCP servers that an editor passes along, under names that agents can use."""
 
 from __future__ import annotations
 
@@ -18,40 +17,40 @@ from bough.model.session import Caller, Session
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 NUMBER = re.compile(r"-\d+$")
 LONGEST_NAME = 48
-# Servers of one name that differ, all in use: addresses and secrets of editors change with each of their starts.
+# Most differing servers with one name; editors' addresses and secrets change with every start.
 MOST_ALIKE = 200
 
 
-async def ids(services: Services, caller: Caller, wanted: list[Server]) -> list[str]:
-    """The ids of an editor's servers, in its order."""
-    return [(await _known(services, caller, _new(one))).id for one in wanted]
+async def ids(services: Services, caller: Caller, servers: list[Server]) -> list[str]:
+    """Returns the ids of an editor's servers, in its order."""
+    return [(await _known(services, caller, _new(server))).id for server in servers]
 
 
-async def added(services: Services, caller: Caller, session: Session, wanted: list[Server]) -> list[str] | None:
-    """A session's servers with an editor's added, or nothing if that changes nothing. Under one name a session has one
-    server: what the editor handed over last time may not even be there any more."""
+async def added(services: Services, caller: Caller, session: Session, servers: list[Server]) -> list[str] | None:
+    """Returns a session's server ids with the editor's added, or None if nothing changes. The editor's server replaces
+    an earlier one of the same name, which may no longer exist."""
     known = msgspec.json.decode(session.mcp_server_ids, type=list[str])
-    given = await ids(services, caller, wanted)
-    names = {_name(one.name) for one in wanted}
-    kept: list[str] = []
-    for one in known:
-        name = (await services.mcp_servers.get(one)).name
-        if one in given or not names & {name, NUMBER.sub("", name)}:
-            kept.append(one)
-    now = [*kept, *(one for one in given if one not in kept)]
-    return now if now != known else None
+    editor_ids = await ids(services, caller, servers)
+    names = {_name(server.name) for server in servers}
+    remaining: list[str] = []
+    for server_id in known:
+        name = (await services.mcp_servers.get(server_id)).name
+        if server_id in editor_ids or not names & {name, NUMBER.sub("", name)}:
+            remaining.append(server_id)
+    updated = [*remaining, *(server_id for server_id in editor_ids if server_id not in remaining)]
+    return updated if updated != known else None
 
 
 async def _known(services: Services, caller: Caller, new: NewMcpServer) -> McpServer:
-    """The server as Bough knows it. One of another sort under the same name gets a number; one with a number that no
-    session has any more is taken over."""
+    """Returns the registered server. A differing server of the same name gets a number; a numbered server that no
+    session uses any more is reused."""
     for number in range(1, MOST_ALIKE):
-        named = new if number == 1 else msgspec.structs.replace(new, name=f"{new.name}-{number}")
-        same = await services.mcp_servers.alike(named)
+        candidate = new if number == 1 else msgspec.structs.replace(new, name=f"{new.name}-{number}")
+        same = await services.mcp_servers.alike(candidate)
         if same is not None:
             return same
-        left = await services.mcp_servers.unused(named) if number > 1 else None
-        if left is not None:
+        unused = await services.mcp_servers.unused(candidate) if number > 1 else None
+        if unused is not None:
             patch = McpServerPatch(
                 command=new.command if new.command is not None else msgspec.UNSET,
                 url=new.url if new.url is not None else msgspec.UNSET,
@@ -59,31 +58,34 @@ async def _known(services: Services, caller: Caller, new: NewMcpServer) -> McpSe
                 env=new.env,
                 headers=new.headers,
             )
-            return await services.mcp_servers.patch(left.id, patch)
+            return await services.mcp_servers.patch(unused.id, patch)
         try:
-            return await services.mcp_servers.add(caller, named)
+            return await services.mcp_servers.add(caller, candidate)
         except Conflict:
             continue
-    raise Conflict("name_taken", f"There are too many MCP servers named like {new.name!r}.")
+    raise Conflict("name_taken", f"There are too many MCP servers named {new.name!r}. Remove some: bough mcp list")
 
 
-def _new(one: Server) -> NewMcpServer:
-    if one.type not in ("stdio", "http", "sse"):
-        raise Invalid("bad_mcp_server", f"MCP server {one.name!r}: Bough knows no transport {one.type!r}.")
-    transport: Transport = one.type
+def _new(server: Server) -> NewMcpServer:
+    if server.type not in ("stdio", "http", "sse"):
+        raise Invalid(
+            "bad_mcp_server",
+            f"MCP server {server.name!r}: transport {server.type!r} is not supported; use stdio, http or sse.",
+        )
+    transport: Transport = server.type
     return NewMcpServer(
-        name=_name(one.name),
+        name=_name(server.name),
         transport=transport,
-        # Editors name commands as people do.
-        command=shutil.which(one.command) or one.command or None,
-        args=one.args,
-        env={pair.name: pair.value for pair in one.env},
-        url=one.url or None,
-        headers={pair.name: pair.value for pair in one.headers},
+        # Editors may give a command without its path.
+        command=shutil.which(server.command) or server.command or None,
+        args=server.args,
+        env={pair.name: pair.value for pair in server.env},
+        url=server.url or None,
+        headers={pair.name: pair.value for pair in server.headers},
     )
 
 
-def _name(given: str) -> str:
-    """A name that agents can use, as like the given one as can be."""
-    name = NOT_IN_NAMES.sub("-", given).strip("-")[:LONGEST_NAME] or "server"
+def _name(text: str) -> str:
+    """Returns a similar name that agents can use."""
+    name = NOT_IN_NAMES.sub("-", text).strip("-")[:LONGEST_NAME] or "server"
     return f"editor-{name}" if name.lower().startswith(RESERVED) else name

@@ -1,5 +1,4 @@
-"""What an editor can ask of sessions: open, find, fork and close them, and choose how they work; each a few lines over
-the services. Prompts are `turns`, the connection itself `editor`."""
+"""Implements the protocol's session methods: new, load, resume, fork, list, close, and setting modes and options."""
 
 from __future__ import annotations
 
@@ -10,8 +9,8 @@ import msgspec
 from bough.agents.json_rpc import INVALID_PARAMS, Json, RpcError
 from bough.api.acp.protocol import wire
 from bough.api.acp.sessions import options, workspace
-from bough.api.acp.sessions.open_sessions import Attached
-from bough.api.acp.sessions.prompts import Turns
+from bough.api.acp.sessions.open_sessions import OpenSessions
+from bough.api.acp.sessions.prompts import Prompts
 from bough.core.services import Services
 from bough.core.sessions.service import SessionFilter, SessionPatch
 from bough.core.store.transactions import decoded
@@ -22,21 +21,21 @@ PAGE = 50
 
 
 class Methods:
-    """The methods about sessions, of one editor."""
+    """The session methods for one editor."""
 
-    def __init__(self, services: Services, caller: Caller, attached: Attached, turns: Turns) -> None:
+    def __init__(self, services: Services, caller: Caller, attached: OpenSessions, turns: Prompts) -> None:
         self._services = services
         self._caller = caller
-        self._attached = attached
-        self._turns = turns
-        # Told of every session that the editor closes.
+        self._open_sessions = attached
+        self._prompts = turns
+        # Called with every session that the editor closes.
         self.closed: Callable[[str], Awaitable[None]] | None = None
 
     async def new(self, params: msgspec.Raw) -> Session:
-        return await workspace.open_session(self._services, self._caller, wire.read(params, wire.New))
+        return await workspace.open_session(self._services, self._caller, wire.read(params, wire.NewSessionParams))
 
     async def fork(self, params: msgspec.Raw) -> Session:
-        return await workspace.fork_session(self._services, self._caller, wire.read(params, wire.Known))
+        return await workspace.fork_session(self._services, self._caller, wire.read(params, wire.ExistingSession))
 
     async def load(self, params: msgspec.Raw) -> Json:
         return await self._open(params, replay=True)
@@ -45,15 +44,15 @@ class Methods:
         return await self._open(params, replay=False)
 
     async def _open(self, params: msgspec.Raw, *, replay: bool) -> Json:
-        asked = wire.read(params, wire.Known)
-        async with self._attached.order(asked.session_id):
-            session = await workspace.open_again(self._services, self._caller, asked)
-            attachment = await self._attached.attach(session, replay=replay)
-            await self._attached.offer(attachment)
+        request = wire.read(params, wire.ExistingSession)
+        async with self._open_sessions.order(request.session_id):
+            session = await workspace.open_again(self._services, self._caller, request)
+            attachment = await self._open_sessions.attach(session, replay=replay)
+            await self._open_sessions.offer(attachment)
         return self.opened(attachment.session)
 
     def opened(self, session: Session) -> Json:
-        """What is told of a session that has been opened."""
+        """Returns what the editor learns about an opened session."""
         return {
             "modes": options.modes(session),
             "configOptions": options.options(session, self._services.catalog),
@@ -61,50 +60,50 @@ class Methods:
         }
 
     async def list(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.ListSessions)
-        offset = _offset(asked.cursor)
-        cwd = workspace.real(asked.cwd) if asked.cwd is not None else None
+        request = wire.read(params, wire.ListSessions)
+        offset = _offset(request.cursor)
+        cwd = workspace.real(request.cwd) if request.cwd is not None else None
         page = await self._services.sessions.list(SessionFilter(cwd=cwd, archived=False), PAGE, offset)
-        found = [decoded(msgspec.json.encode(one), Session) for one in page.rows]
-        listed: Json = {"sessions": [_listed(one) for one in found]}
-        if offset + len(found) < page.total:
-            listed["nextCursor"] = str(offset + len(found))
+        sessions = [decoded(msgspec.json.encode(row), Session) for row in page.rows]
+        listed: Json = {"sessions": [_listed(session) for session in sessions]}
+        if offset + len(sessions) < page.total:
+            listed["nextCursor"] = str(offset + len(sessions))
         return listed
 
     async def close(self, params: msgspec.Raw) -> Json:
-        """This editor lets go of a session; what runs there goes on for whoever else watches."""
-        asked = wire.read(params, wire.One)
-        async with self._attached.order(asked.session_id):
-            session = await workspace.find_session(self._services, asked.session_id)
-            self._turns.let_go(session.id)
-            await self._attached.detach(session.id)
+        """Closes a session in this editor; its turn continues for everybody else."""
+        request = wire.read(params, wire.SessionOnly)
+        async with self._open_sessions.order(request.session_id):
+            session = await workspace.find_session(self._services, request.session_id)
+            self._prompts.let_go(session.id)
+            await self._open_sessions.detach(session.id)
         if self.closed is not None:
             await self.closed(session.id)
         return {}
 
     async def set_mode(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.SetMode)
-        mode = options.mode(asked.mode_id)
+        request = wire.read(params, wire.SetMode)
+        mode = options.mode(request.mode_id)
         if mode is None:
-            raise RpcError(INVALID_PARAMS, f"Invalid params: there is no mode {asked.mode_id[:100]!r}")
-        async with self._attached.order(asked.session_id):
-            session = await workspace.find_session(self._services, asked.session_id)
+            raise RpcError(INVALID_PARAMS, f"Invalid params: there is no mode {request.mode_id[:100]!r}")
+        async with self._open_sessions.order(request.session_id):
+            session = await workspace.find_session(self._services, request.session_id)
             await self._services.sessions.patch(session.id, SessionPatch(permission_mode=mode))
         return {}
 
     async def set_option(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.SetOption)
-        async with self._attached.order(asked.session_id):
-            session = await workspace.find_session(self._services, asked.session_id)
-            sessions, value = self._services.sessions, options.chosen(asked.value)
-            if asked.config_id == "agent":
-                session = await sessions.change_agent(session.id, asked.value)
-            elif asked.config_id == "model":
+        request = wire.read(params, wire.SetOption)
+        async with self._open_sessions.order(request.session_id):
+            session = await workspace.find_session(self._services, request.session_id)
+            sessions, value = self._services.sessions, options.chosen(request.value)
+            if request.config_id == "agent":
+                session = await sessions.change_agent(session.id, request.value)
+            elif request.config_id == "model":
                 session = await sessions.patch(session.id, SessionPatch(model=value))
-            elif asked.config_id == "effort":
+            elif request.config_id == "effort":
                 session = await sessions.patch(session.id, SessionPatch(effort=value))
             else:
-                raise RpcError(INVALID_PARAMS, f"Invalid params: there is no option {asked.config_id[:100]!r}")
+                raise RpcError(INVALID_PARAMS, f"Invalid params: there is no option {request.config_id[:100]!r}")
         return {"configOptions": options.options(session, self._services.catalog)}
 
 
@@ -121,13 +120,13 @@ def _lineage(session: Session) -> Json:
 
 
 def _listed(session: Session) -> Json:
-    found: Json = {"sessionId": session.id, "cwd": session.cwd, "updatedAt": session.updated_at}
-    return found | ({"title": session.title} if session.title else {}) | {"_meta": {"bough": _lineage(session)}}
+    entry: Json = {"sessionId": session.id, "cwd": session.cwd, "updatedAt": session.updated_at}
+    return entry | ({"title": session.title} if session.title else {}) | {"_meta": {"bough": _lineage(session)}}
 
 
 def _offset(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
-        raise Invalid("bad_cursor", f"{cursor[:40]!r} is no cursor of this list.")
+        raise Invalid("bad_cursor", f"{cursor[:40]!r} is not a cursor of this list.")
     return int(cursor)

@@ -1,5 +1,4 @@
-"""What an editor can choose for a session: modes, and the options agent, model and effort. Applying them is the
-services' part."""
+"""Lists what an editor can choose for a session: modes, and the options agent, model and effort."""
 
 from __future__ import annotations
 
@@ -11,20 +10,24 @@ from bough.model.session import MODES, PermissionMode, Session
 
 MODE_NAMES: dict[PermissionMode, tuple[str, str]] = {
     "plan": ("Plan", "Reads only, changes nothing."),
-    "default": ("Ask", "Asks before anything is changed or run."),
-    "acceptEdits": ("Accept edits", "Edits files in its folder; asks before the rest."),
-    "auto": ("Auto", "Edits and runs what is safe; asks before the rest."),
-    "bypassPermissions": ("Allow all", "Asks about nothing."),
+    "default": ("Ask", "Asks before every change or command."),
+    "acceptEdits": ("Accept edits", "Edits files in its folder; asks before anything else."),
+    "auto": ("Auto", "Edits files and runs safe commands; asks before anything else."),
+    "bypassPermissions": ("Allow all", "Never asks."),
 }
-# Modes that grant the same under the name of another agent.
-SAME: dict[PermissionMode, PermissionMode] = {"ask": "default", "on-failure": "auto", "allow-all": "bypassPermissions"}
-# The value of an option that leaves it to the agent.
-OWN = "bough:own"
+# Aliases of modes.
+ALIASES: dict[PermissionMode, PermissionMode] = {
+    "ask": "default",
+    "on-failure": "auto",
+    "allow-all": "bypassPermissions",
+}
+# The value of an option that uses the agent's default.
+AGENTS_DEFAULT = "bough:own"
 
 
 def modes(session: Session) -> dict[str, Any]:
     return {
-        "currentModeId": SAME.get(session.permission_mode, session.permission_mode),
+        "currentModeId": ALIASES.get(session.permission_mode, session.permission_mode),
         "availableModes": [
             {"id": mode, "name": name, "description": about} for mode, (name, about) in MODE_NAMES.items()
         ],
@@ -32,32 +35,32 @@ def modes(session: Session) -> dict[str, Any]:
 
 
 def mode(text: str) -> PermissionMode | None:
-    return next((one for one in MODES if one == text), None)
+    return next((known for known in MODES if known == text), None)
 
 
 def options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
-    """The options as they stand. An agent can be chosen until it has begun to work; what it offers itself is known once
-    it has said so."""
+    """Returns the options with their current values. The agent can be changed until it starts; its own models and
+    efforts are known once it has reported them."""
     is_new = session.activity == "not_started" and session.kind == "root"
     agents = catalog.names() if is_new else [session.agent]
-    found = [_select("agent", "Agent", "other", session.agent, [Choice(one, one) for one in agents])]
+    selects = [_select("agent", "Agent", "other", session.agent, [Choice(name, name) for name in agents])]
     entry = catalog.get(session.agent)
-    told = {one.id: one.choices for one in read_config_options(session.metadata.offered_options)}
+    offered = {option.id: option.choices for option in read_config_options(session.metadata.offered_options)}
     for name, category, option in (
         ("model", "model", entry.model_option),
         ("effort", "thought_level", entry.effort_option),
     ):
         value: str | None = getattr(session, name)
-        values = [Choice(OWN, "The agent's own"), *told.get(option or "", [])]
-        if value is not None and all(one.value != value for one in values):
+        values = [Choice(AGENTS_DEFAULT, "Agent's default"), *offered.get(option or "", [])]
+        if value is not None and all(choice.value != value for choice in values):
             values.append(Choice(value, value))
-        found.append(_select(name, name.capitalize(), category, value or OWN, values))
-    return found
+        selects.append(_select(name, name.capitalize(), category, value or AGENTS_DEFAULT, values))
+    return selects
 
 
 def chosen(value: str) -> str | None:
-    """What a session is given for a value of an option."""
-    return None if value == OWN else value
+    """Returns a session's setting for an option's value; None for the agent's default."""
+    return None if value == AGENTS_DEFAULT else value
 
 
 def _select(id: str, name: str, category: str, current: str, values: list[Choice]) -> dict[str, Any]:
@@ -67,5 +70,5 @@ def _select(id: str, name: str, category: str, current: str, values: list[Choice
         "category": category,
         "type": "select",
         "currentValue": current,
-        "options": [{"value": one.value, "name": one.name or one.value} for one in values],
+        "options": [{"value": choice.value, "name": choice.name or choice.value} for choice in values],
     }

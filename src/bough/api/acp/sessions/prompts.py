@@ -1,5 +1,5 @@
-"""Prompts of one editor: queued in order, answered when their turns end, taken back when the editor says so. An editor
-that goes away takes nothing back. Running turns is the services' part."""
+"""Handles one editor's prompts: queues them in order, answers when their turns end, and cancels them on request. A
+disconnecting editor cancels nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bough.agents.shield import shielded
 from bough.api.acp.protocol import wire
 from bough.api.acp.protocol.rpc import Peer
 from bough.api.acp.sessions import slash_commands
-from bough.api.acp.sessions.open_sessions import Attached
+from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.workspace import find_session
 from bough.api.acp.view.attachment import Attachment
 from bough.core.services import Services
@@ -25,43 +25,43 @@ from bough.model.task import Task
 
 log = structlog.get_logger("bough.acp")
 
-# How turns end for editors; what is not here ended as it should.
+# The protocol's stop reasons; every other turn ended normally.
 STOPS = {"max_tokens", "max_turn_requests", "refusal", "cancelled"}
 
-Ends = dict[str, asyncio.Future[Json]]
+TurnEnds = dict[str, asyncio.Future[Json]]
 
 
-class Turns:
-    """What one editor has asked for and waits for. `waited` names the same tasks, by session."""
+class Prompts:
+    """The prompts that one editor sent and waits for. `waited` holds their tasks by session."""
 
     def __init__(
         self,
         services: Services,
         peer: Peer,
         caller: Caller,
-        attached: Attached,
-        ends: Ends,
+        attached: OpenSessions,
+        ends: TurnEnds,
         waited: dict[str, set[str]],
     ) -> None:
         self._services = services
         self._peer = peer
         self._caller = caller
-        self._attached = attached
+        self._open_sessions = attached
         self._ends = ends
         self._waited = waited
 
     async def prompt(self, params: msgspec.Raw) -> Json:
-        asked = wire.read(params, wire.Prompt)
-        text, files = wire.read_prompt(asked.prompt)
+        request = wire.read(params, wire.Prompt)
+        text, files = wire.read_prompt(request.prompt)
         command = slash_commands.find(text)
         if command is not None and files:
-            raise RpcError(INVALID_PARAMS, "Invalid params: Bough's own commands take no pictures")
-        async with self._attached.order(asked.session_id):
-            session = await find_session(self._services, asked.session_id)
-            attachment = await self._attached.watch(session)
+            raise RpcError(INVALID_PARAMS, "Invalid params: Bough's own commands do not accept images")
+        async with self._open_sessions.order(request.session_id):
+            session = await find_session(self._services, request.session_id)
+            attachment = await self._open_sessions.watch(session)
             task = await self._queue(attachment, text, files) if command is None else None
         if command is not None:
-            return await self._obey(session, *command)
+            return await self._run_command(session, *command)
         assert task is not None
         return await self._end(task)
 
@@ -70,7 +70,7 @@ class Turns:
         try:
             return await self._ends[task.id]
         except asyncio.CancelledError:
-            # Taken back by the editor; one that is gone leaves its turns to run.
+            # The editor cancelled the prompt; a disconnected editor's turns continue.
             if not self._peer.gone:
                 await shielded(asyncio.create_task(self._stop(task.id)))
             raise
@@ -79,9 +79,9 @@ class Turns:
             self._waited.get(task.session_id, set()).discard(task.id)
 
     async def _queue(self, attachment: Attachment, text: str, files: list[NewFile]) -> Task:
-        """Queues a prompt. It is known as this editor's before anything of it is told."""
+        """Queues a prompt and marks it as this editor's before any update about it is sent."""
         tasks, session_id = self._services.tasks, attachment.session.id
-        async with attachment.still:
+        async with attachment.paused:
             work = asyncio.create_task(tasks.prompt(self._caller, session_id, text, resume=True, files=files))
             try:
                 task = await shielded(work)
@@ -93,24 +93,24 @@ class Turns:
             self._ends[task.id] = asyncio.get_running_loop().create_future()
         return task
 
-    async def _obey(self, session: Session, command: slash_commands.Command, rest: str) -> Json:
-        said = await command(self._services, self._caller, session, rest)
-        chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": said}}
-        await self._attached.client.update(session.id, chunk)
+    async def _run_command(self, session: Session, command: slash_commands.Command, rest: str) -> Json:
+        reply = await command(self._services, self._caller, session, rest)
+        chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": reply}}
+        await self._open_sessions.client.update(session.id, chunk)
         return {"stopReason": "end_turn"}
 
     def let_go(self, session_id: str) -> None:
-        """The editor has closed a session: it waits for nothing there, whatever goes on."""
+        """Ends the editor's waits in a session that it closed; the turns continue."""
         for task_id in self._waited.get(session_id, set()) & self._ends.keys():
             if not self._ends[task_id].done():
                 self._ends[task_id].set_result({"stopReason": "cancelled"})
 
     async def cancel(self, params: msgspec.Raw) -> None:
-        """Takes this editor's prompts in a session back, queued or running; if it has none, stops what runs there."""
-        asked = wire.read(params, wire.One)
-        async with self._attached.order(asked.session_id):
-            session = await find_session(self._services, asked.session_id)
-            # Those that wait first, so that none of them begins when the running one ends; ids are in order of time.
+        """Cancels this editor's prompts in a session; if it has none, stops the running turn."""
+        request = wire.read(params, wire.SessionOnly)
+        async with self._open_sessions.order(request.session_id):
+            session = await find_session(self._services, request.session_id)
+            # Newest first, so that no queued prompt starts when the running one ends; ids are in order of time.
             mine = sorted(self._waited.get(session.id, set()) & self._ends.keys(), reverse=True)
             for task_id in mine:
                 await self._stop(task_id)
@@ -124,15 +124,15 @@ class Turns:
             log.debug("acp_task_over", task=task_id, error=error.message)
 
 
-def ended(ends: Ends, task: Task) -> None:
-    """A task is over, and all that it said has been sent."""
+def ended(ends: TurnEnds, task: Task) -> None:
+    """Answers the prompt of an ended task, after all its updates were sent."""
     waiting = ends.get(task.id)
     if waiting is None or waiting.done():
         return
     if task.status == "failed":
         error: dict[str, Any] = msgspec.json.decode(task.error) if task.error is not None else {}
-        said, code = str(error.get("message", "The turn failed.")), str(error.get("code", "agent_failed"))
-        waiting.set_exception(RpcError(INTERNAL_ERROR, said, {"code": code}))
+        message, code = str(error.get("message", "The turn failed.")), str(error.get("code", "agent_failed"))
+        waiting.set_exception(RpcError(INTERNAL_ERROR, message, {"code": code}))
     elif task.status == "cancelled":
         waiting.set_result({"stopReason": "cancelled"})
     else:

@@ -1,5 +1,4 @@
-"""Where an editor's sessions work: its folder becomes a repository or a worktree that Bough knows. Opening sessions is
-the services' part, the editor's MCP servers `servers`."""
+"""Creates, opens and forks an editor's sessions; the editor's folder becomes a repo or is found as a worktree."""
 
 from __future__ import annotations
 
@@ -20,10 +19,10 @@ from bough.model.session import Caller, Session
 MOST_WORKTREES = 1000
 
 
-async def open_session(services: Services, caller: Caller, asked: wire.New) -> Session:
-    """A new session in the editor's folder, or in a worktree of its own if it wishes one."""
-    wishes = wire.wishes(asked.meta)
-    real = str(resolve_inside(services.settings.root_path, absolute(asked.cwd), data=services.settings.data_path))
+async def open_session(services: Services, caller: Caller, request: wire.NewSessionParams) -> Session:
+    """Creates a session in the editor's folder, or in a new worktree if the editor names a branch."""
+    wishes = wire.wishes(request.meta)
+    real = str(resolve_inside(services.settings.root_path, absolute(request.cwd), data=services.settings.data_path))
     worktree = await _worktree(services, real)
     if worktree is not None:
         repo_id, top = worktree.repo_id, worktree.path
@@ -32,7 +31,7 @@ async def open_session(services: Services, caller: Caller, asked: wire.New) -> S
         repo_id, top = repo.id, repo.path
     if wishes.branch is not None:
         worktree = None
-    opened = await services.worktree_sessions.create(
+    created = await services.worktree_sessions.create(
         caller,
         NewSession(
             repo_id=repo_id if worktree is None else None,
@@ -44,35 +43,35 @@ async def open_session(services: Services, caller: Caller, asked: wire.New) -> S
             permission_mode=wishes.mode,
             model=wishes.model,
             effort=wishes.effort,
-            mcp_server_ids=await mcp_servers.ids(services, caller, asked.mcp_servers),
+            mcp_server_ids=await mcp_servers.ids(services, caller, request.mcp_servers),
         ),
     )
-    return opened.session
+    return created.session
 
 
 async def find_session(services: Services, session_id: str) -> Session:
-    """A session by its whole id: what is told of it is told under the id that the editor knows."""
+    """Returns a session by its full id; updates use the id that the editor knows, so short ids are refused."""
     session = await services.sessions.get(session_id)
     if session.id != session_id:
         raise missing("sessions", session_id)
     return session
 
 
-async def open_again(services: Services, caller: Caller, asked: wire.Known) -> Session:
-    """A session that is there, with the editor's MCP servers added to its own. It works where it always has."""
-    absolute(asked.cwd)
-    session = await find_session(services, asked.session_id)
-    wanted = await mcp_servers.added(services, caller, session, asked.mcp_servers)
-    if wanted is not None:
-        session = await services.sessions.patch(session.id, SessionPatch(mcp_server_ids=wanted))
+async def open_again(services: Services, caller: Caller, request: wire.ExistingSession) -> Session:
+    """Returns an existing session after adding the editor's MCP servers; its folder does not change."""
+    absolute(request.cwd)
+    session = await find_session(services, request.session_id)
+    server_ids = await mcp_servers.added(services, caller, session, request.mcp_servers)
+    if server_ids is not None:
+        session = await services.sessions.patch(session.id, SessionPatch(mcp_server_ids=server_ids))
     return session
 
 
-async def fork_session(services: Services, caller: Caller, asked: wire.Known) -> Session:
-    """A fork, with the editor's MCP servers and its source's."""
-    absolute(asked.cwd)
-    wishes = wire.wishes(asked.meta)
-    source = await find_session(services, asked.session_id)
+async def fork_session(services: Services, caller: Caller, request: wire.ExistingSession) -> Session:
+    """Forks a session, with its MCP servers and the editor's."""
+    absolute(request.cwd)
+    wishes = wire.wishes(request.meta)
+    source = await find_session(services, request.session_id)
     branch = Branch(
         agent=wishes.agent,
         title=wishes.title,
@@ -80,10 +79,10 @@ async def fork_session(services: Services, caller: Caller, asked: wire.Known) ->
         model=wishes.model,
         effort=wishes.effort,
         worktree=NewWorktree(branch=wishes.branch) if wishes.branch is not None else "same",
-        mcp_server_ids=await mcp_servers.added(services, caller, source, asked.mcp_servers),
+        mcp_server_ids=await mcp_servers.added(services, caller, source, request.mcp_servers),
     )
-    made = await services.branching.fork(caller, source.id, branch)
-    return await services.sessions.get(made.session_id)
+    created = await services.branching.fork(caller, source.id, branch)
+    return await services.sessions.get(created.session_id)
 
 
 def absolute(cwd: str) -> str:
@@ -93,12 +92,12 @@ def absolute(cwd: str) -> str:
 
 
 def real(cwd: str) -> str:
-    """A folder as sessions have it, links resolved."""
+    """Returns a folder with its symbolic links resolved."""
     return os.path.realpath(absolute(cwd))
 
 
 async def _worktree(services: Services, real: str) -> Worktree | None:
-    """The innermost worktree of Bough's that a folder lies in."""
+    """Returns the innermost known worktree that contains a folder."""
     page = await services.worktrees.list(None, False, MOST_WORKTREES, 0)
-    inside = [one for one in page.rows if real == one.path or real.startswith(f"{one.path}/")]
-    return max(inside, key=lambda one: len(one.path), default=None)
+    inside = [row for row in page.rows if real == row.path or real.startswith(f"{row.path}/")]
+    return max(inside, key=lambda row: len(row.path), default=None)

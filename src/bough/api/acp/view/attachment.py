@@ -1,5 +1,5 @@
-"""One session in front of one editor: what was said, then everything as it happens, in one order for all who watch.
-What an editor asks for is `methods` and `turns`; what an update looks like, `projecting` and `state`."""
+"""Shows one session in one editor: first its transcript, then everything as it happens, in the same order for all
+watchers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.api.acp.view.projection import OMITTED, Projection, Shown, Update
-from bough.api.acp.view.state import State
+from bough.api.acp.view.projection import OMITTED, Projection, ShownMessage, Update
+from bough.api.acp.view.state import SessionState
 from bough.core.events.hub import Frame
 from bough.core.services import Services
 from bough.core.store.transactions import decoded
@@ -29,7 +29,7 @@ MOST_TASKS = 500
 
 
 class Client(msgspec.Struct, frozen=True):
-    """Whom an attachment tells: of updates, of tasks that are over, of questions; and of why it had to give up."""
+    """Callbacks of an attachment: for updates, ended tasks, approvals, and a failure that ends it."""
 
     update: Callable[[str, Update], Awaitable[None]]
     ended: Callable[[Task], None]
@@ -49,22 +49,22 @@ class _Data(msgspec.Struct):
 
 
 class Attachment:
-    """Follows a session for one editor until it is closed. `mine` are tasks that this editor has asked for and waits
-    for: it shows their prompts itself."""
+    """Follows a session for one editor until it is closed. `mine` holds the tasks that this editor started and waits
+    for; the editor shows their prompts itself."""
 
     def __init__(self, services: Services, session: Session, client: Client, mine: set[str]) -> None:
         self.session = session
         self.mine = mine
-        # Whoever holds it has nothing told meanwhile: a prompt must be known as this editor's before it is told of.
-        self.still = asyncio.Lock()
+        # Holding it delays updates: a prompt must be marked as this editor's before updates about it are sent.
+        self.paused = asyncio.Lock()
         self._services = services
         self._client = client
         self._projection = Projection(lambda task_id: task_id in self.mine)
-        self._state = State(session, services.catalog, client.notices)
+        self._state = SessionState(session, services.catalog, client.notices)
         self._job: asyncio.Task[None] | None = None
 
     async def start(self, *, replay: bool) -> None:
-        """Begins to follow; returns when the past has been sent, or at least is known."""
+        """Starts following; returns when the transcript was sent, or without `replay` was read."""
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._job = asyncio.create_task(self._follow(ready, replay), name=f"acp {self.session.id}")
 
@@ -84,25 +84,25 @@ class Attachment:
             await asyncio.wait((self._job,))
 
     def call(self, agents_id: str) -> str | None:
-        """The id under which the editor knows a tool call."""
+        """Returns the editor's id of a tool call."""
         return self._projection.call(agents_id)
 
     async def offer(self) -> None:
-        """What an editor shows of a session besides its words."""
+        """Sends the session's commands, title, usage and queue."""
         await self._all(self._state.whole())
 
     async def _follow(self, ready: asyncio.Future[None], replay: bool) -> None:
-        # Subscribed first: what happens while the past is read comes after it.
+        # Subscribe first, so that events during the read follow the transcript.
         async with self._services.hub.subscribe(self.session.id, None) as stream:
             await self._changed(await self._services.sessions.get(self.session.id))
             over = await self._tasks()
-            await self._past(replay)
+            await self._transcript(replay)
             for task in over:
                 self._client.ended(task)
             ready.set_result(None)
             async with contextlib.aclosing(stream.frames()) as frames:
                 async for batch in frames:
-                    async with self.still:
+                    async with self.paused:
                         for frame in batch:
                             await self._take(frame)
 
@@ -112,20 +112,20 @@ class Attachment:
             await self._all(self._state.session(fresh))
 
     async def _tasks(self) -> list[Task]:
-        """Looks at what waits; gives back what this editor waits for and is over already."""
+        """Reads the open tasks; returns this editor's tasks that have already ended."""
         page = await self._services.tasks.list(self.session.id, OPEN_TASKS, MOST_TASKS, 0)
         for task in page.rows:
             self._state.task(task, mine=task.id in self.mine)
-        asked = [await self._services.tasks.get(one) for one in self.mine]
-        return [task for task in asked if task.status in TERMINAL]
+        own = [await self._services.tasks.get(task_id) for task_id in self.mine]
+        return [task for task in own if task.status in TERMINAL]
 
-    async def _past(self, replay: bool) -> None:
-        """Everything that was said, that before a fork included; without a replay only this session's own, unsent."""
+    async def _transcript(self, replay: bool) -> None:
+        """With `replay`, sends the transcript, including what precedes a fork; otherwise only records its messages."""
         spans = await self._services.store.read(lambda tx: lineage.spans(tx, self.session))
         known = spans if replay else spans[:1]
         async for page in lineage.forwards(self._services.store, known):
             for row in page:
-                updates = self._projection.show(Shown.of(row))
+                updates = self._projection.show(ShownMessage.of(row))
                 if replay:
                     await self._all(updates)
 
@@ -140,7 +140,7 @@ class Attachment:
             updates = self._projection.grow(grown.message_id, grown.offset, grown.text)
             await self._all(await self._read(grown.message_id) if updates is None else updates)
         elif kind in ("message.created", "message.patched"):
-            message = msgspec.json.decode(_data(frame), type=Shown)
+            message = msgspec.json.decode(_data(frame), type=ShownMessage)
             is_omitted = message.content.get("type") == OMITTED
             await self._all(await self._read(message.id) if is_omitted else self._projection.show(message))
         elif kind == "session.patched":
@@ -151,7 +151,7 @@ class Attachment:
             if task.status in TERMINAL:
                 self._client.ended(task)
         elif kind in ("approval.created", "approval.patched"):
-            # After all that was said before it, the tool call that it is about included.
+            # It follows all earlier messages, including the tool call that it is about.
             await self._client.asked(decoded(_data(frame), Approval))
 
     async def _read(self, message_id: str) -> list[Update]:
@@ -159,7 +159,7 @@ class Attachment:
             message = await self._services.transcript.message(message_id)
         except NotFound:
             return []
-        return self._projection.show(Shown.of(message))
+        return self._projection.show(ShownMessage.of(message))
 
 
 def _data(frame: Frame) -> bytes:

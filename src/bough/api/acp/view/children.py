@@ -1,5 +1,5 @@
-"""Children of the sessions that an editor has open, for editors that know of subagents (C3): each is announced on its
-parent with how it stands, and shown on the same connection without being asked for. Showing a session is `attached`."""
+"""Announces the children of open sessions to editors that support subagents: each appears on its parent with its state,
+and is shown on the same connection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.api.acp.sessions.open_sessions import Attached
+from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.view.shapes import Update
 from bough.core.services import Services
 from bough.core.sessions.requests import SessionFilter
@@ -23,7 +23,7 @@ log = structlog.get_logger("bough.acp")
 
 PAGE = 200
 EVENTS = frozenset({"session.created", "session.patched"})
-# A fork is no child: it goes its own way, and is found in the list.
+# A fork is not a child; editors find it in the session list.
 KINDS = ("subsession", "btw")
 STATES = {"not_started": "idle", "idle": "idle", "running": "running", "waiting_permission": "requires_action"}
 
@@ -32,8 +32,8 @@ class _Event(msgspec.Struct):
     data: msgspec.Raw
 
 
-class _Told(msgspec.Struct):
-    """A child as it was announced last, and on which session."""
+class _Announced(msgspec.Struct):
+    """A child as it was last announced, and its parent."""
 
     parent: str
     fields: Update
@@ -42,26 +42,26 @@ class _Told(msgspec.Struct):
 class Children:
     """Announces children to one editor."""
 
-    def __init__(self, services: Services, attached: Attached, failed: Callable[[BaseException], None]) -> None:
+    def __init__(self, services: Services, attached: OpenSessions, failed: Callable[[BaseException], None]) -> None:
         self._services = services
-        self._attached = attached
+        self._open_sessions = attached
         self._failed = failed
-        self._told: dict[str, _Told] = {}
+        self._announced: dict[str, _Announced] = {}
         self._jobs: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Announces whatever child comes from now on."""
+        """Announces new children from now on."""
         self._work(self._follow())
 
     def look(self, session_id: str) -> None:
-        """A session has been opened: those that it has already are announced."""
+        """Announces the existing children of a session that was opened."""
         self._work(self._known(session_id))
 
     async def forget(self, session_id: str) -> None:
-        """A session has been closed: what was shown only as its child is not shown any more."""
-        for child in [one for one, told in self._told.items() if told.parent == session_id]:
-            del self._told[child]
-            await self._attached.detach(child)
+        """Stops showing the children of a session that was closed."""
+        for child in [one for one, told in self._announced.items() if told.parent == session_id]:
+            del self._announced[child]
+            await self._open_sessions.detach(child)
             await self.forget(child)
 
     async def close(self) -> None:
@@ -91,34 +91,34 @@ class Children:
 
     async def _known(self, session_id: str) -> None:
         page = await self._services.sessions.list(SessionFilter(parent_id=session_id, archived=False), PAGE, 0)
-        for one in reversed(page.rows):
-            await self._tell(decoded(msgspec.json.encode(one), Session), new=False)
+        for row in reversed(page.rows):
+            await self._tell(decoded(msgspec.json.encode(row), Session), new=False)
 
     async def _tell(self, session: Session, *, new: bool) -> None:
-        """Announces a child, or what has changed of it. Of a new one everything is shown, of others what comes."""
+        """Announces a child or its changes. A new child is shown from its start, an older one from now on."""
         parent = session.parent_session_id
-        if session.kind not in KINDS or parent is None or self._attached.get(parent) is None:
+        if session.kind not in KINDS or parent is None or self._open_sessions.get(parent) is None:
             return
-        known, fields = self._told.get(session.id), _fields(session)
+        known, fields = self._announced.get(session.id), _fields(session)
         changed = fields if known is None else {name: one for name, one in fields.items() if known.fields[name] != one}
         if not changed:
             return
-        self._told[session.id] = _Told(parent, fields)
-        # The first word about a child comes before anything that it says.
+        self._announced[session.id] = _Announced(parent, fields)
+        # The announcement precedes the child's own updates.
         update: Update = {"sessionUpdate": "subagent_update", "sessionId": session.id, **changed}
         if known is None:
             update["capabilities"] = {"cancel": {}}
-        await self._attached.client.update(parent, update)
+        await self._open_sessions.client.update(parent, update)
         if known is None:
             await self._show(session, new=new)
 
     async def _show(self, session: Session, *, new: bool) -> None:
-        async with self._attached.order(session.id):
-            if self._attached.get(session.id) is None:
+        async with self._open_sessions.order(session.id):
+            if self._open_sessions.get(session.id) is None:
                 try:
-                    await self._attached.attach(session, replay=new)
+                    await self._open_sessions.attach(session, replay=new)
                 except NotFound:
-                    # It was removed just now.
+                    # It was deleted in the meantime.
                     return
         await self._known(session.id)
 

@@ -1,6 +1,5 @@
-"""A transcript as updates of the protocol: whole messages for those who load it, what is new in them for those who
-watch. Both come from the same state, so that a replay and the stream that it came from tell the same. Pure; sending is
-`attachment`, what a tool call looks like `shapes`."""
+"""Turns a transcript into protocol updates: whole messages for a replay, and only what is new for watchers. Both use
+the same state, so a replay and a live stream show the same. It sends nothing itself."""
 
 from __future__ import annotations
 
@@ -13,24 +12,24 @@ from bough.api.acp.view.shapes import Update, block, plan_entries, tool_fields
 from bough.model.message import QUEUED_BASE, Message, files_of
 
 SPOKEN = {"text": "agent_message_chunk", "thought": "agent_thought_chunk"}
-# What Bough itself puts into a transcript, with what it begins with so that nobody takes it for the agent's word.
+# Bough's own messages in a transcript, with prefixes that distinguish them from the agent's text.
 NOTES = {
     "notice": "",
     "error": "Error: ",
     "cancelled": "",
     "callback": "Report: ",
     "outcome": "Outcome: ",
-    "btw": "Aside: ",
+    "btw": "Side question: ",
 }
 OMITTED = "omitted"
-"""The type of a message whose content is too long for its event: it is to be read from its row."""
+"""The type of a message whose content is too long for its event; it must be read from the database."""
 
-# What stands in the place of a field that a tool call has lost.
+# Values that clear a field that a tool call no longer has.
 EMPTY: Update = {"content": [], "locations": [], "rawInput": {}, "rawOutput": None}
 
 
-class Shown(msgspec.Struct, rename="camel"):
-    """A message as it is projected: what of its row matters here, its content decoded."""
+class ShownMessage(msgspec.Struct, rename="camel"):
+    """The parts of a message that projection needs, with its content decoded."""
 
     id: str
     task_id: str | None
@@ -40,28 +39,28 @@ class Shown(msgspec.Struct, rename="camel"):
     updated_at: str
 
     @classmethod
-    def of(cls, row: Message) -> Shown:
+    def of(cls, row: Message) -> ShownMessage:
         content = msgspec.json.decode(row.content)
         return cls(row.id, row.task_id, row.position, row.role, content, row.updated_at)
 
 
 class Projection:
-    """What one client has been shown of a session. `mine` says whether it asked for a task itself: clients show what
-    they sent without being told."""
+    """What one client has been shown of a session. `mine` returns whether the client started a task itself; clients
+    show their own prompts without being told."""
 
     def __init__(self, mine: Callable[[str | None], bool]) -> None:
         self._mine = mine
-        # As of when each message was shown last; how many characters of each text; what of each tool call, by field;
-        # all else that was told whole. Contents are kept as hashes: transcripts are long.
+        # For each message: when it was last shown, how many characters of its text were sent, the fields of its tool
+        # call, and whole updates. Contents are stored as hashes, because transcripts are long.
         self._moments: dict[str, str] = {}
         self._texts: dict[str, tuple[str, int]] = {}
         self._tools: dict[str, dict[str, int]] = {}
         self._told: dict[str, int] = {}
-        # Messages of tool calls, by the agent's own ids.
+        # Message ids of tool calls, by the agent's own ids.
         self._calls: dict[str, str] = {}
 
-    def show(self, message: Shown) -> list[Update]:
-        """What is new in a message. An event that is older than what was read from its row already tells nothing."""
+    def show(self, message: ShownMessage) -> list[Update]:
+        """Returns what is new in a message; ignores an event older than the row that was already read."""
         if message.position >= QUEUED_BASE or message.updated_at < self._moments.get(message.id, ""):
             return []
         self._moments[message.id] = message.updated_at
@@ -80,28 +79,28 @@ class Projection:
             content = block(body.get("content"))
             return self._once(id, _chunk("agent_message_chunk", content, id)) if content is not None else []
         if kind in NOTES and (text := str(body.get("text") or "")):
-            return self._once(id, _said(NOTES[kind] + text, id))
+            return self._once(id, _note(NOTES[kind] + text, id))
         return []
 
     def grow(self, message_id: str, offset: int, text: str) -> list[Update] | None:
-        """Text that a message has gained; None if something before it is missing, or the message is not known."""
+        """Returns the new text of a message; None if text before it is missing or the message is unknown."""
         known = self._texts.get(message_id)
         if known is None or offset > known[1]:
             return None
         return self._text(message_id, known[0], text, offset)
 
     def call(self, agents_id: str) -> str | None:
-        """The id under which the client knows a tool call."""
+        """Returns the client's id of a tool call."""
         return self._calls.get(agents_id)
 
-    def _user(self, message: Shown) -> list[Update]:
+    def _user(self, message: ShownMessage) -> list[Update]:
         if message.id in self._told:
             return []
         self._told[message.id] = 0
         if self._mine(message.task_id):
             return []
-        named = "".join(f"\n[{one.described}]" for one in files_of(message.content))
-        text = {"type": "text", "text": str(message.content.get("text", "")) + named}
+        names = "".join(f"\n[{file.described}]" for file in files_of(message.content))
+        text = {"type": "text", "text": str(message.content.get("text", "")) + names}
         return [_chunk("user_message_chunk", text, message.id)]
 
     def _text(self, id: str, update: str, text: str, offset: int = 0) -> list[Update]:
@@ -122,11 +121,11 @@ class Projection:
         return [{"sessionUpdate": "tool_call_update", "toolCallId": id, **lost, **changed}]
 
     def _once(self, id: str, update: Update) -> list[Update]:
-        """What is told whole, and stays so."""
+        """Sends an update that never changes, once."""
         return [] if id in self._told else self._again(id, update)
 
     def _again(self, id: str, update: Update) -> list[Update]:
-        """What is told whole whenever it has changed, as plans are."""
+        """Sends a whole update again whenever it has changed, as for plans."""
         if self._told.get(id) == (now := _hash(update)):
             return []
         self._told[id] = now
@@ -141,5 +140,5 @@ def _chunk(update: str, content: Update, id: str) -> Update:
     return {"sessionUpdate": update, "content": content, "messageId": id}
 
 
-def _said(text: str, id: str) -> Update:
+def _note(text: str, id: str) -> Update:
     return _chunk("agent_message_chunk", {"type": "text", "text": text}, id)

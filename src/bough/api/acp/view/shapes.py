@@ -1,5 +1,5 @@
-"""What an agent said, in shapes that the protocol knows: tool calls, plans, blocks of content. Whatever does not fit
-there is left out; agents say what they like, and editors are told nothing that they could choke on."""
+"""Converts an agent's tool calls, plans and content blocks to valid protocol shapes. Anything that does not fit is
+dropped, so that editors never receive an invalid update."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Update = dict[str, Any]
 
 KINDS = frozenset({"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"})
 STATUSES = frozenset({"pending", "in_progress", "completed", "failed"})
-# The texts that each sort of block must have, and those that it may have.
+# Required and optional texts of each block type.
 BLOCKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "text": (("text",), ()),
     "image": (("data", "mimeType"), ("uri",)),
@@ -20,7 +20,7 @@ MOST_LINES = 2**32 - 1
 
 
 def tool_fields(body: Update) -> Update:
-    """A tool call of a transcript."""
+    """Returns the fields of a transcript's tool call."""
     result = _dict(body.get("result"))
     kind, status = body.get("kind"), result.get("status")
     fields: Update = {
@@ -28,10 +28,10 @@ def tool_fields(body: Update) -> Update:
         "kind": kind if isinstance(kind, str) and kind in KINDS else "other",
         "status": status if isinstance(status, str) and status in STATUSES else "pending",
     }
-    if found := parts(result.get("content")):
-        fields["content"] = found
-    if found := locations(body.get("locations")):
-        fields["locations"] = found
+    if content := parts(result.get("content")):
+        fields["content"] = content
+    if places := locations(body.get("locations")):
+        fields["locations"] = places
     if body.get("args"):
         fields["rawInput"] = body["args"]
     if result.get("output") is not None:
@@ -40,46 +40,46 @@ def tool_fields(body: Update) -> Update:
 
 
 def parts(content: Any) -> list[Update]:
-    """The content of a tool call: blocks and diffs. Terminals are those of the agent's own client, and no others'."""
-    found: list[Update] = []
+    """Returns a tool call's blocks and diffs. Terminals are dropped: they exist only in the agent's own client."""
+    shown: list[Update] = []
     for part in _dicts(content):
         if part.get("type") == "diff" and isinstance(part.get("path"), str) and isinstance(part.get("newText"), str):
             old = part.get("oldText")
             diff = {"type": "diff", "path": part["path"], "newText": part["newText"]}
-            found.append(diff | ({"oldText": old} if isinstance(old, str) else {}))
+            shown.append(diff | ({"oldText": old} if isinstance(old, str) else {}))
         elif part.get("type") == "content" and (inner := block(part.get("content"))) is not None:
-            found.append({"type": "content", "content": inner})
-    return found
+            shown.append({"type": "content", "content": inner})
+    return shown
 
 
 def locations(value: Any) -> list[Update]:
-    found: list[Update] = []
-    for one in _dicts(value):
-        path, line = one.get("path"), one.get("line")
+    places: list[Update] = []
+    for location in _dicts(value):
+        path, line = location.get("path"), location.get("line")
         if isinstance(path, str):
             is_line = type(line) is int and 0 <= line <= MOST_LINES
-            found.append({"path": path} | ({"line": line} if is_line else {}))
-    return found
+            places.append({"path": path} | ({"line": line} if is_line else {}))
+    return places
 
 
 def block(value: Any) -> Update | None:
-    """A block of content, with what the protocol has for its sort."""
-    given = _dict(value)
-    kind = given.get("type")
+    """Returns a valid content block, or None."""
+    fields = _dict(value)
+    kind = fields.get("type")
     if kind == "resource":
-        return _resource(_dict(given.get("resource")))
+        return _resource(_dict(fields.get("resource")))
     needed, possible = BLOCKS.get(kind, ((), ())) if isinstance(kind, str) else ((), ())
-    if not needed or not all(isinstance(given.get(name), str) for name in needed):
+    if not needed or not all(isinstance(fields.get(name), str) for name in needed):
         return None
-    return {"type": kind} | {name: given[name] for name in (*needed, *possible) if isinstance(given.get(name), str)}
+    return {"type": kind} | {name: fields[name] for name in (*needed, *possible) if isinstance(fields.get(name), str)}
 
 
-def _resource(given: Update) -> Update | None:
-    held = next((name for name in ("text", "blob") if isinstance(given.get(name), str)), None)
-    if held is None or not isinstance(given.get("uri"), str):
+def _resource(fields: Update) -> Update | None:
+    held = next((name for name in ("text", "blob") if isinstance(fields.get(name), str)), None)
+    if held is None or not isinstance(fields.get("uri"), str):
         return None
     names = ("uri", held, "mimeType")
-    return {"type": "resource", "resource": {name: given[name] for name in names if isinstance(given.get(name), str)}}
+    return {"type": "resource", "resource": {name: fields[name] for name in names if isinstance(fields.get(name), str)}}
 
 
 def plan_entries(steps: Any) -> list[Update]:
@@ -97,14 +97,14 @@ def plan_entries(steps: Any) -> list[Update]:
 
 
 def agents_commands(value: Any) -> list[Update]:
-    """The commands that an agent offers itself."""
-    found: list[Update] = []
-    for one in _dicts(value):
-        name, about, hint = one.get("name"), one.get("description"), _dict(one.get("input")).get("hint")
+    """Returns the commands that an agent itself offers."""
+    commands: list[Update] = []
+    for offered in _dicts(value):
+        name, about, hint = offered.get("name"), offered.get("description"), _dict(offered.get("input")).get("hint")
         if isinstance(name, str) and isinstance(about, str):
-            told = {"name": name, "description": about}
-            found.append(told | ({"input": {"hint": hint}} if isinstance(hint, str) else {}))
-    return found
+            command = {"name": name, "description": about}
+            commands.append(command | ({"input": {"hint": hint}} if isinstance(hint, str) else {}))
+    return commands
 
 
 def _dict(value: Any) -> Update:
@@ -114,4 +114,4 @@ def _dict(value: Any) -> Update:
 def _dicts(value: Any) -> list[Update]:
     if not isinstance(value, list):
         return []
-    return [cast("Update", one) for one in cast("list[Any]", value) if isinstance(one, dict)]
+    return [cast("Update", item) for item in cast("list[Any]", value) if isinstance(item, dict)]

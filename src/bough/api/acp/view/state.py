@@ -1,5 +1,4 @@
-"""What editors show of a session besides its words: title, mode, options, commands, usage, and what waits in its queue.
-Gives back what has changed; sending it is `attachment`."""
+"""Builds the updates about a session other than its transcript: title, mode, options, commands, usage and queue."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.api.acp.sessions import options as choices
+from bough.api.acp.sessions import options as session_options
 from bough.api.acp.sessions import slash_commands
 from bough.api.acp.view.shapes import Update
 from bough.model.session import Session
@@ -17,19 +16,19 @@ from bough.model.task import TERMINAL, Task
 LONGEST_PROMPT = 200
 
 
-class State:
-    """The state of one session as one editor has been told it."""
+class SessionState:
+    """The state of one session as one editor knows it."""
 
     def __init__(self, session: Session, catalog: Catalog, notices: bool) -> None:
         self._session = session
         self._catalog = catalog
         self._notices = notices
-        # Tasks that have not ended, whether they are this editor's, and those that were last said to wait.
+        # Tasks that have not ended and whether they are this editor's, and the queue as last sent.
         self._open: dict[str, tuple[Task, bool]] = {}
         self._told: Update = _queue([], paused=False)
 
     def whole(self) -> list[Update]:
-        """All of it, for an editor that opens the session; modes and options are in the answer to that."""
+        """Returns the full state for an editor that opens the session; the answer itself has modes and options."""
         updates: list[Update] = [self._commands()]
         if self._session.title:
             updates.append(self._info(title=self._session.title))
@@ -38,16 +37,16 @@ class State:
         return [*updates, *self._waiting()]
 
     def session(self, fresh: Session) -> list[Update]:
-        """The session has changed."""
+        """Returns the updates for a changed session."""
         known, self._session = self._session, fresh
         updates: list[Update] = []
         if fresh.title != known.title:
             updates.append(self._info(title=fresh.title or None, updatedAt=fresh.updated_at))
-        if choices.modes(fresh) != choices.modes(known):
-            mode = choices.modes(fresh)["currentModeId"]
+        if session_options.modes(fresh) != session_options.modes(known):
+            mode = session_options.modes(fresh)["currentModeId"]
             updates.append({"sessionUpdate": "current_mode_update", "currentModeId": mode})
-        options = choices.options(fresh, self._catalog)
-        if options != choices.options(known, self._catalog):
+        options = session_options.options(fresh, self._catalog)
+        if options != session_options.options(known, self._catalog):
             updates.append({"sessionUpdate": "config_option_update", "configOptions": options})
         if slash_commands.available(fresh) != slash_commands.available(known):
             updates.append(self._commands())
@@ -56,7 +55,7 @@ class State:
         return [*updates, *self._waiting()]
 
     def task(self, task: Task, *, mine: bool) -> list[Update]:
-        """A task of the session is new, or has changed."""
+        """Returns the updates for a new or changed task."""
         if task.status in TERMINAL:
             self._open.pop(task.id, None)
         else:
@@ -64,33 +63,35 @@ class State:
         return self._waiting()
 
     def _waiting(self) -> list[Update]:
-        """What waits, if that has changed. What starts at once has not waited."""
+        """Returns the queue if it has changed; a prompt that starts at once is not queued."""
         queue = sorted(
-            (one for one in self._open.values() if one[0].status == "queued"), key=lambda one: one[0].position
+            (entry for entry in self._open.values() if entry[0].status == "queued"), key=lambda entry: entry[0].position
         )
         paused = self._session.queue_paused
         if len(queue) == len(self._open) and not paused:
             queue = queue[1:]
         before = self._told
-        told = _queue(queue, paused=paused and bool(queue))
-        if told == before:
+        current = _queue(queue, paused=paused and bool(queue))
+        if current == before:
             return []
-        self._told = told
-        updates: list[Update] = [self._info(_meta={"bough": {"queue": told}})]
+        self._told = current
+        updates: list[Update] = [self._info(_meta={"bough": {"queue": current}})]
         if self._notices:
-            updates += self._notice(before, told)
+            updates += self._notice(before, current)
         return updates
 
-    def _notice(self, before: Update, told: Update) -> list[Update]:
-        """Said to a person: that their own prompt waits, and for what."""
-        known = {one["taskId"] for one in before["waiting"]}
-        new = [place for place, one in enumerate(told["waiting"]) if one["mine"] and one["taskId"] not in known]
-        if any(one["mine"] for one in told["waiting"]) and told["paused"] and not before["paused"]:
-            return [_notice("The queue is paused", "Your prompt waits until somebody sends another, or resumes it.")]
+    def _notice(self, before: Update, current: Update) -> list[Update]:
+        """Returns the notice that tells a person that their own prompt is queued."""
+        known = {entry["taskId"] for entry in before["waiting"]}
+        new = [
+            index for index, entry in enumerate(current["waiting"]) if entry["mine"] and entry["taskId"] not in known
+        ]
+        if any(entry["mine"] for entry in current["waiting"]) and current["paused"] and not before["paused"]:
+            return [_notice("Queue paused", "Sending another prompt resumes it.")]
         if not new:
             return []
-        others = f"{new[0]} more wait before it." if new[0] else "It is next."
-        return [_notice("Your prompt is queued behind the turn that runs", others)]
+        others = f"{new[0]} prompts are queued before it." if new[0] else "It is next."
+        return [_notice("Your prompt is queued behind the running turn", others)]
 
     def _commands(self) -> Update:
         offered = slash_commands.available(self._session)
@@ -113,7 +114,7 @@ def _queue(tasks: list[tuple[Task, bool]], *, paused: bool) -> Update:
 
 
 def _usage(session: Session) -> Update | None:
-    """How full the context is and what was spent, if the agent has said."""
+    """Returns the context's usage and the cost, if the agent has reported them."""
     context: dict[str, Any] = msgspec.json.decode(session.context) if session.context is not None else {}
     used, size = context.get("used"), context.get("size")
     if type(used) is not int or type(size) is not int or used < 0 or size < 0:

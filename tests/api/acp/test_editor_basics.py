@@ -168,14 +168,14 @@ async def test_commands(editor: Editor, server: Running) -> None:
     session = await editor.open(title="top")
     await editor.prompt(session, "[[say ready]]")
     assert "1 sessions" in await editor.ask(session, "/tree")
-    assert await editor.ask(session, "/queue") == "Nothing waits."
+    assert await editor.ask(session, "/queue") == "Queue is empty."
     assert "Forked into session" in await editor.ask(session, "/fork")
     with pytest.raises(Refused, match="/spawn TEXT"):
         await editor.ask(session, "/spawn")
-    assert "at work" in await editor.ask(session, "/spawn\n[[say from the child]]")
+    assert "is working on it" in await editor.ask(session, "/spawn\n[[say from the child]]")
     await editor.heard(session, "from the child")
-    assert "Asked aside" in await editor.ask(session, "/btw [[say an answer]]")
-    await editor.heard(session, "Aside: an answer")
+    assert "Side question asked" in await editor.ask(session, "/btw [[say an answer]]")
+    await editor.heard(session, "Side question: an answer")
     kinds = [one["kind"] for one in (await server.client.get("/api/sessions"))["sessions"]]
     assert sorted(kinds) == ["btw", "fork", "root", "subsession"]
 

@@ -103,7 +103,9 @@ transcripts = st.lists(st.one_of(texts, *others), max_size=8)
 
 
 def shown(number: int, role: str, content: Json, moment: int) -> ShownMessage:
-    return ShownMessage(f"m{number}", "t", number, role, msgspec.json.decode(msgspec.json.encode(content)), f"{moment:06}")
+    return ShownMessage(
+        f"m{number}", "t", number, role, msgspec.json.decode(msgspec.json.encode(content)), f"{moment:06}"
+    )
 
 
 def live(transcript: list[Said], draw: Callable[[Any], Any]) -> list[Json]:

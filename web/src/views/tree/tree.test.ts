@@ -16,7 +16,7 @@ const node = (id: string, more: Partial<Node> = {}): Node =>
     ...more,
   }) as Node;
 
-/** A root with two children and a fork; one child has a fork (whose parent is the root) and an aside that was put away. */
+/** A root with two children and a fork; one child has a fork (whose parent is the root) and an archived side question. */
 const TREE = [
   node("root"),
   node("a", { kind: "subsession", parentSessionId: "root" }),

@@ -25,7 +25,7 @@ describe("the tour", () => {
     expect(stateOf(3, tree(node({ turns: 3 }), child))).toBe("done");
   });
 
-  it("is over when the aside was answered, though the long turn goes on", () => {
+  it("is complete when the side question was answered, though the long turn continues", () => {
     const all = tree(
       node({ turns: 3, activity: "running" }),
       node({ kind: "fork", turns: 1 }),

@@ -146,7 +146,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         files=Files(store),
         transcript=Transcript(store),
         search=Search(store),
-        approvals=Approvals(store, catalog, calls),
+        approvals=Approvals(store, catalog, calls.check),
         rules=Rules(store, catalog),
         choices=Choices(store),
         explanations=Explanations(store, settings, catalog),

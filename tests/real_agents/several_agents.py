@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bough.core.state.tool_call import CALL
+from bough.core.approvals.kinds import CALL
 from tests.support.real_agents.homes import make_home
 from tests.support.real_agents.packages import USUAL, installed
 from tests.support.scripted_model.running import ScriptedModel
@@ -104,4 +104,4 @@ async def approvals(real: Real, session: str) -> list[Json]:
 
 
 def about_calls(requested: list[Json]) -> list[Json]:
-    return [approval for approval in requested if approval["toolKind"] == CALL]
+    return [approval for approval in requested if approval["toolKind"] == CALL.name]

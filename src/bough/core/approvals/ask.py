@@ -1,5 +1,5 @@
-"""Asking: a question of an agent is written down for a person, or its answer if policy has one; and what must be said
-about that later. Whether to ask is `policy`, answering `approvals`."""
+"""Writes a question down as an approval, with its deadline. The kinds in `kinds` call this; so does the session service
+when a session's setting for unattended approvals changes."""
 
 from __future__ import annotations
 
@@ -7,79 +7,107 @@ from typing import Any
 
 import msgspec
 
-from bough.core.approvals.service import Question, once
-from bough.core.policy import tool_use
-from bough.core.policy.deadlines import deadline
-from bough.core.policy.decide import Verdict
+from bough.agents.acp.wire import AgentRequest, RequestId
 from bough.core.store import records
 from bough.core.store.records import Decided
 from bough.core.store.sql import APPROVALS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
-from bough.model.approval import Approval
+from bough.model.approval import Approval, Option
 from bough.model.message import notice
 from bough.model.session import Session
 from bough.model.task import Task
+from bough.model.times import after
 from bough.model.tool import ToolUse
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
 
+class Question(msgspec.Struct):
+    """A permission request of an agent: the line it came on, the tool call and the options it offers."""
+
+    request: AgentRequest
+    number: int
+    tool_call: dict[str, Any]
+    options: list[Option]
+
+
 class Asked(msgspec.Struct):
-    """A question, the use of a tool that it is about, and the tool call as it is folded."""
+    """A question with the tool use that it is about and the folded tool call."""
 
     question: Question
     use: ToolUse
     body: dict[str, Any]
 
 
-async def ask(
-    change: Change, session: Session, task: Task, asked: Asked, verdict: Verdict, settings: Settings
+async def write(
+    change: Change,
+    session: Session,
+    task: Task,
+    settings: Settings,
+    *,
+    kind: str,
+    title: str,
+    tool_call: dict[str, Any],
+    options: list[Option],
+    request_id: RequestId | None = None,
+    reason: str | None = None,
+    key: str | None = None,
+    deny_on_expiry: bool = False,
+    decided: Decided | None = None,
 ) -> Approval:
-    """Writes a question down, and the turn waits from now on; or its answer, if policy has one."""
-    use, question = asked.use, asked.question
-    expires_at, on_expiry = deadline(session, settings) if verdict.effect == "ask" else (None, None)
+    """Stores an approval. One that a person must decide gets the session's deadline; `deny_on_expiry` if it must never
+    be allowed for a person who does not answer."""
+    expires_at, on_expiry = deadline(session, settings) if decided is None else (None, None)
     approval = await records.add_approval(
         change,
         task,
-        title=use.title,
-        tool_kind=use.kind,
-        tool_call=tool_use.call(asked.body),
-        options=question.options,
-        request_id=question.request.id,
-        reason=verdict.reason,
-        key=use.key,
+        title=title,
+        tool_kind=kind,
+        tool_call=tool_call,
+        options=options,
+        request_id=request_id,
+        reason=reason,
+        key=key,
         expires_at=expires_at,
-        on_expiry=on_expiry,
-        decided=_decided(question, verdict),
+        on_expiry="deny" if on_expiry and deny_on_expiry else on_expiry,
+        decided=decided,
     )
-    if approval.status == "denied":
-        await tell(change, approval)
-    elif approval.status == "pending":
-        if await records.move_task(change, task.id, "waiting_permission") is not None:
-            await records.update_session(change, session.id, activity="waiting_permission")
-        if expires_at is not None:
-            change.tx.notify(CHANNEL_APPROVALS, approval.id)
+    if expires_at is not None:
+        change.tx.notify(CHANNEL_APPROVALS, approval.id)
     return approval
 
 
-def _decided(question: Question, verdict: Verdict) -> Decided | None:
-    if verdict.effect == "ask":
-        return None
-    option = once(question.options, "allow" if verdict.effect == "allow" else "deny")
-    status = "allowed" if verdict.effect == "allow" else "denied"
-    by = {"kind": "policy", "id": verdict.id}
-    return Decided(status, verdict.effect, option.option_id if option else None, by)
+def deadline(session: Session, settings: Settings) -> tuple[str | None, str | None]:
+    """Returns until when an approval of a session waits and what is answered then; (None, None) if it waits forever."""
+    headless = session.headless or settings.headless
+    return (None, None) if headless == "wait" else (after(settings.approval_timeout * 60), headless)
 
 
-async def tell(change: Change, approval: Approval) -> None:
-    """A denial that nobody chose is seen in the transcript."""
+async def reschedule(change: Change, session: Session, settings: Settings) -> None:
+    """Gives the open approvals of a session the deadline of its changed setting, counted from now."""
+    expires_at, on_expiry = deadline(session, settings)
+    rescheduled = await change.tx.all(
+        APPROVALS.reschedule,
+        Approval,
+        session_id=session.id,
+        expires_at=expires_at,
+        on_expiry=on_expiry,
+        now=change.now,
+    )
+    for approval in rescheduled:
+        change.approval("approval.patched", approval)
+        change.tx.notify(CHANNEL_APPROVALS, approval.id)
+
+
+async def show_denial(change: Change, approval: Approval) -> None:
+    """Shows a denial that no person chose in the transcript."""
     text = f"Denied by policy: {approval.title}. {approval.reason}"
     await records.add_message(change, approval.session_id, approval.task_id, "system", notice(text))
 
 
-async def notes(tx: Tx, task: Task) -> str:
-    """What an agent must be told with its next prompt: why policy or people denied it something since the last one,
-    since an answer to a question has no room for a reason."""
+async def denial_notes(tx: Tx, task: Task) -> str:
+    """Returns what the agent is told with its next prompt about denials since the last one. The answer to a permission
+    request has no room for a reason."""
     if task.sent_attempt:
         last, attempt = task.id, task.sent_attempt
     else:
@@ -87,10 +115,14 @@ async def notes(tx: Tx, task: Task) -> str:
         if before is None:
             return ""
         last, attempt = before.id, before.sent_attempt
-    asked = await tx.all(APPROVALS.of_attempt, Approval, task_id=last, attempt=attempt)
-    denied = [(one, msgspec.json.decode(one.decided_by or b"{}")) for one in asked if one.decision == "deny"]
-    policy = [f"- {one.title}: {one.reason}" for one, by in denied if by.get("kind") == "policy"]
-    people = [f"- {one.title}: {by['because']}" for one, by in denied if by.get("because")]
+    approvals = await tx.all(APPROVALS.of_attempt, Approval, task_id=last, attempt=attempt)
+    denied = [
+        (approval, msgspec.json.decode(approval.decided_by or b"{}"))
+        for approval in approvals
+        if approval.decision == "deny"
+    ]
+    policy = [f"- {approval.title}: {approval.reason}" for approval, by in denied if by.get("kind") == "policy"]
+    people = [f"- {approval.title}: {by['because']}" for approval, by in denied if by.get("because")]
     if policy:
         policy.insert(0, "What you asked to do before was denied by policy, without a person being asked:")
     if people:

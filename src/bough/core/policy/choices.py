@@ -1,18 +1,20 @@
-"""Remembered choices: what people said *always* to, shown and taken back (P3). Making one is `remembering`."""
+"""Choices: "always" answers of people to one exact tool use. Remembers, lists and removes them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bough.core.policy import remember
 from bough.core.policy.rules import only_people
 from bough.core.store import records
 from bough.core.store.paging import LARGEST_LIMIT, Page
 from bough.core.store.short_ids import find
 from bough.core.store.sql import CHOICES
 from bough.core.store.transactions import Change, Store
+from bough.model.approval import Approval
+from bough.model.ids import new_id
+from bough.model.message import raw
 from bough.model.rule import Choice, Scope
-from bough.model.session import Caller
+from bough.model.session import Caller, Session
 from bough.storage.backend import Tx
 
 REACHES = (
@@ -22,7 +24,7 @@ REACHES = (
 
 
 class Choices:
-    """Lists choices and forgets them; a choice that is forgotten is asked about again at the next question."""
+    """Lists and removes choices; what a removed choice allowed is asked about again."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -31,7 +33,7 @@ class Choices:
         return await self._store.read(lambda tx: find(tx, "choices", choice_id, CHOICES.get, Choice))
 
     async def list(self, scope: Scope | None, session_id: str | None, limit: int, offset: int) -> Page[Choice]:
-        """Choices, newest first; those of a session are all that reach it, wherever they were said."""
+        """Returns a page of choices, newest first; with a session, all that reach it, wherever they were made."""
 
         async def work(tx: Tx) -> Page[Choice]:
             where: list[str] = []
@@ -44,8 +46,8 @@ class Choices:
                 where.append(REACHES)
                 params |= {"session_id": session.id, "cwd": session.cwd, "agent": session.agent}
             text = " AND ".join(where) or "TRUE"
-            found = await tx.all(CHOICES.page.with_(where=text), Choice, limit=limit, offset=offset, **params)
-            return Page(found, await tx.value(CHOICES.count.with_(where=text), **params) or 0, limit, offset)
+            rows = await tx.all(CHOICES.page.with_(where=text), Choice, limit=limit, offset=offset, **params)
+            return Page(rows, await tx.value(CHOICES.count.with_(where=text), **params) or 0, limit, offset)
 
         return await self._store.read(work)
 
@@ -57,13 +59,51 @@ class Choices:
             await change.tx.run(CHOICES.remove, id=choice.id)
             change.emit("choice.removed", choice, choice.session_id)
             if choice.scope == "session" and choice.session_id is not None:
-                await remember.show(change, choice.session_id)
+                await _show(change, choice.session_id)
             return choice
 
         return await self._store.write(work)
 
 
 async def reaching(tx: Tx, agent: str, cwd: str, session_id: str | None) -> list[Choice]:
-    """What was said always to and counts for an agent in a folder, the newest at most."""
+    """Returns the choices that apply to an agent in a folder, the newest first, up to the page limit."""
     query = CHOICES.page.with_(where=REACHES)
     return await tx.all(query, Choice, agent=agent, cwd=cwd, session_id=session_id or "", limit=LARGEST_LIMIT, offset=0)
+
+
+async def remember(change: Change, approval: Approval, session: Session, scope: Scope) -> Choice | None:
+    """Stores a choice, once; returns None for an approval without a key, which cannot be recognized again."""
+    if approval.key is None:
+        return None
+    matching = await change.tx.all(
+        CHOICES.matching, Choice, key=approval.key, agent=session.agent, session_id=session.id, cwd=session.cwd
+    )
+    for known in matching:
+        if known.scope == scope:
+            return known
+    choice = await change.tx.one(
+        CHOICES.add,
+        Choice,
+        id=new_id(),
+        scope=scope,
+        session_id=session.id if scope == "session" else None,
+        cwd=session.cwd if scope == "worktree" else None,
+        agent=session.agent,
+        tool_kind=approval.tool_kind,
+        title=approval.title,
+        key=approval.key,
+        approval_id=approval.id,
+        decided_by=approval.decided_by,
+        now=change.now,
+    )
+    assert choice is not None
+    change.emit("choice.created", choice, choice.session_id)
+    if scope == "session":
+        await _show(change, session.id)
+    return choice
+
+
+async def _show(change: Change, session_id: str) -> Session:
+    """Updates the list of allowed tools that a session shows."""
+    known = await change.tx.all(CHOICES.of_session, Choice, session_id=session_id)
+    return await records.update_session(change, session_id, allowed_tools=raw([choice.key for choice in known]))

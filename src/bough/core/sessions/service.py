@@ -11,7 +11,7 @@ import structlog
 
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
-from bough.core.approvals import expiry
+from bough.core.approvals.ask import reschedule
 from bough.core.environment.variables import checked_env
 from bough.core.sessions.requests import NewSession, Opened, SessionFilter, SessionPatch, check_choice, check_texts
 from bough.core.sessions.tasks import Tasks
@@ -254,7 +254,7 @@ class Sessions:
                 raise Invalid("nothing_to_change", "Name at least one field to change.")
             fresh = await records.update_session(change, session.id, **columns)
             if patch.headless is not msgspec.UNSET:
-                await expiry.reschedule(change, fresh, self._settings)
+                await reschedule(change, fresh, self._settings)
             if patch.queue_paused is False:
                 change.wake()
             return fresh

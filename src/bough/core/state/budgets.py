@@ -5,20 +5,17 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.policy.deadlines import deadline
 from bough.core.state import interruption
 from bough.core.store import records
 from bough.core.store.sql import TREES
-from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
+from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Denied, Invalid
-from bough.model.approval import Approval, Option
+from bough.model.approval import Approval
 from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.model.tree import Budget, Used
 from bough.settings import Settings
 from bough.storage.backend import Tx
-
-OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
 
 
 class BudgetBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -53,7 +50,7 @@ class Budgets:
             budget = await _set(change, session.root_session_id, body)
             change.emit("tree.patched", budget, session.root_session_id)
             for approval in await change.tx.all(TREES.limits, Approval, root=session.root_session_id):
-                await interruption.let_go(change, await records.task(change.tx, approval.task_id))
+                await interruption.release(change, await records.task(change.tx, approval.task_id))
             return budget
 
         return await self._store.write(work)
@@ -96,31 +93,7 @@ async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> Non
         )
 
 
-async def ask(change: Change, task: Task, error: Overdrawn, settings: Settings) -> None:
-    """The turn is held until a person says that the tree may go on."""
-    held = await interruption.hold(change, task)
-    if held is None:
-        return
-    session = await records.session(change.tx, task.session_id)
-    expires_at, on_expiry = deadline(session, settings)
-    approval = await records.add_approval(
-        change,
-        held,
-        title=f"{error.message} Go on?",
-        tool_kind=interruption.LIMIT,
-        tool_call={"title": error.message, "code": error.code},
-        options=OPTIONS,
-        request_id=None,
-        reason="Allowed, the whole tree has the same budget once more.",
-        expires_at=expires_at,
-        on_expiry="deny" if on_expiry else None,
-    )
-    await records.update_session(change, session.id, activity="waiting_permission")
-    if expires_at is not None:
-        change.tx.notify(CHANNEL_APPROVALS, approval.id)
-
-
-async def let_go_on(change: Change, session: Session) -> None:
+async def renew(change: Change, session: Session) -> None:
     """A person lets a tree go on: its budget counts from now, and so do the turns among agents."""
     root = session.root_session_id
     budget = await change.tx.one(TREES.budget, Budget, root=root)

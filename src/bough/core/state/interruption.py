@@ -13,24 +13,15 @@ from bough.core.store.transactions import Change
 from bough.core.transcripts.fold import Fold
 from bough.errors import BoughError
 from bough.model import message
-from bough.model.approval import Approval, Option
 from bough.model.message import Message
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.settings import OnInterrupt
 
 INTERRUPTED = "interrupted"
-"""The kind of an approval that asks whether such a turn goes on, and the stop reason of one that does not."""
-TRUST = "trust"
-"""The kind of an approval that asks whether an agent may run what a repository brings for it."""
-LIMIT = "limit"
-"""The kind of an approval that asks whether a tree that has used up what it may goes on."""
-HOLDS_TURN = (INTERRUPTED, TRUST, LIMIT)
-"""Kinds of approvals that no agent waits for: the turn itself does."""
+"""The stop reason of an interrupted turn that is not tried again."""
 NOT_AGAIN = "The turn was interrupted, and is not tried again."
 NOT_SENT = "The prompt was not sent to the agent, and is dropped."
-QUESTION = "The agent ended in the middle of this turn. Start it again and tell it to go on?"
-OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
 WHAT_NEXT: dict[OnInterrupt, str] = {
     "continue": "It is started again and told to go on.",
     "ask": "Whether it is started again and told to go on is asked.",
@@ -38,13 +29,14 @@ WHAT_NEXT: dict[OnInterrupt, str] = {
 }
 
 
-async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInterrupt) -> None:
-    """The agent is gone: its task is interrupted, and goes on by policy. A prompt that never left just goes."""
+async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInterrupt) -> bool:
+    """Interrupts a turn whose agent is gone, and returns whether the policy is to ask a person how it goes on. A prompt
+    that was never sent simply has its next attempt."""
     interrupted = await records.move_task(change, task.id, "interrupted")
     if interrupted is None:
         # It was being stopped: this is how it stopped.
         await finish(change, task, Outcome("failed", error=error), 0, None)
-        return
+        return False
     if interrupted.sent_attempt != interrupted.attempt:
         policy = "continue"
     await lifecycle.withdraw_approvals(change, task.id)
@@ -52,13 +44,10 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
     await records.add_message(change, task.session_id, task.id, "system", failure(error, WHAT_NEXT[policy]))
     if policy != "continue":
         await records.update_task(change, task.id, held=True)
-    if policy == "ask":
-        await records.add_approval(
-            change, task, title=QUESTION, tool_kind=INTERRUPTED, tool_call={}, options=OPTIONS, request_id=None
-        )
-    activity = "waiting_permission" if policy == "ask" else "idle"
-    await records.update_session(change, task.session_id, activity=activity)
+    if policy != "ask":
+        await records.update_session(change, task.session_id, activity="idle")
     change.wake()
+    return policy == "ask"
 
 
 async def hold(change: Change, task: Task) -> Task | None:
@@ -89,7 +78,7 @@ async def go_on(change: Change, session: Session, *, unasked: bool = False) -> S
     is asked about is not let go by other sessions (`unasked`)."""
     for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
         if task.held and not (unasked and await change.tx.value(APPROVALS.pending_of_task, task_id=task.id)):
-            session = await let_go(change, task)
+            session = await release(change, task)
     if session.queue_paused:
         session = await records.update_session(change, session.id, queue_paused=False)
     return session
@@ -109,19 +98,8 @@ async def drop(change: Change, task: Task, reason: str = INTERRUPTED) -> Task:
     return ended
 
 
-async def decided(change: Change, approval: Approval) -> None:
-    """A person has said whether an interrupted turn goes on."""
-    task = await records.task(change.tx, approval.task_id)
-    if task.status != "interrupted":
-        return
-    if approval.status == "allowed":
-        await let_go(change, task)
-    else:
-        await drop(change, task, INTERRUPTED if approval.tool_kind == INTERRUPTED else "denied")
-
-
-async def let_go(change: Change, task: Task) -> Session:
-    """A turn that was held has its next attempt; whether it may is not asked any more."""
+async def release(change: Change, task: Task) -> Session:
+    """Lets a held turn have its next attempt, and withdraws the question whether it may."""
     await lifecycle.withdraw_approvals(change, task.id)
     await records.update_task(change, task.id, held=False)
     change.wake()

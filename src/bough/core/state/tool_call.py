@@ -12,21 +12,13 @@ from bough.core.state.enqueue import enqueue
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, CALLS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
-from bough.model.approval import Approval, Option
+from bough.model.approval import Approval
 from bough.model.call import Call
 from bough.model.message import raw
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.storage.backend import Tx
 
-CALL = "call"
-"""The kind of an approval that asks whether a session's agent may do what it called one of Bough's tools for."""
-OPTIONS = [
-    Option("allow", "Do it", "allow_once"),
-    Option("always", "Do it, and always let it", "allow_always"),
-    Option("deny", "Do not", "reject_once"),
-]
-ONCE = [option for option in OPTIONS if option.kind != "allow_always"]
 LONGEST_TOLD = 20_000
 ENDED = ("done", "failed", "denied")
 
@@ -44,7 +36,7 @@ async def show_waiting(change: Change, session: Session) -> None:
         await records.update_session(change, session.id, activity="waiting_permission")
 
 
-async def show_going_on(change: Change, session_id: str, task_id: str | None) -> None:
+async def show_running(change: Change, session_id: str, task_id: str | None) -> None:
     """The session goes on, unless its agent asks something else, or waits for another call."""
     session = await records.session(change.tx, session_id)
     task = await change.tx.one(TASKS.get, Task, id=task_id) if task_id else None
@@ -58,7 +50,7 @@ async def hand(change: Change, call: Call) -> Call:
     """The caller is given a handle, and its turn goes on; a call that has ended meanwhile is given back as it is."""
     handed = await change.tx.one(CALLS.hand, Call, id=call.id, now=change.now)
     if handed is not None and handed.state == "asked" and handed.session_id is not None:
-        await show_going_on(change, handed.session_id, handed.task_id)
+        await show_running(change, handed.session_id, handed.task_id)
     return handed or await change.tx.one(CALLS.get, Call, id=call.id) or call
 
 
@@ -88,7 +80,7 @@ async def decided(
         outcome=None if allowed else raw(denial(approval, by_person)),
         now=change.now,
     )
-    await show_going_on(change, approval.session_id, call.task_id)
+    await show_running(change, approval.session_id, call.task_id)
     change.tx.notify(CHANNEL_APPROVALS, approval.id)
 
 

@@ -13,13 +13,13 @@ from functools import partial
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.core.policy.deadlines import deadline
+from bough.core.approvals.kinds import CALL
 from bough.core.state import call_rights, tool_call
-from bough.core.state.tool_call import CALL, ENDED, ONCE, OPTIONS
+from bough.core.state.tool_call import ENDED
 from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.sql import CALLS
-from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.tool_calls.execute import Arguments, Carrying, Deed, get
 from bough.core.tool_calls.waiters import Attendance, Waiter
 from bough.errors import Busy, Conflict, Denied, Internal
@@ -228,22 +228,9 @@ class Calls:
                 f"{MOST_ASKED} calls of yours wait for a person already. Go on with other work until they are decided.",
                 limit=MOST_ASKED,
             )
-        expires_at, on_expiry = deadline(session, self._settings)
-        approval = await records.add_approval(
-            change,
-            task,
-            title=title,
-            tool_kind=CALL,
-            tool_call={"title": title, "tool": tool, "arguments": arguments, "callId": call.id},
-            options=OPTIONS if key else ONCE,
-            request_id=None,
-            reason=reason,
-            key=key or None,
-            expires_at=expires_at,
-            on_expiry="deny" if on_expiry and raises else on_expiry,
+        approval = await CALL.ask(
+            change, session, task, call, self._settings, reason=reason, key=key, arguments=arguments
         )
-        await tool_call.show_waiting(change, session)
-        change.tx.notify(CHANNEL_APPROVALS, approval.id)
         asked = await change.tx.one(CALLS.ask, Call, id=call.id, approval_id=approval.id, now=change.now)
         assert asked is not None
         return asked

@@ -22,7 +22,7 @@ from bough.agents.catalog.entry import ModeSettings
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentGone
 from bough.agents.link import Link
-from bough.core.approvals.service import Question
+from bough.core.approvals.ask import Question
 from bough.core.transcripts.recorder import Recorder
 from bough.core.turns.agent_settings import CONFIGURED, AgentSettings, KnownSettings, Move, offered
 from bough.core.turns.context import SessionContext, with_preface

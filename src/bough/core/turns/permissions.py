@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from bough.core.approvals import ask as asking
-from bough.core.approvals.ask import Asked
-from bough.core.approvals.service import Question, once, why_not_once
+from bough.core.approvals.ask import Asked, Question
+from bough.core.approvals.kinds import TOOL_USE
+from bough.core.approvals.options import once, why_not_once
 from bough.core.policy import evaluate, tool_use
 from bough.core.policy.decide import Verdict
 from bough.core.store import records
@@ -83,7 +83,7 @@ class Permissions:
             if current is None:
                 return None
             session, task, verdict = current.session, current.task, current.verdict
-            approval = await asking.ask(change, session, task, asked, verdict, self._settings)
+            approval = await TOOL_USE.ask(change, session, task, asked, verdict, self._settings)
             return Settled(approval, verdict)
 
         settled = await _patiently(lambda: agent.recorder.settle(question.number, work))

@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from bough.agents.launcher import Launcher
-from bough.core.state.interruption import interrupt
+from bough.core.approvals.kinds import INTERRUPTED
 from bough.core.state.turn import Claimed, Outcome, finish
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, TASKS
@@ -124,7 +124,7 @@ class Recovery:
             await records.move_task(change, task.id, "interrupted")
             await records.update_session(change, task.session_id, activity="idle")
         else:
-            await interrupt(change, task, GONE, self._policy)
+            await INTERRUPTED.interrupt(change, task, GONE, self._policy)
 
 
 async def _wake(change: Change) -> None:

@@ -15,11 +15,10 @@ import structlog
 from bough.agents.acp.types import Block, TextBlock
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
-from bough.core.approvals import ask
+from bough.core.approvals import ask, kinds
 from bough.core.checkpoints.take import Checkpoints, Taken
 from bough.core.state import budgets, callbacks
 from bough.core.state import turn as turns
-from bough.core.state.interruption import interrupt
 from bough.core.state.turn import Claimed, Outcome
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, KEEPERS, MESSAGES
@@ -101,7 +100,7 @@ class Runner:
             return False
         except budgets.Overdrawn as error:
             overdrawn = error
-            await self._close(claimed, lambda change: budgets.ask(change, claimed.task, overdrawn, self._settings))
+            await self._close(claimed, lambda change: kinds.LIMIT.ask(change, claimed.task, overdrawn, self._settings))
         except trust.Untrusted as error:
             untrusted = error
             await self._close(claimed, lambda change: trust.ask(change, claimed.task, untrusted, self._settings))
@@ -164,7 +163,7 @@ class Runner:
         """Builds what the agent is sent for a task: notes, files, then the prompt."""
 
         async def work(tx: Tx) -> list[str]:
-            denied = await ask.notes(tx, task)
+            denied = await ask.denial_notes(tx, task)
             return [*([denied] if denied else []), *await agent_notes.delivered_with(tx, task)]
 
         notes_and_files: list[Block] = [
@@ -273,7 +272,7 @@ class Runner:
         await self._interrupt(claimed, error, self._settings.on_interrupt)
 
     async def _interrupt(self, claimed: Claimed, error: BoughError, policy: OnInterrupt) -> None:
-        await self._close(claimed, lambda change: interrupt(change, claimed.task, error, policy))
+        await self._close(claimed, lambda change: kinds.INTERRUPTED.interrupt(change, claimed.task, error, policy))
 
     def _keeps_dying(self, session_id: str) -> bool:
         now = time.monotonic()

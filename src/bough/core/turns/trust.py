@@ -8,19 +8,15 @@ import os
 
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.repository_files import digest, find_files
-from bough.core.policy.deadlines import deadline
-from bough.core.state.interruption import TRUST, hold
-from bough.core.store import records
+from bough.core.approvals.kinds import TRUST
 from bough.core.store.sql import CHOICES
-from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
+from bough.core.store.transactions import Change, Store
 from bough.errors import Denied
-from bough.model.approval import Option
 from bough.model.rule import Choice
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.settings import Settings
 
-OPTIONS = [Option("trust", "Run it", "allow_once"), Option("drop", "Drop the prompt", "reject_once")]
 MOST_NAMED = 5
 
 
@@ -41,7 +37,7 @@ async def check(store: Store, entry: CatalogEntry, session: Session) -> None:
     files = await asyncio.to_thread(find_files, session.cwd, entry.repository.ask)
     if not files:
         return
-    key = f"{TRUST}: {await asyncio.to_thread(digest, files)}"
+    key = f"{TRUST.name}: {await asyncio.to_thread(digest, files)}"
     known = await store.read(
         lambda tx: tx.all(CHOICES.matching, Choice, key=key, agent=entry.name, session_id=session.id, cwd=session.cwd)
     )
@@ -51,25 +47,4 @@ async def check(store: Store, entry: CatalogEntry, session: Session) -> None:
 
 async def ask(change: Change, task: Task, error: Untrusted, settings: Settings) -> None:
     """Holds the turn until a person has decided about the files."""
-    held = await hold(change, task)
-    if held is None:
-        return
-    session = await records.session(change.tx, task.session_id)
-    expires_at, on_expiry = deadline(session, settings)
-    approval = await records.add_approval(
-        change,
-        held,
-        title=f"{error.message} Run it?",
-        tool_kind=TRUST,
-        tool_call={"title": error.message, "locations": [{"path": file} for file in error.files]},
-        options=OPTIONS,
-        request_id=None,
-        reason="In any mode, this code runs with the rights of the server's user. If you allow it, that is remembered "
-        "for this folder until one of these files changes; files that they load from elsewhere are not watched.",
-        key=error.key,
-        expires_at=expires_at,
-        on_expiry="deny" if on_expiry else None,
-    )
-    await records.update_session(change, session.id, activity="waiting_permission")
-    if expires_at is not None:
-        change.tx.notify(CHANNEL_APPROVALS, approval.id)
+    await TRUST.ask(change, task, settings, message=error.message, files=error.files, key=error.key)

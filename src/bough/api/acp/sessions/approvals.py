@@ -15,7 +15,9 @@ from bough.agents.json_rpc import Json, RpcError
 from bough.api.acp.protocol.rpc import Peer
 from bough.api.acp.view.attachment import Attachment
 from bough.api.acp.view.shapes import KINDS, locations, parts
-from bough.core.approvals.service import SWITCH, AnswerBody, once, options_of
+from bough.core.approvals.kinds import kind_of
+from bough.core.approvals.options import once, options_of
+from bough.core.approvals.service import AnswerBody
 from bough.core.services import Services
 from bough.core.store.transactions import decoded
 from bough.errors import BoughError, NotFound
@@ -211,7 +213,7 @@ def _options(approval: Approval) -> list[Option]:
         return own
     if once(own, "allow") is None:
         return [DENY]
-    return [ALLOW, *([ALWAYS] if approval.key and approval.tool_kind != SWITCH else []), DENY]
+    return [ALLOW, *([ALWAYS] if kind_of(approval).offers_always(approval) else []), DENY]
 
 
 def _tool_call(approval: Approval, tool_call: dict[str, Any], child: Session | None) -> Json:

@@ -1,0 +1,122 @@
+"""Approvals that hold a turn: whether an interrupted turn goes on, a repository's code may run, a tree may exceed its
+budget. No agent waits for these."""
+
+from __future__ import annotations
+
+from bough.core.approvals import ask
+from bough.core.approvals.base import ApprovalKind, Arguments, By
+from bough.core.state import budgets, interruption
+from bough.core.state.budgets import Overdrawn
+from bough.core.store import records
+from bough.core.store.sql import TREES
+from bough.core.store.transactions import Change
+from bough.errors import BoughError
+from bough.model.approval import Approval, Option
+from bough.model.rule import Scope
+from bough.model.task import Task
+from bough.settings import OnInterrupt, Settings
+
+GO_ON_OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
+TRUST_OPTIONS = [Option("trust", "Run it", "allow_once"), Option("drop", "Drop the prompt", "reject_once")]
+
+
+class HeldTurnKind(ApprovalKind):
+    """A question that no agent waits for: the turn itself is held until a person answers."""
+
+    # The stop reason of a turn that is dropped.
+    stop_reason = "denied"
+
+    async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
+        """Starts the turn's next attempt or drops the turn."""
+        task = await records.task(change.tx, approval.task_id)
+        if task.status != "interrupted":
+            return
+        if approval.status == "allowed":
+            await interruption.release(change, task)
+        else:
+            await interruption.drop(change, task, self.stop_reason)
+
+
+class InterruptedKind(HeldTurnKind):
+    """Asks whether a turn whose agent died is tried again."""
+
+    stop_reason = interruption.INTERRUPTED
+
+    async def interrupt(self, change: Change, task: Task, error: BoughError, policy: OnInterrupt) -> None:
+        """Interrupts a turn whose agent is gone, and asks how it goes on if the policy is to ask."""
+        if not await interruption.interrupt(change, task, error, policy):
+            return
+        await records.add_approval(
+            change,
+            task,
+            title="The agent ended in the middle of this turn. Start it again and tell it to go on?",
+            tool_kind=self.name,
+            tool_call={},
+            options=GO_ON_OPTIONS,
+            request_id=None,
+        )
+        await records.update_session(change, task.session_id, activity="waiting_permission")
+
+
+class TrustKind(HeldTurnKind):
+    """Asks whether an agent may run code that a repository brings for it."""
+
+    async def ask(
+        self, change: Change, task: Task, settings: Settings, *, message: str, files: list[str], key: str
+    ) -> None:
+        """Holds the turn until a person has looked at the files."""
+        held = await interruption.hold(change, task)
+        if held is None:
+            return
+        session = await records.session(change.tx, task.session_id)
+        await ask.write(
+            change,
+            session,
+            held,
+            settings,
+            kind=self.name,
+            title=f"{message} Run it?",
+            tool_call={"title": message, "locations": [{"path": file} for file in files]},
+            options=TRUST_OPTIONS,
+            reason="In any mode, this code runs with the rights of the server's user. If you allow it, that is remembered "
+            "for this folder until one of these files changes; files that they load from elsewhere are not watched.",
+            key=key,
+            deny_on_expiry=True,
+        )
+        await records.update_session(change, session.id, activity="waiting_permission")
+
+    def remembered(self, approval: Approval) -> Scope | None:
+        """An allowed repository is remembered: it would be asked about at each start of the agent."""
+        return "worktree" if approval.decision != "deny" else None
+
+
+class LimitKind(HeldTurnKind):
+    """Asks whether a tree that has used up its budget goes on."""
+
+    async def ask(self, change: Change, task: Task, error: Overdrawn, settings: Settings) -> None:
+        """Holds the turn until a person lets the tree go on."""
+        held = await interruption.hold(change, task)
+        if held is None:
+            return
+        session = await records.session(change.tx, task.session_id)
+        await ask.write(
+            change,
+            session,
+            held,
+            settings,
+            kind=self.name,
+            title=f"{error.message} Go on?",
+            tool_call={"title": error.message, "code": error.code},
+            options=GO_ON_OPTIONS,
+            reason="Allowed, the whole tree has the same budget once more.",
+            deny_on_expiry=True,
+        )
+        await records.update_session(change, session.id, activity="waiting_permission")
+
+    async def also_decided(self, change: Change, approval: Approval) -> list[Approval]:
+        """Renews the tree's budget, and returns the same question of its other sessions."""
+        if approval.decision == "deny":
+            return []
+        session = await records.session(change.tx, approval.session_id)
+        await budgets.renew(change, session)
+        return await change.tx.all(TREES.limits, Approval, root=session.root_session_id)

@@ -1,0 +1,24 @@
+"""The table of approval kinds, by the name that an approval's row has. Whoever asks or answers looks its handler up
+here."""
+
+from __future__ import annotations
+
+from bough.core.approvals.base import ApprovalKind
+from bough.core.approvals.held_turns import InterruptedKind, LimitKind, TrustKind
+from bough.core.approvals.tool_uses import CallKind, ModeSwitchKind, ToolUseKind
+from bough.model.approval import Approval
+
+# Covers every kind of tool use that has no handler of its own: edit, execute, fetch and so on.
+TOOL_USE = ToolUseKind("tool_use")
+MODE_SWITCH = ModeSwitchKind("switch_mode")
+CALL = CallKind("call")
+INTERRUPTED = InterruptedKind("interrupted")
+TRUST = TrustKind("trust")
+LIMIT = LimitKind("limit")
+
+KINDS: dict[str, ApprovalKind] = {kind.name: kind for kind in (MODE_SWITCH, CALL, INTERRUPTED, TRUST, LIMIT)}
+
+
+def kind_of(approval: Approval) -> ApprovalKind:
+    """Returns the handler of an approval's kind."""
+    return KINDS.get(approval.tool_kind, TOOL_USE)

@@ -1,0 +1,202 @@
+"""Approvals of tool uses: the agent's own tools, changes of its mode, and calls of Bough's tools."""
+
+from __future__ import annotations
+
+from bough.agents.catalog import Catalog
+from bough.core.approvals import ask
+from bough.core.approvals.ask import Asked
+from bough.core.approvals.base import (
+    ALLOWED_ON_EXPIRY,
+    DENIED_ON_EXPIRY,
+    ApprovalKind,
+    Arguments,
+    By,
+    Conclusion,
+    Expired,
+)
+from bough.core.approvals.options import once, options_of, why_not_once
+from bough.core.policy import evaluate, tool_use
+from bough.core.policy.decide import Verdict
+from bough.core.state import tool_call
+from bough.core.store import records
+from bough.core.store.records import Decided
+from bough.core.store.sql import APPROVALS, CHOICES
+from bough.core.store.transactions import CHANNEL_APPROVALS, Change
+from bough.errors import Conflict
+from bough.model.approval import Approval, Decision, Option
+from bough.model.call import Call
+from bough.model.rule import Choice, Scope
+from bough.model.session import Session
+from bough.model.task import Task
+from bough.settings import Settings
+
+CALL_OPTIONS = [
+    Option("allow", "Do it", "allow_once"),
+    Option("always", "Do it, and always let it", "allow_always"),
+    Option("deny", "Do not", "reject_once"),
+]
+CALL_ONCE_OPTIONS = [option for option in CALL_OPTIONS if option.kind != "allow_always"]
+
+
+class ToolUseKind(ApprovalKind):
+    """A tool use that an agent asks about. The agent waits for the answer."""
+
+    async def ask(
+        self, change: Change, session: Session, task: Task, asked: Asked, verdict: Verdict, settings: Settings
+    ) -> Approval:
+        """Stores the question, and the turn waits; or stores the answer if policy has one."""
+        use, question = asked.use, asked.question
+        approval = await ask.write(
+            change,
+            session,
+            task,
+            settings,
+            kind=use.kind,
+            title=use.title,
+            tool_call=tool_use.call(asked.body),
+            options=question.options,
+            request_id=question.request.id,
+            reason=verdict.reason,
+            key=use.key,
+            decided=_decided_by_policy(question.options, verdict),
+        )
+        if approval.status == "denied":
+            await ask.show_denial(change, approval)
+        elif approval.status == "pending" and await records.move_task(change, task.id, "waiting_permission"):
+            await records.update_session(change, session.id, activity="waiting_permission")
+        return approval
+
+    async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
+        """Lets the turn run again when its last question is answered; the agent hears of it after commit."""
+        pending = await change.tx.value(APPROVALS.pending_of_task, task_id=approval.task_id)
+        if not pending and await records.move_task(change, approval.task_id, "running"):
+            await tool_call.show_running(change, approval.session_id, approval.task_id)
+        change.tx.notify(CHANNEL_APPROVALS, approval.id)
+
+    def remembered(self, approval: Approval) -> Scope | None:
+        return "session" if approval.decision == "allow_always" else None
+
+    async def covered(
+        self, change: Change, catalog: Catalog, approval: Approval, like: Approval, by: By
+    ) -> Conclusion | None:
+        session = await records.session(change.tx, approval.session_id)
+        use = await evaluate.read_again(change.tx, catalog, session, approval)
+        verdict = await evaluate.judge(change.tx, session, use)
+        by_choice = verdict.effect == "allow" and verdict.by == "choice"
+        return Conclusion("allow", by, verdict.reason) if by_choice and once(options_of(approval), "allow") else None
+
+    async def expire(self, change: Change, catalog: Catalog, approval: Approval) -> Expired:
+        """Allows only what no rule and no mode denies by now, and what the agent lets itself be allowed once."""
+        if approval.on_expiry != "allow":
+            return Expired("deny", DENIED_ON_EXPIRY)
+        session = await records.session(change.tx, approval.session_id)
+        use = await evaluate.read_again(change.tx, catalog, session, approval)
+        verdict = await evaluate.judge(change.tx, session, use)
+        if verdict.effect == "deny":
+            return Expired("deny", f"Nobody answered in time. {verdict.reason}")
+        options = options_of(approval)
+        if once(options, "allow") is None:
+            return Expired("deny", f"Nobody answered in time, and {why_not_once(options)}.")
+        return Expired("allow", ALLOWED_ON_EXPIRY)
+
+
+class ModeSwitchKind(ToolUseKind):
+    """A change of the agent's own mode. Only a person allows it, and every time."""
+
+    def offers_always(self, approval: Approval) -> bool:
+        return False
+
+    def check(self, approval: Approval, decision: Decision, arguments: Arguments | None) -> None:
+        if decision == "allow_always":
+            raise Conflict("never_always", "A change of the agent's mode is asked about every time; allow it once.")
+        super().check(approval, decision, arguments)
+
+    async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
+        """An agent that may leave plan goes on in its mode that asks, and the session's mode follows."""
+        if approval.decision != "deny":
+            session = await records.session(change.tx, approval.session_id)
+            if session.permission_mode == "plan":
+                await records.update_session(change, session.id, permission_mode="default")
+        await super().decide(change, approval, by, arguments)
+
+    async def expire(self, change: Change, catalog: Catalog, approval: Approval) -> Expired:
+        if approval.on_expiry == "allow":
+            return Expired("deny", "Nobody answered in time, and a change of the agent's mode is for people to allow.")
+        return Expired("deny", DENIED_ON_EXPIRY)
+
+
+class CallKind(ApprovalKind):
+    """A call of one of Bough's own tools by a session's agent. The call waits, not the turn."""
+
+    shows_denial = False
+
+    async def ask(
+        self,
+        change: Change,
+        session: Session,
+        task: Task,
+        call: Call,
+        settings: Settings,
+        *,
+        reason: str,
+        key: str,
+        arguments: Arguments,
+    ) -> Approval:
+        """Stores the question about a call; a call without a key raises rights and cannot be allowed for always."""
+        approval = await ask.write(
+            change,
+            session,
+            task,
+            settings,
+            kind=self.name,
+            title=call.title,
+            tool_call={"title": call.title, "tool": call.tool, "arguments": arguments, "callId": call.id},
+            options=CALL_OPTIONS if key else CALL_ONCE_OPTIONS,
+            reason=reason,
+            key=key or None,
+            deny_on_expiry=call.raises,
+        )
+        await tool_call.show_waiting(change, session)
+        change.tx.notify(CHANNEL_APPROVALS, approval.id)
+        return approval
+
+    def check(self, approval: Approval, decision: Decision, arguments: Arguments | None) -> None:
+        if decision == "deny":
+            super().check(approval, decision, arguments)
+        if decision == "allow_always" and approval.key is None:
+            raise Conflict(
+                "never_always", "What goes beyond a session's own rights is asked every time; allow it once."
+            )
+
+    async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
+        await tool_call.decided(change, approval, by_person=by["kind"] == "person", arguments=arguments)
+
+    def remembered(self, approval: Approval) -> Scope | None:
+        return "session" if approval.decision == "allow_always" else None
+
+    async def covered(
+        self, change: Change, catalog: Catalog, approval: Approval, like: Approval, by: By
+    ) -> Conclusion | None:
+        session = await records.session(change.tx, approval.session_id)
+        known = await change.tx.all(
+            CHOICES.matching, Choice, key=approval.key, agent=session.agent, session_id=session.id, cwd=session.cwd
+        )
+        if not known:
+            return None
+        # No person has seen this call, so policy allows it: it is judged again before it is carried out.
+        return Conclusion("allow", {"kind": "policy", "id": known[0].id}, f"Allowed with {like.title!r}.")
+
+    async def expire(self, change: Change, catalog: Catalog, approval: Approval) -> Expired:
+        """Allows what stays within the session's own rights, which is what has a key."""
+        if approval.on_expiry == "allow" and approval.key is not None:
+            return Expired("allow", ALLOWED_ON_EXPIRY)
+        return Expired("deny", DENIED_ON_EXPIRY)
+
+
+def _decided_by_policy(options: list[Option], verdict: Verdict) -> Decided | None:
+    if verdict.effect == "ask":
+        return None
+    option = once(options, "allow" if verdict.effect == "allow" else "deny")
+    status = "allowed" if verdict.effect == "allow" else "denied"
+    by = {"kind": "policy", "id": verdict.id}
+    return Decided(status, verdict.effect, option.option_id if option else None, by)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bough.core.approvals.kinds import LIMIT
 from bough.core.state import budgets
 from bough.core.state.budgets import BudgetBody
 from bough.core.store import records
@@ -227,7 +228,7 @@ async def test_a_turn_that_is_stopped_while_it_is_looked_at_has_stopped(tmp_path
         async def late(change: Change) -> None:
             task = await records.update_task(change, task_id, status="stopping", attempt=1)
             if found == "limit":
-                await budgets.ask(change, task, budgets.Overdrawn("budget_used", "Over."), services.settings)
+                await LIMIT.ask(change, task, budgets.Overdrawn("budget_used", "Over."), services.settings)
             else:
                 files = [str(trees.server.root / "repo" / "hook.js")]
                 untrusted = trust.Untrusted(services.catalog.get("demo"), files, str(trees.server.root), "key")

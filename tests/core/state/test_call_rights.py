@@ -7,7 +7,6 @@ import pytest
 
 from bough.core.state import call_rights
 from bough.core.state.call_rights import Weighed
-from bough.core.tool_calls.waiters import Attendance, Waiter
 from bough.model.call import Claim
 from bough.model.message import raw
 from bough.model.rule import Choice, Effect, Rule
@@ -94,23 +93,3 @@ def test_by_what_calls_are_known_again() -> None:
     assert call_rights.key(TOOL, claim, BEYOND) == f"bough/{TOOL} t"
     assert call_rights.key(TOOL, Claim(title="?", repo="r"), BEYOND) == f"bough/{TOOL} r"
     assert call_rights.key(TOOL, claim, RAISES) == ""
-
-
-def test_who_waits_for_a_call() -> None:
-    """5c: one that somebody waits for, or is being sent, is not taken up by another; nothing is left behind."""
-    attendance = Attendance()
-    with attendance.during("a"):
-        assert "a" in attendance and not attendance.join("a", by="b")
-        waiter = Waiter(attendance)
-        waiter.hold("a")
-    assert "a" in attendance
-    waiter.close()
-    waiter.close()
-    assert "a" not in attendance
-    waiter.hold("a")
-    assert "a" not in attendance
-    assert attendance.join("a", by="b") and attendance.join("a", by="b") and not attendance.join("a", by="c")
-    attendance.settled("b")
-    assert attendance.join("a", by="c")
-    attendance.settled("c")
-    assert vars(attendance) == vars(Attendance())

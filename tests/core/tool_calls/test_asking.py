@@ -165,7 +165,7 @@ async def test_allowed_when_the_caller_has_just_ended(place: ToolServer) -> None
     call, approval = await waiting(place, agent, prompt="hello", enableCallback=False)
     call.cancel()
     await asyncio.wait([call])
-    deeds = place.server.services.calls._carrying._deeds  # pyright: ignore[reportPrivateUsage]
+    deeds = place.server.services.calls._executor._actions  # pyright: ignore[reportPrivateUsage]
     begun, go_on = asyncio.Event(), asyncio.Event()
     original = deeds[SPAWN]
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bough.core.tool_calls import service
-from bough.core.tool_calls.execute import Deed
+from bough.core.tool_calls.execute import ToolAction
 from bough.model.times import before
 from bough.storage.queries import Query
 from tests.support.client import Json
@@ -71,15 +71,15 @@ def held_up(place: ToolServer, tool: str) -> tuple[asyncio.Event, asyncio.Event]
     """Makes a tool stop right before it acts, until it is let on."""
     begun, go_on = asyncio.Event(), asyncio.Event()
     services = place.server.services
-    deeds = services.calls._carrying._deeds  # pyright: ignore[reportPrivateUsage]
-    original = deeds[tool]
+    actions = services.calls._executor._actions  # pyright: ignore[reportPrivateUsage]
+    original = actions[tool]
 
     async def slowly(caller: Any, arguments: Any) -> Any:
         begun.set()
         await go_on.wait()
         return await original.act(caller, arguments)
 
-    services.calls.provide({**deeds, tool: Deed(original.claim, slowly)})
+    services.calls.provide({**actions, tool: ToolAction(original.claim, slowly)})
     return begun, go_on
 
 
@@ -118,14 +118,14 @@ async def test_a_line_that_breaks_while_the_call_acts(place: ToolServer) -> None
     await begun.wait()
     await line.cut()
     [first] = await rows(place, agent.id)
-    attendance = place.server.services.calls._attendance  # pyright: ignore[reportPrivateUsage]
+    wait_counts = place.server.services.calls._wait_counts  # pyright: ignore[reportPrivateUsage]
 
     async def left() -> bool:
-        return first.id not in attendance
+        return first.id not in wait_counts
 
     await eventually(left)
     again = asyncio.create_task(agent.does(SPAWN, **QUIET))
-    await eventually(lambda: first.id in attendance)
+    await eventually(lambda: first.id in wait_counts)
     go_on.set()
     said = await again
     assert await children(place, agent.id) == [said["sessionId"]]
@@ -142,10 +142,10 @@ async def test_a_line_that_breaks_after_the_act(place: ToolServer) -> None:
     await begun.wait()
     await line.cut()
     [first] = await rows(place, agent.id)
-    attendance = place.server.services.calls._attendance  # pyright: ignore[reportPrivateUsage]
+    wait_counts = place.server.services.calls._wait_counts  # pyright: ignore[reportPrivateUsage]
 
     async def left() -> bool:
-        return first.id not in attendance
+        return first.id not in wait_counts
 
     await eventually(left)
     go_on.set()

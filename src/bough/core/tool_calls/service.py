@@ -1,6 +1,5 @@
-"""The course of a call of Bough's own tools (5c–5e): written down before it acts, asked about where it must be, carried
-out exactly once, and its outcome brought to whoever called, also over restarts. What a person decides comes through
-`approvals`; carrying it out is `carrying`."""
+"""Takes calls of Bough's own tools: decides about each, has a person asked where needed, and returns its outcome to the
+caller, across restarts. `execute` carries calls out."""
 
 from __future__ import annotations
 
@@ -8,7 +7,6 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 
 import msgspec
 
@@ -20,8 +18,8 @@ from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.sql import CALLS
 from bough.core.store.transactions import Change, Store
-from bough.core.tool_calls.execute import Arguments, Carrying, Deed, get
-from bough.core.tool_calls.waiters import Attendance, Waiter
+from bough.core.tool_calls.execute import Arguments, Executor, ToolAction, get
+from bough.core.tool_calls.waiters import WaitCounts, Waiter
 from bough.errors import Busy, Conflict, Denied, Internal
 from bough.model.approval import Approval
 from bough.model.call import Call, Claim
@@ -32,50 +30,50 @@ from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
-# How long a call waits for a person before its caller is given a handle: every agent's own patience is longer.
+# How long a call waits for a person before its caller gets a handle. Every agent waits longer than this for a tool.
 PATIENCE = 45.0
 LONGEST_TITLE = 400
-# So many calls of a session can wait for people at a time.
+# How many calls of a session can wait for people at a time.
 MOST_ASKED = 50
 
-Lending = Callable[[str], AbstractContextManager[object]]
+LendSlot = Callable[[str], AbstractContextManager[object]]
 
 
 class Calls:
-    """Takes calls, and carries out those that people have decided about later."""
+    """Takes calls, has people asked about them where needed, and returns their outcomes."""
 
-    def __init__(self, store: Store, settings: Settings, catalog: Catalog, lending: Lending = nullcontext) -> None:
-        """`lending` is held while the turn of a session only waits for a person (T5)."""
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog, lend_slot: LendSlot = nullcontext) -> None:
+        """`lend_slot` lends a session's slot to others while its turn only waits for a person."""
         self._store = store
         self._settings = settings
         self._catalog = catalog
-        self._lending = lending
-        self._attendance = Attendance()
-        self._carrying = Carrying(store, catalog, self._attendance, self._wake)
-        self._waiters: set[asyncio.Event] = set()
+        self._lend_slot = lend_slot
+        self._wait_counts = WaitCounts()
+        self._executor = Executor(store, catalog, self._wait_counts, self._wake)
+        self._waiting_for_people: set[asyncio.Event] = set()
         self._closed = False
 
-    def provide(self, deeds: Mapping[str, Deed]) -> None:
+    def provide(self, actions: Mapping[str, ToolAction]) -> None:
         """Sets what each tool does; called once, before the first call is carried out."""
-        self._carrying.provide(deeds)
+        self._executor.provide(actions)
 
     async def follow(self) -> None:
-        """Carries out what people allow, and what a server that ended left undone, until cancelled."""
-        await self._carrying.follow()
+        """Carries out what people allow and what an earlier server left undone, until cancelled."""
+        await self._executor.follow()
 
     def let_go(self) -> None:
-        """The server is about to end: whoever waits for a person is given a handle."""
+        """Gives every caller that waits for a person a handle, because the server is about to end."""
         self._closed = True
         self._wake()
 
     async def close(self) -> None:
-        """Lets what is being carried out come to its end."""
+        """Waits for the calls that are being carried out."""
         self.let_go()
-        await self._carrying.close()
+        await self._executor.close()
 
     def waiter(self) -> Waiter:
-        """Somebody who makes calls, and is to be told `answered` or `missed` when they are over."""
-        return Waiter(self._attendance)
+        """Returns a waiter for one request of a client. Report `answered` or `missed` for its calls when it is over."""
+        return Waiter(self._wait_counts)
 
     async def check_read(self, caller: Caller, tool: str) -> None:
         """Raises `Denied` if a rule denies a tool that only reads."""
@@ -105,90 +103,104 @@ class Calls:
         return await self._store.read(work)
 
     async def list(self, session_id: str, limit: int, offset: int) -> Page[Call]:
-        """What a session's agent has called that changes something, newest first."""
+        """Returns a page of the calls of a session's agent, newest first."""
 
         async def work(tx: Tx) -> Page[Call]:
             session = await records.session(tx, session_id)
-            found = await tx.all(CALLS.of_session, Call, session_id=session.id, limit=limit, offset=offset)
-            return Page(found, await tx.value(CALLS.count_of_session, session_id=session.id) or 0, limit, offset)
+            rows = await tx.all(CALLS.of_session, Call, session_id=session.id, limit=limit, offset=offset)
+            return Page(rows, await tx.value(CALLS.count_of_session, session_id=session.id) or 0, limit, offset)
 
         return await self._store.read(work)
 
     async def run(
         self, caller: Caller, tool: str, arguments: Arguments, claim: Claim, waiter: Waiter | None = None
     ) -> Call:
-        """Has a call done, and returns it when it has ended, or after a while if a person has still to decide.
+        """Carries out a call and returns it when it has ended, or after `PATIENCE` if a person still has to decide.
 
-        A call with the same key is the same call; so is one in the same turn with the same words whose answer never
-        arrived, because the stream or the server broke before.
+        A call with the same key is the same call. So is one in the same turn with the same words whose answer never
+        arrived, because the connection or the server broke.
         """
         call_id = new_id()
-        # Before it is written down: the same words may be said twice at once, on purpose.
-        with self._attendance.during(call_id):
-            try:
-                call = await self._begun(call_id, caller, tool, arguments, claim)
-                self._attendance.add(call.id)
-            finally:
-                self._attendance.settled(call_id)
+        # Counted before the call is stored: the same words may be sent twice at once, on purpose.
+        with self._wait_counts.during(call_id):
+            call = await self._begun(call_id, caller, tool, arguments, claim)
             try:
                 if call.state == "acting":
-                    call = await asyncio.shield(self._carrying.carry_out(call, begun=call.id == call_id))
+                    call = await asyncio.shield(self._executor.execute(call, begun=call.id == call_id))
                 elif call.state == "asked":
-                    with self._lending(call.session_id or ""):
+                    with self._lend_slot(call.session_id or ""):
                         call = await self._decided(call)
                 if waiter is not None and call.state in ENDED:
                     waiter.hold(call.id)
                 return call
             except asyncio.CancelledError:
-                # Whoever called is gone; what was asked for it is brought to the session.
-                self._carrying.missed(call.id)
+                # The caller is gone; the session is told what it was asked.
+                self._executor.missed(call.id)
                 raise
             finally:
-                self._attendance.remove(call.id)
+                self._wait_counts.remove(call.id)
 
     async def _begun(self, call_id: str, caller: Caller, tool: str, arguments: Arguments, claim: Claim) -> Call:
-        """The call, written down; also if whoever made it leaves meanwhile."""
-        begun = asyncio.ensure_future(
-            self._store.write(lambda change: self._begin(change, call_id, caller, tool, arguments, claim))
-        )
+        """Stores the call, also if whoever made it leaves meanwhile, and counts the caller as waiting for it."""
+        begun = self._executor.start(self._store_and_count(call_id, caller, tool, arguments, claim))
         try:
             return await asyncio.shield(begun)
         except asyncio.CancelledError:
-            begun.add_done_callback(partial(self._abandoned, call_id))
+            begun.add_done_callback(self._abandoned)
             raise
 
-    def _abandoned(self, call_id: str, begun: asyncio.Future[Call]) -> None:
-        self._attendance.settled(call_id)
+    async def _store_and_count(
+        self, call_id: str, caller: Caller, tool: str, arguments: Arguments, claim: Claim
+    ) -> Call:
+        fingerprint = hashlib.sha256(msgspec.json.encode([tool, arguments], order="sorted")).hexdigest()
+        # One after another: the next call with the same words must know that somebody waits for this one.
+        async with self._wait_counts.turn(f"{_owner(caller)}:{fingerprint}"):
+            call = await self._store.write(
+                lambda change: self._begin(change, call_id, caller, tool, arguments, claim, fingerprint)
+            )
+            self._wait_counts.add(call.id)
+            return call
+
+    def _abandoned(self, begun: asyncio.Task[Call]) -> None:
+        """Carries out a call whose caller left while it was stored."""
         if begun.cancelled() or begun.exception() is not None:
             return
         call = begun.result()
+        self._wait_counts.remove(call.id)
         if call.state == "acting":
-            self._carrying.carry_out(call)
+            self._executor.execute(call)
         else:
-            self._carrying.missed(call.id)
+            self._executor.missed(call.id)
 
     async def answered(self, call_id: str) -> None:
-        """The caller has been sent the outcome."""
+        """Records that the caller was sent the outcome."""
         await self._store.write(lambda change: change.tx.run(CALLS.answered, id=call_id, now=change.now))
 
     def missed(self, call_id: str) -> None:
-        """Somebody who waited is gone, perhaps just when the outcome had come."""
-        self._carrying.missed(call_id)
+        """Handles that a waiting caller is gone, perhaps just when the outcome had come."""
+        self._executor.missed(call_id)
 
     async def check(self, approval_id: str, arguments: Arguments) -> None:
-        """Refuses arguments with which a person wants a call to be carried out, if it could not be."""
+        """Raises an error if the call of an approval could not be carried out with a person's arguments."""
         call = await self._store.read(lambda tx: tx.one(CALLS.of_approval, Call, approval_id=approval_id))
         if call is not None:
-            await self._carrying.check(call, arguments)
+            await self._executor.check(call, arguments)
 
     async def _begin(
-        self, change: Change, call_id: str, caller: Caller, tool: str, arguments: Arguments, claim: Claim
+        self,
+        change: Change,
+        call_id: str,
+        caller: Caller,
+        tool: str,
+        arguments: Arguments,
+        claim: Claim,
+        fingerprint: str,
     ) -> Call:
-        owner = caller.id if caller.kind == "session" and caller.id else caller.kind
-        fingerprint = hashlib.sha256(msgspec.json.encode([tool, arguments], order="sorted")).hexdigest()
+        """Decides about a call and stores it. A transaction may run again, so this changes nothing in memory."""
+        owner = _owner(caller)
         session = await records.session(change.tx, owner) if caller.kind == "session" else None
         task = await tool_call.turn(change.tx, session) if session else None
-        known = await self._joined(change.tx, call_id, caller, owner, tool, fingerprint, task)
+        known = await self._same_call(change.tx, caller, tool, fingerprint, task)
         if known is not None:
             return await tool_call.take_up(change, known)
         title = _line(claim.title)
@@ -225,7 +237,7 @@ class Calls:
         if len(await change.tx.all(CALLS.asked_by, Approval, session_id=session.id)) >= MOST_ASKED:
             raise Busy(
                 "too_many_asked",
-                f"{MOST_ASKED} calls of yours wait for a person already. Go on with other work until they are decided.",
+                f"{MOST_ASKED} calls of yours already wait for a person. Go on with other work until they are decided.",
                 limit=MOST_ASKED,
             )
         approval = await CALL.ask(
@@ -235,10 +247,9 @@ class Calls:
         assert asked is not None
         return asked
 
-    async def _joined(
-        self, tx: Tx, call_id: str, caller: Caller, owner: str, tool: str, fingerprint: str, task: Task | None
-    ) -> Call | None:
-        """The call that this one is, made again."""
+    async def _same_call(self, tx: Tx, caller: Caller, tool: str, fingerprint: str, task: Task | None) -> Call | None:
+        """Returns the stored call that this one repeats; None if it is a new call."""
+        owner = _owner(caller)
         if (key := caller.idempotency_key) is not None:
             known = await tx.one(CALLS.keyed, Call, caller=owner, tool=tool, key=key)
             if known is not None and known.fingerprint != fingerprint:
@@ -250,17 +261,17 @@ class Calls:
         if task is None:
             return None
         for known in await tx.all(CALLS.alike, Call, caller=owner, fingerprint=fingerprint):
-            # One that somebody still waits for is another call with the same words, made on purpose.
-            if known.key is None and known.task_id == task.id and self._attendance.join(known.id, call_id):
+            # If somebody still waits for it, this is an intended repeat.
+            if known.key is None and known.task_id == task.id and known.id not in self._wait_counts:
                 return known
         return None
 
     # Waiting for people
 
     async def _decided(self, call: Call) -> Call:
-        """Waits until a call has been decided and carried out; gives it back as it is when patience ends."""
+        """Waits until a call is decided and carried out; returns it as it is after `PATIENCE`."""
         call_id, changed = call.id, asyncio.Event()
-        self._waiters.add(changed)
+        self._waiting_for_people.add(changed)
         try:
             async with asyncio.timeout(PATIENCE):
                 while not self._closed:
@@ -272,15 +283,20 @@ class Calls:
         except TimeoutError:
             pass
         finally:
-            self._waiters.discard(changed)
+            self._waiting_for_people.discard(changed)
         return await self._store.write(lambda change: tool_call.hand(change, call))
 
     def _wake(self) -> None:
-        for waiter in self._waiters:
-            waiter.set()
+        for changed in self._waiting_for_people:
+            changed.set()
+
+
+def _owner(caller: Caller) -> str:
+    """Returns whose call it is: a session's id, or the kind of caller."""
+    return caller.id if caller.kind == "session" and caller.id else caller.kind
 
 
 def _line(text: str) -> str:
-    """A sentence as people are shown it: on one line, whatever its agent has put into it, and not too long."""
-    line = "".join(one if one.isprintable() else " " for one in " ".join(text.split()))
+    """Returns a sentence on one printable line of limited length, whatever the agent put into it."""
+    line = "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 2] + "…?"

@@ -13,7 +13,7 @@ from bough.api.mcp.protocol.arguments import read, without_nulls
 from bough.api.mcp.tools.base import Tool, ToolContext
 from bough.core.services import Services
 from bough.core.state import tool_call
-from bough.core.tool_calls.execute import Deed
+from bough.core.tool_calls.execute import ToolAction
 from bough.core.tool_calls.waiters import Waiter
 from bough.errors import BoughError, Invalid
 from bough.model.call import Call, Claim
@@ -49,11 +49,11 @@ class Toolbox:
         self._services = services
         self._tools = {tool.name: tool for tool in tools}
 
-    def actions(self) -> Mapping[str, Deed]:
+    def actions(self) -> Mapping[str, ToolAction]:
         """Returns the actions of all tools that change something, for calls that run after an approval or a restart."""
         return {tool.name: self._action(tool) for tool in self._tools.values() if tool.claim is not None}
 
-    def _action(self, tool: Tool[Any]) -> Deed:
+    def _action(self, tool: Tool[Any]) -> ToolAction:
         async def claim(caller: Caller, arguments: dict[str, Any]) -> Claim:
             assert tool.claim is not None
             return await tool.claim(ToolContext(self._services, caller, tool.name), read(tool, arguments))
@@ -63,7 +63,7 @@ class Toolbox:
                 await tool.run(ToolContext(self._services, caller, tool.name), read(tool, arguments))
             )
 
-        return Deed(claim, act)
+        return ToolAction(claim, act)
 
     async def call(self, caller: Caller, name: str, arguments: dict[str, Any], waiter: Waiter | None = None) -> Answer:
         """Calls a tool; errors become answers too."""

@@ -117,7 +117,7 @@ def path_matches(pattern: str, path: str, cwd: str) -> bool:
     """Whether a glob covers an absolute path. `*` and `?` stay within one folder, `**` is any number of folders; what
     is relative counts from the session's folder, `~` is the home folder; `src/` and `src/**` are the folder itself and
     all that is in it."""
-    return path.startswith("/") and globs.matches_parts(_parts(pattern, cwd), path[1:].split("/"))
+    return path.startswith("/") and globs.matches_names(_parts(pattern, cwd), path[1:].split("/"))
 
 
 def path_holds(pattern: str, path: str, cwd: str, *, folder: bool) -> bool:
@@ -142,7 +142,7 @@ def _parts(pattern: str, cwd: str) -> tuple[str, ...]:
         home = _home(first)
         base, text = (home, slash + rest) if home is not None else (base, text)
     # A folder that is only looked up is no pattern, whatever it is called.
-    parts = [globs.escaped(name) for name in base.split("/") if name]
+    parts = [globs.escape(name) for name in base.split("/") if name]
     for name in text.split("/"):
         if name == "..":
             del parts[-1:]

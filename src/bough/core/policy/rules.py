@@ -171,7 +171,7 @@ def _narrows(value: str | None) -> bool:
 
 def _check_glob(name: str, pattern: str) -> None:
     """A glob that can match nothing is refused here, not found out when an agent asks."""
-    if (odd := globs.nothing(pattern)) is not None:
+    if (odd := globs.empty_set(pattern)) is not None:
         raise Invalid("bad_rule", f"The {name} {pattern!r} is a pattern that matches nothing: {odd} is an empty set.")
 
 

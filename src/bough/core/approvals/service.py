@@ -90,13 +90,13 @@ class Approvals:
             await self._apply_beyond(change, decided, by, answer.scope)
             return decided
 
-        scope = f"approvals.decide:{approval_id}"
         request: list[Any] = [answer.option_id, answer.decision, *([answer.scope] if answer.scope else [])]
         if answer.arguments is not None:
             request.append(answer.arguments)
         if answer.because is not None:
             request.append(answer.because)
-        return await self._store.write_once(caller, scope, request, Approval, work)
+        about = ("approvals", approval_id)
+        return await self._store.write_once(caller, "approvals.decide", request, Approval, work, about=about)
 
     async def _apply_beyond(self, change: Change, approval: Approval, by: By, scope: Scope | None) -> None:
         """Applies a person's answer beyond the approval itself: remembers it and decides others with it."""

@@ -78,8 +78,9 @@ class TrustKind(HeldTurnKind):
             title=f"{message} Run it?",
             tool_call={"title": message, "locations": [{"path": file} for file in files]},
             options=TRUST_OPTIONS,
-            reason="In any mode, this code runs with the rights of the server's user. If you allow it, that is remembered "
-            "for this folder until one of these files changes; files that they load from elsewhere are not watched.",
+            reason="In any mode, this code runs with the rights of the server's user. If you allow it, that is "
+            "remembered for this folder until one of these files changes; files that they load from elsewhere are not "
+            "watched.",
             key=key,
             deny_on_expiry=True,
         )

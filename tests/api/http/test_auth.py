@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from bough.api.http.auth import load_token
-from tests.api.shapes import refused
+from tests.api.error_responses import refused
 from tests.support.server import Running, serving
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
-from tests.api.shapes import Json, refused
+from tests.api.error_responses import Json, refused
 from tests.support.server import Running, serving
 
 

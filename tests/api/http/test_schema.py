@@ -18,8 +18,8 @@ from bough.api.http.auth import Gate
 from bough.api.page.assets import BuiltPage
 from bough.api.page.routes import BUILT
 from bough.api.server.app import application
-from tests.api.kin import started
-from tests.api.shapes import Json
+from tests.api.error_responses import Json
+from tests.api.server_processes import started
 from tests.support.client import Client
 from tests.support.images import picture
 from tests.support.repos import make_repo

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from bough.agents.keeper import orphans, process_tree
-from tests.api.kin import kin, started
-from tests.api.shapes import NOBODY, Json
+from tests.api.error_responses import NOBODY, Json
+from tests.api.server_processes import live_processes, started
 from tests.support.client import Client
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
@@ -49,12 +49,12 @@ async def test_a_signal_puts_idle_agents_to_rest(process: ServerProcess, number:
         repo = await client.repo(make_repo(process.root / "repo"))
         session = await client.session(repo["id"])
         await client.ask(session["id"], "hello")
-        family = kin(process.data)
+        family = live_processes(process.data)
         assert len(family) >= 2, "a keeper and its agent"
         async with client.events() as _stream:
             assert await process.stop(number) == 0
     assert not any(process_tree.alive(one) for one in family)
-    assert kin(process.data) == []
+    assert live_processes(process.data) == []
     assert not (process.data / "server.json").exists()
 
 
@@ -75,9 +75,9 @@ async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, nu
     """L1, O2: the keeper of a running turn lives on, and its turn goes on with the next server; idle agents rest."""
     async with process.client() as client:
         _, busy = await at_work(client, process)
-        before = kin(process.data)
+        before = live_processes(process.data)
         assert await process.stop(number) == 0
-    left = kin(process.data)
+    left = live_processes(process.data)
     keepers = orphans.list_keepers(process.data / "keepers")
     assert len(keepers) == 1
     about = orphans.read_about(keepers[0])
@@ -91,14 +91,14 @@ async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, nu
         async with client.events(busy["id"]) as events:
             delta = await events.until(lambda event: event["type"] == "message.delta")
         assert delta["offset"] >= len(said) > 0
-        assert set(kin(process.data)) == set(left), "the same agent goes on"
+        assert set(live_processes(process.data)) == set(left), "the same agent goes on"
         stopped = await client.post(f"/api/sessions/{busy['id']}/stop")
         assert stopped["task"]["status"] == "cancelled"
         text = "".join(await client.texts(busy["id"]))
     ticks = text.split()[1::2]
     assert ticks == [str(number) for number in range(1, len(ticks) + 1)], "nothing is lost, nothing is twice"
     assert await process.stop(number) == 0
-    assert kin(process.data) == []
+    assert live_processes(process.data) == []
 
 
 async def test_agents_at_work_can_be_ended_with_the_server(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ async def test_agents_at_work_can_be_ended_with_the_server(tmp_path: Path) -> No
         async with process.client() as client:
             _, busy = await at_work(client, process)
             assert await process.stop() == 0
-        assert kin(process.data) == []
+        assert live_processes(process.data) == []
         await process.start()
         async with process.client() as client:
             task = await client.wait_task(busy["taskId"], "running")

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from bough.api.server import limits, middleware
-from tests.api.shapes import refused
+from tests.api.error_responses import refused
 from tests.support.client import PATIENCE
 from tests.support.server import Running
 

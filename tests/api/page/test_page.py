@@ -14,7 +14,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from tests.api.shapes import refused
+from tests.api.error_responses import refused
 from tests.support.server import Running
 
 FOREIGN = ("http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1")

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from bough.api.page import routes
-from tests.api.shapes import refused
+from tests.api.error_responses import refused
 from tests.support.server import Running, serving
 
 INDEX = '<!doctype html><title>Bough</title><script type="module" src="/assets/main-3f9a12c4.js"></script>'

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.client import Client
 from tests.support.server import Running
 

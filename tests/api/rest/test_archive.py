@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.api.shapes import Json, refused
+from tests.api.error_responses import Json, refused
 from tests.support.server import Running, serving
 
 

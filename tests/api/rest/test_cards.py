@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bough.core.overview import cards as module
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.client import Client
 from tests.support.server import Running, serving
 

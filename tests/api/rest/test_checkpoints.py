@@ -15,7 +15,7 @@ import pytest
 from bough.core.checkpoints import take
 from bough.core.store.transactions import Change
 from bough.storage.queries import Query
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.repos import git
 from tests.support.server import Running, serving
 

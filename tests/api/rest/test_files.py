@@ -11,7 +11,7 @@ import pytest
 
 from bough.model.file import LARGEST_FILE, MOST_FILES
 from bough.storage.queries import Query
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.images import PNG, picture
 from tests.support.server import Running, serving
 

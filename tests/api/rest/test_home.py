@@ -15,7 +15,7 @@ from bough.errors import Denied, Invalid
 from bough.git.paths import is_folder
 from bough.model.session import Caller
 from bough.model.times import parse, quarter
-from tests.api.shapes import Json, refused
+from tests.api.error_responses import Json, refused
 from tests.support.client import Client
 from tests.support.repos import git
 from tests.support.server import Running, serving

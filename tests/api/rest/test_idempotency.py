@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.api.shapes import Json, refused
+from tests.api.error_responses import Json, refused
 from tests.support.server import Running, serving
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from bough.model.ids import LENGTH, SHORTEST
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.server import Running
 
 NOUNS = ("repos", "boards", "mcp-servers", "sessions", "tasks", "messages", "approvals")

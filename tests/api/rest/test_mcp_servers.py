@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from bough.core.environment import mcp_servers
-from tests.api.shapes import Json, refused
+from tests.api.error_responses import Json, refused
 from tests.support.server import Running, serving
 
 REMOTE: Json = {

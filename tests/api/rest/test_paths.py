@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.api.shapes import refused
+from tests.api.error_responses import refused
 from tests.support.repos import git, make_repo
 from tests.support.server import Running, serving
 

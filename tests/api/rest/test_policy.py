@@ -12,7 +12,7 @@ import pytest
 from bough.core.policy.rules import NewRule, RulePatch
 from bough.errors import Denied
 from bough.model.session import Caller
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.client import Client
 from tests.support.server import Running, serving
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.shapes import Json, refused
+from tests.api.error_responses import Json, refused
 from tests.support.client import Client
 from tests.support.server import Running, serving
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.shapes import Json
+from tests.api.error_responses import Json
 from tests.support.server import Running
 
 GO = "[[say go]]"

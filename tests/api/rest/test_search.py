@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.api.shapes import Json
+from tests.api.error_responses import Json
 from tests.support.eventually import eventually
 from tests.support.server import Running, serving
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.kin import started
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
+from tests.api.server_processes import started
 from tests.support.client import Client
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess

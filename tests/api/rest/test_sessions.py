@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.client import Client
 from tests.support.eventually import eventually
 from tests.support.server import Running, serving

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.api.shapes import Json
+from tests.api.error_responses import Json
 from tests.support.client import Client
 from tests.support.server import Running
 

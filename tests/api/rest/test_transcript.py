@@ -8,7 +8,7 @@ from pathlib import Path
 from bough.core.store import records
 from bough.model.ids import new_id
 from bough.model.message import Message, raw
-from tests.api.shapes import Json
+from tests.api.error_responses import Json
 from tests.support.server import Running, serving
 
 

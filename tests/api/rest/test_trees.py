@@ -15,7 +15,7 @@ from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control, Stopped
 from bough.errors import Conflict
 from bough.model.session import Caller
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.client import Client
 from tests.support.eventually import eventually
 from tests.support.server import Running, serving

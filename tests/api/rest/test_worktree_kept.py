@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from bough.git import worktree_recovery, worktrees
-from tests.api.shapes import Json, refused
-from tests.api.worktree_kit import at, commit, fails, head, made, registered, works
+from tests.api.error_responses import Json, refused
+from tests.api.worktree_helpers import at, commit, fails, head, made, registered, works
 from tests.support.repos import git, make_repo
 from tests.support.server import Running
 

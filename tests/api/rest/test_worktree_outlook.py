@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.api.shapes import NOBODY, Json, refused
+from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.client import Client
 from tests.support.repos import git
 from tests.support.server import Running

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from bough.git import working_copy_diff
-from tests.api.shapes import Json, refused
-from tests.api.worktree_kit import at, branches, commit, head, hook, known_to_git, made, registered
+from tests.api.error_responses import Json, refused
+from tests.api.worktree_helpers import at, branches, commit, head, hook, known_to_git, made, registered
 from tests.support.repos import git, make_repo
 from tests.support.server import Running, serving
 

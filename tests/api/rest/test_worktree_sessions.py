@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tests.api.shapes import NOBODY, Json, refused
-from tests.api.worktree_kit import at, branches, commit, known_to_git, made, registered
+from tests.api.error_responses import NOBODY, Json, refused
+from tests.api.worktree_helpers import at, branches, commit, known_to_git, made, registered
 from tests.support.server import Running, serving
 
 

@@ -14,8 +14,8 @@ from bough.core.worktrees import setup
 from bough.core.worktrees.repos import RepoPatch
 from bough.errors import Denied
 from bough.model.session import Caller
-from tests.api.shapes import Json, refused
-from tests.api.worktree_kit import at, branches, commit, head, hook, known_to_git, made, registered
+from tests.api.error_responses import Json, refused
+from tests.api.worktree_helpers import at, branches, commit, head, hook, known_to_git, made, registered
 from tests.support.eventually import eventually
 from tests.support.repos import git, make_repo
 from tests.support.server import Running, ServerProcess, serving

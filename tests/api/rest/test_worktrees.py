@@ -9,8 +9,20 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from tests.api.shapes import NOBODY, refused
-from tests.api.worktree_kit import at, bare, branches, commit, fails, head, hook, known_to_git, made, registered, works
+from tests.api.error_responses import NOBODY, refused
+from tests.api.worktree_helpers import (
+    at,
+    bare,
+    branches,
+    commit,
+    fails,
+    head,
+    hook,
+    known_to_git,
+    made,
+    registered,
+    works,
+)
 from tests.support.repos import git, make_repo
 from tests.support.server import Running, serving
 

@@ -13,8 +13,8 @@ from websockets.exceptions import ConnectionClosed
 from bough.core.events.hub import PAGE
 from bough.model.event import EVENT_TYPES, LIVE_TYPES
 from bough.model.session import Caller
-from tests.api.shapes import NOBODY, Json, refused
-from tests.api.streams import Transcript, sse
+from tests.api.error_responses import NOBODY, Json, refused
+from tests.api.event_streams import Transcript, sse
 from tests.support.client import Client
 from tests.support.server import Running, serving
 

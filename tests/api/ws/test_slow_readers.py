@@ -17,8 +17,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from bough.core.events.hub import MOST_BYTES_BEHIND, Dropped, Frame, Subscription
-from tests.api.shapes import Json
-from tests.api.streams import sse
+from tests.api.error_responses import Json
+from tests.api.event_streams import sse
 from tests.support.client import PATIENCE, Client
 from tests.support.server import Running
 

@@ -1,5 +1,4 @@
-"""Readers of event streams for the suites: one over SSE, one that keeps transcripts as a client would. What must be
-true of them is the suites' part."""
+"""Reads event streams in tests: over SSE, and as a client that builds transcripts from events."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 
 import httpx
 
-from tests.api.shapes import Json
+from tests.api.error_responses import Json
 from tests.support.client import PATIENCE, Client
 
 

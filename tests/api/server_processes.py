@@ -1,5 +1,4 @@
-"""The processes behind a data folder, which are no children of its server: keepers, agents and what those start. What
-must be left of them when is the suites' part."""
+"""Finds the processes of a data folder that are not children of its server: keepers, agents and what those start."""
 
 from __future__ import annotations
 
@@ -15,8 +14,8 @@ from tests.support.eventually import eventually
 from tests.support.server import ServerProcess
 
 
-def kin(data: Path) -> list[Process]:
-    """All that lives of a data folder, found by the keepers' command lines and by the mark in the environment."""
+def live_processes(data: Path) -> list[Process]:
+    """Returns all live processes of a data folder, found by the keepers' command lines and their environment mark."""
     home = str(data / "keepers")
     found: dict[Process, None] = {}
     for name in os.listdir("/proc"):
@@ -35,13 +34,13 @@ def _command(pid: int) -> list[str]:
 
 
 async def gone(processes: list[Process]) -> None:
-    """Waits until none of these runs any more."""
+    """Waits until none of the processes is running."""
     await eventually(lambda: not any(process_tree.alive(process) for process in processes), "all processes have ended")
 
 
 @contextlib.asynccontextmanager
 async def started(server: ServerProcess) -> AsyncGenerator[ServerProcess]:
-    """A real server that is up, and is gone afterwards with all that it started."""
+    """Starts a real server, and afterwards kills it with everything it started."""
     try:
         await server.start()
         yield server
@@ -52,7 +51,7 @@ async def started(server: ServerProcess) -> AsyncGenerator[ServerProcess]:
 
 
 async def _end(data: Path) -> None:
-    """Kills whatever a server has left, so that no test leaves a process behind."""
-    while left := kin(data):
+    """Kills whatever a server left running, so that no test leaves a process behind."""
+    while left := live_processes(data):
         process_tree.send_signal(left, signal.SIGKILL)
         await gone(left)

@@ -1,5 +1,4 @@
-"""What the suites about worktrees share: repositories of several kinds, and worktrees made in a line. The suites
-themselves say what must hold."""
+"""Creates repos of several kinds and worktrees for the tests of worktrees."""
 
 from __future__ import annotations
 
@@ -8,29 +7,29 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.api.shapes import Json
+from tests.api.error_responses import Json
 from tests.support.client import Client
 from tests.support.repos import git, make_repo
 from tests.support.server import Running
 
 
 def at(*parts: str) -> Path:
-    """A path in words."""
+    """Returns a path from its parts."""
     return Path(*parts)
 
 
 async def registered(server: Running, name: str = "repo") -> Json:
-    """A new repository that the server knows."""
+    """Registers a new repo."""
     return await server.client.repo(server.repo(name))
 
 
 async def made(client: Client, repo: Json, branch: str = "feature", **fields: Any) -> Json:
-    """A new worktree."""
+    """Creates a worktree."""
     return await client.post("/api/worktrees", {"repoId": repo["id"], "branch": branch, **fields})
 
 
 def commit(folder: Path, name: str, text: str = "text\n", message: str | None = None) -> str:
-    """A commit with one file; gives its sha."""
+    """Commits one file and returns the commit's sha."""
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text, "utf-8")
     git(folder, "add", "--force", name)
@@ -47,20 +46,20 @@ def branches(folder: Path) -> list[str]:
 
 
 def known_to_git(folder: Path) -> list[str]:
-    """The worktrees that git has, its own working copy left out."""
+    """Returns the worktrees that git knows, without the main one."""
     listed = git(folder, "worktree", "list", "--porcelain").split("\n")
     return [line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")][1:]
 
 
 def bare(folder: Path) -> Path:
-    """A bare repository with one commit on `main`."""
+    """Creates a bare repository with one commit on `main`."""
     source = make_repo(folder.parent / f"{folder.name}-source")
     git(folder.parent, "clone", "--quiet", "--bare", str(source), str(folder))
     return folder
 
 
 def hook(folder: Path, name: str, text: str) -> None:
-    """A hook of the repository."""
+    """Adds a hook to the repository."""
     file = folder / ".git" / "hooks" / name
     file.parent.mkdir(exist_ok=True)
     file.write_text(f"#!/bin/sh\n{text}\n", "utf-8")
@@ -68,12 +67,12 @@ def hook(folder: Path, name: str, text: str) -> None:
 
 
 def fails(server: Running, table: str, when: str) -> None:
-    """From now on the database refuses some changes of a table's rows."""
+    """Makes the database refuse some changes of a table's rows."""
     _run(server, f"CREATE TRIGGER fails BEFORE UPDATE ON {table} WHEN {when} BEGIN SELECT RAISE(ABORT, 'fails'); END")
 
 
 def works(server: Running) -> None:
-    """The database takes them again."""
+    """Lets the database accept changes again."""
     _run(server, "DROP TRIGGER fails")
 
 

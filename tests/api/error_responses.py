@@ -1,5 +1,4 @@
-"""What the suites of the REST and event doors share: the one shape of an error, and ids of things that are not there.
-Talking to the server is `tests.support.client`."""
+"""Checks error responses, and defines an id that no record has."""
 
 from __future__ import annotations
 
@@ -11,12 +10,12 @@ from bough.model.ids import new_id
 
 Json = dict[str, Any]
 
-# Never given out by a server: a time long past.
+# A time long past, so no server has created it.
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
 def refused(answer: httpx.Response, status: int, code: str | None = None) -> Json:
-    """The error of an answer that must be a refusal in the one shape (A4)."""
+    """Asserts that an answer is a well-formed error and returns it."""
     assert answer.status_code == status, f"{answer.request.method} {answer.url}: {answer.status_code} {answer.text}"
     assert answer.headers["content-type"].startswith("application/json")
     body: Json = answer.json()

@@ -1,5 +1,5 @@
-"""What the tests of checkpoints share: all that a folder holds as one value, all that a repository remembers, random
-changes to files. What a test is about it says itself."""
+"""Helpers for the tests of checkpoints: a folder's contents as one value, a repository's state, and random changes to
+files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TARGETS = (b"a", b"../outside", b"/etc", b"nowhere", b".")
 
 
 class Entry(NamedTuple):
-    """A file or a link: what it is, what it holds, whether it can be run."""
+    """A file or a link: its kind, its content, and whether it is executable."""
 
     kind: str
     content: bytes
@@ -28,8 +28,8 @@ class Entry(NamedTuple):
 
 
 def files(top: Path) -> dict[str, Entry]:
-    """Every file and link below a folder; git itself aside. Empty folders are nothing."""
-    found: dict[str, Entry] = {}
+    """Returns every file and link below a folder, without git's own. Empty folders do not count."""
+    entries: dict[str, Entry] = {}
     for folder, folders, names in os.walk(top):
         if ".git" in folders:
             folders.remove(".git")
@@ -41,12 +41,12 @@ def files(top: Path) -> dict[str, Entry]:
                 entry = Entry("link", os.fsencode(os.readlink(path)), False)
             else:
                 entry = Entry("file", path.read_bytes(), bool(about.st_mode & stat.S_IXUSR))
-            found[str(path.relative_to(top))] = entry
-    return found
+            entries[str(path.relative_to(top))] = entry
+    return entries
 
 
 def remembered(top: Path) -> dict[str, object]:
-    """All that a repository knows beside its objects and Bough's own refs: not a byte of it may change."""
+    """Returns everything that a repository stores besides its objects and Bough's own refs; none of it may change."""
     git_dir = Path(git(top, "rev-parse", "--absolute-git-dir").strip())
     index = git_dir / "index"
     return {
@@ -56,13 +56,13 @@ def remembered(top: Path) -> dict[str, object]:
         "refs": [line for line in git(top, "for-each-ref").splitlines() if "refs/bough/" not in line],
         "stash": git(top, "stash", "list"),
         "config": git(top, "config", "--list", "--show-origin"),
-        "names": sorted(one.name for one in git_dir.iterdir()),
-        "logs": {str(one): one.read_bytes() for one in sorted((git_dir / "logs").rglob("*")) if one.is_file()},
+        "names": sorted(path.name for path in git_dir.iterdir()),
+        "logs": {str(path): path.read_bytes() for path in sorted((git_dir / "logs").rglob("*")) if path.is_file()},
     }
 
 
 def change(top: Path, steps: list[Step]) -> None:
-    """Changes files at random, whatever stood in the way."""
+    """Changes files at random, replacing whatever is in the way."""
     for what, name, content in steps:
         path = top / name
         if what in ("write", "link", "remove"):
@@ -86,7 +86,7 @@ def _inside(top: Path, path: Path) -> bool:
 
 
 def _clear(top: Path, name: str) -> None:
-    """Makes room for a path: what is there goes, and so does a file or link where a folder has to be."""
+    """Removes what is at a path, and a file or link where one of its folders has to be."""
     parts = Path(name).parts
     for count in range(1, len(parts) + 1):
         path = top.joinpath(*parts[:count])

@@ -1,4 +1,4 @@
-"""W4: files are brought back byte for byte, and nothing else is touched."""
+"""W4: Restores files byte for byte and touches nothing else."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LINKED: list[Step] = [("link", "a", b"1"), ("write", "b", b"")]
 def test_take_mess_up_restore(
     tmp_path_factory: pytest.TempPathFactory, first: list[Step], mess: list[Step], then: list[Step]
 ) -> None:
-    """W4: whatever was done since, the files come back as they were; index, branch and refs stay; it can be undone."""
+    """W4: Restores the files whatever was done since; index, branch and refs stay; the restore can be undone."""
     repo = make_repo(tmp_path_factory.mktemp("any") / "repo")
     change(repo, first)
     known = remembered(repo)
@@ -68,7 +68,7 @@ def test_take_mess_up_restore(
 
 
 def test_what_is_seen_through_a_link_is_not_in_the_way(repo: Path) -> None:
-    """W4: a link where a folder was goes, and what it led to stays as it is."""
+    """W4: Removes a link where a folder was, and leaves its target as it is."""
     (repo / "a/b").mkdir(parents=True)
     (repo / "a/b/c").write_text("then")
     sha = shot(repo)
@@ -83,7 +83,7 @@ def test_what_is_seen_through_a_link_is_not_in_the_way(repo: Path) -> None:
 
 
 def test_what_no_snapshot_could_take_is_not_written_over(repo: Path) -> None:
-    """W4: nothing could bring it back, so it is refused and named; other paths still come back."""
+    """W4: Refuses to overwrite and names what nothing could restore; other paths are still restored."""
     for name in ("one", "two"):
         (repo / name).write_text("then")
     sha = shot(repo)
@@ -103,7 +103,7 @@ def test_what_no_snapshot_could_take_is_not_written_over(repo: Path) -> None:
 
 
 def test_whoever_is_cancelled_waits_for_the_thread() -> None:
-    """W4: nobody goes on with files while a thread is still at them."""
+    """W4: Nobody goes on with files while a thread is still changing them."""
     begun, may_end, done = threading.Event(), threading.Event(), threading.Event()
 
     def at_work() -> None:
@@ -126,7 +126,7 @@ def test_whoever_is_cancelled_waits_for_the_thread() -> None:
 
 
 def test_only_some_paths(repo: Path) -> None:
-    """W4: a file or a folder can be brought back alone."""
+    """W4: Restores a single file or folder."""
     for name in ("one", "folder/two", "folder/three", "folders"):
         (repo / name).parent.mkdir(exist_ok=True)
         (repo / name).write_text("then")
@@ -145,13 +145,13 @@ def test_only_some_paths(repo: Path) -> None:
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../b", ".git/config", "a\0b"])
 def test_paths_outside_are_refused(path: str) -> None:
-    """W3: no path leads out of the folder, nor into git's own."""
+    """W3: Refuses paths that lead out of the folder or into git's own."""
     with pytest.raises(Invalid, match="not a path inside"):
         checked_path(path)
 
 
 def test_ignored_files_stay(repo: Path) -> None:
-    """W4: ignored files are left alone, also when only the checkpoint's own rules ignore them."""
+    """W4: Leaves ignored files alone, even if only the checkpoint's own rules ignore them."""
     (repo / ".gitignore").write_text(".env\nbuild/\n")
     (repo / ".env").write_text("secret")
     (repo / "build").mkdir()
@@ -166,7 +166,7 @@ def test_ignored_files_stay(repo: Path) -> None:
 
 
 def test_rules_that_are_new_hide_nothing(repo: Path) -> None:
-    """W4: what is ignored only since then is brought back too, and what it holds now can be had again."""
+    """W4: Also restores files that are ignored only since then, and what they contain now can be recovered."""
     (repo / "x.log").write_text("then")
     sha = shot(repo)
     (repo / ".gitignore").write_text("*.log\n")
@@ -178,7 +178,7 @@ def test_rules_that_are_new_hide_nothing(repo: Path) -> None:
 
 
 def test_ignored_files_in_the_way(repo: Path) -> None:
-    """W4: where a file is to be, ignored ones lie: refused as a whole, and nothing is touched."""
+    """W4: Refuses the whole restore if ignored files are where a file has to be, and touches nothing."""
     (repo / ".gitignore").write_text("*.o\n")
     (repo / "thing").write_text("file")
     sha = shot(repo)
@@ -194,7 +194,7 @@ def test_ignored_files_in_the_way(repo: Path) -> None:
 
 
 def test_an_ignored_file_where_a_folder_was(repo: Path) -> None:
-    """W4: the other way round: an ignored file lies where a folder has to be."""
+    """W4: Does the same for an ignored file where a folder has to be."""
     (repo / ".gitignore").write_text("/thing\n")
     (repo / "thing").mkdir()
     (repo / "thing/inner").write_text("inner")
@@ -210,7 +210,7 @@ def test_an_ignored_file_where_a_folder_was(repo: Path) -> None:
 
 
 def test_never_through_a_link(repo: Path, tmp_path: Path) -> None:
-    """W3, W4: an ignored link that leads out of the folder is not followed, and not replaced either."""
+    """W3, W4: Neither follows nor replaces an ignored link that leads out of the folder."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "inner").write_text("theirs")
@@ -232,7 +232,7 @@ def test_never_through_a_link(repo: Path, tmp_path: Path) -> None:
 
 
 def test_a_link_that_appears_between_plan_and_deed(repo: Path, tmp_path: Path) -> None:
-    """W3: what was planned is checked again before it is done."""
+    """W3: Checks the plan again before carrying it out."""
     (repo / "folder").mkdir()
     (repo / "folder/file").write_text("then")
     sha = shot(repo)
@@ -246,7 +246,7 @@ def test_a_link_that_appears_between_plan_and_deed(repo: Path, tmp_path: Path) -
 
 
 def test_all_or_nothing(repo: Path) -> None:
-    """W4: if it fails half-way, what was done is undone."""
+    """W4: Undoes everything if it fails half-way."""
     git(repo, "config", "filter.odd.clean", "cat")
     git(repo, "config", "filter.odd.smudge", "cat")
     git(repo, "config", "filter.odd.required", "true")
@@ -265,7 +265,7 @@ def test_all_or_nothing(repo: Path) -> None:
 
 
 def test_filters_are_undone(repo: Path) -> None:
-    """W4: smudge filters and line ends give the bytes that were there."""
+    """W4: Smudge filters and line ends restore the original bytes."""
     (repo / ".gitattributes").write_text("*.txt text eol=crlf\n*.up filter=up\n")
     git(repo, "config", "filter.up.clean", "tr a-z A-Z")
     git(repo, "config", "filter.up.smudge", "tr A-Z a-z")
@@ -280,7 +280,7 @@ def test_filters_are_undone(repo: Path) -> None:
 
 
 def test_a_filter_that_was_off_stays_off(repo: Path) -> None:
-    """W4: files that were kept as they are come back as they are."""
+    """W4: Files that were stored unfiltered come back unfiltered."""
     (repo / ".gitattributes").write_text("*.bin filter=lfs\n")
     git(repo, "config", "filter.lfs.clean", "false")
     git(repo, "config", "filter.lfs.smudge", "false")
@@ -293,7 +293,7 @@ def test_a_filter_that_was_off_stays_off(repo: Path) -> None:
 
 
 def test_submodules_stay(repo: Path, tmp_path: Path) -> None:
-    """W4: a submodule has a history of its own and is left where it stands."""
+    """W4: Leaves a submodule, which has its own history, where it is."""
     inner = make_repo(tmp_path / "inner")
     git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "module")
     sha = shot(repo)
@@ -304,7 +304,7 @@ def test_submodules_stay(repo: Path, tmp_path: Path) -> None:
 
 
 def test_a_sparse_checkout_stays_sparse(repo: Path) -> None:
-    """W4: what a sparse checkout leaves out is not written, whatever has become of it elsewhere."""
+    """W4: Does not write what a sparse checkout leaves out, whatever has become of it elsewhere."""
     for name in ("in/one", "out/two"):
         (repo / name).parent.mkdir()
         (repo / name).write_text("then")
@@ -324,7 +324,7 @@ def test_a_sparse_checkout_stays_sparse(repo: Path) -> None:
 
 
 def test_empty_folders_go_with_their_last_file(repo: Path) -> None:
-    """W4: folders that a task has made go with its files; those that hold something stay."""
+    """W4: Removes folders that a task created with their files; folders that hold something stay."""
     sha = shot(repo)
     (repo / ".gitignore").write_text("*.o\n")
     (repo / "deep/er").mkdir(parents=True)
@@ -338,7 +338,7 @@ def test_empty_folders_go_with_their_last_file(repo: Path) -> None:
 
 
 def test_refs_hold_what_nothing_else_does(repo: Path) -> None:
-    """W4: git clears up what nothing refers to; a checkpoint's ref is hidden from branches, tags and logs."""
+    """W4: A checkpoint's ref protects it from git's garbage collection and is hidden from branches, tags and logs."""
 
     async def work() -> tuple[str, str]:
         (repo / "kept").write_text("kept")
@@ -362,7 +362,7 @@ def test_refs_hold_what_nothing_else_does(repo: Path) -> None:
 
 
 def test_sweeping(repo: Path) -> None:
-    """W4: an index that a killed process left behind goes after a day, one that is in use stays."""
+    """W4: Removes an index that a killed process left behind after a day, and keeps one that is in use."""
     old, new = (repo / ".git" / f"bough-index-{name}" for name in ("1-old", "2-new"))
     for one in (old, new):
         one.write_text("")

@@ -1,4 +1,4 @@
-"""W4, B2: a snapshot holds the exact files, and nothing of the repository notices that it was taken."""
+"""W4, B2: A checkpoint holds the exact files, and taking it changes nothing in the repository."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def shot(path: Path, **how: object) -> Snapshot:
 
 
 def held(path: Path, sha: str) -> dict[str, str]:
-    """Mode and content of every path of a commit."""
+    """Returns mode and content of every path of a commit."""
     found: dict[str, str] = {}
     for line in git(path, "ls-tree", "-r", "-z", sha).split("\0"):
         if line:
@@ -37,7 +37,7 @@ def repo(tmp_path: Path) -> Path:
 
 
 def test_a_clean_working_copy_is_its_own_commit(repo: Path) -> None:
-    """W4: where nothing is uncommitted, HEAD holds the files already, and nothing is written."""
+    """W4: Uses HEAD and writes nothing if there are no uncommitted changes."""
     before = sorted((repo / ".git/objects").rglob("*"))
     found = shot(repo)
     head = git(repo, "rev-parse", "HEAD").strip()
@@ -46,7 +46,7 @@ def test_a_clean_working_copy_is_its_own_commit(repo: Path) -> None:
 
 
 def test_every_kind_of_change_is_in_it(repo: Path) -> None:
-    """B2: changed, staged, deleted, renamed, untracked and executable files and links, as they are on disk."""
+    """B2: Contains changed, staged, deleted, renamed, untracked and executable files and links as they are on disk."""
     for name in ("changed", "gone", "staged", "moved", "folder/deep", "typed"):
         (repo / name).parent.mkdir(exist_ok=True)
         (repo / name).write_text(name)
@@ -86,7 +86,8 @@ def test_every_kind_of_change_is_in_it(repo: Path) -> None:
 
 
 def test_nothing_notices(repo: Path, tmp_path: Path) -> None:
-    """W4: index, branch, stash, logs and configuration stay byte for byte, no hook runs, nothing is left behind."""
+    """W4: Index, branch, stash, logs and configuration stay byte for byte the same; no hook runs, and nothing is left
+    behind."""
     (repo / "kept").write_text("stashed")
     git(repo, "stash", "push", "--quiet", "--include-untracked")
     for hook in ("pre-commit", "post-commit", "post-index-change", "reference-transaction", "post-checkout"):
@@ -111,7 +112,7 @@ def test_nothing_notices(repo: Path, tmp_path: Path) -> None:
 
 
 def test_the_same_files_are_the_same_commit(repo: Path) -> None:
-    """W4: neither the time nor who takes it is in a snapshot, so that nothing is stored twice."""
+    """W4: A checkpoint contains neither its time nor its author, so nothing is stored twice."""
     (repo / "new").write_text("new")
     first = shot(repo)
     os.utime(repo / "new", (1, 1))
@@ -119,7 +120,7 @@ def test_the_same_files_are_the_same_commit(repo: Path) -> None:
 
 
 def test_ignored_files_on_request(repo: Path) -> None:
-    """B2: ignored files are left out, and taken in if asked for; named ones always."""
+    """B2: Leaves ignored files out unless they are requested; includes named ones always."""
     (repo / ".gitignore").write_text("*.log\nbuild/\n")
     (repo / "x.log").write_text("log")
     (repo / "build/deep").mkdir(parents=True)
@@ -131,7 +132,7 @@ def test_ignored_files_on_request(repo: Path) -> None:
 
 
 def test_before_the_first_commit(tmp_path: Path) -> None:
-    """W4: a repository without a commit has files too."""
+    """W4: Works in a repository without a commit."""
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
     empty = shot(tmp_path)
     assert (held(tmp_path, empty.sha), empty.head, empty.branch) == ({}, None, "main")
@@ -140,7 +141,7 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
 
 
 def test_a_merge_in_progress(repo: Path) -> None:
-    """W4: files in conflict are taken with their marks, those that are gone are gone; the conflict stays."""
+    """W4: Takes files in conflict with their markers and leaves removed ones out; the conflict stays."""
     for name in ("both", "dropped"):
         (repo / name).write_text("base\n")
     git(repo, "add", "--all")
@@ -163,7 +164,7 @@ def test_a_merge_in_progress(repo: Path) -> None:
 
 
 def test_linked_and_bare_backed_worktrees(repo: Path, tmp_path: Path) -> None:
-    """W4: a worktree has an index of its own, whether its repository is bare or not."""
+    """W4: A worktree has an index of its own, whether its repository is bare or not."""
     git(repo, "worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
     git(tmp_path, "clone", "--quiet", "--bare", str(repo), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "--quiet", "-b", "other", str(tmp_path / "other"))
@@ -178,7 +179,7 @@ def test_linked_and_bare_backed_worktrees(repo: Path, tmp_path: Path) -> None:
 
 
 def test_repositories_inside_are_left_alone(repo: Path, tmp_path: Path) -> None:
-    """W4: submodules are kept as the commit they stand on; other repositories inside are not ours."""
+    """W4: Records submodules as their current commit, and leaves other repositories inside alone."""
     inner = make_repo(tmp_path / "inner")
     git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "module")
     git(repo, "commit", "--quiet", "--message", "Module.")
@@ -194,7 +195,7 @@ def test_repositories_inside_are_left_alone(repo: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sparse_index", ["false", "true"])
 def test_a_sparse_checkout(repo: Path, sparse_index: str) -> None:
-    """W4: what a sparse checkout leaves out is still in it; what lies outside of it on disk is too."""
+    """W4: Contains what a sparse checkout leaves out, and files on disk outside of it."""
     for name in ("in/one", "out/two", "far/three"):
         (repo / name).parent.mkdir()
         (repo / name).write_text(name)
@@ -217,7 +218,7 @@ def test_a_sparse_checkout(repo: Path, sparse_index: str) -> None:
 
 
 def test_filters_run_as_in_git(repo: Path) -> None:
-    """W4: line ends and clean filters are git's, so that a diff shows what git would show."""
+    """W4: Line ends and clean filters are git's, so a diff shows what git would show."""
     (repo / ".gitattributes").write_text("*.txt text eol=crlf\n*.up filter=up\n")
     git(repo, "config", "filter.up.clean", "tr a-z A-Z")
     git(repo, "config", "filter.up.smudge", "tr A-Z a-z")
@@ -230,7 +231,7 @@ def test_filters_run_as_in_git(repo: Path) -> None:
 
 
 def test_a_filter_that_fails_is_left_out(repo: Path) -> None:
-    """W4: without the program of a filter the files are kept as they are, and a note says so."""
+    """W4: Stores files unfiltered if a filter's program is missing, and a note says so."""
     (repo / ".gitattributes").write_text("*.bin filter=lfs\n")
     (repo / "old.bin").write_text("old")
     git(repo, "add", "--all")
@@ -246,7 +247,7 @@ def test_a_filter_that_fails_is_left_out(repo: Path) -> None:
 
 
 def test_what_cannot_be_read_is_named(repo: Path) -> None:
-    """W4: one file that cannot be read does not cost the checkpoint of all others."""
+    """W4: One unreadable file does not prevent the checkpoint of all others."""
     (repo / "whole").write_text("whole")
     (repo / "tracked").write_text("1")
     git(repo, "add", "tracked")
@@ -258,7 +259,7 @@ def test_what_cannot_be_read_is_named(repo: Path) -> None:
 
 
 def test_limits(repo: Path) -> None:
-    """W4: a heap of data that nobody committed is not copied into the repository."""
+    """W4: Does not copy large amounts of uncommitted data into the repository."""
     (repo / "large").write_bytes(b"x" * 100)
     with pytest.raises(TooMuch, match="100 bytes in 1 files"):
         shot(repo, limits=Limits(10, 99))
@@ -269,11 +270,11 @@ def test_limits(repo: Path) -> None:
 
 
 def test_memory_saves_all_but_the_look(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W4: if nothing has changed since the last snapshot, that is given again; any change is noticed."""
+    """W4: Returns the last checkpoint again if nothing has changed since; notices any change."""
     for name in ("new", "README.md"):
         (repo / name).write_text("once")
         os.utime(repo / name, (1, 1))
-    # A change of a moment ago may be followed by another that no time tells from it: so old must it be.
+    # A change of a moment ago may be followed by another with the same time, so files must be this old.
     monkeypatch.setattr(snapshot, "FRESH", -time.time_ns())
     memory = Memory()
     first = shot(repo, memory=memory)
@@ -301,7 +302,7 @@ def test_memory_saves_all_but_the_look(repo: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_change_of_a_moment_ago_is_not_trusted(repo: Path) -> None:
-    """W4: a file can change twice within one tick of the clock, so its time proves nothing while it is fresh."""
+    """W4: A file can change twice within one clock tick, so a recent time proves nothing."""
     memory = Memory()
     (repo / "new").write_text("1")
     first = shot(repo, memory=memory)
@@ -313,7 +314,7 @@ def test_a_change_of_a_moment_ago_is_not_trusted(repo: Path) -> None:
 
 
 def test_an_index_of_ones_own(repo: Path) -> None:
-    """W4: each has a name of its own, so that processes never wait for each other, and goes when it was used."""
+    """W4: Each index has its own name, so that processes never wait for each other, and is removed after use."""
 
     def look(one: Path, other: Path) -> Path:
         assert one != other and not other.exists()
@@ -329,7 +330,7 @@ def test_an_index_of_ones_own(repo: Path) -> None:
 
 
 def test_many_at_once(repo: Path) -> None:
-    """W4: snapshots that are taken at the same moment are the same."""
+    """W4: Checkpoints that are taken at the same moment are the same."""
     (repo / "new").write_text("new")
 
     async def all_at_once() -> list[Snapshot]:
@@ -340,6 +341,6 @@ def test_many_at_once(repo: Path) -> None:
 
 
 def test_a_plain_folder(tmp_path: Path) -> None:
-    """W4: a folder without git has no snapshot."""
+    """W4: A folder without git has no checkpoint."""
     with pytest.raises(GitFailed, match="not a git repository"):
         shot(tmp_path)

@@ -1,5 +1,4 @@
-"""W1: the parts of git that worktrees stand on: the lock, hidden folders, what is named in a status. What is made
-of them is tested through REST."""
+"""W1: Tests the git operations behind worktrees: the lock, hidden folders, the paths in a status."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from tests.support.eventually import eventually
 from tests.support.repos import git as run
 from tests.support.repos import make_repo
 
-# Long enough for git to start its filter, on a busy machine too.
+# Long enough for git to start its filter, even on a busy machine.
 SOON = 1.5
 HOLD = """
 import fcntl, os, sys
@@ -33,7 +32,7 @@ sys.stdin.read()
 
 
 async def test_one_at_a_time_across_processes(tmp_path: Path) -> None:
-    """W1: the lock of a repository holds against other processes, is bounded, and goes with its holder."""
+    """W1: A repository's lock excludes other processes, has a time limit, and ends with its holder."""
     holder = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", HOLD, str(tmp_path / repo_lock.FILE)),
         stdin=asyncio.subprocess.PIPE,
@@ -66,13 +65,13 @@ async def test_one_at_a_time_across_processes(tmp_path: Path) -> None:
 
 
 async def test_a_git_that_outlives_us_keeps_the_lock(tmp_path: Path) -> None:
-    """Q4: whoever is handed the lock file keeps it; once we let go of it ourselves, nobody does."""
+    """Q4: A child that inherits the lock file keeps the lock; releasing it ourselves frees it for everybody."""
     async with alone(str(tmp_path)) as handle:
         child = await asyncio.create_subprocess_exec("sleep", "1000", pass_fds=(handle,))
     try:
         async with alone(str(tmp_path), 1) as handle:
             assert handle > 0
-        # A holder that was killed closes its file without letting go of the lock.
+        # A killed holder closes its file without releasing the lock.
         held = os.open(tmp_path / repo_lock.FILE, os.O_RDWR)
         assert repo_lock.taken(held)
         other = await asyncio.create_subprocess_exec("sleep", "1000", pass_fds=(held,))
@@ -92,7 +91,8 @@ async def test_a_git_that_outlives_us_keeps_the_lock(tmp_path: Path) -> None:
 
 
 async def test_a_lock_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
-    """W1: without its folder there is no lock; whoever comes next is told so too, and one day gets it."""
+    """W1: Without its folder there is no lock; the next caller gets the same error, and the lock once the folder
+    exists."""
     folder = tmp_path / "gone"
 
     async def one() -> str:
@@ -106,7 +106,8 @@ async def test_a_lock_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
 
 
 def slow_filter(folder: Path, text: str) -> Path:
-    """A repository with a file that `git add` and `git diff` give to a filter; gives where that writes its pid."""
+    """Creates a repository with a file that `git add` and `git diff` pass to a filter; returns the file with the
+    filter's pid."""
     top = make_repo(folder / "repo")
     script, pid = folder / "filter", folder / "pid"
     script.write_text(f"#!/bin/sh\n{text}\n")
@@ -118,7 +119,7 @@ def slow_filter(folder: Path, text: str) -> Path:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended."""
+    """Tells whether a process has ended."""
     try:
         return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -126,14 +127,14 @@ def gone(pid: int) -> bool:
 
 
 async def written(file: Path) -> int:
-    """The number that another process writes."""
+    """Waits for the number that another process writes."""
     await eventually(lambda: file.exists() and file.read_text().endswith("\n"), f"{file.name} is written")
     return int(file.read_text())  # noqa: ASYNC240
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
 async def test_what_git_starts_ends_with_it(tmp_path: Path, cancelled: bool) -> None:
-    """W1: a time-out or a cancellation ends git and the filter that it waits for."""
+    """W1: A time-out or a cancellation ends git and the filter that it waits for."""
     file = slow_filter(tmp_path, "echo $$ > $1.new && mv $1.new $1 && exec sleep 1000")
     adding = asyncio.create_task(git(str(tmp_path / "repo"), "add", "f.x", timeout=1000 if cancelled else SOON))
     pid = await written(file)
@@ -146,13 +147,13 @@ async def test_what_git_starts_ends_with_it(tmp_path: Path, cancelled: bool) -> 
 
 
 async def test_what_escapes_holds_up_nobody(tmp_path: Path) -> None:
-    """W1: a child that left git's group keeps its pipes open; whoever asked, and the thread, go on without it."""
+    """W1: A child that left git's process group keeps its pipes open, but caller and thread go on without it."""
     file = slow_filter(tmp_path, "setsid sh -c 'echo $$ > $1.new && mv $1.new $1 && exec sleep 1000' sh $1")
     top = str(tmp_path / "repo")
     pids: list[int] = []
     try:
         for ask in (lambda: git(top, "add", "f.x", timeout=SOON), lambda: git_head(top, 9, "add", "f.x", timeout=SOON)):
-            # A git that was killed leaves its lock.
+            # A killed git leaves its lock.
             for left in (file, tmp_path / "repo" / ".git" / "index.lock"):
                 left.unlink(missing_ok=True)
             began = asyncio.get_running_loop().time()
@@ -170,7 +171,7 @@ async def test_what_escapes_holds_up_nobody(tmp_path: Path) -> None:
 
 
 async def test_much_goes_in_and_out(tmp_path: Path) -> None:
-    """W1: git reads and writes more than a pipe holds; what it does not want to read harms nobody."""
+    """W1: git reads and writes more than a pipe holds; input that it does not read does no harm."""
     top = str(make_repo(tmp_path / "repo"))
     sha = (await git(top, "hash-object", "-w", "--stdin", stdin=b"line\n" * 100_000)).strip()
     assert await git(top, "cat-file", "blob", sha) == "line\n" * 100_000
@@ -180,7 +181,7 @@ async def test_much_goes_in_and_out(tmp_path: Path) -> None:
 
 
 async def test_folders_are_hidden_once(tmp_path: Path) -> None:
-    """W1: a folder inside of a working copy is kept out of its status by info/exclude; once, and only if need be."""
+    """W1: Hides a folder inside a working copy from its status by info/exclude, once, and only if necessary."""
     top = make_repo(tmp_path / "repo")
     common = await worktrees.common_folder(str(top))
     exclude = top / ".git" / "info" / "exclude"
@@ -197,11 +198,11 @@ async def test_folders_are_hidden_once(tmp_path: Path) -> None:
 
 
 async def test_branches_are_found(tmp_path: Path) -> None:
-    """W1: local before remote before new; several remotes need one that is preferred."""
+    """W1: Prefers local over remote over new branches; with several remotes, one must be preferred."""
     top = make_repo(tmp_path / "repo")
     for name in ("one", "two"):
         other = make_repo(tmp_path / name)
-        # Another beginning, whatever the clock says.
+        # Another root commit, whatever the clock says.
         run(other, "commit", "--quiet", "--amend", "--message", name)
         run(other, "branch", "shared")
         run(top, "remote", "add", name, str(other))
@@ -221,7 +222,7 @@ async def test_branches_are_found(tmp_path: Path) -> None:
 
 
 async def test_a_status_names_everything(tmp_path: Path) -> None:
-    """W2: every kind of change by its path, spaces and line breaks included."""
+    """W2: Names every kind of change by its path, including spaces and line breaks."""
     top = make_repo(tmp_path / "repo")
     for name in ("deleted", "renamed", "conflict"):
         (top / name).write_text(f"{name}\n" * 10)
@@ -246,7 +247,7 @@ async def test_a_status_names_everything(tmp_path: Path) -> None:
 
 
 async def test_long_output_is_cut(tmp_path: Path) -> None:
-    """A2: of an endless output only its beginning is read; a failure is still a failure."""
+    """A2: Reads only the start of an endless output; a failure is still a failure."""
     top = make_repo(tmp_path / "repo")
     (top / "long").write_text("line\n" * 100_000)
     run(top, "add", ".")
@@ -259,7 +260,7 @@ async def test_long_output_is_cut(tmp_path: Path) -> None:
 
 
 async def test_an_older_recovery_is_not_lost(tmp_path: Path) -> None:
-    """W2: a ref that is written again remembers what it held before."""
+    """W2: A ref that is written again remembers its earlier value."""
     top = make_repo(tmp_path / "repo")
     (top / "one").write_text("1")
     ref, inner = await worktree_recovery.keep_all(str(top), "x", "First.")
@@ -272,7 +273,7 @@ async def test_an_older_recovery_is_not_lost(tmp_path: Path) -> None:
 
 
 async def test_a_repository_that_goes_as_a_whole(tmp_path: Path) -> None:
-    """W2: commits of a submodule on another branch or in its stash would be lost, and are kept by force."""
+    """W2: Keeps commits of a submodule on another branch or in its stash, which would be lost."""
     lib, top = make_repo(tmp_path / "lib"), make_repo(tmp_path / "repo")
     local = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
     run(top, *local, "add", str(lib), "lib")
@@ -282,7 +283,7 @@ async def test_a_repository_that_goes_as_a_whole(tmp_path: Path) -> None:
     run(tree, *local, "update", "--init")
     inner = tree / "lib"
     assert (await own_commits(str(inner), None, remotes_only=True)).total == 0
-    # A file of this name must not be taken for the commit.
+    # A file of this name must not be mistaken for the commit.
     (inner / "HEAD").write_text("x")
     run(inner, "stash", "--include-untracked", "--quiet")
     older = run(inner, "rev-parse", "stash").strip()
@@ -304,7 +305,7 @@ async def test_a_repository_that_goes_as_a_whole(tmp_path: Path) -> None:
 
 
 async def test_repositories_in_repositories(tmp_path: Path) -> None:
-    """W2: one without a commit is kept too, and those inside of it; what an earlier removal has kept stays."""
+    """W2: Also keeps a repository without a commit and the ones inside it; keeps what an earlier removal has kept."""
     top = make_repo(tmp_path / "repo")
     for name in ("app", "app/deep", "app/deep/er"):
         (top / name).mkdir()
@@ -318,7 +319,7 @@ async def test_repositories_in_repositories(tmp_path: Path) -> None:
 
 
 async def test_what_cannot_be_kept_is_said(tmp_path: Path) -> None:
-    """W2: a repository inside that git cannot copy fails, before anything is taken away."""
+    """W2: Fails before anything is removed if git cannot copy a repository inside."""
     top = make_repo(tmp_path / "repo")
     (top / "app").mkdir()
     run(top / "app", "init", "--quiet", "--object-format=sha256")

@@ -1,4 +1,4 @@
-"""Owns the backends that every contract test runs on. What the contract is, is left to the tests."""
+"""Fixtures with the backends that every contract test runs on."""
 
 from __future__ import annotations
 

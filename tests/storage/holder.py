@@ -1,4 +1,4 @@
-"""A program that owns a name of a database until it is killed. Who tries to take it is left to the tests."""
+"""A program that holds a name of a database until it is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of files on both databases: made and unmade, and emptied with its tasks (R6)."""
+"""R6: Tests the table of files on both databases: created, removed, and emptied with its tasks."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ TAKES = Query("takes", "SELECT takes_images, takes_resources FROM keepers", "Wha
 
 
 async def test_files_come_and_go_with_their_task(empty: Backend) -> None:
-    """R6: what was there before an upgrade stays; files come back in order and to the byte, go when their task goes,
-    and with the table when the upgrade is undone."""
+    """R6: Existing rows survive the upgrade; files come back in order and byte for byte, and go with their task and,
+    when the upgrade is undone, with the table."""
     await migrate.upgrade(empty, to=BEFORE_FILES)
     await empty.transaction(lambda tx: _before(tx, OLD_SESSION))
     for _ in range(2):
@@ -71,7 +71,7 @@ async def test_files_come_and_go_with_their_task(empty: Backend) -> None:
 
 
 async def test_texts_are_read_as_far_as_they_are_told(empty: Backend) -> None:
-    """B1: of a long text the beginning is read, of whole characters, and of a picture nothing."""
+    """B1: Reads only the start of a long text, in whole characters, and nothing of a picture."""
     await migrate.upgrade(empty)
     long = "€𝄞ä" * 1000
     given = {"long": ("text/plain", long), "short": ("text/x-python", "x"), "none": ("text/plain", "")}
@@ -119,7 +119,7 @@ async def _add(tx: Tx, task_id: str) -> None:
 
 
 async def _keep(tx: Tx, task_id: str) -> None:
-    """Two files, the second one first."""
+    """Adds two files, the second one first."""
     for position, name, data in ((1, "b", b""), (0, "ä.bin", b"\x00\xff")):
         await tx.run(
             FILES.add,

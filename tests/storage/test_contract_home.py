@@ -1,5 +1,5 @@
-"""O4: what pages read, on both databases: the migration up and down with rows in it, and the SQL of ends and spending.
-What a page is shown is the suites of the API."""
+"""O4: Tests the SQL behind the overview on both databases: the migration up and down with rows, turn ends and
+spending."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REMOVE = Query("remove", "DELETE FROM sessions WHERE id = :id", "A session goes.
 
 
 async def filled(backend: Backend) -> None:
-    """A database of before, with three sessions in two quarters of an hour."""
+    """Fills a database of the version before, with three sessions in two quarters of an hour."""
     await migrate.upgrade(backend, to=BEFORE)
 
     async def work(tx: Tx) -> None:
@@ -47,7 +47,7 @@ async def filled(backend: Backend) -> None:
 
 
 async def test_there_and_back_with_rows(empty: Backend) -> None:
-    """O3, O4: whoever upgrades has seen all there is, and what was used is counted; the way back leaves no trace."""
+    """O3, O4: After an upgrade everything counts as seen and past usage is counted; the way back leaves no trace."""
     await filled(empty)
     assert await migrate.upgrade(empty, to=AFTER) == [AFTER]
 
@@ -63,7 +63,7 @@ async def test_there_and_back_with_rows(empty: Backend) -> None:
 
 
 async def test_ends_are_news_until_somebody_looks(empty: Backend) -> None:
-    """O4: the last end of a session stands for all, looking takes it away once, and it goes with its session."""
+    """O4: A session's last end stands for all its ends; looking at it removes it once, and it goes with its session."""
     await filled(empty)
     await migrate.upgrade(empty, to=AFTER)
 
@@ -79,7 +79,7 @@ async def test_ends_are_news_until_somebody_looks(empty: Backend) -> None:
 
 
 async def test_what_turns_use_adds_up(empty: Backend) -> None:
-    """O4: turns of one quarter of an hour are one row, and a sum begins with a quarter."""
+    """O4: Turns of one quarter of an hour are one row, and a sum starts with a quarter."""
     await migrate.upgrade(empty, to=AFTER)
 
     async def work(tx: Tx) -> list[Spent | None]:

@@ -1,4 +1,4 @@
-"""Names owned by one process, and counted places, on both databases (L1, O3)."""
+"""L1, O3: Tests names owned by one process, and counted slots, on both databases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def is_free(backend: Backend, name: str) -> bool:
 
 
 async def test_a_name_has_one_owner_even_within_a_process(empty: Backend, database_url: str) -> None:
-    """L1: a second server on the same data is refused clearly."""
+    """L1: Clearly refuses a second server on the same data."""
     other = await open_backend(database_url)
     async with empty.own("server"):
         for backend in (empty, other):
@@ -40,7 +40,7 @@ async def test_a_name_has_one_owner_even_within_a_process(empty: Backend, databa
 
 
 async def test_an_owner_that_fails_frees_the_name(empty: Backend) -> None:
-    """L1: however the body ends."""
+    """L1: Frees the name however the owner ends."""
     with pytest.raises(LookupError):
         async with empty.own("server"):
             raise LookupError
@@ -48,7 +48,7 @@ async def test_an_owner_that_fails_frees_the_name(empty: Backend) -> None:
 
 
 async def test_a_killed_process_frees_its_name(empty: Backend, database_url: str) -> None:
-    """Q4: kill -9 needs no clean-up by anyone."""
+    """Q4: A kill -9 needs no clean-up by anyone."""
     holder = await asyncio.create_subprocess_exec(
         sys.executable, HOLDER, database_url, "server", stdout=asyncio.subprocess.PIPE
     )

@@ -1,4 +1,4 @@
-"""The schema forward, back and forward again, on both databases (R6)."""
+"""R6: Tests the schema forward, back and forward again, on both databases."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COLOURS = Query("colours", "SELECT id, colour FROM boxes ORDER BY id", "The colo
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the migrations that a test may spoil."""
+    """A copy of the migrations that a test may change."""
     return Path(shutil.copytree(FOLDER, tmp_path / "migrations"))
 
 
 async def test_up_down_up(empty: Backend) -> None:
-    """R6: migrations run forward and back, and data lives through what does not concern it."""
+    """R6: Migrations run forward and back, and data survives migrations that do not concern it."""
     assert (await migrate.status(empty, FOLDER)).version == 0
     assert await migrate.upgrade(empty, to=1, folder=FOLDER) == [1]
     await empty.transaction(lambda tx: tx.run(Q.add, id="b1", label="one"))
@@ -44,7 +44,7 @@ async def test_up_down_up(empty: Backend) -> None:
 
 
 async def test_a_migration_that_fails_leaves_the_schema_as_it_was(empty: Backend, folder: Path) -> None:
-    """R6: each migration is one transaction, its tables included."""
+    """R6: Each migration is one transaction, including its tables."""
     (folder / "0002_colour.up.sql").write_text("ALTER TABLE boxes ADD COLUMN colour TEXT; UPDATE nowhere SET x = 1;")
     with pytest.raises(BoughError):
         await migrate.upgrade(empty, folder=folder)
@@ -54,7 +54,7 @@ async def test_a_migration_that_fails_leaves_the_schema_as_it_was(empty: Backend
 
 
 async def test_two_that_start_at_once_take_turns(empty: Backend, database_url: str) -> None:
-    """R6: two starting processes upgrade once."""
+    """R6: Two processes that start at once upgrade once."""
     other = await open_backend(database_url)
     done = await asyncio.gather(*(migrate.upgrade(backend, folder=FOLDER) for backend in (empty, other)))
     assert sorted(done) == [[], [1, 2]]
@@ -62,7 +62,7 @@ async def test_two_that_start_at_once_take_turns(empty: Backend, database_url: s
 
 
 async def test_a_newer_database_is_refused(empty: Backend, folder: Path) -> None:
-    """R6: an older Bough does not touch what it does not know."""
+    """R6: An older Bough does not touch a schema that it does not know."""
     await migrate.upgrade(empty, folder=folder)
     (folder / "0002_colour.up.sql").unlink()
     (folder / "0002_colour.down.sql").unlink()
@@ -74,7 +74,7 @@ async def test_a_newer_database_is_refused(empty: Backend, folder: Path) -> None
 
 
 async def test_an_edited_migration_is_refused(empty: Backend, folder: Path) -> None:
-    """R6: what was applied is what the file says."""
+    """R6: Refuses a migration whose file changed after it was applied."""
     await migrate.upgrade(empty, folder=folder, to=1)
     file = folder / "0001_boxes.up.sql"
     file.write_text(file.read_text() + "\n-- a second thought\n")
@@ -85,7 +85,7 @@ async def test_an_edited_migration_is_refused(empty: Backend, folder: Path) -> N
 
 @pytest.mark.parametrize("missing", ["0001_boxes.up.sql", "0001_boxes.down.sql", "0002_colour.down.sql"])
 async def test_a_gap_is_refused(empty: Backend, folder: Path, missing: str) -> None:
-    """R6: every step has both ways and none is left out."""
+    """R6: Every step has both directions, and none is missing."""
     (folder / missing).unlink()
     with pytest.raises(Internal) as caught:
         await migrate.upgrade(empty, folder=folder)
@@ -94,7 +94,7 @@ async def test_a_gap_is_refused(empty: Backend, folder: Path, missing: str) -> N
 
 @pytest.mark.parametrize("to", [-1, 0, 3])
 async def test_an_impossible_target_is_refused(empty: Backend, to: int) -> None:
-    """R6: upgrade goes forward, downgrade back, within what there is."""
+    """R6: Upgrades only go forward, downgrades only back, and only to existing versions."""
     await migrate.upgrade(empty, to=1, folder=FOLDER)
     with pytest.raises(Invalid):
         await migrate.upgrade(empty, to=to, folder=FOLDER)

@@ -1,4 +1,4 @@
-"""Who hears what and when, on both databases (A3)."""
+"""A3: Tests who receives which notification and when, on both databases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def say(backend: Backend, payload: str, *, channel: str = "news", fail: bo
 
 
 async def test_heard_after_commit_and_never_after_rollback(backend: Backend) -> None:
-    """A3: an event is published only when what it tells of is stored."""
+    """A3: Publishes an event only when its change is stored."""
     seen: list[tuple[str, object]] = []
     loop = asyncio.get_running_loop()
     looking: list[asyncio.Task[Any]] = []
@@ -47,9 +47,9 @@ async def test_heard_after_commit_and_never_after_rollback(backend: Backend) -> 
 
 
 async def test_heard_in_the_order_of_commits(backend: Backend) -> None:
-    """A3: the order of events is the order of commits."""
-    heard: list[str] = []
-    backend.listen("news", heard.append)
+    """A3: Publishes events in the order of commits."""
+    received: list[str] = []
+    backend.listen("news", received.append)
     committed: list[str] = []
 
     async def work(tx: Tx, name: str) -> object:
@@ -61,26 +61,26 @@ async def test_heard_in_the_order_of_commits(backend: Backend) -> None:
         committed.append(f"{place:03} {name}")
 
     await asyncio.gather(*(one(f"n{number}") for number in range(60)))
-    await eventually(lambda: len(heard) == 60)
-    assert heard == [entry.partition(" ")[2] for entry in sorted(committed)]
+    await eventually(lambda: len(received) == 60)
+    assert received == [entry.partition(" ")[2] for entry in sorted(committed)]
 
 
 async def test_several_in_one_work_keep_their_order_and_equal_ones_are_one(backend: Backend) -> None:
-    """A3: one commit may carry many events."""
-    heard: list[str] = []
-    backend.listen("news", heard.append)
+    """A3: One commit may carry many events."""
+    received: list[str] = []
+    backend.listen("news", received.append)
 
     async def work(tx: Tx) -> None:
         for payload in ("one", "two", "one", "three\nlines 'and' \"quotes\" é"):
             tx.notify("news", payload)
 
     await backend.transaction(work)
-    await eventually(lambda: len(heard) == 3)
-    assert heard == ["one", "two", "three\nlines 'and' \"quotes\" é"]
+    await eventually(lambda: len(received) == 3)
+    assert received == ["one", "two", "three\nlines 'and' \"quotes\" é"]
 
 
 async def test_channels_and_unsubscribing(backend: Backend) -> None:
-    """A3: each hears its own channel, from listen to unsubscribe."""
+    """A3: Each listener gets the events of its own channel, from listening to unsubscribing."""
     news: list[str] = []
     other: list[str] = []
     again: list[str] = []
@@ -98,8 +98,8 @@ async def test_channels_and_unsubscribing(backend: Backend) -> None:
 
 
 async def test_a_listener_that_raises_is_reported_and_does_not_stop_others(backend: Backend) -> None:
-    """A3: one broken client is not everyone's silence."""
-    heard: list[str] = []
+    """A3: A listener that fails does not silence the others."""
+    received: list[str] = []
     reported: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: reported.append(context))
 
@@ -107,14 +107,14 @@ async def test_a_listener_that_raises_is_reported_and_does_not_stop_others(backe
         raise LookupError(payload)
 
     backend.listen("news", broken)
-    backend.listen("news", heard.append)
+    backend.listen("news", received.append)
     await say(backend, "one")
-    await eventually(lambda: heard == ["one"])
+    await eventually(lambda: received == ["one"])
     assert isinstance(reported[0]["exception"], LookupError)
 
 
 async def test_a_notification_has_a_size(backend: Backend) -> None:
-    """A3: what PostgreSQL could not carry is refused by both, and nothing is stored."""
+    """A3: Both databases refuse what PostgreSQL could not carry, and store nothing."""
     with pytest.raises(Internal) as caught:
         await say(backend, "x" * 7_900)
     assert caught.value.code == "notification_too_large"

@@ -1,5 +1,5 @@
-"""O4: the migration that gives races a table and sessions typed columns instead of metadata, on both databases, up and
-down, with a race that an older Bough started and decided."""
+"""O4: Tests the migration that gives races a table and sessions typed columns, on both databases, up and down, with
+races from an older Bough."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ OLD_METADATA: dict[str, dict[str, Any]] = {
 
 
 async def old_database(backend: Backend) -> None:
-    """Fills a database of the version before: two races, one of them decided, and all that metadata could hold."""
+    """Fills a database of the version before: two races, one of them decided, and everything that metadata could
+    hold."""
     await migrate.upgrade(backend, to=BEFORE)
 
     def record(*session_ids: str) -> dict[str, Any]:
@@ -119,7 +120,7 @@ async def metadata_of(backend: Backend) -> dict[str, Any]:
 
 
 async def test_a_race_of_before_becomes_a_row(empty: Backend) -> None:
-    """B6, R6: an older race is found with its racers, its prompt and its result; an open one stays open."""
+    """B6, R6: An older race has its racers, prompt and result; an open one stays open."""
     await old_database(empty)
     assert await migrate.upgrade(empty, to=AFTER) == [AFTER]
 
@@ -139,7 +140,7 @@ async def test_a_race_of_before_becomes_a_row(empty: Backend) -> None:
 
 
 async def test_published_metadata_stays(empty: Backend) -> None:
-    """R6: sessions answer the same `metadata` as before, except that a race's result is with the race."""
+    """R6: Sessions show the same `metadata` as before, except that a race's result is with the race."""
     await old_database(empty)
     await migrate.upgrade(empty, to=AFTER)
     for session_id, before in OLD_METADATA.items():
@@ -152,7 +153,7 @@ async def test_published_metadata_stays(empty: Backend) -> None:
 
 
 async def test_there_and_back_loses_nothing(empty: Backend) -> None:
-    """R6: the way back restores the metadata as it was, with the result of the race at its winner."""
+    """R6: The way back restores the metadata, with the result of the race at its winner."""
     await old_database(empty)
     await migrate.upgrade(empty, to=AFTER)
     assert await migrate.downgrade(empty, to=BEFORE) == [AFTER]
@@ -163,7 +164,7 @@ async def test_there_and_back_loses_nothing(empty: Backend) -> None:
 
 
 async def test_races_go_with_their_session(empty: Backend) -> None:
-    """B6: purging the session where a race began removes the race."""
+    """B6: Purging the session where a race started removes the race."""
     await old_database(empty)
     await migrate.upgrade(empty, to=AFTER)
 

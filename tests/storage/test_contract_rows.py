@@ -1,4 +1,4 @@
-"""How values go in and come out, the same on both databases (R4, R6)."""
+"""R4, R6: Tests how values go in and come out, the same on both databases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Label(enum.StrEnum):
 
 
 class LabelledBox(msgspec.Struct, frozen=True, kw_only=True):
-    """Other order, keywords only, an enum, a default that no column fills."""
+    """Has another order, keywords only, an enum, and a default that no column fills."""
 
     note: msgspec.Raw | None
     open: bool
@@ -52,18 +52,18 @@ async def add_whole(backend: Backend, **values: Any) -> Box:
 
 
 async def test_returning_and_select_fill_the_same_struct(backend: Backend) -> None:
-    """R6: RETURNING gives what SELECT gives, with real booleans and raw JSON."""
+    """R6: RETURNING returns what SELECT does, with real booleans and raw JSON."""
     note = msgspec.Raw(b'{"a":[1,2,{"b":null}],"t":"\xc3\xa9"}')
     returned = await add_whole(backend, hits=2**63 - 1, cost=1.5, open=False, note=note)
-    found = await backend.read(lambda tx: tx.one(Q.get, Box, id="b1"))
-    assert found is not None
-    assert (found.open, found.cost, found.hits) == (False, 1.5, 2**63 - 1)
-    assert found.note is not None and bytes(found.note) == bytes(note)
-    assert msgspec.json.encode(found) == msgspec.json.encode(returned)
+    selected = await backend.read(lambda tx: tx.one(Q.get, Box, id="b1"))
+    assert selected is not None
+    assert (selected.open, selected.cost, selected.hits) == (False, 1.5, 2**63 - 1)
+    assert selected.note is not None and bytes(selected.note) == bytes(note)
+    assert msgspec.json.encode(selected) == msgspec.json.encode(returned)
 
 
 async def test_null_is_none(backend: Backend) -> None:
-    """R6: what is absent stays absent."""
+    """R6: NULL becomes None."""
     box = await add_whole(backend)
     assert (box.cost, box.note, box.open) == (None, None, True)
     assert await backend.read(lambda tx: tx.one(Q.get, Box, id="nowhere")) is None
@@ -72,7 +72,7 @@ async def test_null_is_none(backend: Backend) -> None:
 
 
 async def test_structs_in_any_order_with_keywords_enums_and_defaults(backend: Backend) -> None:
-    """R6: columns find their fields by name."""
+    """R6: Matches columns to fields by name."""
     await add_whole(backend, label=Label.LARGE, hits=3, note=b"[]")
     box = await backend.read(lambda tx: tx.one(Q.get, LabelledBox, id="b1"))
     assert box is not None
@@ -81,7 +81,7 @@ async def test_structs_in_any_order_with_keywords_enums_and_defaults(backend: Ba
 
 
 async def test_tuples_have_types_too(backend: Backend) -> None:
-    """R6: a tuple's booleans are booleans and its JSON is raw."""
+    """R6: A tuple's booleans are booleans and its JSON is raw."""
     await add_whole(backend, open=False, note="[1]")
     rows = await backend.read(lambda tx: tx.all(Q.get, tuple[str, str, int, float | None, bool, msgspec.Raw], id="b1"))
     assert [(row[:5], bytes(row[5])) for row in rows] == [(("b1", "one", 0, None, False), b"[1]")]
@@ -94,13 +94,13 @@ async def test_tuples_have_types_too(backend: Backend) -> None:
 async def test_json_that_is_not_an_object_is_kept_to_the_byte(
     backend: Backend, document: bytes, kind: type[Any]
 ) -> None:
-    """R4: nothing of a document is dropped, not even a digit."""
+    """R4: Stores a document byte for byte, down to the last digit."""
     box = await add_whole(backend, note=kind(document))
     assert box.note is not None and bytes(box.note) == document
 
 
 async def test_json_can_be_searched_as_text(backend: Backend) -> None:
-    """A2: JSON is stored as text whichever way it came in."""
+    """A2: Stores JSON as text, whichever way it came in."""
     await add_whole(backend, id="b1", label="1", note=b'{"text":"needle"}')
     await add_whole(backend, id="b2", label="2", note='{"text":"needle"}')
     await add_whole(backend, id="b3", label="3", note=msgspec.Raw(b'{"text":"hay"}'))
@@ -109,7 +109,7 @@ async def test_json_can_be_searched_as_text(backend: Backend) -> None:
 
 
 async def test_a_column_without_a_field_and_a_field_without_a_column_are_refused(backend: Backend) -> None:
-    """R6: a struct that does not fit its query says what is wrong."""
+    """R6: A struct that does not fit its query raises an error that names the problem."""
     await add_whole(backend)
     short = msgspec.defstruct("Short", [("id", str)])
     longer = msgspec.defstruct("Longer", [("id", str), ("weight", int)])
@@ -123,7 +123,7 @@ async def test_a_column_without_a_field_and_a_field_without_a_column_are_refused
 
 
 async def test_lists_expand(backend: Backend) -> None:
-    """A1: `IN :ids` takes any number of values; none matches nothing."""
+    """A1: `IN :ids` takes any number of values; an empty list matches nothing."""
     for number in range(7):
         await add_whole(backend, id=f"b{number}", label=str(number))
     for wanted in ([], ["b3"], ["b1", "b5", "nowhere"], [f"b{number}" for number in range(7)], ("b2",) * 40):
@@ -132,7 +132,7 @@ async def test_lists_expand(backend: Backend) -> None:
 
 
 async def test_on_conflict_and_rowcounts(backend: Backend) -> None:
-    """R6: the upsert of both databases, and how many rows a statement changed."""
+    """R6: Both databases support the upsert and report how many rows a statement changed."""
 
     async def work(tx: Tx) -> list[Any]:
         return [
@@ -148,7 +148,7 @@ async def test_on_conflict_and_rowcounts(backend: Backend) -> None:
 
 
 async def test_sums_are_numbers_of_the_same_kind(backend: Backend) -> None:
-    """R3: totals of tokens are integers and of cost floats on both."""
+    """R3: Totals of tokens are integers and totals of cost are floats on both."""
     await add_whole(backend, id="b1", label="1", hits=5)
     await add_whole(backend, id="b2", label="2", hits=6)
     assert await backend.read(lambda tx: tx.one(Q.totals, tuple[int, float])) == (11, 0.0)
@@ -157,7 +157,7 @@ async def test_sums_are_numbers_of_the_same_kind(backend: Backend) -> None:
 
 
 async def test_text_is_ordered_by_bytes_and_like_minds_case(backend: Backend) -> None:
-    """A1: a page has the same order on both; R5: a prefix means exactly that prefix."""
+    """A1, R5: A page has the same order on both, and a prefix matches exactly that prefix."""
     names = ["a", "B", "é", "Z", "_", "a b", "ab", "1"]
     for name in names:
         await add_whole(backend, id=name, label=name)
@@ -176,7 +176,7 @@ async def test_text_is_ordered_by_bytes_and_like_minds_case(backend: Backend) ->
     ],
 )
 async def test_text_that_one_database_cannot_keep_is_refused_by_both(backend: Backend, value: Any, code: str) -> None:
-    """R4: refused clearly at the door, not stored differently."""
+    """R4: Refuses such text clearly instead of storing it differently."""
     with pytest.raises(Invalid) as caught:
         await add_whole(backend, **({"label": value} if isinstance(value, str) else {"note": value}))
     assert caught.value.code == code
@@ -184,14 +184,14 @@ async def test_text_that_one_database_cannot_keep_is_refused_by_both(backend: Ba
 
 @pytest.mark.parametrize("values", [{"hits": 2**63}, {"hits": -(2**63) - 1}, {"cost": float("nan")}])
 async def test_numbers_that_do_not_fit_are_refused(backend: Backend, values: dict[str, Any]) -> None:
-    """R3: the same limits on both."""
+    """R3: Both databases have the same limits."""
     with pytest.raises(Invalid) as caught:
         await add_whole(backend, **values)
     assert caught.value.code == "number_out_of_range"
 
 
 async def test_wrong_parameters_are_named(backend: Backend) -> None:
-    """R6: a typo in a parameter is told by name."""
+    """R6: Names the parameter that is misspelled."""
     with pytest.raises(Internal, match=r"takes the parameters id; given: ids") as caught:
         await backend.read(lambda tx: tx.one(Q.get, Box, ids="b1"))
     assert caught.value.code == "query_parameters"
@@ -202,7 +202,7 @@ async def test_wrong_parameters_are_named(backend: Backend) -> None:
 @settings(max_examples=30)
 @given(texts=st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=20))
 async def test_any_text_comes_back_as_it_went_in(backend: Backend, texts: list[str]) -> None:
-    """R4: any text, in a column and inside JSON."""
+    """R4: Any text survives, in a column and inside JSON."""
 
     async def work(tx: Tx) -> list[tuple[str | None, Any]]:
         await tx.run(Q.add, id="box", label="box")
@@ -221,7 +221,7 @@ async def test_any_text_comes_back_as_it_went_in(backend: Backend, texts: list[s
 
 
 class _RolledBack(Exception):
-    """Carries what was found out of a work that leaves nothing behind."""
+    """Carries a result out of a transaction that leaves nothing behind."""
 
     def __init__(self, found: list[tuple[str | None, Any]]) -> None:
         self.found = found

@@ -1,4 +1,4 @@
-"""The same words find the same messages on both databases (A2)."""
+"""A2: The same words find the same messages on both databases."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ TEXTS = {
     "dashes": "run it with --dry-run and -v",
     "words": "and or not near AND OR NOT NEAR",
 }
-# What is found, and by which questions.
+# Messages, and the queries that find them.
 EXPECTED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("plain",): (
         *("fox", "FOX quick", '"brown fox"', "“brown fox”", '"brown fox', "fox -cat", "qui*", "ju* la*", '"the la"*'),
@@ -146,12 +146,12 @@ async def say(store: Store, session_id: str, said: str | dict[str, Any], role: R
 
 
 async def found(store: Store, text: str, **wanted: Any) -> list[str]:
-    """The texts of what is found."""
+    """Returns the texts of the results."""
     return [hit.snippet for hit in (await Search(store).find(text, SearchFilter(**wanted), 100)).results]
 
 
 async def test_the_same_words_find_the_same(store: Store) -> None:
-    """A2: whatever is asked, both databases find the same messages."""
+    """A2: Both databases find the same messages for any query."""
     session = await add_session(store)
     names = {await say(store, session, text): name for name, text in TEXTS.items()}
     for expected, questions in EXPECTED.items():
@@ -162,7 +162,7 @@ async def test_the_same_words_find_the_same(store: Store) -> None:
 
 
 async def test_hits_are_marked(store: Store) -> None:
-    """A2: a snippet is a piece around the hits, and the marks are ranges of its characters, whatever they are."""
+    """A2: A snippet is a passage around the hits, and the marks are ranges of its characters, whatever they are."""
     session = await add_session(store)
     for text in TEXTS.values():
         await say(store, session, text)
@@ -222,8 +222,8 @@ SAID = {
 
 
 async def test_every_kind_of_message_is_searched(store: Store) -> None:
-    """A2: what was said, thought, planned, called with which arguments and answered, reported, asked aside, and failed;
-    what was there before an edit, and words of the protocol, are not."""
+    """A2: Finds what was said, thought, planned, called with its arguments, answered, reported, asked aside and failed;
+    not the text before an edit, nor words of the protocol."""
     session = await add_session(store, title="A session about gardens", description="and their hedges")
     for body in BODIES:
         await say(store, session, body)
@@ -237,7 +237,7 @@ async def test_every_kind_of_message_is_searched(store: Store) -> None:
 
 
 async def test_filters(store: Store) -> None:
-    """A2: every filter leaves what it names, and all of them together."""
+    """A2: Each filter keeps what it names, and all of them work together."""
     one = await add_session(store, title="both stones", agent="codex", status="completed", archived=True)
     two = await add_session(store, title="both sticks", root=one)
     await say(store, one, "both first", "user", day=1)
@@ -267,7 +267,7 @@ async def test_filters(store: Store) -> None:
 
 
 async def test_the_best_come_first(store: Store) -> None:
-    """A2: more of what was asked for counts more, and among equals the newer; pages do not overlap."""
+    """A2: Ranks better matches first and, among equals, newer ones; pages do not overlap."""
     session = await add_session(store)
     for day in (1, 3, 2):
         await say(store, session, f"equal owl {'x ' * 20}", day=day)
@@ -283,7 +283,7 @@ async def test_the_best_come_first(store: Store) -> None:
 
 
 async def test_of_very_many_the_newest_are_ranked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A2: what is counted and ranked is bounded, and the answer says so."""
+    """A2: Bounds what is counted and ranked, and says so."""
     monkeypatch.setattr(service, "MOST", 3)
     session = await add_session(store)
     ids = [await say(store, session, f"one of many {number}") for number in range(5)]
@@ -293,7 +293,7 @@ async def test_of_very_many_the_newest_are_ranked(store: Store, monkeypatch: pyt
 
 
 async def test_the_index_follows(store: Store) -> None:
-    """A2: what grows, changes or gets another title is found by what it says now, and what is purged not at all."""
+    """A2: Finds growing, changed and renamed items by their current text, and purged ones not at all."""
     session = await add_session(store, title="alpha")
     message = await say(store, session, {"type": "text", "text": "growing apple", "partial": True})
     assert len(await found(store, "apple")) == 1
@@ -328,7 +328,7 @@ TAKE = {"sqlite": "DROP TRIGGER full_up", "postgres": "ALTER TABLE search_entrie
 
 
 async def test_an_index_that_cannot_be_written_is_searched(store: Store) -> None:
-    """A2: what the index has is found also while nothing can be put into it, and that something is missing is told."""
+    """A2: Searches the index even while it cannot be updated, and says that something is missing."""
     session = await add_session(store)
     await say(store, session, "old badger")
     assert await found(store, "badger") == ["old badger"]
@@ -341,7 +341,7 @@ async def test_an_index_that_cannot_be_written_is_searched(store: Store) -> None
 
 
 async def test_a_message_that_says_nothing_leaves(store: Store) -> None:
-    """A2: what no longer has a word, or no title, is in the index no longer."""
+    """A2: Removes items without words or without a title from the index."""
     session = await add_session(store, title="kiwi")
     message = await say(store, session, "kiwi")
     assert len(await found(store, "kiwi")) == 2
@@ -357,7 +357,7 @@ async def test_a_message_that_says_nothing_leaves(store: Store) -> None:
 
 
 async def test_many_who_search_at_once(store: Store) -> None:
-    """A2: what is new is put into the index once, whoever comes first."""
+    """A2: Indexes a new message once, whoever searches first."""
     session = await add_session(store)
     await asyncio.gather(*(say(store, session, f"word {number} plum") for number in range(30)))
     one = Search(store)
@@ -370,8 +370,8 @@ async def is_indexed(search: Search) -> bool:
 
 
 async def test_an_old_database_is_indexed(empty: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A2, R6: a database from before search can be searched after the upgrade: while its transcripts are being read
-    the answer says so, and what is new does not wait for them. Back and forth again, all is found again."""
+    """A2, R6: Makes an older database searchable after the upgrade: results say while its transcripts are still being
+    indexed, and new messages do not wait for them. After a downgrade and another upgrade, everything is found again."""
     monkeypatch.setattr(index, "BATCH", 4)
     await migrate.upgrade(empty, to=BEFORE_SEARCH)
     store = Store(empty)
@@ -405,7 +405,7 @@ async def some(store: Store) -> tuple[Store, str]:
 @whatever(st.text() | st.text(st.sampled_from("ab\"-*()§%_\\'&|!:^+ \0\n“”é会\u0301")), st.booleans())
 @settings(max_examples=150)
 async def test_any_text_is_a_question(some: tuple[Store, str], text: str, narrow: bool) -> None:
-    """A2: no text is wrong to ask for, and whatever is marked is in the snippet."""
+    """A2: Accepts any text as a query, and marks only parts of the snippet."""
     store, session = some
     answer = await Search(store).find(text, SearchFilter(session_id=session) if narrow else None)
     for hit in answer.results:
@@ -415,7 +415,7 @@ async def test_any_text_is_a_question(some: tuple[Store, str], text: str, narrow
 @whatever(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=300))
 @settings(max_examples=60)
 async def test_a_text_is_found_by_its_words(some: tuple[Store, str], text: str) -> None:
-    """A2: whatever a message says, it is found by that as a phrase, and by each word of it."""
+    """A2: Finds a message by its text as a phrase, and by each of its words."""
     store, session = some
     message = await say(store, session, text)
     said = words(text)[:MOST_WORDS]

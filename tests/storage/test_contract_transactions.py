@@ -1,4 +1,4 @@
-"""What a transaction and a read promise, on both databases (R6, Q4)."""
+"""R6, Q4: Tests what transactions and reads promise, on both databases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def add(backend: Backend, id: str) -> None:
 
 
 async def test_commit_is_seen_by_the_next_read_and_by_other_connections(backend: Backend, database_url: str) -> None:
-    """Q4: what was answered is stored, for everyone."""
+    """Q4: What was answered is stored, for everyone."""
     other = await open_backend(database_url)
     for number in range(20):
         await add(backend, f"box-{number:02}")
@@ -37,7 +37,7 @@ async def test_commit_is_seen_by_the_next_read_and_by_other_connections(backend:
 
 
 async def test_the_state_is_another_after_every_commit(backend: Backend, database_url: str) -> None:
-    """A1: whoever keeps what was read learns of every commit, also of another process's; or is told nothing."""
+    """A1: The state changes with every commit, also with another process's; or the backend tells no state at all."""
     other = await open_backend(database_url)
     states = [backend.state()]
     for number in range(5):
@@ -52,7 +52,7 @@ async def test_the_state_is_another_after_every_commit(backend: Backend, databas
 
 
 async def test_returns_what_the_work_returns(backend: Backend) -> None:
-    """R6: results come back from the work."""
+    """R6: Returns the result of the transaction's function."""
 
     async def work(tx: Tx) -> tuple[int, object]:
         await tx.run(Q.add, id="b1", label="one")
@@ -62,7 +62,7 @@ async def test_returns_what_the_work_returns(backend: Backend) -> None:
 
 
 async def test_a_work_that_raises_leaves_nothing(backend: Backend) -> None:
-    """R6: all of a work or none of it."""
+    """R6: Stores all of a transaction or none of it."""
 
     async def work(tx: Tx) -> None:
         await tx.run(Q.add, id="b1", label="one")
@@ -74,7 +74,7 @@ async def test_a_work_that_raises_leaves_nothing(backend: Backend) -> None:
 
 
 async def test_works_that_fail_do_not_take_others_along(backend: Backend) -> None:
-    """R6: works queued at the same moment share a commit, not a fate."""
+    """R6: Transactions that are queued together share a commit, but one that fails does not fail the others."""
 
     async def work(tx: Tx, number: int) -> int:
         await tx.run(Q.add, id=f"box-{number:02}", label=f"label {number}")
@@ -102,7 +102,7 @@ async def test_concurrent_increments_in_one_statement_lose_nothing(backend: Back
 
 
 async def test_concurrent_read_then_write_loses_nothing(backend: Backend) -> None:
-    """Q4: a work may read, think and write as if it were alone."""
+    """Q4: A transaction may read, compute and write as if it were alone."""
     await add(backend, "b1")
 
     async def work(tx: Tx) -> None:
@@ -115,7 +115,7 @@ async def test_concurrent_read_then_write_loses_nothing(backend: Backend) -> Non
 
 
 async def test_two_processes_writing_lose_nothing(backend: Backend, database_url: str) -> None:
-    """Q4: the same with a second backend on the database, as another process would have."""
+    """Q4: The same holds with a second backend on the database, as another process would have."""
     await add(backend, "b1")
     other = await open_backend(database_url)
 
@@ -130,7 +130,7 @@ async def test_two_processes_writing_lose_nothing(backend: Backend, database_url
 
 
 async def test_a_swallowed_failure_still_fails_the_work(backend: Backend) -> None:
-    """R6: after a failed statement nothing of the work is kept, even if the work hides it."""
+    """R6: After a failed statement nothing of the transaction is stored, even if it catches the error."""
     await add(backend, "b1")
 
     async def work(tx: Tx) -> str:
@@ -146,7 +146,7 @@ async def test_a_swallowed_failure_still_fails_the_work(backend: Backend) -> Non
 
 
 async def test_constraints_have_the_same_names(backend: Backend) -> None:
-    """R6: foreign keys are enforced, and each broken rule has its code."""
+    """R6: Enforces foreign keys, and each violation has its code."""
     await add(backend, "b1")
     works: dict[str, Callable[[Tx], Awaitable[int]]] = {
         "constraint_foreign_key": lambda tx: tx.run(Q.add_thing, id="t1", box_id="nowhere", body=None),
@@ -164,13 +164,13 @@ async def test_constraints_have_the_same_names(backend: Backend) -> None:
 
 
 async def test_a_read_is_one_snapshot(backend: Backend, database_url: str) -> None:
-    """A1: a page and its total agree, whatever is written in between."""
+    """A1: A page and its total agree, whatever is written in between."""
     other = await open_backend(database_url)
     await add(backend, "b1")
     first_read, written = asyncio.Event(), asyncio.Event()
 
     if backend.dialect == "sqlite":
-        # The work runs in a thread there, so it is the thread that waits.
+        # The transaction runs in a thread there, so it is the thread that waits.
         loop = asyncio.get_running_loop()
 
         async def work(tx: Tx) -> tuple[object, object]:
@@ -196,7 +196,7 @@ async def test_a_read_is_one_snapshot(backend: Backend, database_url: str) -> No
 
 
 async def test_reads_cannot_write(backend: Backend) -> None:
-    """A1: a read that writes is a bug, and is told so."""
+    """A1: A read that writes is a bug, and raises an error."""
     for long in (False, True):
         with pytest.raises(Internal):
             await backend.read(lambda tx: tx.run(Q.add, id="b1", label="one"), long=long)
@@ -204,7 +204,7 @@ async def test_reads_cannot_write(backend: Backend) -> None:
 
 
 async def test_long_reads_block_neither_writers_nor_readers_nor_the_loop(backend: Backend) -> None:
-    """A1: a search that takes long is nobody else's problem."""
+    """A1: A long search delays nobody else."""
     beats = 0
 
     async def heart() -> None:
@@ -225,7 +225,7 @@ async def test_long_reads_block_neither_writers_nor_readers_nor_the_loop(backend
 
 
 async def test_the_writer_is_not_starved_by_reads(backend: Backend) -> None:
-    """Q4: a write gets through while readers never pause."""
+    """Q4: A write gets through while readers never pause."""
     stop = False
 
     async def reader() -> None:
@@ -242,7 +242,7 @@ async def test_the_writer_is_not_starved_by_reads(backend: Backend) -> None:
 
 
 async def test_a_cancelled_caller_does_not_disturb_others(backend: Backend) -> None:
-    """A4: a client that hangs up costs nobody else anything."""
+    """A4: A client that hangs up does not affect others."""
     tasks = [asyncio.create_task(add(backend, f"box-{number:02}")) for number in range(20)]
     await asyncio.sleep(0)
     for task in tasks[::2]:
@@ -253,7 +253,7 @@ async def test_a_cancelled_caller_does_not_disturb_others(backend: Backend) -> N
 
 
 async def test_after_close_everything_is_refused(empty: Backend) -> None:
-    """L1: stopping is final, and can be said twice."""
+    """L1: Closing is final, and may be repeated."""
     await empty.close()
     await empty.close()
     for call in (empty.transaction, empty.read):

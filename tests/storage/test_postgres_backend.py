@@ -1,4 +1,4 @@
-"""What PostgreSQL alone has to prove: lost connections and more than one machine (O3)."""
+"""O3: Tests what only PostgreSQL has: lost connections and more than one machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CUT = """
 
 @pytest.fixture
 async def admin(postgres_url: str) -> AsyncGenerator[Any]:
-    """A connection that can cut the others."""
+    """A connection that can terminate the others."""
     connect: Any = asyncpg.connect  # type: ignore[reportUnknownMemberType]
     connection = await connect(postgres_url, server_settings={"application_name": "test"})
     yield connection
@@ -57,7 +57,7 @@ async def add(backend: Backend, id: str) -> None:
 
 
 async def test_processes_hear_each_other(boxes: Backend, postgres_url: str) -> None:
-    """O3: an event reaches every server."""
+    """O3: An event reaches every server."""
     other = await open_backend(postgres_url)
     heard: list[str] = []
     other.listen("news", heard.append)
@@ -67,7 +67,7 @@ async def test_processes_hear_each_other(boxes: Backend, postgres_url: str) -> N
 
 
 async def test_after_a_lost_connection_everyone_is_told_to_scan_again(boxes: Backend, admin: Any) -> None:
-    """A3: what was missed while PostgreSQL was away is found by scanning; then all goes on."""
+    """A3: Listeners scan for what they missed while PostgreSQL was away; then everything goes on."""
     heard: list[str] = []
     others: list[str] = []
     boxes.listen("news", heard.append)
@@ -82,7 +82,7 @@ async def test_after_a_lost_connection_everyone_is_told_to_scan_again(boxes: Bac
 
 
 async def test_a_work_whose_connection_is_lost_runs_again(boxes: Backend, admin: Any) -> None:
-    """Q4: a restart of PostgreSQL in the middle of a work costs a repetition, not an error."""
+    """Q4: A restart of PostgreSQL in the middle of a transaction causes a repetition, not an error."""
     runs = 0
 
     async def work(tx: Tx) -> None:
@@ -99,7 +99,7 @@ async def test_a_work_whose_connection_is_lost_runs_again(boxes: Backend, admin:
 
 
 async def test_a_name_is_taken_back_after_a_lost_connection(boxes: Backend, postgres_url: str, admin: Any) -> None:
-    """O3: the owner that lives stays the owner when only its connection died."""
+    """O3: An owner that lives stays the owner when only its connection died."""
     holder = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
     async with boxes.own("host-h7"):
         first = await admin.fetchval(holder)
@@ -118,7 +118,7 @@ async def test_a_name_is_taken_back_after_a_lost_connection(boxes: Backend, post
 async def test_an_owner_that_lost_its_name_to_another_is_stopped(
     boxes: Backend, postgres_url: str, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """O3: two hosts never believe both that they are h7."""
+    """O3: Two hosts never both believe that they are h7."""
     monkeypatch.setattr(postgres_locks, "RECLAIM_SECONDS", 0.05)
     connect: Any = asyncpg.connect  # type: ignore[reportUnknownMemberType]
     rival = await connect(postgres_url)
@@ -145,7 +145,7 @@ async def test_an_owner_that_lost_its_name_to_another_is_stopped(
 
 
 async def test_text_columns_have_the_order_of_sqlite(boxes: Backend, admin: Any) -> None:
-    """A1: whatever the database's own language is."""
+    """A1: Text sorts by bytes, whatever the database's own language is."""
     await migrate.upgrade(boxes, folder=FOLDER)
     found = await admin.fetch(
         "SELECT collation_name FROM information_schema.columns"
@@ -157,7 +157,7 @@ async def test_text_columns_have_the_order_of_sqlite(boxes: Backend, admin: Any)
 
 
 async def test_a_parameter_of_the_wrong_kind_is_named(boxes: Backend) -> None:
-    """R6: what SQLite would bend, PostgreSQL refuses, and it is our bug."""
+    """R6: PostgreSQL refuses a wrong type that SQLite would convert, and the error names the parameter."""
     with pytest.raises(Internal) as caught:
         await boxes.transaction(lambda tx: tx.run(Q.add, id=1, label="one"))
     assert caught.value.code == "query_parameters"
@@ -165,21 +165,21 @@ async def test_a_parameter_of_the_wrong_kind_is_named(boxes: Backend) -> None:
 
 @pytest.mark.parametrize("url", ["postgresql://bough@/bough?host=/nowhere", "postgresql://bough@127.0.0.1:1/bough"])
 async def test_a_server_that_is_not_there_is_told(url: str) -> None:
-    """L1: a database that cannot be reached is not a crash."""
+    """L1: An unreachable database is a clear error, not a crash."""
     with pytest.raises(Busy) as caught:
         await open_backend(url)
     assert caught.value.code == "database_unreachable"
 
 
 async def test_a_database_that_is_not_there_is_told(postgres_server: Postgres) -> None:
-    """L1: a wrong name is the caller's to mend."""
+    """L1: A wrong database name is an error that the caller can fix."""
     with pytest.raises(Invalid, match="nowhere") as caught:
         await open_backend(postgres_server.url("nowhere"))
     assert caught.value.code == "database_url"
 
 
 async def test_the_test_server_ends_with_the_process_that_started_it() -> None:
-    """L1b: a killed test run leaves no PostgreSQL and no files behind."""
+    """L1b: A killed test run leaves no PostgreSQL and no files behind."""
     program = "from tests.support.postgres import Postgres; print(Postgres.start().url(), flush=True); input()"
     starter = await asyncio.create_subprocess_exec(
         sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.PIPE

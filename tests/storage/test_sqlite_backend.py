@@ -1,4 +1,4 @@
-"""What SQLite alone has to prove: the writer's groups, the file, the threads (R6, L1)."""
+"""R6, L1: Tests what only SQLite has: the writer's groups, the file, the threads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def boxes(tmp_path: Path) -> AsyncGenerator[Backend]:
 
 
 async def test_folding_the_log_hides_no_commit(tmp_path: Path) -> None:
-    """A1: the state moves with every commit, also with those after the log was folded into the file and cut."""
+    """A1: The state changes with every commit, also after the log was checkpointed into the file and truncated."""
     path = tmp_path / "bough.db"
     backend = await open_backend(str(path))
     await migrate.upgrade(backend, to=1, folder=FOLDER)
@@ -52,7 +52,7 @@ async def test_folding_the_log_hides_no_commit(tmp_path: Path) -> None:
 
 
 async def test_a_closed_database_has_no_state(tmp_path: Path) -> None:
-    """R6: a backend that is closed says so, whatever it is asked."""
+    """R6: A closed backend says so, whatever it is asked."""
     backend = await open_backend(str(tmp_path / "closed.db"))
     await backend.close()
     with pytest.raises(Busy) as caught:
@@ -61,7 +61,7 @@ async def test_a_closed_database_has_no_state(tmp_path: Path) -> None:
 
 
 async def as_one_group(backend: Backend, works: list[Callable[[Tx], Awaitable[Any]]]) -> list[Any]:
-    """Queue works while the writer is held, so that they become one group."""
+    """Queues transactions while the writer is held, so that they become one group."""
     loop = asyncio.get_running_loop()
     begun, go = asyncio.Event(), threading.Event()
 
@@ -80,7 +80,7 @@ async def as_one_group(backend: Backend, works: list[Callable[[Tx], Awaitable[An
 
 
 async def test_works_that_wait_share_a_commit(boxes: Backend, tmp_path: Path) -> None:
-    """R6: group commit, and nobody is answered before it."""
+    """R6: Transactions that wait share a commit, and nobody is answered before it."""
     outside = sqlite3.connect(tmp_path / "bough.db", check_same_thread=False)
 
     async def work(tx: Tx, number: int) -> tuple[object, object]:
@@ -93,7 +93,7 @@ async def test_works_that_wait_share_a_commit(boxes: Backend, tmp_path: Path) ->
 
 
 async def test_a_commit_that_fails_fails_its_group(boxes: Backend) -> None:
-    """Q4: nobody is told that something is stored when it is not."""
+    """Q4: Nobody is told that something is stored when it is not."""
     create = "CREATE TABLE late (id TEXT REFERENCES boxes (id) DEFERRABLE INITIALLY DEFERRED)"
     await boxes.transaction(lambda tx: tx.run(Query("create", create, "A key that is looked at on commit.")))
     bad = Query("bad", "INSERT INTO late VALUES ('nowhere')", "A row that cannot be committed.")
@@ -103,7 +103,7 @@ async def test_a_commit_that_fails_fails_its_group(boxes: Backend) -> None:
 
 
 async def test_a_transaction_that_sqlite_ends_fails_its_group(boxes: Backend) -> None:
-    """Q4: after SQLite undid everything by itself, as on a full disk, nobody is told otherwise."""
+    """Q4: After SQLite rolled back by itself, as on a full disk, the whole group fails."""
     bad = Query("bad", "INSERT OR ROLLBACK INTO boxes (id, label) VALUES ('b1', 'again')", "Undoes everything.")
     results = await as_one_group(
         boxes,
@@ -119,7 +119,7 @@ async def test_a_transaction_that_sqlite_ends_fails_its_group(boxes: Backend) ->
 
 
 async def test_awaiting_something_else_is_refused(boxes: Backend) -> None:
-    """R6: a work that would hold the writer while it waits is told so, and leaves nothing."""
+    """R6: A transaction that would hold the writer while it awaits something else is refused and leaves nothing."""
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     foreign: list[Callable[[], Awaitable[Any]]] = [
         lambda: asyncio.sleep(0),
@@ -149,7 +149,7 @@ async def test_awaiting_something_else_is_refused(boxes: Backend) -> None:
 
 
 async def test_a_work_sees_the_context_of_its_caller(boxes: Backend) -> None:
-    """A4: an error's id and a log's fields reach into the writer."""
+    """A4: An error's id and a log's fields reach into the writer."""
     name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="nobody")
 
     async def work(tx: Tx) -> str:
@@ -165,7 +165,7 @@ def modes(folder: Path, pattern: str = "*") -> dict[str, int]:
 
 
 async def test_an_older_file_is_copied_before_an_upgrade(boxes: Backend, tmp_path: Path) -> None:
-    """R6: start-up upgrades an older file by itself after keeping a copy."""
+    """R6: Start-up copies an older file before it upgrades it."""
     assert modes(tmp_path, "*.bak") == {}
     await boxes.transaction(lambda tx: tx.run(Q.add, id="b1", label="one"))
     await migrate.upgrade(boxes, folder=FOLDER)
@@ -181,7 +181,8 @@ async def test_an_older_file_is_copied_before_an_upgrade(boxes: Backend, tmp_pat
 
 
 async def test_the_file_is_for_its_owner_alone_and_close_leaves_one_file(tmp_path: Path) -> None:
-    """L1: the file holds tokens; a clean stop leaves no log and no thread behind."""
+    """L1: Only the owner can read the file, because it holds tokens; a clean stop leaves no log and no thread
+    behind."""
     before = set(threading.enumerate())
     backend = await open_backend(f"sqlite://{tmp_path}/with%20space.db")
     await migrate.upgrade(backend, folder=FOLDER)
@@ -196,7 +197,7 @@ async def test_the_file_is_for_its_owner_alone_and_close_leaves_one_file(tmp_pat
 
 
 async def test_a_file_held_by_another_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R6: waiting for another process has an end, and a name."""
+    """R6: Waiting for another process ends with an error that says so."""
     monkeypatch.setattr(sqlite_tx, "BUSY_TIMEOUT_SECONDS", 0.02)
     backend = await open_backend(str(tmp_path / "bough.db"))
     await migrate.upgrade(backend, folder=FOLDER)
@@ -214,7 +215,7 @@ async def test_a_file_held_by_another_is_busy(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize(("synchronous", "level"), [("NORMAL", 1), ("FULL", 2)])
 async def test_durability_can_be_chosen(tmp_path: Path, synchronous: Any, level: int) -> None:
-    """R6: NORMAL unless asked; foreign keys are on either way."""
+    """R6: NORMAL by default; foreign keys are on either way."""
     backend = await open_backend(str(tmp_path / "bough.db"), synchronous=synchronous)
     for pragma, value in (("synchronous", level), ("foreign_keys", 1), ("journal_mode", "wal")):
         query = Query("pragma", f"PRAGMA {pragma}", "One setting of the writer.")
@@ -227,7 +228,7 @@ async def test_durability_can_be_chosen(tmp_path: Path, synchronous: Any, level:
     [("missing/bough.db", "database_path"), ("junk.db", "not_a_database"), ("mysql://x/y", "database_url")],
 )
 async def test_what_cannot_be_opened_is_named(tmp_path: Path, url: str, code: str) -> None:
-    """L1: a wrong setting is told plainly."""
+    """L1: A wrong setting is a clear error."""
     (tmp_path / "junk.db").write_bytes(b"not a database, whatever its name says" * 100)
     with pytest.raises(Invalid) as caught:
         await open_backend(url if "://" in url else str(tmp_path / url))
@@ -235,7 +236,7 @@ async def test_what_cannot_be_opened_is_named(tmp_path: Path, url: str, code: st
 
 
 async def test_the_log_is_folded_when_it_is_quiet(boxes: Backend, tmp_path: Path) -> None:
-    """R6: after many changes the file itself holds them, without a commit that had to wait for that."""
+    """R6: After many changes the log is checkpointed into the file without delaying a commit."""
 
     async def fill(tx: Tx) -> None:
         for number in range(FOLD_AFTER):

@@ -1,4 +1,4 @@
-"""Named SQL: what is a parameter, what is not, and what a file may hold (R6)."""
+"""R6: Tests named SQL: what is a parameter, what is not, and what a file may hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def q(text: str) -> Query:
 
 
 def test_parameters_become_what_each_database_wants() -> None:
-    """R6: the same text serves both; repeated names share a number on PostgreSQL."""
+    """R6: The same text serves both databases; repeated names share a number on PostgreSQL."""
     query = q("SELECT :b, :a FROM t WHERE x = :b")
     statement, values = query.bind("sqlite", {"a": 1, "b": "two"})
     assert (statement.sql, values) == ("SELECT ?, ? FROM t WHERE x = ?", ["two", 1, "two"])
@@ -33,13 +33,13 @@ def test_parameters_become_what_each_database_wants() -> None:
     ],
 )
 def test_literals_comments_and_casts_are_left_alone(text: str) -> None:
-    """R6: only a parameter is a parameter."""
+    """R6: Leaves everything else that looks like a parameter alone."""
     for dialect in ("sqlite", "postgres"):
         assert q(text).bind(dialect, {})[0].sql == text
 
 
 def test_lists_expand_to_a_power_of_two() -> None:
-    """R6: few statements for many lengths, with the same meaning."""
+    """R6: Few statements serve many lengths, with the same meaning."""
     query = q("SELECT 1 WHERE a in :ids AND b = :b AND c IN :ids")
     statement, values = query.bind("postgres", {"ids": [1, 2, 3], "b": 9})
     assert statement.sql == "SELECT 1 WHERE a in ($1, $2, $3, $4) AND b = $5 AND c IN ($1, $2, $3, $4)"
@@ -50,13 +50,13 @@ def test_lists_expand_to_a_power_of_two() -> None:
 
 
 def test_statements_are_compiled_once() -> None:
-    """R6: the hot path compiles nothing."""
+    """R6: Compiles nothing on the hot path."""
     query = q("SELECT :a")
     assert query.bind("sqlite", {"a": 1})[0] is query.bind("sqlite", {"a": 2})[0]
 
 
 def test_fragments_are_filled_and_kept() -> None:
-    """A1: conditions that code chooses, with parameters of their own."""
+    """A1: Fills in conditions that code chooses, with parameters of their own."""
     query = q("SELECT '{where}' FROM t {where} LIMIT :limit")
     with pytest.raises(Internal, match="fill where by with_"):
         query.bind("sqlite", {"limit": 1})
@@ -68,14 +68,14 @@ def test_fragments_are_filled_and_kept() -> None:
 
 
 def test_wrong_lists_are_refused() -> None:
-    """R6: a single value is not a list, and a list has an end."""
+    """R6: Refuses a single value in place of a list, and lists that are too long."""
     for value in ("abc", 5, None, list(range(queries.LIST_MAX + 1))):
         with pytest.raises(Internal):
             q("SELECT 1 WHERE a IN :ids").bind("sqlite", {"ids": value})
 
 
 def test_a_file_becomes_attributes(tmp_path: Path) -> None:
-    """R6: one file, many names, a sentence each; a typo lists what there is."""
+    """R6: One file has many names, each with a sentence; a typo lists the existing names."""
     (tmp_path / "things.sql").write_text(
         "-- Things.\n\n-- name: get\n-- One thing,\n-- by id.\nSELECT 1 -- :no\nWHERE id = :id;\n\n"
         "--name: all\n-- All of them.\nSELECT 2\n"
@@ -100,7 +100,7 @@ def test_a_file_becomes_attributes(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_breaks_the_form_is_refused(tmp_path: Path, text: str) -> None:
-    """R6: every query has a usable name, a sentence and a statement."""
+    """R6: Every query needs a usable name, a sentence and a statement."""
     (tmp_path / "things.sql").write_text(text)
     with pytest.raises(Internal) as caught:
         queries.load("things", tmp_path)

@@ -1,4 +1,4 @@
-"""From rows to structs and tuples, and what is refused (R6)."""
+"""R6: Tests the conversion of rows to structs and tuples, and what it refuses."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ class Fixed(msgspec.Struct, frozen=True):
 
 
 def test_plain_structs_are_filled_by_name_in_any_order() -> None:
-    """R6: the order of columns does not matter, and defaults fill what is not selected."""
+    """R6: The order of columns does not matter, and defaults fill fields that are not selected."""
     assert mapper("q", Plain, ("id", "count", "state"))([("a", 1, "on")]) == [Plain("a", 1, "on")]
     assert mapper("q", Plain, ("state", "count", "id"))([("on", 1, "a")]) == [Plain("a", 1, "on")]
     assert mapper("q", Plain, ("count", "id"))([(1, "a")]) == [Plain("a", 1)]
 
 
 def test_values_become_what_the_field_says() -> None:
-    """R6: booleans from 0 and 1, floats from integers, JSON from text, blobs and numbers, enums from values."""
+    """R6: Converts booleans from 0 and 1, floats from integers, JSON from text, blobs and numbers, enums from
+    values."""
     build = mapper("q", Fixed, ("ok", "maybe", "cost", "body", "kind"))
     first, second, third = build(
         [(1, 0, 0, '{"é":1}', "fork"), (0, None, 1.5, b"1.50", None), (True, False, 2, 7, "root")]
@@ -70,6 +71,6 @@ def test_values_become_what_the_field_says() -> None:
     ],
 )
 def test_what_does_not_fit_is_said(type_: Any, columns: tuple[str, ...], said: str) -> None:
-    """R6: a clear error at first use."""
+    """R6: Raises a clear error at first use."""
     with pytest.raises(Internal, match=said):
         mapper("q", type_, columns)

@@ -1,4 +1,4 @@
-"""Cutting a migration into statements, and its words for PostgreSQL (R6)."""
+"""R6: Tests how a migration is split into statements and translated for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def cut(script: str, dialect: str = "sqlite") -> list[str]:
 
 
 def test_statements_end_where_they_end() -> None:
-    """R6: semicolons in strings, comments and triggers end nothing."""
+    """R6: Semicolons in strings, comments and triggers end nothing."""
     script = f"CREATE TABLE a (x TEXT DEFAULT ';');\n/* ; */\n{TRIGGER};\nSELECT 1; -- the end;\n;\n"
     found = cut(script)
     assert found == ["CREATE TABLE a (x TEXT DEFAULT ';')", f"/* ; */\n{TRIGGER}", "SELECT 1"]
 
 
 def test_a_script_of_comments_is_empty() -> None:
-    """R6: a migration may have nothing to do on its way back."""
+    """R6: A downgrade may have nothing to do."""
     assert cut("-- nothing; to undo\n/* at ; all */\n") == []
 
 
@@ -33,13 +33,13 @@ def test_a_script_of_comments_is_empty() -> None:
     "script", ["SELECT 1", "SELECT 1; SELECT 'a;", "CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1;"]
 )
 def test_an_unfinished_script_is_refused(script: str) -> None:
-    """R6: half a statement is a mistake, not the end."""
+    """R6: Refuses half a statement."""
     with pytest.raises(Internal, match="middle of a statement"):
         cut(script)
 
 
 def test_text_columns_get_an_order_on_postgres() -> None:
-    """A1: by bytes, in column types alone."""
+    """A1: Adds an order by bytes to text columns, and to nothing else."""
     script = (
         "-- TEXT\nCREATE TABLE a (\"TEXT\" TEXT NOT NULL, b text DEFAULT 'TEXT', t BIGINT,"
         " c BIGINT CHECK (CAST(c AS TEXT) <> ''));"

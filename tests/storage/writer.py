@@ -1,4 +1,4 @@
-"""A program that adds boxes and prints the id of each when it was stored. Killing it is left to the tests."""
+"""A program that adds boxes and prints the id of each one once it is stored."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ LINKED: list[Step] = [("link", "a", b"1"), ("write", "b", b"")]
 @example(DEEP, LINKED, [])
 @example(LINKED, DEEP, [])
 @example([("write", "a", b"one\n"), ("commit", "a", b"")], [("write", "a/b", b"")], [("remove", "a", b"")])
-def test_take_mess_up_restore(
+def test_restore_undoes_any_change(
     tmp_path_factory: pytest.TempPathFactory, first: list[Step], mess: list[Step], then: list[Step]
 ) -> None:
     """W4: Restores the files whatever was done since; index, branch and refs stay; the restore can be undone."""
@@ -67,7 +67,7 @@ def test_take_mess_up_restore(
     assert restore(repo, sha).paths == []
 
 
-def test_what_is_seen_through_a_link_is_not_in_the_way(repo: Path) -> None:
+def test_a_link_where_a_folder_was_is_removed(repo: Path) -> None:
     """W4: Removes a link where a folder was, and leaves its target as it is."""
     (repo / "a/b").mkdir(parents=True)
     (repo / "a/b/c").write_text("then")
@@ -82,7 +82,7 @@ def test_what_is_seen_through_a_link_is_not_in_the_way(repo: Path) -> None:
     assert (repo / "a/b/c").read_text() == "then" and not (repo / "a").is_symlink()
 
 
-def test_what_no_snapshot_could_take_is_not_written_over(repo: Path) -> None:
+def test_files_that_no_checkpoint_could_hold_are_not_overwritten(repo: Path) -> None:
     """W4: Refuses to overwrite and names what nothing could restore; other paths are still restored."""
     for name in ("one", "two"):
         (repo / name).write_text("then")
@@ -102,7 +102,7 @@ def test_what_no_snapshot_could_take_is_not_written_over(repo: Path) -> None:
     assert (repo / "one").is_fifo() and (repo / "two").read_text() == "then"
 
 
-def test_whoever_is_cancelled_waits_for_the_thread() -> None:
+def test_a_cancelled_caller_waits_for_the_thread() -> None:
     """W4: Nobody goes on with files while a thread is still changing them."""
     begun, may_end, done = threading.Event(), threading.Event(), threading.Event()
 
@@ -165,7 +165,7 @@ def test_ignored_files_stay(repo: Path) -> None:
     assert (repo / ".gitignore").read_text() == ".env\nbuild/\n"
 
 
-def test_rules_that_are_new_hide_nothing(repo: Path) -> None:
+def test_new_ignore_rules_hide_nothing(repo: Path) -> None:
     """W4: Also restores files that are ignored only since then, and what they contain now can be recovered."""
     (repo / "x.log").write_text("then")
     sha = shot(repo)
@@ -231,7 +231,7 @@ def test_never_through_a_link(repo: Path, tmp_path: Path) -> None:
     assert (outside / "inner").read_text() == "theirs"
 
 
-def test_a_link_that_appears_between_plan_and_deed(repo: Path, tmp_path: Path) -> None:
+def test_a_link_that_appears_after_planning(repo: Path, tmp_path: Path) -> None:
     """W3: Checks the plan again before carrying it out."""
     (repo / "folder").mkdir()
     (repo / "folder/file").write_text("then")
@@ -337,7 +337,7 @@ def test_empty_folders_go_with_their_last_file(repo: Path) -> None:
     assert files(repo)["mixed/x.o"] == Entry("file", b"object", False)
 
 
-def test_refs_hold_what_nothing_else_does(repo: Path) -> None:
+def test_refs_protect_checkpoints_from_garbage_collection(repo: Path) -> None:
     """W4: A checkpoint's ref protects it from git's garbage collection and is hidden from branches, tags and logs."""
 
     async def work() -> tuple[str, str]:
@@ -361,7 +361,7 @@ def test_refs_hold_what_nothing_else_does(repo: Path) -> None:
     asyncio.run(drop(str(repo), []))
 
 
-def test_sweeping(repo: Path) -> None:
+def test_abandoned_indexes_are_removed(repo: Path) -> None:
     """W4: Removes an index that a killed process left behind after a day, and keeps one that is in use."""
     old, new = (repo / ".git" / f"bough-index-{name}" for name in ("1-old", "2-new"))
     for one in (old, new):

@@ -36,7 +36,7 @@ def repo(tmp_path: Path) -> Path:
     return make_repo(tmp_path / "repo")
 
 
-def test_a_clean_working_copy_is_its_own_commit(repo: Path) -> None:
+def test_a_clean_working_copy_uses_its_commit(repo: Path) -> None:
     """W4: Uses HEAD and writes nothing if there are no uncommitted changes."""
     before = sorted((repo / ".git/objects").rglob("*"))
     found = shot(repo)
@@ -85,7 +85,7 @@ def test_every_kind_of_change_is_in_it(repo: Path) -> None:
     assert (found.dirty, found.note) == (True, None)
 
 
-def test_nothing_notices(repo: Path, tmp_path: Path) -> None:
+def test_taking_a_checkpoint_changes_nothing(repo: Path, tmp_path: Path) -> None:
     """W4: Index, branch, stash, logs and configuration stay byte for byte the same; no hook runs, and nothing is left
     behind."""
     (repo / "kept").write_text("stashed")
@@ -246,7 +246,7 @@ def test_a_filter_that_fails_is_left_out(repo: Path) -> None:
     assert found.note == "The filter lfs failed; its files are stored unfiltered."
 
 
-def test_what_cannot_be_read_is_named(repo: Path) -> None:
+def test_an_unreadable_file_is_named(repo: Path) -> None:
     """W4: One unreadable file does not prevent the checkpoint of all others."""
     (repo / "whole").write_text("whole")
     (repo / "tracked").write_text("1")
@@ -269,7 +269,7 @@ def test_limits(repo: Path) -> None:
         shot(repo, limits=Limits(1, 1000))
 
 
-def test_memory_saves_all_but_the_look(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_folder_reuses_the_last_checkpoint(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """W4: Returns the last checkpoint again if nothing has changed since; notices any change."""
     for name in ("new", "README.md"):
         (repo / name).write_text("once")
@@ -301,7 +301,7 @@ def test_memory_saves_all_but_the_look(repo: Path, monkeypatch: pytest.MonkeyPat
     assert shot(repo, memory=memory) is fourth
 
 
-def test_a_change_of_a_moment_ago_is_not_trusted(repo: Path) -> None:
+def test_a_recent_change_time_is_not_trusted(repo: Path) -> None:
     """W4: A file can change twice within one clock tick, so a recent time proves nothing."""
     memory = Memory()
     (repo / "new").write_text("1")
@@ -313,7 +313,7 @@ def test_a_change_of_a_moment_ago_is_not_trusted(repo: Path) -> None:
     assert shot(repo, memory=memory).tree != first.tree
 
 
-def test_an_index_of_ones_own(repo: Path) -> None:
+def test_each_process_has_its_own_index(repo: Path) -> None:
     """W4: Each index has its own name, so that processes never wait for each other, and is removed after use."""
 
     def look(one: Path, other: Path) -> Path:

@@ -90,7 +90,7 @@ async def test_a_git_that_outlives_us_keeps_the_lock(tmp_path: Path) -> None:
         await child.wait()
 
 
-async def test_a_lock_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
+async def test_a_lock_that_cannot_be_opened_is_released(tmp_path: Path) -> None:
     """W1: Without its folder there is no lock; the next caller gets the same error, and the lock once the folder
     exists."""
     folder = tmp_path / "gone"
@@ -133,7 +133,7 @@ async def written(file: Path) -> int:
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_what_git_starts_ends_with_it(tmp_path: Path, cancelled: bool) -> None:
+async def test_programs_that_git_starts_end_with_it(tmp_path: Path, cancelled: bool) -> None:
     """W1: A time-out or a cancellation ends git and the filter that it waits for."""
     file = slow_filter(tmp_path, "echo $$ > $1.new && mv $1.new $1 && exec sleep 1000")
     adding = asyncio.create_task(git(str(tmp_path / "repo"), "add", "f.x", timeout=1000 if cancelled else SOON))
@@ -146,7 +146,7 @@ async def test_what_git_starts_ends_with_it(tmp_path: Path, cancelled: bool) -> 
     await eventually(lambda: gone(pid), f"process {pid} has ended")
 
 
-async def test_what_escapes_holds_up_nobody(tmp_path: Path) -> None:
+async def test_a_child_that_escapes_delays_nobody(tmp_path: Path) -> None:
     """W1: A child that left git's process group keeps its pipes open, but caller and thread go on without it."""
     file = slow_filter(tmp_path, "setsid sh -c 'echo $$ > $1.new && mv $1.new $1 && exec sleep 1000' sh $1")
     top = str(tmp_path / "repo")
@@ -170,7 +170,7 @@ async def test_what_escapes_holds_up_nobody(tmp_path: Path) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-async def test_much_goes_in_and_out(tmp_path: Path) -> None:
+async def test_input_and_output_larger_than_a_pipe(tmp_path: Path) -> None:
     """W1: git reads and writes more than a pipe holds; input that it does not read does no harm."""
     top = str(make_repo(tmp_path / "repo"))
     sha = (await git(top, "hash-object", "-w", "--stdin", stdin=b"line\n" * 100_000)).strip()
@@ -272,7 +272,7 @@ async def test_an_older_recovery_is_not_lost(tmp_path: Path) -> None:
     assert run(top, "status", "--porcelain") == "?? one\n"
 
 
-async def test_a_repository_that_goes_as_a_whole(tmp_path: Path) -> None:
+async def test_removing_a_whole_repository_keeps_its_commits(tmp_path: Path) -> None:
     """W2: Keeps commits of a submodule on another branch or in its stash, which would be lost."""
     lib, top = make_repo(tmp_path / "lib"), make_repo(tmp_path / "repo")
     local = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
@@ -318,7 +318,7 @@ async def test_repositories_in_repositories(tmp_path: Path) -> None:
     assert [run(top, "show", f"{ref}:work.txt") for ref in (refs[0], later[0])] == ["app", "later"]
 
 
-async def test_what_cannot_be_kept_is_said(tmp_path: Path) -> None:
+async def test_a_repository_that_cannot_be_kept_fails_the_removal(tmp_path: Path) -> None:
     """W2: Fails before anything is removed if git cannot copy a repository inside."""
     top = make_repo(tmp_path / "repo")
     (top / "app").mkdir()

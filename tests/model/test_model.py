@@ -18,7 +18,7 @@ from bough.model.task import MOVES, TERMINAL
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_drawn_moves_are_the_moves() -> None:
+def test_the_documented_moves_are_the_moves() -> None:
     """R3: ARCHITECTURE.md shows exactly the moves that a task can make."""
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE)
@@ -27,7 +27,7 @@ def test_the_drawn_moves_are_the_moves() -> None:
     assert sorted(TERMINAL) == ["cancelled", "completed", "failed"]
 
 
-def test_ids_sort_in_the_order_in_which_they_were_made() -> None:
+def test_ids_sort_by_creation() -> None:
     """R5: Ids are UUIDv7, rising even within a millisecond, with the version and variant bits in place."""
     made = [ids.new_id() for _ in range(5000)]
     assert made == sorted(set(made))
@@ -46,7 +46,7 @@ def test_the_shortest_form_is_unique(count: int) -> None:
 
 
 @given(st.text(max_size=60))
-def test_whatever_is_no_id_is_refused(text: str) -> None:
+def test_an_invalid_id_is_refused(text: str) -> None:
     """R5: Refuses anything else clearly and never crashes."""
     try:
         short = ids.checked_short(text, "task")

@@ -101,7 +101,7 @@ def test_a_wheel_holds_the_page(tree: Path, env: dict[str, str]) -> None:
     assert names(tree, ".whl") >= inside | {"bough/web/index.html", "bough/__init__.py"}
 
 
-def test_an_archive_of_the_sources(tree: Path, env: dict[str, str]) -> None:
+def test_a_source_archive_holds_the_page(tree: Path, env: dict[str, str]) -> None:
     """A source archive contains the page's sources and the built page, but not what npm fetched."""
     page(tree)
     assert make(tree, env, "sdist").returncode == 0

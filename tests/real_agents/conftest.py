@@ -30,23 +30,23 @@ PATIENCE = 60.0
 # run, its other tests or other agents' tests show the same.
 SLOW_WITH_OPENCODE = frozenset(
     {
-        "test_a_fork_elsewhere",
-        "test_a_fork_of_earlier",
+        "test_a_fork_into_a_worktree",
+        "test_a_fork_at_an_earlier_task",
         "test_a_mode_outlives_agent_and_server",
         "test_a_new_mode_holds_from_the_next_prompt_on",
-        "test_a_question_aside",
+        "test_a_side_question",
         "test_a_repository_grants_nothing_in_plan",
         "test_always_is_remembered_by_bough_alone",
-        "test_an_agent_tends_its_own_session",
+        "test_an_agent_manages_its_own_session",
         "test_another_agent",
         "test_choices",
         "test_mcp_servers_come_and_go",
         "test_prompts_wait_their_turn",
         "test_rules_hold_in_every_mode",
-        "test_sleep",
+        "test_an_idle_agent_is_suspended",
         "test_tools_of_mcp_servers",
-        "test_what_the_model_is_told",
-        "test_what_was_said_elsewhere_does_not_count",
+        "test_context_files_reach_the_model",
+        "test_user_settings_of_the_agent_do_not_count",
     }
 )
 # These agents ask Bough about everything in every mode except plan, so one mode that asks stands for the others.

@@ -56,7 +56,7 @@ async def test_a_denied_edit(real: Real, record: Record) -> None:
     assert (real.repo / "allowed.txt").read_text().strip() == "beta"
 
 
-async def test_one_turn_tells_all(
+async def test_one_turn_reports_output_usage_and_title(
     agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
     """R4, S2: Records output and exit code of a command, which sees none of the server's own variables; also tokens,
@@ -114,7 +114,9 @@ async def test_prompts_wait_their_turn(real: Real, record: Record) -> None:
     record("prompt while busy", "queued in Bough")
 
 
-async def test_sleep(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record) -> None:
+async def test_an_idle_agent_is_suspended(
+    agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
+) -> None:
     """T4: Suspends an idle agent only if it was proven to know its conversation afterwards."""
     async with behind_server(agent, home, model, place, repo, flags=("--sleep-after", "0.5")) as real:
         session = await real.session()
@@ -133,7 +135,7 @@ async def test_sleep(agent: str, home: Home, model: ScriptedModel, place: Path, 
 
 
 @pytest.mark.only("gemini")
-async def test_gemini_is_told_what_it_would_lose(real: Real, record: Record) -> None:
+async def test_gemini_gets_the_transcript_that_it_would_lose(real: Real, record: Record) -> None:
     """B1: Gemini's session/load loses conversations, so Bough never uses it: a new conversation gets the transcript as
     quoted text, once, and follows none of its directives again."""
     session = await real.session(permissionMode="plan")

@@ -75,7 +75,7 @@ async def test_a_call_made_again_joins_the_first(
 
 
 @leads("gemini")
-async def test_a_question_outlives_the_server(
+async def test_an_approval_outlives_the_server(
     agent: str, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
     """5c, 5d, P4: The server is killed while a call waits for approval; the same call, made again, waits for the same

@@ -183,7 +183,7 @@ async def test_a_worktree_takes_nothing_from_around_it(real: Real, traps: Traps,
     assert not traps.sprung()
 
 
-async def test_what_was_said_elsewhere_does_not_count(real: Real, place: Path, record: Record) -> None:
+async def test_user_settings_of_the_agent_do_not_count(real: Real, place: Path, record: Record) -> None:
     """P3: Rules and modes in the user's own settings of the agent do not keep it from asking here."""
     put(real.home.folder, loosened(real))
     session = await real.session(permissionMode="ask")
@@ -215,7 +215,9 @@ def loosened(real: Real) -> dict[str, str]:
 
 
 @pytest.mark.skipif(not FULL, reason="shows that the other tests could fail; FULL=1 runs it")
-async def test_the_traps_do_work(agent: str, home: Home, model: ScriptedModel, repo: Path, traps: Traps) -> None:
+async def test_the_traps_work_without_bough(
+    agent: str, home: Home, model: ScriptedModel, repo: Path, traps: Traps
+) -> None:
     """P3: Started without Bough, the same agent falls into the same traps."""
     put(repo, replace(traps, address=model.url).files(agent))
     async with talking(agent, home, repo) as talk:

@@ -36,7 +36,7 @@ WHOLE = 6000
 FILES = ("login", "oauth", "jwt", "session", "refresh")
 
 
-async def test_an_agent_tends_its_own_session(real: Real, record: Record) -> None:
+async def test_an_agent_manages_its_own_session(real: Real, record: Record) -> None:
     """5a, seed 000's example 4: An agent reviews its work, names and describes its session, and completes it; the
     session ends with its turn."""
     session = await real.session(permissionMode=ALONE)
@@ -85,7 +85,7 @@ async def test_another_agent_reviews(agent: str, model: ScriptedModel, place: Pa
 
 
 @leads("opencode")
-async def test_an_agent_goes_two_ways(real: Real, record: Record) -> None:
+async def test_an_agent_continues_and_forks_itself(real: Real, record: Record) -> None:
     """B1, seed 000's example 1: An agent queues more work for itself and forks itself to try another way; the fork
     knows the past up to the turn in which it was created."""
     actions, session = real.actions, await real.session(permissionMode=ALONE)
@@ -111,7 +111,7 @@ async def test_an_agent_goes_two_ways(real: Real, record: Record) -> None:
 
 
 @leads("gemini")
-async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
+async def test_an_agent_asks_itself_a_side_question(real: Real, record: Record) -> None:
     """B4: An agent asks its own session a side question while it works. The answer knows the past, can be read after
     waiting for it, and is quoted with the next prompt; it changes nothing."""
     actions, session = real.actions, await real.session(permissionMode=ALONE)
@@ -135,7 +135,7 @@ async def test_an_agent_asks_aside(real: Real, record: Record) -> None:
 
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
-async def test_a_child_asks_its_parent_aside(real: Real, record: Record) -> None:
+async def test_a_child_asks_its_parent_a_side_question(real: Real, record: Record) -> None:
     """B4: A child that starts with no context asks its parent a side question; the answer knows what the parent was
     told, and comes to the child as a prompt, which wakes it."""
     actions, session = real.actions, await real.session(permissionMode=ALONE)

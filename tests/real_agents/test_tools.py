@@ -170,7 +170,7 @@ async def test_mcp_servers_come_and_go(real: Real, record: Record, http_tools: s
     record("MCP servers by PATCH", "at the next prompt")
 
 
-async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) -> None:
+async def test_context_files_reach_the_model(real: Real, record: Record, sent: Sent) -> None:
     """R2: Context files reach the model with the first prompt, further ones with the next, none twice, and all again
     when the conversation starts anew; the repository's instructions reach it too."""
     for name in ("notes.md", "more.md"):
@@ -206,7 +206,7 @@ async def test_what_the_model_is_told(real: Real, record: Record, sent: Sent) ->
     record("repository's instructions", f"{INSTRUCTIONS[real.agent]} reaches the model")
 
 
-async def test_what_people_are_shown(real: Real, record: Record) -> None:
+async def test_approvals_show_the_diff_or_command(real: Real, record: Record) -> None:
     """P4: An approval carries the diff of an edit, or the command, and `bough approval show` shows it."""
     session = await real.session(permissionMode="default")
     task = await real.client.prompt(session, real.actions.edit("seed.txt", "two", "TWO"))

@@ -29,7 +29,7 @@ WHOLE = 6000
 TOLD = {"native": "copied by the agent", "replay": "sent as a quoted transcript"}
 
 
-async def test_a_fork_of_now(real: Real, record: Record) -> None:
+async def test_a_fork_of_the_current_state(real: Real, record: Record) -> None:
     """B1, P2: A fork knows what was said before, has its given rights from its first prompt on, and goes its own way:
     neither hears what is said to the other afterwards."""
     parent = await real.session(permissionMode="bypassPermissions")
@@ -56,7 +56,7 @@ async def test_a_fork_of_now(real: Real, record: Record) -> None:
     record("fork and parent afterwards", "isolated")
 
 
-async def test_a_fork_of_earlier(real: Real, record: Record) -> None:
+async def test_a_fork_at_an_earlier_task(real: Real, record: Record) -> None:
     """B1: A fork at an earlier task knows what was said up to there, and nothing of what came later."""
     parent = await real.session()
     first = (await real.ask(parent, "Remember the heron."))["id"]
@@ -70,7 +70,7 @@ async def test_a_fork_of_earlier(real: Real, record: Record) -> None:
     record("fork at an earlier task", TOLD["replay"])
 
 
-async def test_a_fork_elsewhere(real: Real, record: Record) -> None:
+async def test_a_fork_into_a_worktree(real: Real, record: Record) -> None:
     """B1, B2: A fork into a worktree of its own has the same files, including uncommitted and untracked ones; its agent
     knows the past and works there, not in its parent's folder."""
     parent = await real.session(permissionMode="bypassPermissions")
@@ -127,7 +127,7 @@ async def test_forks_of_forks(real: Real, record: Record) -> None:
 
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")
-async def test_a_question_aside_at_rest(real: Real, record: Record) -> None:
+async def test_a_side_question_to_an_idle_session(real: Real, record: Record) -> None:
     """B4: A side question to an idle session that may do everything still changes nothing."""
     parent = await real.session(permissionMode="bypassPermissions")
     await real.ask(parent, "Remember the heron.")
@@ -144,7 +144,7 @@ async def test_a_question_aside_at_rest(real: Real, record: Record) -> None:
     record("side question to an idle session", TOLD[how])
 
 
-async def test_a_question_aside(real: Real, record: Record) -> None:
+async def test_a_side_question(real: Real, record: Record) -> None:
     """B4: A side question does not disturb the running turn; it knows the past, changes nothing, and its answer goes
     into the transcript and to the parent's agent with the next prompt."""
     parent = await real.session(permissionMode="default")

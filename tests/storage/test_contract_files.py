@@ -70,7 +70,7 @@ async def test_files_come_and_go_with_their_task(empty: Backend) -> None:
         await migrate.downgrade(empty, BEFORE_FILES)
 
 
-async def test_texts_are_read_as_far_as_they_are_told(empty: Backend) -> None:
+async def test_only_the_start_of_a_long_text_is_read(empty: Backend) -> None:
     """B1: Reads only the start of a long text, in whole characters, and nothing of a picture."""
     await migrate.upgrade(empty)
     long = "€𝄞ä" * 1000

@@ -46,7 +46,7 @@ async def filled(backend: Backend) -> None:
     await backend.transaction(work)
 
 
-async def test_there_and_back_with_rows(empty: Backend) -> None:
+async def test_upgrade_and_downgrade_with_rows(empty: Backend) -> None:
     """O3, O4: After an upgrade everything counts as seen and past usage is counted; the way back leaves no trace."""
     await filled(empty)
     assert await migrate.upgrade(empty, to=AFTER) == [AFTER]
@@ -62,7 +62,7 @@ async def test_there_and_back_with_rows(empty: Backend) -> None:
     assert await migrate.upgrade(empty, to=AFTER) == [AFTER]
 
 
-async def test_ends_are_news_until_somebody_looks(empty: Backend) -> None:
+async def test_ends_are_unread_until_somebody_looks(empty: Backend) -> None:
     """O4: A session's last end stands for all its ends; looking at it removes it once, and it goes with its session."""
     await filled(empty)
     await migrate.upgrade(empty, to=AFTER)
@@ -78,7 +78,7 @@ async def test_ends_are_news_until_somebody_looks(empty: Backend) -> None:
     assert await empty.transaction(work) == [[("a", "2", "failed"), ("b", "3", "completed")], [1, 0], []]
 
 
-async def test_what_turns_use_adds_up(empty: Backend) -> None:
+async def test_usage_of_turns_adds_up(empty: Backend) -> None:
     """O4: Turns of one quarter of an hour are one row, and a sum starts with a quarter."""
     await migrate.upgrade(empty, to=AFTER)
 

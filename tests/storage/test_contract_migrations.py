@@ -53,7 +53,7 @@ async def test_a_migration_that_fails_leaves_the_schema_as_it_was(empty: Backend
         await empty.read(lambda tx: tx.all(COLOURS, tuple[str, str]))
 
 
-async def test_two_that_start_at_once_take_turns(empty: Backend, database_url: str) -> None:
+async def test_two_processes_that_start_at_once_upgrade_once(empty: Backend, database_url: str) -> None:
     """R6: Two processes that start at once upgrade once."""
     other = await open_backend(database_url)
     done = await asyncio.gather(*(migrate.upgrade(backend, folder=FOLDER) for backend in (empty, other)))

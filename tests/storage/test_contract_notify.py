@@ -26,7 +26,7 @@ async def say(backend: Backend, payload: str, *, channel: str = "news", fail: bo
     await backend.transaction(work)
 
 
-async def test_heard_after_commit_and_never_after_rollback(backend: Backend) -> None:
+async def test_notified_after_commit_and_never_after_rollback(backend: Backend) -> None:
     """A3: Publishes an event only when its change is stored."""
     seen: list[tuple[str, object]] = []
     loop = asyncio.get_running_loop()
@@ -46,7 +46,7 @@ async def test_heard_after_commit_and_never_after_rollback(backend: Backend) -> 
     assert seen == [("done", 1)]
 
 
-async def test_heard_in_the_order_of_commits(backend: Backend) -> None:
+async def test_notified_in_the_order_of_commits(backend: Backend) -> None:
     """A3: Publishes events in the order of commits."""
     received: list[str] = []
     backend.listen("news", received.append)
@@ -65,7 +65,7 @@ async def test_heard_in_the_order_of_commits(backend: Backend) -> None:
     assert received == [entry.partition(" ")[2] for entry in sorted(committed)]
 
 
-async def test_several_in_one_work_keep_their_order_and_equal_ones_are_one(backend: Backend) -> None:
+async def test_events_of_one_transaction_keep_their_order_without_duplicates(backend: Backend) -> None:
     """A3: One commit may carry many events."""
     received: list[str] = []
     backend.listen("news", received.append)

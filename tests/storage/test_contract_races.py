@@ -119,7 +119,7 @@ async def metadata_of(backend: Backend) -> dict[str, Any]:
     return {session_id: msgspec.json.decode(metadata) for session_id, metadata in rows}
 
 
-async def test_a_race_of_before_becomes_a_row(empty: Backend) -> None:
+async def test_an_older_race_becomes_a_row(empty: Backend) -> None:
     """B6, R6: An older race has its racers, prompt and result; an open one stays open."""
     await old_database(empty)
     assert await migrate.upgrade(empty, to=AFTER) == [AFTER]
@@ -152,7 +152,7 @@ async def test_published_metadata_stays(empty: Backend) -> None:
         assert published == expected
 
 
-async def test_there_and_back_loses_nothing(empty: Backend) -> None:
+async def test_upgrade_and_downgrade_lose_nothing(empty: Backend) -> None:
     """R6: The way back restores the metadata, with the result of the race at its winner."""
     await old_database(empty)
     await migrate.upgrade(empty, to=AFTER)

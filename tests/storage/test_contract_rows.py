@@ -91,9 +91,7 @@ async def test_tuples_have_types_too(backend: Backend) -> None:
 
 @pytest.mark.parametrize("document", [b"1.50", b"12345678901234567890", b" -0", b"1e400", b'"1.50"', b"true", b"null"])
 @pytest.mark.parametrize("kind", [bytes, msgspec.Raw])
-async def test_json_that_is_not_an_object_is_kept_to_the_byte(
-    backend: Backend, document: bytes, kind: type[Any]
-) -> None:
+async def test_json_that_is_not_an_object_is_stored_exactly(backend: Backend, document: bytes, kind: type[Any]) -> None:
     """R4: Stores a document byte for byte, down to the last digit."""
     box = await add_whole(backend, note=kind(document))
     assert box.note is not None and bytes(box.note) == document
@@ -156,7 +154,7 @@ async def test_sums_are_numbers_of_the_same_kind(backend: Backend) -> None:
     assert [type(value) for value in row] == [int, float]
 
 
-async def test_text_is_ordered_by_bytes_and_like_minds_case(backend: Backend) -> None:
+async def test_text_is_ordered_by_bytes_and_like_is_case_sensitive(backend: Backend) -> None:
     """A1, R5: A page has the same order on both, and a prefix matches exactly that prefix."""
     names = ["a", "B", "é", "Z", "_", "a b", "ab", "1"]
     for name in names:
@@ -175,7 +173,7 @@ async def test_text_is_ordered_by_bytes_and_like_minds_case(backend: Backend) ->
         (b'"\0"', "text_has_nul"),
     ],
 )
-async def test_text_that_one_database_cannot_keep_is_refused_by_both(backend: Backend, value: Any, code: str) -> None:
+async def test_text_that_one_database_cannot_store_is_refused_by_both(backend: Backend, value: Any, code: str) -> None:
     """R4: Refuses such text clearly instead of storing it differently."""
     with pytest.raises(Invalid) as caught:
         await add_whole(backend, **({"label": value} if isinstance(value, str) else {"note": value}))

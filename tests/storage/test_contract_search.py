@@ -282,7 +282,7 @@ async def test_the_best_come_first(store: Store) -> None:
     assert {page.total for page in pages} == {5}
 
 
-async def test_of_very_many_the_newest_are_ranked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_newest_of_many_matches_are_ranked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A2: Bounds what is counted and ranked, and says so."""
     monkeypatch.setattr(service, "MOST", 3)
     session = await add_session(store)
@@ -340,7 +340,7 @@ async def test_an_index_that_cannot_be_written_is_searched(store: Store) -> None
     assert sorted(await found(store, "badger")) == ["new badger", "old badger"]
 
 
-async def test_a_message_that_says_nothing_leaves(store: Store) -> None:
+async def test_an_empty_message_leaves_the_index(store: Store) -> None:
     """A2: Removes items without words or without a title from the index."""
     session = await add_session(store, title="kiwi")
     message = await say(store, session, "kiwi")
@@ -356,7 +356,7 @@ async def test_a_message_that_says_nothing_leaves(store: Store) -> None:
     assert await store.read(lambda tx: tx.value(INDEXED)) == 0
 
 
-async def test_many_who_search_at_once(store: Store) -> None:
+async def test_many_simultaneous_searches(store: Store) -> None:
     """A2: Indexes a new message once, whoever searches first."""
     session = await add_session(store)
     await asyncio.gather(*(say(store, session, f"word {number} plum") for number in range(30)))
@@ -404,7 +404,7 @@ async def some(store: Store) -> tuple[Store, str]:
 
 @whatever(st.text() | st.text(st.sampled_from("ab\"-*()§%_\\'&|!:^+ \0\n“”é会\u0301")), st.booleans())
 @settings(max_examples=150)
-async def test_any_text_is_a_question(some: tuple[Store, str], text: str, narrow: bool) -> None:
+async def test_any_text_is_a_valid_query(some: tuple[Store, str], text: str, narrow: bool) -> None:
     """A2: Accepts any text as a query, and marks only parts of the snippet."""
     store, session = some
     answer = await Search(store).find(text, SearchFilter(session_id=session) if narrow else None)

@@ -36,7 +36,7 @@ async def test_commit_is_seen_by_the_next_read_and_by_other_connections(backend:
     await other.close()
 
 
-async def test_the_state_is_another_after_every_commit(backend: Backend, database_url: str) -> None:
+async def test_the_state_changes_with_every_commit(backend: Backend, database_url: str) -> None:
     """A1: The state changes with every commit, also with another process's; or the backend tells no state at all."""
     other = await open_backend(database_url)
     states = [backend.state()]
@@ -51,7 +51,7 @@ async def test_the_state_is_another_after_every_commit(backend: Backend, databas
     assert states == [None] * 11 or len(set(states)) == 11
 
 
-async def test_returns_what_the_work_returns(backend: Backend) -> None:
+async def test_a_transaction_returns_its_result(backend: Backend) -> None:
     """R6: Returns the result of the transaction's function."""
 
     async def work(tx: Tx) -> tuple[int, object]:
@@ -61,7 +61,7 @@ async def test_returns_what_the_work_returns(backend: Backend) -> None:
     assert await backend.transaction(work) == (1, 1)
 
 
-async def test_a_work_that_raises_leaves_nothing(backend: Backend) -> None:
+async def test_a_transaction_that_raises_leaves_nothing(backend: Backend) -> None:
     """R6: Stores all of a transaction or none of it."""
 
     async def work(tx: Tx) -> None:
@@ -73,7 +73,7 @@ async def test_a_work_that_raises_leaves_nothing(backend: Backend) -> None:
     assert await ids(backend) == []
 
 
-async def test_works_that_fail_do_not_take_others_along(backend: Backend) -> None:
+async def test_a_failing_transaction_does_not_fail_others(backend: Backend) -> None:
     """R6: Transactions that are queued together share a commit, but one that fails does not fail the others."""
 
     async def work(tx: Tx, number: int) -> int:
@@ -129,7 +129,7 @@ async def test_two_processes_writing_lose_nothing(backend: Backend, database_url
     await other.close()
 
 
-async def test_a_swallowed_failure_still_fails_the_work(backend: Backend) -> None:
+async def test_a_caught_failure_still_fails_the_transaction(backend: Backend) -> None:
     """R6: After a failed statement nothing of the transaction is stored, even if it catches the error."""
     await add(backend, "b1")
 
@@ -262,7 +262,7 @@ async def test_after_close_everything_is_refused(empty: Backend) -> None:
         assert caught.value.code == "database_closed"
 
 
-async def test_what_was_answered_outlives_a_killed_process(backend: Backend, database_url: str) -> None:
+async def test_acknowledged_writes_outlive_a_killed_process(backend: Backend, database_url: str) -> None:
     """Q4: kill -9 in the middle of writing loses nothing that was acknowledged."""
     writer = await asyncio.create_subprocess_exec(sys.executable, WRITER, database_url, stdout=asyncio.subprocess.PIPE)
     assert writer.stdout is not None

@@ -66,7 +66,7 @@ async def test_processes_hear_each_other(boxes: Backend, postgres_url: str) -> N
     await other.close()
 
 
-async def test_after_a_lost_connection_everyone_is_told_to_scan_again(boxes: Backend, admin: Any) -> None:
+async def test_listeners_scan_again_after_a_lost_connection(boxes: Backend, admin: Any) -> None:
     """A3: Listeners scan for what they missed while PostgreSQL was away; then everything goes on."""
     heard: list[str] = []
     others: list[str] = []
@@ -81,7 +81,7 @@ async def test_after_a_lost_connection_everyone_is_told_to_scan_again(boxes: Bac
         await eventually(lambda number=number: heard == ["", f"b{number}"])
 
 
-async def test_a_work_whose_connection_is_lost_runs_again(boxes: Backend, admin: Any) -> None:
+async def test_a_transaction_whose_connection_is_lost_runs_again(boxes: Backend, admin: Any) -> None:
     """Q4: A restart of PostgreSQL in the middle of a transaction causes a repetition, not an error."""
     runs = 0
 
@@ -164,14 +164,14 @@ async def test_a_parameter_of_the_wrong_kind_is_named(boxes: Backend) -> None:
 
 
 @pytest.mark.parametrize("url", ["postgresql://bough@/bough?host=/nowhere", "postgresql://bough@127.0.0.1:1/bough"])
-async def test_a_server_that_is_not_there_is_told(url: str) -> None:
+async def test_an_unreachable_server_is_reported(url: str) -> None:
     """L1: An unreachable database is a clear error, not a crash."""
     with pytest.raises(Busy) as caught:
         await open_backend(url)
     assert caught.value.code == "database_unreachable"
 
 
-async def test_a_database_that_is_not_there_is_told(postgres_server: Postgres) -> None:
+async def test_a_missing_database_is_reported(postgres_server: Postgres) -> None:
     """L1: A wrong database name is an error that the caller can fix."""
     with pytest.raises(Invalid, match="nowhere") as caught:
         await open_backend(postgres_server.url("nowhere"))

@@ -34,7 +34,7 @@ async def boxes(tmp_path: Path) -> AsyncGenerator[Backend]:
     await backend.close()
 
 
-async def test_folding_the_log_hides_no_commit(tmp_path: Path) -> None:
+async def test_checkpointing_the_log_hides_no_commit(tmp_path: Path) -> None:
     """A1: The state changes with every commit, also after the log was checkpointed into the file and truncated."""
     path = tmp_path / "bough.db"
     backend = await open_backend(str(path))
@@ -79,7 +79,7 @@ async def as_one_group(backend: Backend, works: list[Callable[[Tx], Awaitable[An
     return results
 
 
-async def test_works_that_wait_share_a_commit(boxes: Backend, tmp_path: Path) -> None:
+async def test_waiting_transactions_share_a_commit(boxes: Backend, tmp_path: Path) -> None:
     """R6: Transactions that wait share a commit, and nobody is answered before it."""
     outside = sqlite3.connect(tmp_path / "bough.db", check_same_thread=False)
 
@@ -148,7 +148,7 @@ async def test_awaiting_something_else_is_refused(boxes: Backend) -> None:
     assert await boxes.read(lambda tx: tx.value(Q.count)) == 0
 
 
-async def test_a_work_sees_the_context_of_its_caller(boxes: Backend) -> None:
+async def test_a_transaction_sees_the_context_of_its_caller(boxes: Backend) -> None:
     """A4: An error's id and a log's fields reach into the writer."""
     name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="nobody")
 
@@ -227,7 +227,7 @@ async def test_durability_can_be_chosen(tmp_path: Path, synchronous: Any, level:
     ("url", "code"),
     [("missing/bough.db", "database_path"), ("junk.db", "not_a_database"), ("mysql://x/y", "database_url")],
 )
-async def test_what_cannot_be_opened_is_named(tmp_path: Path, url: str, code: str) -> None:
+async def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path, url: str, code: str) -> None:
     """L1: A wrong setting is a clear error."""
     (tmp_path / "junk.db").write_bytes(b"not a database, whatever its name says" * 100)
     with pytest.raises(Invalid) as caught:
@@ -235,7 +235,7 @@ async def test_what_cannot_be_opened_is_named(tmp_path: Path, url: str, code: st
     assert caught.value.code == code
 
 
-async def test_the_log_is_folded_when_it_is_quiet(boxes: Backend, tmp_path: Path) -> None:
+async def test_the_log_is_checkpointed_when_idle(boxes: Backend, tmp_path: Path) -> None:
     """R6: After many changes the log is checkpointed into the file without delaying a commit."""
 
     async def fill(tx: Tx) -> None:

@@ -99,7 +99,7 @@ def test_a_file_becomes_attributes(tmp_path: Path) -> None:
         "-- name: _get\n-- One.\nSELECT 1",
     ],
 )
-def test_a_file_that_breaks_the_form_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_malformed_file_is_refused(tmp_path: Path, text: str) -> None:
     """R6: Every query needs a usable name, a sentence and a statement."""
     (tmp_path / "things.sql").write_text(text)
     with pytest.raises(Internal) as caught:

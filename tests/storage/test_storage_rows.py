@@ -70,7 +70,7 @@ def test_values_become_what_the_field_says() -> None:
         (dict[str, Any], ("id",), "structs or tuples"),
     ],
 )
-def test_what_does_not_fit_is_said(type_: Any, columns: tuple[str, ...], said: str) -> None:
+def test_a_mismatch_raises_a_clear_error(type_: Any, columns: tuple[str, ...], said: str) -> None:
     """R6: Raises a clear error at first use."""
     with pytest.raises(Internal, match=said):
         mapper("q", type_, columns)

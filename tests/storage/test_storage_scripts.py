@@ -17,7 +17,7 @@ def cut(script: str, dialect: str = "sqlite") -> list[str]:
     return [query.text for query in statements(script, dialect)]
 
 
-def test_statements_end_where_they_end() -> None:
+def test_only_real_semicolons_end_statements() -> None:
     """R6: Semicolons in strings, comments and triggers end nothing."""
     script = f"CREATE TABLE a (x TEXT DEFAULT ';');\n/* ; */\n{TRIGGER};\nSELECT 1; -- the end;\n;\n"
     found = cut(script)

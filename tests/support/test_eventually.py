@@ -10,7 +10,7 @@ import pytest
 from tests.support.eventually import eventually
 
 
-async def test_it_returns_what_a_look_found() -> None:
+async def test_it_returns_the_first_true_value() -> None:
     """Repeats plain and asynchronous looks until one returns something true."""
     numbers = itertools.count()
     assert await eventually(lambda: next(numbers) or None) == 1
@@ -46,7 +46,7 @@ async def test_it_names_the_condition() -> None:
         await eventually(lambda: False, within=0.01)
 
 
-async def test_a_time_out_of_the_look_itself() -> None:
+async def test_a_look_that_times_out_by_itself() -> None:
     """Fails as without `eventually` if a look itself times out."""
 
     async def look() -> bool:

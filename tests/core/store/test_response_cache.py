@@ -33,7 +33,7 @@ async def rename(server: Running, session: str, title: str) -> None:
     await server.services.store.write(lambda change: records.update_session(change, session, title=title))
 
 
-async def test_an_answer_is_made_once_until_something_is_written(server: Running) -> None:
+async def test_a_response_is_built_once_until_something_is_written(server: Running) -> None:
     """A1: Returns the same bytes while nothing changes, and a new response after a change by us or by anybody else."""
     session = await open_session(server)
     cache, reads = ResponseCache(server.services.store.db), list[str]()
@@ -50,7 +50,7 @@ async def test_an_answer_is_made_once_until_something_is_written(server: Running
     assert reads == ["one", "two", "three"]
 
 
-async def test_what_is_written_while_an_answer_is_made_is_in_the_next(server: Running) -> None:
+async def test_a_write_during_a_response_is_in_the_next_one(server: Running) -> None:
     """A1: A response that was overtaken by a write is not reused, even if somebody else has read the new state."""
     session = await open_session(server)
     cache = ResponseCache(server.services.store.db)
@@ -76,7 +76,9 @@ async def test_what_is_written_while_an_answer_is_made_is_in_the_next(server: Ru
 
 
 @pytest.mark.parametrize("most", [0, 10])
-async def test_what_has_no_room_is_made_anew(server: Running, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+async def test_a_response_without_room_is_built_again(
+    server: Running, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
     """A1: Memory is bounded, and a response that is not cached is as correct as one that is."""
     monkeypatch.setattr(response_cache, "MOST_BYTES", most)
     session = await open_session(server)
@@ -88,7 +90,7 @@ async def test_what_has_no_room_is_made_anew(server: Running, monkeypatch: pytes
     assert len(reads) == (4 if most == 0 else 3)
 
 
-async def test_where_the_state_is_not_told_all_are_new(tmp_path: Path, database_url: str) -> None:
+async def test_responses_are_current_on_both_databases(tmp_path: Path, database_url: str) -> None:
     """A1, R6: On both databases, a response contains a change made a moment ago."""
     async with serving(tmp_path, database=database_url) as server:
         session = await open_session(server)

@@ -43,7 +43,7 @@ async def recalled(client: Client, session: str) -> str:
     return (await client.texts(session))[-1]
 
 
-async def test_an_agent_is_given_pictures_and_texts(server: Running) -> None:
+async def test_an_agent_gets_pictures_and_texts(server: Running) -> None:
     """C1, L5: Sends both before the prompt, which stays the last text; a prompt without files is answered as usual."""
     session = await open_session(server)
     client = server.client
@@ -69,7 +69,7 @@ async def test_the_first_prompt_of_a_session_has_files_too(server: Running) -> N
         assert (await client.texts(made["sessionId"]))[-1] == said, kind
 
 
-async def test_an_agent_that_takes_neither(tmp_path: Path) -> None:
+async def test_an_agent_that_accepts_neither(tmp_path: Path) -> None:
     """C1: Quotes a text with its name, in a fence that does not occur in it; tells people and the agent of a picture
     that cannot be sent, and sends the prompt."""
     plain_agent(tmp_path, "images,embedded")
@@ -153,7 +153,7 @@ async def test_the_next_attempt_has_the_files_again(tmp_path: Path) -> None:
         assert said.endswith(f"with {SHOT}, {NOTED}. This is user turn 2.")
 
 
-async def test_a_fork_that_is_told_the_past_is_told_of_files(tmp_path: Path) -> None:
+async def test_a_quoted_transcript_includes_files(tmp_path: Path) -> None:
     """B1: A quoted transcript names pictures and contains texts, cut if they are long; also for a side question."""
     plain_agent(tmp_path, "fork,load,resume")
     async with serving(tmp_path) as server:

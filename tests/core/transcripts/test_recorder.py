@@ -13,7 +13,7 @@ def said(text: str) -> Update:
     return Update("s", "agent_message_chunk", text, None, b"")
 
 
-async def test_the_last_words_are_stored_before_the_end_but_not_the_answer(server: Running) -> None:
+async def test_the_last_text_is_stored_before_the_end_but_not_the_answer(server: Running) -> None:
     """O2: A turn whose end is not stored yet is found again with its answer unread, and no text is stored twice."""
     session = await open_session(server)
     recorder = Recorder(server.services.store, server.services.hub, session, "nobody")

@@ -43,12 +43,12 @@ def test_plain_names(name: str) -> None:
         "x" * (LONGEST_NAME + 1),
     ],
 )
-def test_names_that_are_more_than_names(name: str) -> None:
+def test_names_with_folders_or_invisible_characters(name: str) -> None:
     """C1: Refuses folders in names, and invisible characters."""
     assert not is_plain_name(name)
 
 
-def test_sorts() -> None:
+def test_kinds_of_files() -> None:
     """C1: Recognizes pictures by their first bytes and texts by being UTF-8."""
     assert image_type(b"\x89PNG\r\n\x1a\n...") == "image/png"
     assert image_type(b"\xff\xd8\xff\xe0...") == "image/jpeg"

@@ -42,7 +42,7 @@ def test_arguments_may_hold_brackets() -> None:
     assert after == Directive("say", "after")
 
 
-def test_a_call_needs_no_arguments_and_bad_ones_are_told() -> None:
+def test_a_call_needs_no_arguments_and_bad_ones_are_reported() -> None:
     assert parse_script("[[tool whoami]]") == [Directive("tool", name="whoami", arguments={})]
     said, call = parse_script("[[tool X {oops}]]")
     assert said.text.startswith("bad JSON in script") and call.name == "X"
@@ -53,7 +53,7 @@ def test_free_form_text_keeps_its_lines() -> None:
     assert (raw.name, raw.arguments) == ("apply_patch", "*** Begin\n+one\n two\n*** End")
 
 
-def test_an_open_end_and_strange_verbs_do_no_harm() -> None:
+def test_unclosed_and_unknown_directives_do_no_harm() -> None:
     assert parse_script("[[say never closed") == [Directive("say", "never closed")]
     assert parse_script("[[dance]] [[saying x]] [[tool]]") == []
 
@@ -76,7 +76,7 @@ def test_tools_are_found(pattern: str, found: Tool | None) -> None:
     assert told.find_tool(pattern) == found
 
 
-def test_without_a_script_it_repeats_what_was_said() -> None:
+def test_without_a_script_it_repeats_the_prompt() -> None:
     assert planned("good  morning") == ['say You said "good morning". This is user turn 1.']
     assert plan(Conversation("test", "m", stream=False, turns=[], tools=[]))[0].text == "Nothing was asked."
 
@@ -98,7 +98,7 @@ def test_and_calls_in_the_same_response() -> None:
     assert planned("[[tool Read]] [[and Write]] [[say later]]", both, *results)[-1] == "say later"
 
 
-def test_a_call_that_cannot_be_made_is_told() -> None:
+def test_an_impossible_call_is_reported() -> None:
     assert planned("[[tool Fly]]") == ["say There is no tool Fly. Offered: Read, Write"]
     assert planned("[[tool Read]]", tools=()) == ["say (no tools offered, Read not called)"]
 
@@ -129,7 +129,7 @@ def test_the_last_block_is_the_script_and_wrapping_does_not_count() -> None:
     assert own_words("a <b> c") == "a <b> c"
 
 
-def test_what_tools_returned_fills_later_calls() -> None:
+def test_tool_results_fill_later_calls() -> None:
     made = [
         Turn("tool", '{"taskId":"t1","sessionId": "s1"}'),
         Turn("tool", r'[{"text":"{\"taskId\":\"t2\",\"parent_taskId\":\"no\"}"}]'),
@@ -160,7 +160,7 @@ def test_content_becomes_text() -> None:
     assert as_text(nested) == 'a\nb\nc\n{"x":1}\n5'
 
 
-def test_a_wanted_schema_is_answered_with_an_example() -> None:
+def test_a_requested_schema_is_answered_with_an_example() -> None:
     schema = {
         "type": "object",
         "properties": {

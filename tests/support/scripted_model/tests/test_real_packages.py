@@ -45,7 +45,7 @@ def test_an_agent_counts_as_installed_in_its_version_only(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_a_home_is_a_login_and_nothing_more(name: str, tmp_path: Path) -> None:
+def test_a_home_has_a_login_and_no_permissions(name: str, tmp_path: Path) -> None:
     """P1: A home sets no permissions, so a test of permissions cannot pass because of them."""
     home = make_home(tmp_path / "home", "http://127.0.0.1:1", name)
     files = [path.read_text() for path in home.folder.rglob("*") if path.is_file() and not path.is_symlink()]

@@ -1,2 +1,2 @@
-"""Benchmarks: `python -m bench [NAME…]`. Every number stands beside a floor that was measured in the same run, since
-machines differ and are shared; what is measured is the product as it runs, in processes of its own."""
+"""Benchmarks: `python -m bench [NAME…]`. Each number is compared with a floor that was measured in the same run,
+because machines differ and are shared. The product is measured as it runs, in separate processes."""

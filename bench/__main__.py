@@ -1,5 +1,5 @@
-"""`python -m bench [NAME…] [--json] [--write]`: runs the benchmarks named, or all, and prints their tables. With
-`--write` it keeps them in `docs/reference/benchmarks.md`; a missed target makes the exit code 1."""
+"""Runs the named benchmarks, or all, and prints their tables: `python -m bench [NAME…] [--json] [--write]`. With
+`--write` it stores them in `docs/reference/benchmarks.md`; a missed target makes the exit code 1."""
 
 from __future__ import annotations
 

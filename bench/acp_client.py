@@ -1,5 +1,5 @@
-"""An editor for the benchmarks: a connection to `/acp` that asks and waits, and reads of what it is told as much as it
-needs. What is measured with it is `editors`."""
+"""A minimal editor for the benchmarks: a connection to `/acp` that sends requests and reads only as much of the updates
+as necessary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.websocket import Socket
 from tests.support.server import ServerProcess
 
 SILENCE = 60.0
-# How the answers of Bough begin; all that it tells by itself has no id.
+# Responses of Bough start like this; everything that it sends unasked has no id.
 ANSWER = b'{"jsonrpc":"2.0","id":'
 SPOKEN = ("agent_message_chunk", "agent_thought_chunk")
 
@@ -40,7 +40,7 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Chunk(NamedTuple):
-    """What one update says."""
+    """The text of one update."""
 
     kind: str
     message_id: str
@@ -48,7 +48,7 @@ class Chunk(NamedTuple):
 
 
 def chunk(frame: bytes) -> Chunk | None:
-    """The words in a frame, if it has any."""
+    """Returns the text in a frame, if it has any."""
     params = _decode(frame).params
     update = params.update if params is not None else None
     if update is None or type(update.content) is not _Content:
@@ -57,7 +57,7 @@ def chunk(frame: bytes) -> Chunk | None:
 
 
 class Editor:
-    """One connection, in which one thing is asked at a time."""
+    """One connection with one request at a time."""
 
     def __init__(self, server: ServerProcess, cwd: Path) -> None:
         self._socket = Socket(server.url, "/acp", server.token, SILENCE)
@@ -83,26 +83,26 @@ class Editor:
         self.answer()
 
     def load(self, session_id: str) -> list[bytes]:
-        """All that was told of a session before the answer came."""
+        """Returns every frame that came before the response."""
         self.ask("session/load", self._known(session_id))
-        told: list[bytes] = []
+        frames: list[bytes] = []
         for frame in self._frames:
             if frame.startswith(ANSWER):
                 _result(frame)
-                return told
-            told.append(frame)
+                return frames
+            frames.append(frame)
         raise ConnectionError("the server hung up")
 
     def prompt(self, session_id: str, text: str) -> None:
         self.ask("session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]})
 
     def first_words(self) -> None:
-        """Waits until the agent says something."""
+        """Waits until the agent sends text."""
         while b'"agent_message_chunk"' not in next(self._frames):
             pass
 
     def hear(self, characters: int) -> tuple[float, list[str]]:
-        """Waits until so many characters were said: when, and the messages that they are."""
+        """Waits for this many characters; returns the time and the messages."""
         parts: dict[str, list[str]] = {}
         while characters > 0:
             said = chunk(next(self._frames))
@@ -117,7 +117,7 @@ class Editor:
         self._socket.send(msgspec.json.encode(message))
 
     def answer(self) -> dict[str, Any]:
-        """Waits for the answer to what was asked last."""
+        """Waits for the response to the last request."""
         for frame in self._frames:
             if frame.startswith(ANSWER):
                 return _result(frame)

@@ -1,5 +1,5 @@
-"""What a checkpoint costs, beside the look at the working copy that every task takes anyway: with nothing changed, with
-one file changed, and with many."""
+"""Measures a checkpoint against the `git status` that every task runs anyway: with nothing changed, with one file
+changed, and with many."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _fill(repo: Path) -> None:
 
 
 def _touch(repo: Path, count: int) -> None:
-    """Changes files, so long ago that their times can be trusted."""
+    """Changes files and makes them old enough that their times can be trusted."""
     for number in range(count):
         _file(repo, number).write_text(f"changed {number}\n", "utf-8")
     last = (_file(repo, count - 1)).lstat().st_ctime_ns

@@ -1,5 +1,5 @@
-"""The floor of every HTTP answer: the same framework, server and gate as Bough's, with a route that gives back so many
-bytes and does nothing else. `python -m bench.constant` prints its URL, then serves until it is ended."""
+"""Serves the floor of every HTTP response: the same framework, server and authentication as Bough's, with a route that
+returns a given number of bytes. `python -m bench.constant` prints its URL and serves until it is terminated."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def serve() -> None:
 
 @contextlib.asynccontextmanager
 async def running() -> AsyncGenerator[tuple[str, asyncio.subprocess.Process]]:
-    """The program in a process of its own: its URL, and the process."""
+    """Runs the program in a process of its own and yields its URL and the process."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.constant", cwd=measure.ROOT, stdout=asyncio.subprocess.PIPE
     )

@@ -1,5 +1,5 @@
-"""Fifty sessions at work: how long a server that comes after a killed one needs to find all their agents again, and
-how much memory it takes while all of them stream at once."""
+"""Measures fifty busy sessions: how long a restarted server needs to find all their agents again, and how much memory
+it uses while all of them stream at once."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tests.support.server import ServerProcess
 CROWD = 50
 KILLS = 5
 MOST_SECONDS = 2.0
-# Each of the crowd says so much per turn; a tenth of `stream`, since there are many.
+# Updates per turn of each session: a tenth of `stream`, because there are many sessions.
 UPDATES = 2_000
 STREAMS = 3
 MOST_GROWTH = 1.25
-# Until fifty agents with their keepers are up, on two cores.
+# Until fifty agents with their keepers run, on two cores.
 PATIENCE = 120.0
 LOOK = 0.02
 ENV = {"BOUGH_MAX_AGENTS": str(CROWD), "BOUGH_MAX_SESSIONS": str(CROWD), "BOUGH_STOP_AGENTS": "true"}
@@ -101,7 +101,7 @@ async def _start(server: ServerProcess) -> float:
 
 
 async def _speaking(server: ServerProcess, missing: set[str]) -> float:
-    """Seconds until every one of these sessions has said something new."""
+    """Returns the seconds until each of these sessions has sent new text."""
     start = time.perf_counter()
     async with asyncio.timeout(PATIENCE), _events(server) as socket:
         while missing:
@@ -117,7 +117,7 @@ async def _speaking(server: ServerProcess, missing: set[str]) -> float:
 def _events(server: ServerProcess) -> connect:
     address = f"{server.url.replace('http', 'ws', 1)}/api/events"
     headers = {"Authorization": f"Bearer {server.token}"}
-    # It does not read on when it hangs up, and so would not see that the server does too.
+    # It does not read on when it closes, so it would not see that the server closes too.
     return connect(address, additional_headers=headers, max_size=None, close_timeout=0.1)
 
 
@@ -156,7 +156,7 @@ async def _streams(folder: Path, command: list[str], spoken: Recording) -> list[
 
 
 async def _all_at_once(server: ServerProcess, session_ids: list[str]) -> tuple[float, float]:
-    """Prompts all of them and waits for the end of all turns: the most that was resident, and the seconds it took."""
+    """Prompts all sessions and waits for the end of all turns; returns the peak of resident memory and the seconds."""
     assert server.process is not None
     pid, most = server.process.pid, 0.0
     start = time.perf_counter()

@@ -1,5 +1,5 @@
-"""Large databases to read from, written in bulk by SQL and kept under `.cache/bench` for the schema that they were made
-for. The schema is made by Bough's own migrations; rows look like those of finished sessions."""
+"""Creates large databases to read from, in bulk by SQL, and keeps them under `.cache/bench` for their schema. Bough's
+own migrations create the schema; rows look like those of finished sessions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bough.storage import migrate
 from bough.storage.open import open_backend
 
 SEED = 7
-# A session every ten minutes, a message every few seconds: times and ids grow as they would.
+# A session every ten minutes, a message every few seconds, so that times and ids grow realistically.
 START = 1_700_000_000_000
 SESSION_EVERY = 600_000
 MESSAGE_EVERY = 5_000
@@ -29,7 +29,7 @@ WORDS = TALK.split()
 
 
 class Size(msgspec.Struct, frozen=True):
-    """So many sessions, of which the newest so many have so many messages each."""
+    """The number of sessions, how many of the newest have messages, and how many messages each."""
 
     sessions: int
     talking: int
@@ -44,7 +44,7 @@ class Size(msgspec.Struct, frozen=True):
 
 
 async def made(size: Size) -> Path:
-    """The database of this size, made now if it is not there yet."""
+    """Returns the database of this size and creates it if necessary."""
     path = _place(size)
     if not path.exists():
         part = path.with_suffix(".part")
@@ -58,12 +58,12 @@ async def made(size: Size) -> Path:
 
 
 async def copied(size: Size, data: Path) -> None:
-    """The same as the database of a data folder."""
+    """Copies the database of this size into a data folder."""
     _copy(await made(size), data)
 
 
 def _place(size: Size) -> Path:
-    """Where it is kept; what was made for another schema, or by another version of this module, is removed."""
+    """Returns the path of the database; removes those of another schema or of another version of this module."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
     for one in migrate.read_folder(migrate.FOLDER):
         digest.update(one.checksum.encode())
@@ -89,7 +89,7 @@ def _fill(path: Path, size: Size) -> None:
     indexes = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
     kept: list[tuple[str, str]] = indexes.fetchall()
     connection.execute("BEGIN")
-    # Filled without indexes, which are then built in one go each: several times quicker.
+    # Filled without indexes, which are built at the end: several times faster.
     for name, _ in kept:
         connection.execute(f"DROP INDEX {name}")
     _insert(connection, "repos", [_repo(chance)])
@@ -103,7 +103,7 @@ def _fill(path: Path, size: Size) -> None:
     _insert(connection, "messages", _messages(chance, tasks, size))
     for _, sql in kept:
         connection.execute(sql)
-    # Nobody searches here; a server that put a million messages into its index meanwhile would be in the way.
+    # Nothing searches here, and a server that indexes a million messages meanwhile would disturb.
     connection.execute("DELETE FROM search_due")
     connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode = WAL")
@@ -221,6 +221,6 @@ def _messages(chance: random.Random, tasks: list[dict[str, Any]], size: Size) ->
 
 
 def _content(chance: random.Random) -> str:
-    """Between a few words and some paragraphs."""
+    """Returns between a few words and some paragraphs."""
     text = _text(chance, round(chance.expovariate(1 / 30)) + 2)
     return msgspec.json.encode({"type": "text", "text": text, "partial": False}).decode()

@@ -1,5 +1,5 @@
-"""What Bough adds to a short turn: from the REST call of a prompt to the first words at a WebSocket client, less what
-the same agent needs when its pipe is held directly."""
+"""Measures what Bough adds to a short turn: from the REST call of a prompt to the first text at a WebSocket client,
+minus the time of the same agent on its own pipes."""
 
 from __future__ import annotations
 
@@ -34,14 +34,11 @@ async def run() -> Result:
         folder = Path(name)
         repo = make_repo(folder / "work" / "repo")
         server = ServerProcess(folder / "data", folder / "work")
-        await server.start()
-        try:
+        async with server:
             with bare(repo, folder / "demo") as direct:
                 async with _session(server, repo) as session:
                     await measure.alternate(WARM_UP, direct.turn, session.turn)
                     floor, ours = await measure.alternate(TURNS, direct.turn, session.turn)
-        finally:
-            await server.stop()
     added = ours.median - floor.median
     row = Row(
         name="prompt to first chunk, warm",
@@ -63,7 +60,7 @@ _ABOUT = f"""\
 
 
 class Bare:
-    """An agent on its own pipes. `meta` is said of the session that is opened there."""
+    """An agent on its own pipes. `meta` goes with the new session."""
 
     def __init__(self, process: subprocess.Popen[bytes], cwd: Path, meta: dict[str, Any] | None = None) -> None:
         self._process = process
@@ -74,15 +71,15 @@ class Bare:
         self._session_id: str = self._read_answer()["sessionId"]
 
     async def turn(self) -> float:
-        """Seconds to the first chunk."""
+        """Returns the seconds to the first chunk."""
         prompt = [{"type": "text", "text": "Hello."}]
         start = time.perf_counter()
         self._ask("session/prompt", {"sessionId": self._session_id, "prompt": prompt})
         while b'"agent_message_chunk"' not in self._line():
             pass
-        taken = time.perf_counter() - start
+        seconds = time.perf_counter() - start
         self._read_answer()
-        return taken
+        return seconds
 
     def _ask(self, method: str, params: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -107,7 +104,7 @@ class Bare:
 
 @contextlib.contextmanager
 def bare(cwd: Path, home: Path) -> Generator[Bare]:
-    """The demo agent, held directly."""
+    """Runs the demo agent directly."""
     command = [sys.executable, "-m", "bough.agents.demo"]
     env = os.environ | {"BOUGH_DEMO_HOME": str(home)}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd, env=env) as process:
@@ -125,17 +122,17 @@ class _Session:
         self._path = f"/api/sessions/{session_id}/prompt"
 
     async def turn(self) -> float:
-        """Seconds from the call to the first words."""
+        """Returns the seconds from the call to the first text."""
         start = time.perf_counter()
         self._http.send("POST", self._path, {"text": "Hello."})
         while not _is_speech(await self._event()):
             pass
-        taken = time.perf_counter() - start
+        seconds = time.perf_counter() - start
         if self._http.receive().status != 202:
             raise RuntimeError("the prompt was refused")
         while not _is_end(await self._event()):
             pass
-        return taken
+        return seconds
 
     async def _event(self) -> dict[str, Any]:
         async with asyncio.timeout(30):

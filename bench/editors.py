@@ -1,5 +1,5 @@
-"""Editors on Bough: how quickly a long session is loaded, how much later the first words come than from the agent
-itself, and what fifty editors on one session cost. The editor of these is `acp_client`."""
+"""Measures editors on Bough: how fast a long session loads, how much later the first text comes than from the agent
+itself, and the cost of fifty editors on one session."""
 
 from __future__ import annotations
 
@@ -82,18 +82,18 @@ async def _loads(server: ServerProcess, folder: Path) -> Row:
             async def floor() -> float:
                 start = time.perf_counter()
                 frames = _encoded(bare.execute(ROWS, (session_id,)).fetchall(), session_id)
-                taken = time.perf_counter() - start
+                seconds = time.perf_counter() - start
                 expected[:] = [chunk(frame) for frame in frames]
-                return taken
+                return seconds
 
             async def ours() -> float:
                 start = time.perf_counter()
                 frames = editor.load(session_id)
-                taken = time.perf_counter() - start
-                # Title and commands come after what was said.
+                seconds = time.perf_counter() - start
+                # Title and commands come after the messages.
                 if [chunk(frame) for frame in frames[: SIZE.messages]] != expected:
                     raise RuntimeError("another session was told than the one that is stored")
-                return taken
+                return seconds
 
             await measure.alternate(1, floor, ours)
             samples = await measure.alternate(LOADS, floor, ours)
@@ -148,9 +148,9 @@ async def _hops(server: ServerProcess, folder: Path, repo: Path) -> list[Row]:
             start = time.perf_counter()
             editor.prompt(session_id, "Hello.")
             editor.first_words()
-            taken = time.perf_counter() - start
+            seconds = time.perf_counter() - start
             editor.answer()
-            return taken
+            return seconds
 
         measures = (bare.turn, socket, piped.turn)
         await measure.alternate(WARM_UP, *measures)
@@ -163,7 +163,7 @@ async def _hops(server: ServerProcess, folder: Path, repo: Path) -> list[Row]:
 
 @contextlib.contextmanager
 def _piped(server: ServerProcess, repo: Path) -> Generator[delay.Bare]:
-    """The demo agent behind `bough acp`, as editors start it."""
+    """Runs the demo agent behind `bough acp`, as editors start it."""
     command = [sys.executable, "-m", "bough", "acp", "--data", str(server.data)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=repo) as process:
         yield delay.Bare(process, repo, {"bough": {"agent": "demo"}})
@@ -204,7 +204,7 @@ async def _streams(server: ServerProcess, repo: Path, session_ids: list[str], sp
 
 
 class _Watched(contextlib.ExitStack):
-    """A session and the editors that watch it, of which the first prompts."""
+    """A session and the editors that watch it; the first one sends the prompts."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class _Watched(contextlib.ExitStack):
             editor.resume(session_id)
 
     async def turn(self) -> float:
-        """Seconds until all of them have the whole text."""
+        """Returns the seconds until all editors have the whole text."""
         loop, characters = asyncio.get_running_loop(), self._spoken.characters
         hearing = [loop.run_in_executor(self._threads, editor.hear, characters) for editor in self._editors]
         start = time.monotonic()

@@ -1,5 +1,5 @@
-"""The least of an HTTP client: one kept-alive connection, one request at a time, bytes in and out. A full client costs
-more than the server that it would measure."""
+"""A minimal HTTP client: one kept-alive connection, one request at a time, bytes in and out. A full client would cost
+more than the server that it measures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Http:
         return self.receive()
 
     def send(self, method: str, path: str, body: dict[str, Any] | None = None, headers: str = "") -> None:
-        """Sends a request, whose answer is then to be received; `headers` are further lines of its head."""
+        """Sends a request, to be followed by receiving its response; `headers` are further lines of its head."""
         self._socket.sendall(spelled(self._host, self._token, method, path, body, headers))
 
     def receive(self) -> Answer:
@@ -68,7 +68,7 @@ class Http:
 
 
 async def at_once(url: str, token: str, requests: Sequence[tuple[str, dict[str, Any]]]) -> list[Answer]:
-    """Posts all of them at the same moment, each on a connection of its own that was opened before."""
+    """Posts all requests at the same moment, each on a connection that was opened before."""
     host = urlsplit(url).netloc
     name, _, port = host.rpartition(":")
     open_ones = [await asyncio.open_connection(name, int(port)) for _ in requests]
@@ -96,7 +96,7 @@ def spelled(host: str, token: str, method: str, path: str, body: dict[str, Any] 
 
 
 def heads(head: bytes) -> tuple[int, int]:
-    """Status and length of the body."""
+    """Returns the status and the length of the body."""
     lines = head.lower().split(b"\r\n")
     length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
     return int(lines[0].split()[1]), length

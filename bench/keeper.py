@@ -1,5 +1,5 @@
-"""What a keeper costs: throughput of a long turn with and without one, its size, and how much later an agent answers.
-Living through the server's death, which it is for, is `crowd`."""
+"""Measures what a keeper costs: throughput of a long turn with and without one, its size, and how much later an agent
+answers."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ async def _streams(folder: Path) -> list[Row]:
 
 
 def _keepers(root: Path) -> list[int]:
-    found = [orphans.read_about(folder) for folder in orphans.list_keepers(root)]
-    pids = [about.keeper.pid for about in found if about is not None]
+    keepers = [orphans.read_about(folder) for folder in orphans.list_keepers(root)]
+    pids = [about.keeper.pid for about in keepers if about is not None]
     if not pids:
         raise RuntimeError("the server has started no keeper")
     return pids
@@ -109,12 +109,12 @@ def _start(launcher: Launcher) -> Callable[[], Awaitable[float]]:
         try:
             await link.send(INITIALIZE, "initialize")
             await link.receive()
-            taken = time.perf_counter() - start
+            seconds = time.perf_counter() - start
         except LinkClosed as closed:
             raise RuntimeError(f"the agent ended: {closed.exit.stderr}") from closed
         finally:
             await link.end()
             await launcher.drop(name)
-        return taken
+        return seconds
 
     return started

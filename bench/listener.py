@@ -1,5 +1,5 @@
-"""A subscriber in a process of its own: follows one session over WebSocket and says, at the end of each turn, when it
-had the whole text of that turn and what the text was. `python -m bench.listener URL TOKEN SESSION CHARACTERS`"""
+"""Follows one session over WebSocket in a process of its own and reports, at the end of each turn, the text and when it
+was complete: `python -m bench.listener URL TOKEN SESSION CHARACTERS`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENDED = ("completed", "failed", "cancelled")
 
 
 class Heard(msgspec.Struct):
-    """A turn as the subscriber saw it; times are of the clock that all processes share."""
+    """A turn as the subscriber saw it; times are from the clock that all processes share."""
 
     whole_at: float
     frames: int
@@ -73,7 +73,7 @@ class Turn:
                 self._add(message.id, 0, message.content.text)
 
     def _add(self, message_id: str, offset: int, text: str) -> None:
-        """Adds what is new of it; what a subscriber has already, it skips."""
+        """Adds the part of the text that is new and skips the rest."""
         have = self._lengths.get(message_id, 0)
         if offset > have:
             raise RuntimeError(f"{offset - have} characters of {message_id} were never sent")

@@ -1,5 +1,4 @@
-"""Taking numbers: rounds of the floor and of Bough that alternate, medians and how much they scatter, resident size.
-What is measured is each benchmark's part."""
+"""Takes measurements: alternating rounds of the floor and of Bough, medians and their spread, resident size."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ CACHE = ROOT / ".cache" / "bench"
 
 
 class Sample(msgspec.Struct):
-    """One thing measured several times."""
+    """Several measurements of one thing."""
 
     values: list[float]
 
@@ -27,7 +26,7 @@ class Sample(msgspec.Struct):
 
     @property
     def noise(self) -> float:
-        """Half the distance between the quartiles, as a part of the median."""
+        """Returns half the distance between the quartiles, as a fraction of the median."""
         if len(self.values) < 4 or not self.median:
             return 0.0
         low, _, high = statistics.quantiles(self.values, n=4)
@@ -35,7 +34,7 @@ class Sample(msgspec.Struct):
 
 
 async def alternate(rounds: int, *measures: Callable[[], Awaitable[float]]) -> list[Sample]:
-    """Takes each measure once per round, in turn: what disturbs the machine for a while then disturbs all of them."""
+    """Takes each measurement once per round, in turn, so that a disturbance of the machine affects all of them."""
     samples = [Sample([]) for _ in measures]
     for _ in range(rounds):
         for sample, measure in zip(samples, measures, strict=True):
@@ -45,7 +44,7 @@ async def alternate(rounds: int, *measures: Callable[[], Awaitable[float]]) -> l
 
 
 def per_call(calls: int, work: Callable[[], object]) -> Callable[[], Awaitable[float]]:
-    """A measure: seconds for one of so many calls in a row."""
+    """Returns a measurement: the seconds per call for this many calls in a row."""
 
     async def measure() -> float:
         start = time.perf_counter()
@@ -57,7 +56,7 @@ def per_call(calls: int, work: Callable[[], object]) -> Callable[[], Awaitable[f
 
 
 def per_await(calls: int, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[float]]:
-    """The same for something that is awaited."""
+    """Returns the same for something that is awaited."""
 
     async def measure() -> float:
         start = time.perf_counter()
@@ -69,7 +68,7 @@ def per_await(calls: int, work: Callable[[], Awaitable[object]]) -> Callable[[],
 
 
 def resident(pid: int) -> float:
-    """Resident size of a process in MB."""
+    """Returns the resident size of a process in MB."""
     for line in Path(f"/proc/{pid}/status").read_text("ascii").splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024 / 1e6
@@ -77,10 +76,10 @@ def resident(pid: int) -> float:
 
 
 async def first_line(process: asyncio.subprocess.Process, seconds: float = 30.0) -> str:
-    """What a program says when it is ready."""
+    """Returns the line that a program prints when it is ready."""
     assert process.stdout is not None
     async with asyncio.timeout(seconds):
         line = await process.stdout.readline()
     if not line:
-        raise RuntimeError("a helper program of the benchmark ended early; see above for why")
+        raise RuntimeError("a program of the benchmark ended early; its output above says why")
     return line.decode().strip()

@@ -1,5 +1,5 @@
-"""The page in a real browser: how evenly it draws and how soon it answers a key while an agent talks, against the same
-page at rest; what it loads; and how it goes through a long transcript. Without a browser nothing is measured."""
+"""Measures the page in a real browser: frames and key presses while an agent streams, against the same page at rest;
+what it loads; and scrolling through a long transcript. Without a browser it measures nothing."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ async def _streaming(browser: Browser, site: Site) -> list[Row]:
             session = page.url.rpartition("/")[2]
             await site.client.prompt(session, TALK)
             await expect(page.get_by_text("tick 50", exact=False).first).to_be_attached()
-            taken = await look()
+            measured = await look()
             await _stop(site.client, session)
-            return taken
+            return measured
 
         frames = await measure.alternate(ROUNDS, lambda: at_rest(drawn), lambda: talking(drawn))
         worst = [measure.Sample([pair[side] for pair in longest]) for side in (0, 1)]
@@ -153,7 +153,7 @@ def _bounded(name: str, ours: str, target: str, number: float, most: float) -> R
 
 
 async def _open(page: Page, site: Site) -> None:
-    """A new session, before anything was said."""
+    """Creates a session without messages and opens it."""
     session = await site.session()
     await page.goto(f"/session/{session['id']}")
     await page_metrics.prompt_box(page).wait_for()

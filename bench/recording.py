@@ -1,5 +1,5 @@
-"""What an agent says in a long turn, made up from a fixed seed: 20,000 updates, the same bytes every time. It is made
-when it is needed, since a megabyte of made up talk is nothing to keep in a repository."""
+"""Generates what an agent sends in a long turn from a fixed seed: 20,000 updates, the same bytes every time, so that
+the repository need not store a megabyte of made-up text."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tests.support.misbehaving_agents.protocol import SESSION
 
 SEED = 20_000
 UPDATES = 20_000
-# Of a thousand updates so many are message chunks and thought chunks; the rest are tool calls, in three updates each.
+# Message chunks and thought chunks per thousand updates; the rest are tool calls, with three updates each.
 TEXT, THOUGHT = 960, 28
 TALK = (
     "the test fails because a session holds its lock so I read the file again and change the order of both writes "
     "def return async with self._store.read(work) { \"key\": 'value' }, C:\\path\\to\\file\n\n``` <tag/> &amp; \t"
 )
 WORDS = TALK.split(" ")
-# Every so many words one that is not ASCII, so that about a quarter of the chunks hold one, whole or cut.
+# Words per word that is not ASCII, so that about a quarter of the chunks contain one, whole or cut.
 RARE = ["naïve", "façade", "straße", "会话", "дерево", "🌳", "🍂", "…", "—", "«done»"]
 RARE_EVERY = 20
 
 
 class Recording(msgspec.Struct):
-    """The lines of one turn, and the text that whoever listened to it must end up with."""
+    """The lines of one turn, and the text that every listener must end with."""
 
     lines: bytes
     updates: int
@@ -52,7 +52,7 @@ def digest(texts: list[str]) -> str:
 
 
 def make(updates: int = UPDATES) -> Recording:
-    """Talks in runs, as agents do: a thought, then some paragraphs, then a tool call."""
+    """Generates text in runs as agents do: a thought, then some paragraphs, then a tool call."""
     chance = random.Random(SEED)
     said: list[dict[str, Any]] = []
     texts: list[str] = []

@@ -1,4 +1,5 @@
-"""The table that a run prints and keeps: one row per number, with its floor, its target and whether it was met."""
+"""Builds the table that a run prints and stores: one row per number, with its floor, its target and whether it was
+met."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ make bench ARGS=--json            # prints numbers for programs
 
 
 class Row(msgspec.Struct, kw_only=True):
-    """One number. `number` is what the target is held against; `ok` is None where nothing was promised."""
+    """One number. `number` is compared with the target; `ok` is None where nothing was promised."""
 
     name: str
     floor: str = ""
@@ -54,7 +55,7 @@ class Row(msgspec.Struct, kw_only=True):
 
 
 class Result(msgspec.Struct, kw_only=True):
-    """What one benchmark found, and what to know about how."""
+    """The rows of one benchmark, and how they were measured."""
 
     title: str
     about: str
@@ -62,7 +63,7 @@ class Result(msgspec.Struct, kw_only=True):
 
 
 def slower(name: str, samples: Sequence[Sample], most: float | None = None) -> Row:
-    """A row of two times, the floor's and ours, where ours may be at most so many times the floor."""
+    """Returns a row of two times, the floor's and ours, where ours may be at most `most` times the floor."""
     floor, ours = samples
     ratio = ours.median / floor.median
     return Row(
@@ -77,7 +78,7 @@ def slower(name: str, samples: Sequence[Sample], most: float | None = None) -> R
 
 
 def duration(sample: Sample) -> str:
-    """A time in the unit that suits it, with its noise."""
+    """Returns a time in a suitable unit, with its noise."""
     seconds = sample.median
     value = f"{seconds * 1e6:.0f} µs" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms"
     if seconds >= 1:
@@ -90,7 +91,7 @@ def noise(sample: Sample) -> str:
 
 
 def as_text(result: Result) -> str:
-    """The table for a terminal."""
+    """Returns the table for a terminal."""
     lines = [HEADS, *(row.cells() for row in result.rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADS))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
@@ -109,7 +110,7 @@ def as_markdown(results: Sequence[Result]) -> str:
 
 
 def as_json(results: Sequence[Result]) -> str:
-    """The same for programs."""
+    """Returns the results for programs."""
     return msgspec.json.encode({"date": _date(), "machine": machine(), "results": results}).decode()
 
 

@@ -1,5 +1,5 @@
-"""Reading from a large database: at the services against the same statements on a bare connection, and over HTTP
-against a constant answer of the same size; how both grow with the table; and many writers at once."""
+"""Measures reading from a large database: at the services against the same statements on a bare connection, over HTTP
+against a constant response of the same size; how both grow with the table; and many simultaneous writers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_AT_SERVICE = 3.0
 MOST_OVER_HTTP = 2.0
 PAGE, LAST = 20, 100
 WRITERS = 20
-# Ids are taken all over the table, so that pages come from everywhere.
+# Ids come from the whole table, so that pages do too.
 IDS = 500
 COLD = " of another session each time"
 
@@ -92,8 +92,8 @@ async def _at_service(data: Path, size: Size, held: bool) -> list[Row]:
 
 def _some_ids(bare: sqlite3.Connection, size: Size) -> Iterator[str]:
     every = max(1, size.talking // IDS)
-    found = bare.execute("SELECT DISTINCT session_id FROM tasks").fetchall()
-    return itertools.cycle([one for (one,) in found[::every]])
+    rows = bare.execute("SELECT DISTINCT session_id FROM tasks").fetchall()
+    return itertools.cycle([one for (one,) in rows[::every]])
 
 
 def _service_calls(services: Services, ids: Iterator[str]) -> dict[str, Callable[[], Awaitable[object]]]:
@@ -130,8 +130,7 @@ def _bound(query: Query, **params: Any) -> tuple[str, list[Any]]:
 
 async def _over_http(folder: Path, floor_url: str, size: Size, held: bool) -> list[Row]:
     server = ServerProcess(folder / "data", folder / "work", env={"BOUGH_MAX_SESSIONS": "1000"})
-    await server.start()
-    try:
+    async with server:
         with Http(server.url, server.token) as ours, Http(floor_url, constant.TOKEN) as floor:
             rows = [
                 await _against_constant(f"HTTP: {name}, {size.sessions:,} sessions", paths, ours, floor, held)
@@ -141,8 +140,6 @@ async def _over_http(folder: Path, floor_url: str, size: Size, held: bool) -> li
         if held:
             rows += await _writers(server, folder)
         return rows
-    finally:
-        await server.stop()
 
 
 def _paths(http: Http, data: Path, size: Size) -> dict[str, Iterator[str]]:
@@ -170,19 +167,19 @@ async def _against_constant(name: str, paths: Iterator[str], ours: Http, floor: 
 
 
 async def _after_writes(data: Path, size: Size, ours: Http, floor: Http) -> Row:
-    """A page that is asked for again each time after somebody has written something else; the write is not timed."""
+    """Measures a page that is read again after each unrelated write; the write is not timed."""
     bare = connect(data / "bough.db")
     path = f"/api/sessions/{next(_some_ids(bare, size))}/messages?limit={LAST}"
     same_size = f"/constant/{len(ours.get(path).body)}"
 
     async def read() -> float:
-        taken = 0.0
+        seconds = 0.0
         for _ in range(CALLS):
             bare.execute("UPDATE counters SET value = value + 1 WHERE name = 'admission'")
             start = time.perf_counter()
             _expect_ok(ours, path)
-            taken += time.perf_counter() - start
-        return taken / CALLS
+            seconds += time.perf_counter() - start
+        return seconds / CALLS
 
     try:
         samples = await measure.alternate(ROUNDS, measure.per_call(CALLS, lambda: floor.get(same_size)), read)
@@ -198,7 +195,7 @@ def _expect_ok(http: Http, path: str) -> None:
 
 
 async def _writers(server: ServerProcess, folder: Path) -> list[Row]:
-    """Sessions opened and prompted at the same moment: all of them must be taken."""
+    """Creates and prompts sessions at the same moment; all of them must be accepted."""
     with Http(server.url, server.token) as http:
         repo_id = http.post("/api/repos", {"path": str(make_repo(folder / "work" / "repo"))}).json()["id"]
         body = {"repoId": repo_id, "agent": "demo"}
@@ -212,9 +209,9 @@ async def _writers(server: ServerProcess, folder: Path) -> list[Row]:
         await _ended(http, [one.json()["taskId"] for one in prompted])
         running = time.perf_counter() - start
     refused = sum(one.status >= 400 for one in (*opened, *prompted))
-    taken = f"{2 * WRITERS - refused} of {2 * WRITERS}"
+    accepted = f"{2 * WRITERS - refused} of {2 * WRITERS}"
     return [
-        Row(name="writers at once: requests taken", ours=taken, target="all", number=refused, ok=refused == 0),
+        Row(name="writers at once: requests taken", ours=accepted, target="all", number=refused, ok=refused == 0),
         Row(name=f"… {WRITERS} sessions created", ours=f"{creating * 1e3:.0f} ms"),
         Row(name=f"… {WRITERS} prompts accepted", ours=f"{prompting * 1e3:.0f} ms"),
         Row(name=f"… {WRITERS} agents started and turns ended", ours=f"{running:.1f} s"),

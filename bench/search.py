@@ -1,5 +1,5 @@
-"""Searching 200,000 messages: a page with snippets at the service, against the bare statement of SQLite's own full-text
-index that ranks the same words; and putting all of them into that index."""
+"""Measures searching 200,000 messages: a page with snippets at the service against the bare statement of SQLite's
+full-text index for the same words; and indexing all of them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _ABOUT = f"""\
 
 
 def _planted(path: Path) -> int:
-    """Puts the rare word into some messages and all messages on the list of what is to be done; gives how many."""
+    """Puts the rare word into some messages and marks all messages to be indexed; returns their number."""
     connection = sqlite3.connect(path, isolation_level=None)
     content = msgspec.json.encode({"type": "text", "text": f"there was a {RARE} at the river"}).decode()
     changed = connection.execute("UPDATE messages SET content = ? WHERE rowid % ? = 0", (content, EVERY)).rowcount

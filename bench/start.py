@@ -1,5 +1,5 @@
-"""Starting the server and its resident size, with an empty and with a large database. The floor is a server of the same
-framework that has one route."""
+"""Measures the start of the server and its resident size, with an empty and with a large database. The floor is a
+server of the same framework with one route."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.server import ServerProcess
 ROUNDS = 7
 MOST_SECONDS = 2.5
 MOST_MB = 130.0
-# The page caches of SQLite fill up with a large file, and stay bounded.
+# SQLite's page caches fill up with a large file, and stay bounded.
 MOST_GROWTH = 1.10
 
 
@@ -30,11 +30,11 @@ class _Starts:
     async def measure(self) -> float:
         start = time.perf_counter()
         await self._server.start()
-        taken = time.perf_counter() - start
+        seconds = time.perf_counter() - start
         assert self._server.process is not None
         self.sizes.values.append(measure.resident(self._server.process.pid))
         await self._server.stop()
-        return taken
+        return seconds
 
 
 class _Floor:
@@ -44,9 +44,9 @@ class _Floor:
     async def measure(self) -> float:
         start = time.perf_counter()
         async with constant.running() as (_, process):
-            taken = time.perf_counter() - start
+            seconds = time.perf_counter() - start
             self.sizes.values.append(measure.resident(process.pid))
-        return taken
+        return seconds
 
 
 async def run() -> Result:
@@ -54,7 +54,7 @@ async def run() -> Result:
         folder = Path(name)
         await database.copied(LARGE, folder / "large" / "data")
         floor, empty, large = _Floor(), _Starts(folder / "empty"), _Starts(folder / "large")
-        # The first start makes the database, and warms the file cache for the others.
+        # The first start creates the database and warms the file cache for the others.
         first = await empty.measure()
         await large.measure()
         times = await measure.alternate(ROUNDS, floor.measure, empty.measure, large.measure)

@@ -1,5 +1,5 @@
-"""One small write: a transaction through Bough's backend against the same statement on a bare connection in a thread,
-one after the other and many at once."""
+"""Measures one small write: a transaction through Bough's backend against the same statement on a bare connection in a
+thread, one after the other and many at once."""
 
 from __future__ import annotations
 

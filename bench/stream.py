@@ -1,5 +1,5 @@
-"""A long turn through the whole of Bough: agent, keeper, rows in SQLite, WebSocket, and a subscriber that must end with
-the same text byte for byte. The floor reads the same pipe of the same program and decodes each line, no more."""
+"""Measures a long turn through all of Bough: agent, keeper, rows in SQLite, WebSocket, and a subscriber that must end
+with the same text byte for byte. The floor only reads the same pipe of the same program and decodes each line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDS = 15
 # The first turns fill the caches of SQLite and the arenas of Python.
 WARM_UP = 5
 FEWEST = 0.25
-# Turns leave a few pages behind in caches and arenas; growth with each turn would be more.
+# Turns leave a few pages in caches and arenas; growth with each turn would be more.
 MOST_GROWTH = 1.10
 READ_SIZE = 1 << 18
 PROMPT = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{}}\n'
@@ -42,14 +42,14 @@ class _Params(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """What a loop must read of a line to end with the text."""
+    """The fields of a line that are needed to build the text."""
 
     method: str | None = None
     params: _Params | None = None
 
 
 class _Envelope(msgspec.Struct):
-    """What tells lines apart, and nothing of what they say."""
+    """The fields that tell lines apart, without their content."""
 
     id: msgspec.Raw = msgspec.Raw()
     method: str | None = None
@@ -121,7 +121,7 @@ _ABOUT = """\
 
 
 class _Bare:
-    """The program and a loop that decodes what it says."""
+    """The program and a loop that decodes its output."""
 
     def __init__(self, process: subprocess.Popen[bytes], spoken: Recording) -> None:
         self._process = process
@@ -129,7 +129,7 @@ class _Bare:
         self._whole = "".join(spoken.texts)
 
     async def text(self) -> float:
-        """Seconds for one turn until its text is joined."""
+        """Returns the seconds of one turn until its text is joined."""
         decode = msgspec.json.Decoder(_Line).decode
         parts: list[str] = []
 
@@ -144,16 +144,16 @@ class _Bare:
                         parts.append(content.text)
             return count
 
-        taken = self._turn(take)
+        seconds = self._turn(take)
         start = time.monotonic()
         whole = "".join(parts)
-        taken += time.monotonic() - start
+        seconds += time.monotonic() - start
         if whole != self._whole:
             raise RuntimeError("the floor ended with another text")
-        return taken
+        return seconds
 
     async def envelopes(self) -> float:
-        """Seconds for one turn of which only the envelopes are looked at."""
+        """Returns the seconds of one turn when only the envelopes are decoded."""
         decode = msgspec.json.Decoder(_Envelope).decode
 
         def take(lines: list[bytes]) -> int:
@@ -166,7 +166,7 @@ class _Bare:
         return self._turn(take)
 
     def _turn(self, take: Callable[[list[bytes]], int]) -> float:
-        """Reads until the prompt is answered; `take` says how many of its lines are updates."""
+        """Reads until the prompt is answered; `take` returns how many of its lines are updates."""
         assert self._process.stdin is not None and self._process.stdout is not None
         source = self._process.stdout.fileno()
         start = time.monotonic()
@@ -178,10 +178,10 @@ class _Bare:
             rest = lines.pop()
             seen += len(lines)
             count += take(lines)
-        taken = time.monotonic() - start
+        seconds = time.monotonic() - start
         if count != self._updates:
             raise RuntimeError(f"the floor saw {count} updates of {self._updates}")
-        return taken
+        return seconds
 
 
 @contextlib.contextmanager

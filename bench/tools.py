@@ -1,4 +1,4 @@
-"""Calls of Bough's own tools over HTTP that read, against a tool on the same stack that gives back the same answer as a
+"""Measures calls of Bough's reading tools over HTTP against a tool on the same stack that returns the same answer as a
 constant: one caller, one call after the other."""
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ABOUT = f"""\
 
 
 async def _tree(client: Client, server: ServerProcess, folder: Path) -> tuple[dict[str, dict[str, Any]], str]:
-    """What is called, and the token of an agent at work in a tree of its own."""
+    """Returns the calls, and the token of an agent that works in a tree of its own."""
     repo = await client.repo(make_repo(folder / "work" / "repo"))
     session = await client.session(repo["id"], agent="demo", title="Orchestra")
     done = await client.ask(session["id"], "[[say A few words at the end of a task.]]")
@@ -78,7 +78,7 @@ async def _measured(url: str, token: str, calls: dict[str, dict[str, Any]], revi
     rows: list[Row] = []
     async with trivial.running(results) as floor_url:
         for tool, arguments in calls.items():
-            # New connections each time: a server closes those that rest for a few seconds.
+            # New connections each time, because a server closes those that are idle for a few seconds.
             with Http(floor_url, trivial.TOKEN) as floor, Http(url, token) as ours:
                 samples = await measure.alternate(
                     ROUNDS, _rate(floor, tool, arguments, revision), _rate(ours, tool, arguments, revision)
@@ -93,7 +93,7 @@ def _rate(http: Http, tool: str, arguments: dict[str, Any], revision: str) -> Ca
 
 
 def _called(http: Http, tool: str, arguments: dict[str, Any], revision: str) -> dict[str, Any]:
-    """Calls a tool: what it gives."""
+    """Calls a tool and returns its result."""
     params: dict[str, Any] = {"name": tool, "arguments": arguments}
     headers = f"Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {revision}\r\n"
     if revision == TODAY:

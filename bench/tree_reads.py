@@ -1,8 +1,9 @@
-"""Reading whole trees of a thousand sessions: at the service and over HTTP, against the same statements on a bare
-connection with all rows fetched."""
+"""Measures reading whole trees of a thousand sessions: at the service and over HTTP, against the same statements on a
+bare connection with all rows fetched."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sqlite3
 import tempfile
@@ -26,7 +27,7 @@ from tests.support.unkept_agents import Processes
 
 LARGE = 1_000
 TREES_THERE = 10
-# Each session of a tree has so many children, until all are used up.
+# The number of children per session, until all sessions are used.
 CHILDREN = 10
 ROUNDS = 15
 CALLS = 20
@@ -70,7 +71,7 @@ FROM tasks t JOIN sessions s ON s.id = t.session_id WHERE s.parent_session_id IS
 
 
 def _planted(data: Path) -> str:
-    """Makes trees of the sessions that are there, and gives the root of one in the middle."""
+    """Turns the existing sessions into trees and returns the root of one in the middle."""
     connection = sqlite3.connect(data / "bough.db", isolation_level=None)
     ids: list[str] = [one for (one,) in connection.execute("SELECT id FROM sessions ORDER BY id")]
     connection.execute("BEGIN")
@@ -90,14 +91,14 @@ def _planted(data: Path) -> str:
 
 
 def _fetched(bare: sqlite3.Connection, root: str) -> Callable[[], object]:
-    """The same statements, nothing else."""
+    """Returns a function that runs only the same statements."""
     get, nodes, budget = _sql(SESSIONS.get, id=root), _sql(TREES.nodes, root=root), _sql(TREES.budget, root=root)
 
     def fetch() -> object:
-        found = bare.execute(*nodes).fetchall()
-        if len(found) != LARGE:
-            raise RuntimeError(f"the tree has {len(found)} sessions")
-        return bare.execute(*get).fetchone(), found, bare.execute(*budget).fetchone()
+        rows = bare.execute(*nodes).fetchall()
+        if len(rows) != LARGE:
+            raise RuntimeError(f"the tree has {len(rows)} sessions")
+        return bare.execute(*get).fetchone(), rows, bare.execute(*budget).fetchone()
 
     return fetch
 
@@ -123,9 +124,9 @@ async def _at_service(data: Path, root: str, bare: sqlite3.Connection) -> Row:
 
 async def _over_http(folder: Path, root: str, bare: sqlite3.Connection) -> list[Row]:
     server = ServerProcess(folder / "data", folder / "work", env={"BOUGH_MAX_AGENTS": "1"})
-    writer = connect(folder / "data" / "bough.db")
-    await server.start()
-    try:
+    async with contextlib.AsyncExitStack() as stack:
+        writer = stack.enter_context(contextlib.closing(connect(folder / "data" / "bough.db")))
+        await stack.enter_async_context(server)
         with Http(server.url, server.token) as http:
             path = f"/api/sessions/{root}/tree"
             numbers = itertools.count()
@@ -136,20 +137,17 @@ async def _over_http(folder: Path, root: str, bare: sqlite3.Connection) -> list[
                     raise RuntimeError(f"{path}: {answer.status} {answer.body[:300]!r}")
 
             async def after_a_write() -> float:
-                taken = 0.0
+                seconds = 0.0
                 for _ in range(CALLS):
                     writer.execute("UPDATE sessions SET title = ? WHERE id = ?", (f"Title {next(numbers)}", root))
                     start = time.perf_counter()
                     get()
-                    taken += time.perf_counter() - start
-                return taken / CALLS
+                    seconds += time.perf_counter() - start
+                return seconds / CALLS
 
             fetch = measure.per_call(CALLS, _fetched(bare, root))
             written = await measure.alternate(ROUNDS, fetch, after_a_write)
             again = await measure.alternate(ROUNDS, fetch, measure.per_call(CALLS, get))
-    finally:
-        writer.close()
-        await server.stop()
     return [
         slower(f"HTTP: a tree of {LARGE:,} sessions after a write", written, MOST),
         slower("… and again, nothing written", again, MOST),

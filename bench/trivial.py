@@ -1,5 +1,6 @@
-"""The floor of every tool call: the same protocol package, server and gate as Bough's, with a tool that gives back what
-it was told to. `python -m bench.trivial` reads it as JSON from stdin, prints its URL, and serves until it is ended."""
+"""Serves the floor of every tool call: the same protocol package, server and authentication as Bough's, with tools that
+return constants. `python -m bench.trivial` reads those as JSON from stdin, prints its URL, and serves until it is
+terminated."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ async def serve(results: Results) -> None:
 
 @contextlib.asynccontextmanager
 async def running(results: Results) -> AsyncGenerator[str]:
-    """The program in a process of its own: its URL."""
+    """Runs the program in a process of its own and yields its URL."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bench.trivial"),
         cwd=measure.ROOT,
@@ -85,6 +86,6 @@ async def running(results: Results) -> AsyncGenerator[str]:
 
 
 if __name__ == "__main__":
-    told: Results = msgspec.json.decode(sys.stdin.buffer.read(), type=Results)
+    results: Results = msgspec.json.decode(sys.stdin.buffer.read(), type=Results)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(told))
+        runner.run(serve(results))

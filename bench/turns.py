@@ -1,5 +1,5 @@
-"""Long turns through a server: an agent that plays a recording, a session that prompts it, and a subscriber that must
-end with the whole text. What they are compared with is each benchmark's part."""
+"""Runs long turns through a server: an agent that plays a recording, a session that prompts it, and a subscriber that
+must end with the whole text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITH_KEEPERS, WITHOUT_KEEPERS = "bough", "bench.unkept"
 
 
 def replaying(path: Path) -> list[str]:
-    """The command of an agent that plays this recording."""
+    """Returns the command of an agent that plays this recording."""
     return [sys.executable, "-m", "tests.support.misbehaving_agents.replay", str(path)]
 
 
@@ -39,7 +39,7 @@ class Turn:
         self.frames = 0
 
     async def take(self) -> float:
-        """Seconds from the accepted prompt to the whole text at the subscriber."""
+        """Returns the seconds from the accepted prompt to the whole text at the subscriber."""
         answer = self._http.post(f"/api/sessions/{self._session_id}/prompt", {"text": "Go on."})
         start = time.monotonic()
         if answer.status != 202:
@@ -51,7 +51,7 @@ class Turn:
         return heard.whole_at - start
 
     def check_stored(self) -> None:
-        """The last turn in the database, read back."""
+        """Checks the last turn in the database."""
         found = self._http.get(f"/api/sessions/{self._session_id}/messages?limit={2 * len(self._spoken.texts)}").json()
         contents = [one["content"] for one in found if one["role"] == "agent"]
         texts = [content["text"] for content in contents if content["type"] in ("text", "thought")]
@@ -63,7 +63,7 @@ class Turn:
 async def server(
     folder: Path, command: Sequence[str], *, module: str = WITH_KEEPERS, env: Mapping[str, str] | None = None
 ) -> AsyncGenerator[ServerProcess]:
-    """A server whose catalog knows the agent `bench`, which is this command."""
+    """Runs a server whose catalog has the agent `bench` with this command."""
     agents = folder / "data" / "agents"
     agents.mkdir(parents=True)
     (agents / "bench.toml").write_text(f'title = "Bench"\ncommand = {json.dumps(list(command))}\n', "utf-8")
@@ -73,15 +73,15 @@ async def server(
 
 
 def open_session(http: Http, folder: Path, count: int = 1) -> list[str]:
-    """So many new sessions with that agent in one new repository."""
+    """Creates this many sessions with that agent in one new repository."""
     repo = http.post("/api/repos", {"path": str(make_repo(folder / "work" / "repo"))}).json()
     opened = [http.post("/api/sessions", {"repoId": repo["id"], "agent": "bench"}) for _ in range(count)]
-    return [one.json()["id"] for one in opened]
+    return [response.json()["id"] for response in opened]
 
 
 @contextlib.asynccontextmanager
 async def subscribed(running: ServerProcess, folder: Path, spoken: Recording) -> AsyncGenerator[Turn]:
-    """A session to prompt, and somebody who listens to it in a process of their own."""
+    """Yields a session with a subscriber in a process of its own."""
     with Http(running.url, running.token) as http:
         session_id = open_session(http, folder)[0]
         listener = await asyncio.create_subprocess_exec(

@@ -1,5 +1,5 @@
-"""`python -m bench.unkept …`: the command line of Bough with a server that starts agents itself, without keepers. The
-floor that keepers are measured against."""
+"""Runs Bough's command line with a server that starts agents itself, without keepers: `python -m bench.unkept …`. It is
+the floor that keepers are measured against."""
 
 from __future__ import annotations
 

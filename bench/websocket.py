@@ -1,5 +1,5 @@
-"""The least of a WebSocket client: opens, takes and sends whole text messages as bytes, answers pings. A full client
-costs as much as the server that it would measure."""
+"""A minimal WebSocket client: receives and sends whole text messages as bytes, answers pings. A full client would cost
+as much as the server that it measures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Socket:
     """A connection to one path of a server."""
 
     def __init__(self, url: str, path: str, token: str, patience: float | None = None) -> None:
-        """With `patience`, so many seconds of silence are an error."""
+        """With `patience`, that many seconds of silence are an error."""
         host = urlsplit(url).netloc
         name, _, port = host.rpartition(":")
         self._socket = socket.create_connection((name, int(port)), patience)
@@ -43,7 +43,7 @@ class Socket:
         self._socket.close()
 
     def messages(self) -> Iterator[bytes]:
-        """Every text message, until the server closes. None of ours comes in pieces."""
+        """Yields every text message until the server closes; Bough's messages are never fragmented."""
         while True:
             data, position, size = self._data, 0, len(self._data)
             while size - position >= 2:
@@ -77,7 +77,7 @@ class Socket:
     def _frame(self, kind: int, payload: bytes) -> None:
         length = len(payload)
         head = bytes([128 | kind, 128 | min(length, 126)]) + (struct.pack(">H", length) if length > 125 else b"")
-        # A client masks what it sends; with zeros it stays as it is.
+        # A client masks what it sends; a mask of zeros changes nothing.
         self._socket.sendall(head + bytes(4) + payload)
 
     def _read(self) -> bytes:

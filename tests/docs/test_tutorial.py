@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -23,9 +23,17 @@ PATIENCE = 60.0
 GIT_CONFIG = "[user]\n\tname = Ada\n\temail = ada@example.com\n"
 
 
+async def end_group(process: asyncio.subprocess.Process) -> None:
+    """Interrupts a process and its children, and kills them if that does not end them in time."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with suppress(ProcessLookupError, TimeoutError):
+            os.killpg(process.pid, number)
+            await asyncio.wait_for(process.wait(), PATIENCE)
+
+
 @asynccontextmanager
 async def make_serve(env: Mapping[str, str]) -> AsyncGenerator[str]:
-    """Runs `make serve` until the block ends, and gives what it has printed when it is ready."""
+    """Runs `make serve` until the block ends, and yields the link that it prints when it is ready."""
     process = await asyncio.create_subprocess_exec(
         *("make", "--no-print-directory", "serve"),
         cwd=ROOT,
@@ -42,8 +50,7 @@ async def make_serve(env: Mapping[str, str]) -> AsyncGenerator[str]:
                 assert line, "`make serve` ended before it printed its link"
         yield line
     finally:
-        os.killpg(process.pid, signal.SIGINT)
-        await process.wait()
+        await end_group(process)
 
 
 async def run(shell: Shell, ids: Ids, example: Example) -> None:

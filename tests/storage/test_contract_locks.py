@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from bough.errors import Busy
 from bough.storage.backend import Backend
 from bough.storage.open import open_backend
 from tests.support.eventually import eventually
+from tests.support.processes import running
 
 HOLDER = Path(__file__).with_name("holder.py")
 
@@ -49,12 +49,8 @@ async def test_an_owner_that_fails_frees_the_name(empty: Backend) -> None:
 
 async def test_a_killed_process_frees_its_name(empty: Backend, database_url: str) -> None:
     """Q4: A kill -9 needs no clean-up by anyone."""
-    holder = await asyncio.create_subprocess_exec(
-        sys.executable, HOLDER, database_url, "server", stdout=asyncio.subprocess.PIPE
-    )
-    assert holder.stdout is not None
-    assert await holder.stdout.readline() == b"held\n"
-    assert not await is_free(empty, "server")
-    holder.kill()
-    await eventually(lambda: is_free(empty, "server"))
-    await holder.wait()
+    async with running(sys.executable, str(HOLDER), database_url, "server") as (holder, output):
+        assert await output.readline() == b"held\n"
+        assert not await is_free(empty, "server")
+        holder.kill()
+        await eventually(lambda: is_free(empty, "server"))

@@ -13,6 +13,7 @@ from bough.errors import Busy, Conflict, Internal
 from bough.storage import queries
 from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend
+from tests.support.processes import running
 
 WRITER = Path(__file__).with_name("writer.py")
 Q = queries.load("boxes", Path(__file__).with_name("sql"))
@@ -264,10 +265,8 @@ async def test_after_close_everything_is_refused(empty: Backend) -> None:
 
 async def test_acknowledged_writes_outlive_a_killed_process(backend: Backend, database_url: str) -> None:
     """Q4: kill -9 in the middle of writing loses nothing that was acknowledged."""
-    writer = await asyncio.create_subprocess_exec(sys.executable, WRITER, database_url, stdout=asyncio.subprocess.PIPE)
-    assert writer.stdout is not None
-    acknowledged = [(await writer.stdout.readline()).decode().strip() for _ in range(100)]
-    writer.kill()
-    acknowledged += (await writer.stdout.read()).decode().split("\n")[:-1]
-    await writer.wait()
+    async with running(sys.executable, str(WRITER), database_url) as (writer, output):
+        acknowledged = [(await output.readline()).decode().strip() for _ in range(100)]
+        writer.kill()
+        acknowledged += (await output.read()).decode().split("\n")[:-1]
     assert set(acknowledged) <= set(await ids(backend))

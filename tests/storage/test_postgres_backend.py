@@ -19,6 +19,7 @@ from bough.storage.open import open_backend
 from bough.storage.queries import Query
 from tests.support.eventually import eventually
 from tests.support.postgres import Postgres
+from tests.support.processes import running
 
 pytestmark = pytest.mark.postgres
 
@@ -181,12 +182,7 @@ async def test_a_missing_database_is_reported(postgres_server: Postgres) -> None
 async def test_the_test_server_ends_with_the_process_that_started_it() -> None:
     """L1b: A killed test run leaves no PostgreSQL and no files behind."""
     program = "from tests.support.postgres import Postgres; print(Postgres.start().url(), flush=True); input()"
-    starter = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.PIPE
-    )
-    assert starter.stdout is not None
-    folder = Path((await starter.stdout.readline()).decode().strip().partition("host=")[2])
-    server = psutil.Process(int((folder / "data" / "postmaster.pid").read_text().split()[0]))
-    starter.kill()
-    await starter.wait()
+    async with running(sys.executable, "-c", program) as (_, output):
+        folder = Path((await output.readline()).decode().strip().partition("host=")[2])
+        server = psutil.Process(int((folder / "data" / "postmaster.pid").read_text().split()[0]))
     await eventually(lambda: not server.is_running() and not folder.exists())

@@ -127,9 +127,9 @@ class Postgres:
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while not (pid_file.exists() and pid_file.read_text().splitlines()[-1:] == ["ready   "]):
             if self._keeper.poll() is not None or time.monotonic() > deadline:
-                said = log.read_text(errors="replace") if log.exists() else ""
+                output = log.read_text(errors="replace") if log.exists() else ""
                 self.stop()
-                raise RuntimeError(f"PostgreSQL did not start: {said}")
+                raise RuntimeError(f"PostgreSQL did not start: {output}")
             time.sleep(0.01)
 
 

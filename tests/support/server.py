@@ -97,7 +97,7 @@ class ServerProcess:
     token: str = ""
 
     async def start(self) -> None:
-        """Starts the server and waits until it is ready."""
+        """Starts the server and waits until it is ready; kills it if that fails."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.data.mkdir(parents=True, exist_ok=True)
         with (self.data / "server.log").open("ab") as log:
@@ -109,8 +109,13 @@ class ServerProcess:
                 stderr=log,
             )
         assert self.process.stdout is not None
-        async with asyncio.timeout(READY_WITHIN):
-            line = await self.process.stdout.readline()
+        line = b""
+        try:
+            async with asyncio.timeout(READY_WITHIN):
+                line = await self.process.stdout.readline()
+        finally:
+            if not line:
+                await self.stop(signal.SIGKILL)
         if not line:
             raise RuntimeError(f"bough serve did not start: {(self.data / 'server.log').read_text()[-2000:]}")
         about = json.loads((self.data / "server.json").read_text())

@@ -41,7 +41,7 @@ from bough.core.store.transactions import Store
 from bough.core.tool_calls.service import Calls
 from bough.core.transcripts.files import Files
 from bough.core.transcripts.read import Transcript
-from bough.core.trees.branch import Branching
+from bough.core.trees.branch import Branches
 from bough.core.trees.prune import Pruning
 from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
@@ -126,7 +126,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     sessions = Sessions(store, settings, catalog, tasks)
     control = Control(store, runner, tasks)
     places = BranchPlaces(store, worktrees, runner.checkpoints)
-    branching = Branching(store, settings, catalog, places)
+    branches = Branches(store, settings, catalog, places)
     cascades = Cascades(store, control)
     calls = Calls(store, settings, catalog, scheduler.lending)
     repos = Repos(store, settings)
@@ -155,8 +155,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         restoring=Restoring(store, runner.checkpoints),
         pruning=Pruning(store, settings),
         control=control,
-        branching=branching,
-        races=Races(store, settings, branching, places),
+        branches=branches,
+        races=Races(store, settings, branches, places),
         race_statuses=RaceStatuses(store, runner.checkpoints),
         race_results=RaceResults(store, runner.checkpoints, worktrees, cascades),
         budgets=Budgets(store),
@@ -212,7 +212,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
             agent.name for agent in services.catalog.entries() if not agent.quirks.takes_reports
         )
         await services.worktrees.repair()
-        await services.branching.repair()
+        await services.branches.repair()
         await services.recovery.run()
         background.start("calls", services.calls.follow())
         background.start("scheduler", services.scheduler.run())
@@ -227,6 +227,6 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.calls.close()
         await services.race_results.close()
         await services.worktrees.close()
-        await services.branching.close()
+        await services.branches.close()
         await services.runner.agents.close()
         await services.checkpoints.close()

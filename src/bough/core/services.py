@@ -31,7 +31,7 @@ from bough.core.store.transactions import Store
 from bough.core.tool_calls.service import Calls
 from bough.core.transcripts.files import Files
 from bough.core.transcripts.read import Transcript
-from bough.core.trees.branch import Branching
+from bough.core.trees.branch import Branches
 from bough.core.trees.prune import Pruning
 from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
@@ -75,7 +75,7 @@ class Services:
     restoring: Restoring
     pruning: Pruning
     control: Control
-    branching: Branching
+    branches: Branches
     races: Races
     race_statuses: RaceStatuses
     race_results: RaceResults

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bough.core.trees.branch import Branch, Branched, Branching
+from bough.core.trees.branch import Branch, Branched, Branches
 from bough.core.worktrees.service import Worktrees
 from bough.errors import Conflict
 from bough.model.session import Caller
@@ -49,7 +49,7 @@ class Failing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int = 1, first: Path | None = None) -> None:
         self.times = times
-        plant = Branching.plant
+        plant = Branches.plant
 
         async def fails(*given: Any) -> Branched:
             if self.times:
@@ -59,7 +59,7 @@ class Failing:
                 raise Conflict("unlucky", "The first error.")
             return await plant(*given)
 
-        monkeypatch.setattr(Branching, "plant", fails)
+        monkeypatch.setattr(Branches, "plant", fails)
 
 
 async def test_a_branch_that_holds_other_commits_is_refused(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_two_at_once_with_one_key(tmp_path: Path, monkeypatch: pytest.Monk
     async with grove(tmp_path) as trees:
         root = await trees.root()
         Failing(monkeypatch, failures)
-        caller, fork = Caller(idempotency_key="once"), trees.server.services.branching.fork
+        caller, fork = Caller(idempotency_key="once"), trees.server.services.branches.fork
         asked = [fork(caller, root, Branch(worktree="new")) for _ in range(2)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         made = [one for one in answers if isinstance(one, Branched)]
@@ -238,7 +238,7 @@ async def test_a_caller_who_goes_away_leaves_no_half(tmp_path: Path) -> None:
         setup = ["sh", "-c", f"while [ ! -e '{on}' ]; do sleep 0.02; done"]
         await trees.client.call("PATCH", f"/api/repos/{trees.repo_id}", json={"setup": setup})
         async with trees.client.events() as events:
-            asking = asyncio.create_task(trees.server.services.branching.fork(Caller(), root, Branch(worktree="new")))
+            asking = asyncio.create_task(trees.server.services.branches.fork(Caller(), root, Branch(worktree="new")))
             await events.until(lambda one: one["type"] == "worktree.created")
         asking.cancel()
         await asyncio.wait([asking])

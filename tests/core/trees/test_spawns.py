@@ -88,18 +88,18 @@ async def test_rights_do_not_rise(tmp_path: Path) -> None:
         # A person may give a fork more, since it is a sibling.
         strong, _ = await trees.fork(parent, permissionMode="bypassPermissions")
         assert (await trees.get(strong))["permissionMode"] == "bypassPermissions"
-        branching = trees.server.services.branching
+        branches = trees.server.services.branches
         above: list[tuple[str, Any, PermissionMode | None]] = [
-            (parent, branching.fork, "auto"),
-            (parent, branching.spawn, "auto"),
-            (strong, branching.fork, None),
-            (strong, branching.spawn, "auto"),
-            (parent, branching.fork, None),
+            (parent, branches.fork, "auto"),
+            (parent, branches.spawn, "auto"),
+            (strong, branches.fork, None),
+            (strong, branches.spawn, "auto"),
+            (parent, branches.fork, None),
         ]
         for source, kind, mode in above:
             with pytest.raises(Denied, match="grants more than"):
                 await kind(session_caller(child), source, Branch(prompt="x", permission_mode=mode))
-        made = await branching.fork(session_caller(child), parent, Branch(prompt="[[say x]]", permission_mode="plan"))
+        made = await branches.fork(session_caller(child), parent, Branch(prompt="[[say x]]", permission_mode="plan"))
         assert (await trees.get(made.session_id))["createdBy"] == {"kind": "session", "id": child}
         [task] = await trees.rested(made.session_id, 1)
         assert (task["source"], task["sourceSessionId"]) == ("session", child)

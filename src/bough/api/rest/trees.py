@@ -38,7 +38,7 @@ class BudgetAnswer(msgspec.Struct, rename="camel"):
     summary="Fork a session: the fork starts with a copy of its conversation",
 )
 async def fork_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
-    return await services.branching.fork(with_key(caller, data.idempotency_key), session_id, data)
+    return await services.branches.fork(with_key(caller, data.idempotency_key), session_id, data)
 
 
 @post(
@@ -47,12 +47,12 @@ async def fork_session(services: Services, caller: Caller, session_id: Id, data:
     summary="Spawn a child that starts with no context and reports back",
 )
 async def spawn_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
-    return await services.branching.spawn(with_key(caller, data.idempotency_key), session_id, data)
+    return await services.branches.spawn(with_key(caller, data.idempotency_key), session_id, data)
 
 
 @post("/sessions/{session_id:str}/btw", responses=DOC, summary="Ask a side question, which changes nothing")
 async def ask_side_question(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
-    return await services.branching.aside(with_key(caller, data.idempotency_key), session_id, data)
+    return await services.branches.side_question(with_key(caller, data.idempotency_key), session_id, data)
 
 
 @get("/sessions/{session_id:str}/tree", responses=errors(404, 409), summary="Get the whole tree of a session")

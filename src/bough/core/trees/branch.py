@@ -19,7 +19,7 @@ from bough.core.store.sql import SESSIONS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
 from bough.core.transcripts.files import NewFiles
-from bough.core.trees.limits import BranchKind, check_room, refuse_from_aside
+from bough.core.trees.limits import BranchKind, check_room, refuse_side_question
 from bough.core.worktrees.for_branch import BranchPlaces, Place, Room, filled
 from bough.core.worktrees.records import usable, worktree
 from bough.errors import Conflict, Denied, Invalid
@@ -76,7 +76,7 @@ class Branched(msgspec.Struct, rename="camel"):
     task_id: str | None
 
 
-class Branching:
+class Branches:
     """Creates forks, children and side questions."""
 
     def __init__(self, store: Store, settings: Settings, catalog: Catalog, places: BranchPlaces) -> None:
@@ -93,7 +93,7 @@ class Branching:
         """Creates a child that starts with no context and reports to its parent."""
         return await self._branch(caller, session_id, wanted, "subsession")
 
-    async def aside(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+    async def side_question(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
         """Asks a side question: a fork that only reads, and is archived when it has answered."""
         return await self._branch(caller, session_id, wanted, "btw")
 
@@ -210,7 +210,7 @@ class Branching:
     ) -> None:
         source = await records.session(change.tx, session_id)
         depth = records.depth_below(source, kind)
-        await refuse_from_aside(change.tx, caller, source, kind)
+        await refuse_side_question(change.tx, caller, source, kind)
         await check_room(change.tx, self._settings, source, kind, depth, count)
         await self._check_rights(change.tx, caller, source, wanted.permission_mode or source.permission_mode, kind)
         await self._branch_point(change.tx, source, wanted, kind)
@@ -256,7 +256,7 @@ class Branching:
     ) -> Session:
         await change.tx.run(TREES.lock, root=source.root_session_id)
         depth = records.depth_below(source, kind)
-        await refuse_from_aside(change.tx, caller, source, kind)
+        await refuse_side_question(change.tx, caller, source, kind)
         await check_room(change.tx, self._settings, source, kind, depth)
         agent = wanted.agent or source.agent
         same = agent == source.agent

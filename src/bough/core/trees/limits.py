@@ -58,7 +58,7 @@ def _over(count: int, limit: int) -> str:
     return ", which is the limit" if count == 1 else f", {count} more were requested, and the limit is {limit}"
 
 
-async def refuse_from_aside(tx: Tx, caller: Caller, source: Session, kind: BranchKind) -> None:
+async def refuse_side_question(tx: Tx, caller: Caller, source: Session, kind: BranchKind) -> None:
     """Raises `Conflict` if a side question is branched, or branches: it only answers. People may fork it."""
     if source.kind == "btw" and kind != "fork":
         raise Conflict(

@@ -81,7 +81,7 @@ async def fork_session(services: Services, caller: Caller, request: wire.Existin
         worktree=NewWorktree(branch=wishes.branch) if wishes.branch is not None else "same",
         mcp_server_ids=await mcp_servers.added(services, caller, source, request.mcp_servers),
     )
-    created = await services.branching.fork(caller, source.id, branch)
+    created = await services.branches.fork(caller, source.id, branch)
     return await services.sessions.get(created.session_id)
 
 

@@ -129,9 +129,9 @@ async def _prompt(ctx: ToolContext, params: Prompt) -> dict[str, Any]:
         callback=None if params.callback is None else CallbackConfig(enabled=params.callback),
     )
     branch_as = {
-        "fork": services.branching.fork,
-        "subsession": services.branching.spawn,
-        "btw": services.branching.aside,
+        "fork": services.branches.fork,
+        "subsession": services.branches.spawn,
+        "btw": services.branches.side_question,
     }[params.mode]
     return _branched(await branch_as(caller, params.session_id, branch))
 
@@ -184,7 +184,7 @@ async def _spawn(ctx: ToolContext, params: Spawn) -> dict[str, Any]:
             extra_instructions=params.extra_instructions,
         ),
     )
-    return _branched(await ctx.services.branching.spawn(ctx.caller, own.id, branch))
+    return _branched(await ctx.services.branches.spawn(ctx.caller, own.id, branch))
 
 
 def _ids(*names: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
 from bough.core.store.transactions import Change, Store
-from bough.core.trees.branch import Branch, Branched, Branching
+from bough.core.trees.branch import Branch, Branched, Branches
 from bough.core.trees.limits import BranchKind
 from bough.core.trees.race.rules import LONGEST_NAME, race_name
 from bough.core.worktrees.for_branch import BranchPlaces, Place, Start
@@ -68,10 +68,10 @@ class RaceBegun(msgspec.Struct, rename="camel"):
 class Races:
     """Starts races."""
 
-    def __init__(self, store: Store, settings: Settings, branching: Branching, places: BranchPlaces) -> None:
+    def __init__(self, store: Store, settings: Settings, branches: Branches, places: BranchPlaces) -> None:
         self._store = store
         self._settings = settings
-        self._branching = branching
+        self._branches = branches
         self._places = places
 
     async def start(self, caller: Caller, session_id: str, new: NewRace) -> RaceBegun:
@@ -86,8 +86,8 @@ class Races:
         earlier = await self._store.kept(caller, scope, request, RaceBegun)
         if earlier is not None:
             return earlier
-        branches = _branches(new)
-        await self._branching.admit(caller, source.id, branches, kind)
+        branches = _racer_branches(new)
+        await self._branches.admit(caller, source.id, branches, kind)
         race_id = new_id()
         names = [f"race {number} {new.title or new.prompt[:LONGEST_NAME]}" for number in range(1, len(branches) + 1)]
         try:
@@ -140,7 +140,7 @@ class Races:
         """Inserts the race and its racers, and tells about it in the transcript of the session."""
         source = await records.session(change.tx, source_id)
         racers = [
-            await self._branching.plant(
+            await self._branches.plant(
                 change, caller, source, branch, kind, place, git, prompt, RacePlace(race_id, number)
             )
             for number, (branch, place, git) in enumerate(planned, 1)
@@ -167,7 +167,7 @@ class _StartedElsewhere(Exception):
         self.begun = begun
 
 
-def _branches(new: NewRace) -> list[Branch]:
+def _racer_branches(new: NewRace) -> list[Branch]:
     callback = new.callback or CallbackConfig(enabled=False)
     return [
         Branch(

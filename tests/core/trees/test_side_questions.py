@@ -116,12 +116,12 @@ async def test_nothing_grows_out_of_it(tmp_path: Path) -> None:
         for path, more in (("spawn", {}), ("btw", {}), ("race", race)):
             error = await trees.refused(f"{aside}/{path}", {"prompt": "x", **more})
             assert error["code"] == "aside_has_no_children" and parent in error["message"]
-        branching, own = trees.server.services.branching, session_caller(aside)
-        for make in (branching.fork, branching.spawn, branching.aside):
+        branches, own = trees.server.services.branches, session_caller(aside)
+        for make in (branches.fork, branches.spawn, branches.side_question):
             with pytest.raises(Conflict, match="opens no sessions"):
                 await make(own, parent, Branch(prompt="x", permission_mode="plan"))
         with pytest.raises(Conflict, match="opens no sessions"):
-            await branching.fork(own, aside, Branch(worktree="new"))
+            await branches.fork(own, aside, Branch(worktree="new"))
         fork, _ = await trees.fork(aside)
         _, again = await trees.btw(fork, "[[say on]]")
         assert await answer(trees.client, again) == "on"
@@ -171,8 +171,8 @@ async def test_a_session_that_asks_about_another_is_told(tmp_path: Path, databas
     async with grove(tmp_path, database=database_url) as trees:
         asker, other = await trees.root(), await trees.root()
         await trees.say(other, "one heron")
-        branching = trees.server.services.branching
-        made = await branching.aside(session_caller(asker), other, Branch(prompt="[[say grey]]"))
+        branches = trees.server.services.branches
+        made = await branches.side_question(session_caller(asker), other, Branch(prompt="[[say grey]]"))
         [got] = await trees.rested(asker, 1)
         assert (got["source"], got["sourceSessionId"]) == ("callback", made.session_id)
         assert "> [[say grey]]" in got["prompt"] and "> grey" in got["prompt"]
@@ -180,7 +180,7 @@ async def test_a_session_that_asks_about_another_is_told(tmp_path: Path, databas
         assert (report.state, report.child_task_id) == ("delivered", made.task_id)
         assert (await trees.say(other, "[[recall]]")).count("> grey") == 1
         # About itself, it is told with its next prompt and not twice.
-        again = await branching.aside(session_caller(asker), asker, Branch(prompt="[[say white]]"))
+        again = await branches.side_question(session_caller(asker), asker, Branch(prompt="[[say white]]"))
         await trees.client.wait_task(again.task_id or "")
         assert len(await trees.tasks(asker)) == 1
         assert (await trees.say(asker, "[[recall]]")).count("> white") == 1
@@ -190,8 +190,8 @@ async def test_an_asker_that_is_gone_does_not_keep_the_answer(tmp_path: Path) ->
     """B4: who asked was purged; the question ends as any other."""
     async with grove(tmp_path) as trees:
         asker, other = await trees.root(), await trees.root()
-        branching = trees.server.services.branching
-        made = await branching.aside(session_caller(asker), other, Branch(prompt="[[slow 2 0.5]] [[say grey]]"))
+        branches = trees.server.services.branches
+        made = await branches.side_question(session_caller(asker), other, Branch(prompt="[[slow 2 0.5]] [[say grey]]"))
         await trees.client.call("DELETE", f"/api/sessions/{asker}?purge=true")
         assert "grey" in await answer(trees.client, made.task_id or "")
         assert len(await told(trees, other)) == 1

@@ -48,11 +48,11 @@ class Corrected(JsonRenderPlugin):
 
 def document(app: Litestar) -> Json:
     """Returns the OpenAPI document, which is generated once per application."""
-    known: Json | None = app.state.get("openapi")
-    if known is None:
-        known = _corrected(app.openapi_schema.to_schema())
-        app.state["openapi"] = known
-    return known
+    schema: Json | None = app.state.get("openapi")
+    if schema is None:
+        schema = _corrected(app.openapi_schema.to_schema())
+        app.state["openapi"] = schema
+    return schema
 
 
 def _corrected(schema: Json) -> Json:

@@ -39,11 +39,11 @@ class OpenSessions:
 
     async def attach(self, session: Session, *, replay: bool) -> Attachment:
         """Shows a session from now on, or again from the start with `replay`. The caller holds its `order`."""
-        known = self._open.get(session.id)
-        if known is not None and not replay:
-            return known
-        if known is not None:
-            await self._close(known)
+        current = self._open.get(session.id)
+        if current is not None and not replay:
+            return current
+        if current is not None:
+            await self._close(current)
         # Prompts of ended turns belong to the transcript and are replayed with it.
         attachment = Attachment(self._services, session, self.client, self._waited.setdefault(session.id, set()))
         self._open[session.id] = attachment
@@ -56,9 +56,9 @@ class OpenSessions:
 
     async def watch(self, session: Session) -> Attachment:
         """Shows a session from now on, unless it is already shown."""
-        known = self._open.get(session.id)
-        if known is not None:
-            return known
+        current = self._open.get(session.id)
+        if current is not None:
+            return current
         attachment = await self.attach(session, replay=False)
         await self.offer(attachment)
         return attachment
@@ -71,9 +71,9 @@ class OpenSessions:
 
     async def detach(self, session_id: str) -> None:
         """Stops showing a session."""
-        known = self._open.get(session_id)
-        if known is not None:
-            await self._close(known)
+        current = self._open.get(session_id)
+        if current is not None:
+            await self._close(current)
         self._approvals.forget(session_id)
 
     async def close(self) -> None:

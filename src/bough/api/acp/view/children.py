@@ -59,7 +59,7 @@ class Children:
 
     async def forget(self, session_id: str) -> None:
         """Stops showing the children of a session that was closed."""
-        for child in [one for one, told in self._announced.items() if told.parent == session_id]:
+        for child in [child_id for child_id, announced in self._announced.items() if announced.parent == session_id]:
             del self._announced[child]
             await self._open_sessions.detach(child)
             await self.forget(child)
@@ -99,17 +99,21 @@ class Children:
         parent = session.parent_session_id
         if session.kind not in KINDS or parent is None or self._open_sessions.get(parent) is None:
             return
-        known, fields = self._announced.get(session.id), _fields(session)
-        changed = fields if known is None else {name: one for name, one in fields.items() if known.fields[name] != one}
+        previous, fields = self._announced.get(session.id), _fields(session)
+        changed = (
+            fields
+            if previous is None
+            else {name: value for name, value in fields.items() if previous.fields[name] != value}
+        )
         if not changed:
             return
         self._announced[session.id] = _Announced(parent, fields)
         # The announcement precedes the child's own updates.
         update: Update = {"sessionUpdate": "subagent_update", "sessionId": session.id, **changed}
-        if known is None:
+        if previous is None:
             update["capabilities"] = {"cancel": {}}
         await self._open_sessions.client.update(parent, update)
-        if known is None:
+        if previous is None:
             await self._show(session, new=new)
 
     async def _show(self, session: Session, *, new: bool) -> None:

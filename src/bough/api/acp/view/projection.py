@@ -55,7 +55,7 @@ class Projection:
         self._moments: dict[str, str] = {}
         self._texts: dict[str, tuple[str, int]] = {}
         self._tools: dict[str, dict[str, int]] = {}
-        self._told: dict[str, int] = {}
+        self._sent_whole: dict[str, int] = {}
         # Message ids of tool calls, by the agent's own ids.
         self._calls: dict[str, str] = {}
 
@@ -84,19 +84,19 @@ class Projection:
 
     def grow(self, message_id: str, offset: int, text: str) -> list[Update] | None:
         """Returns the new text of a message; None if text before it is missing or the message is unknown."""
-        known = self._texts.get(message_id)
-        if known is None or offset > known[1]:
+        sent = self._texts.get(message_id)
+        if sent is None or offset > sent[1]:
             return None
-        return self._text(message_id, known[0], text, offset)
+        return self._text(message_id, sent[0], text, offset)
 
     def call(self, agents_id: str) -> str | None:
         """Returns the client's id of a tool call."""
         return self._calls.get(agents_id)
 
     def _user(self, message: ShownMessage) -> list[Update]:
-        if message.id in self._told:
+        if message.id in self._sent_whole:
             return []
-        self._told[message.id] = 0
+        self._sent_whole[message.id] = 0
         if self._mine(message.task_id):
             return []
         names = "".join(f"\n[{file.described}]" for file in files_of(message.content))
@@ -110,25 +110,25 @@ class Projection:
         return [_chunk(update, {"type": "text", "text": new}, id)] if new else []
 
     def _tool(self, id: str, fields: Update) -> list[Update]:
-        known = self._tools.get(id)
+        sent = self._tools.get(id)
         hashes = self._tools[id] = {name: _hash(value) for name, value in fields.items()}
-        if known is None:
+        if sent is None:
             return [{"sessionUpdate": "tool_call", "toolCallId": id, **fields}]
-        lost = {name: EMPTY.get(name) for name in known.keys() - hashes.keys()}
-        changed = {name: value for name, value in fields.items() if known.get(name) != hashes[name]}
+        lost = {name: EMPTY.get(name) for name in sent.keys() - hashes.keys()}
+        changed = {name: value for name, value in fields.items() if sent.get(name) != hashes[name]}
         if not lost and not changed:
             return []
         return [{"sessionUpdate": "tool_call_update", "toolCallId": id, **lost, **changed}]
 
     def _once(self, id: str, update: Update) -> list[Update]:
         """Sends an update that never changes, once."""
-        return [] if id in self._told else self._again(id, update)
+        return [] if id in self._sent_whole else self._again(id, update)
 
     def _again(self, id: str, update: Update) -> list[Update]:
         """Sends a whole update again whenever it has changed, as for plans."""
-        if self._told.get(id) == (now := _hash(update)):
+        if self._sent_whole.get(id) == (digest := _hash(update)):
             return []
-        self._told[id] = now
+        self._sent_whole[id] = digest
         return [update]
 
 

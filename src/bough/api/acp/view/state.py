@@ -25,7 +25,7 @@ class SessionState:
         self._notices = notices
         # Tasks that have not ended and whether they are this editor's, and the queue as last sent.
         self._open: dict[str, tuple[Task, bool]] = {}
-        self._told: Update = _queue([], paused=False)
+        self._sent_queue: Update = _queue([], paused=False)
 
     def whole(self) -> list[Update]:
         """Returns the full state for an editor that opens the session; the answer itself has modes and options."""
@@ -38,19 +38,19 @@ class SessionState:
 
     def session(self, fresh: Session) -> list[Update]:
         """Returns the updates for a changed session."""
-        known, self._session = self._session, fresh
+        previous, self._session = self._session, fresh
         updates: list[Update] = []
-        if fresh.title != known.title:
+        if fresh.title != previous.title:
             updates.append(self._info(title=fresh.title or None, updatedAt=fresh.updated_at))
-        if session_options.modes(fresh) != session_options.modes(known):
+        if session_options.modes(fresh) != session_options.modes(previous):
             mode = session_options.modes(fresh)["currentModeId"]
             updates.append({"sessionUpdate": "current_mode_update", "currentModeId": mode})
         options = session_options.options(fresh, self._catalog)
-        if options != session_options.options(known, self._catalog):
+        if options != session_options.options(previous, self._catalog):
             updates.append({"sessionUpdate": "config_option_update", "configOptions": options})
-        if slash_commands.available(fresh) != slash_commands.available(known):
+        if slash_commands.available(fresh) != slash_commands.available(previous):
             updates.append(self._commands())
-        if (usage := _usage(fresh)) is not None and usage != _usage(known):
+        if (usage := _usage(fresh)) is not None and usage != _usage(previous):
             updates.append(usage)
         return [*updates, *self._waiting()]
 
@@ -70,11 +70,11 @@ class SessionState:
         paused = self._session.queue_paused
         if len(queue) == len(self._open) and not paused:
             queue = queue[1:]
-        before = self._told
+        before = self._sent_queue
         current = _queue(queue, paused=paused and bool(queue))
         if current == before:
             return []
-        self._told = current
+        self._sent_queue = current
         updates: list[Update] = [self._info(_meta={"bough": {"queue": current}})]
         if self._notices:
             updates += self._notice(before, current)
@@ -82,9 +82,11 @@ class SessionState:
 
     def _notice(self, before: Update, current: Update) -> list[Update]:
         """Returns the notice that tells a person that their own prompt is queued."""
-        known = {entry["taskId"] for entry in before["waiting"]}
+        queued_before = {entry["taskId"] for entry in before["waiting"]}
         new = [
-            index for index, entry in enumerate(current["waiting"]) if entry["mine"] and entry["taskId"] not in known
+            index
+            for index, entry in enumerate(current["waiting"])
+            if entry["mine"] and entry["taskId"] not in queued_before
         ]
         if any(entry["mine"] for entry in current["waiting"]) and current["paused"] and not before["paused"]:
             return [_notice("Queue paused", "Sending another prompt resumes it.")]

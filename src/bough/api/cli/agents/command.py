@@ -290,10 +290,10 @@ def _what_next(catalog: Catalog, entry: CatalogEntry) -> None:
     """Prints what is still missing before a newly installed agent can be prompted."""
     from bough.agents.catalog.find import is_set_up, npm_folder
 
-    found = catalog.find(entry)
+    installation = catalog.find(entry)
     own = str(npm_folder(catalog.data, entry))
-    if found is not None and not found.program.startswith(own):
-        output.note(f"{found.program} is on the PATH and takes precedence.")
+    if installation is not None and not installation.program.startswith(own):
+        output.note(f"{installation.program} is on the PATH and takes precedence.")
     if is_set_up(entry) is False:
         output.note(f"No key was found for it. {entry.login.how}")
     else:

@@ -116,8 +116,8 @@ class _Trying:
     def _prepare(self) -> PreparedStart:
         trial, entry = self._trial, self._entry
         with self._steps.take("prepare"):
-            found = startable(entry, self._settings.data_path)
-            trial.how, trial.version, trial.command = found.how, found.version, found.command
+            installation = startable(entry, self._settings.data_path)
+            trial.how, trial.version, trial.command = installation.how, installation.version, installation.command
             if files := find_files(trial.cwd, entry.repository.ask):
                 names = ", ".join(os.path.relpath(file, trial.cwd) for file in files[:LAST_LINES])
                 raise Denied(

@@ -143,7 +143,7 @@ def allow(
     if arguments is not None:
         body["arguments"] = _parse_object(arguments)
     reach = REACH[scope] if scope else ""
-    ctx.show(ctx.client.post(path("approvals", approval), body), lambda found: print_decided(found, reach))
+    ctx.show(ctx.client.post(path("approvals", approval), body), lambda decided: print_decided(decided, reach))
 
 
 @command(app, "deny")

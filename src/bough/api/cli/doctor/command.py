@@ -82,12 +82,12 @@ def _clean(ctx: CommandContext, configured: Settings) -> int:
     from bough.datafolder import only_one
 
     held: list[HeldAgent] = []
-    left: list[int] = []
+    survivors: list[int] = []
     if configured.data_path.is_dir():
         try:
             with only_one(configured.data_path):
                 held = _find_held(configured)
-                left = end(held)
+                survivors = end(held)
         except Busy:
             raise Busy(
                 "server_runs",
@@ -95,17 +95,17 @@ def _clean(ctx: CommandContext, configured: Settings) -> int:
                 "one agent: bough session rm SESSION",
             ) from None
     if ctx.json:
-        output.document({"ended": [agent.document() for agent in held], "left": left})
-        return FAILED if left else DONE
+        output.document({"ended": [agent.document() for agent in held], "left": survivors})
+        return FAILED if survivors else DONE
     for agent in held:
         output.line(f"Ended {clean(agent.describe())}.")
     if not held:
         output.line("No agents were left running.")
     elif any(agent.task_id for agent in held):
         output.note("The next server resumes the interrupted turns.")
-    if left:
-        output.note(f"Processes {', '.join(map(str, left))} did not end even when killed.")
-    return FAILED if left else DONE
+    if survivors:
+        output.note(f"Processes {', '.join(map(str, survivors))} did not end even when killed.")
+    return FAILED if survivors else DONE
 
 
 def _find_held(configured: Settings) -> list[HeldAgent]:

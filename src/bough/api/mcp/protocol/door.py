@@ -119,7 +119,7 @@ class _Client:
         self.answered = False
 
     async def while_there(self, work: Coroutine[Any, Any, None]) -> None:
-        """Does something until it is done, or the client has left: nobody would hear of it."""
+        """Runs `work` until it is done or the client has disconnected."""
         watching = asyncio.create_task(self._watch())
         working = asyncio.create_task(work)
         try:

@@ -191,79 +191,79 @@ class _Row(msgspec.Struct, rename="camel"):
     updated_at: str
 
 
-async def sessions(services: Services, found: Sequence[Session]) -> list[SessionResult]:
+async def sessions(services: Services, records: Sequence[Session]) -> list[SessionResult]:
     """Returns the results for sessions, with the children of each."""
-    rows = [_row(row) for row in found]
+    rows = [_row(record) for record in records]
     children = await services.sessions.children([row.id for row in rows])
     return [SessionResult(**_fields(row, list(children[row.id]))) for row in rows]
 
 
-async def session(services: Services, found: Session) -> SessionResult:
-    return (await sessions(services, [found]))[0]
+async def session(services: Services, row: Session) -> SessionResult:
+    return (await sessions(services, [row]))[0]
 
 
-def created(found: Session, task_id: str | None) -> Created:
-    return Created(**_fields(_row(found), []), taskId=task_id)
+def created(row: Session, task_id: str | None) -> Created:
+    return Created(**_fields(_row(row), []), taskId=task_id)
 
 
-def status(found: Session | _Row) -> str:
-    return STATUS.get(found.status) or ACTIVITY[found.activity]
+def status(row: Session | _Row) -> str:
+    return STATUS.get(row.status) or ACTIVITY[row.activity]
 
 
-def _row(found: Session) -> _Row:
-    return msgspec.json.decode(msgspec.json.encode(found), type=_Row)
+def _row(row: Session) -> _Row:
+    return msgspec.json.decode(msgspec.json.encode(row), type=_Row)
 
 
-def _fields(found: _Row, children: list[str]) -> dict[str, Any]:
+def _fields(row: _Row, children: list[str]) -> dict[str, Any]:
     return {
-        "session_id": found.id,
-        "repo_id": found.repo_id,
-        "worktree_id": found.worktree_id,
-        "cwd": found.cwd,
-        "agentic_tool": found.agent,
-        "status": status(found),
-        "title": found.title,
-        "description": found.description,
-        "permission_config": Rights(found.permission_mode, found.allowed_tools),
-        "model": found.model,
-        "contextFiles": found.context_files,
-        "mcp_server_ids": found.mcp_server_ids,
-        "genealogy": Genealogy(found.parent_session_id, found.forked_from_session_id, children),
-        "git_state": found.git_state,
-        "message_count": found.message_count,
-        "created_at": found.created_at,
-        "last_updated": found.updated_at,
-        "ending": found.metadata.get("ending"),
+        "session_id": row.id,
+        "repo_id": row.repo_id,
+        "worktree_id": row.worktree_id,
+        "cwd": row.cwd,
+        "agentic_tool": row.agent,
+        "status": status(row),
+        "title": row.title,
+        "description": row.description,
+        "permission_config": Rights(row.permission_mode, row.allowed_tools),
+        "model": row.model,
+        "contextFiles": row.context_files,
+        "mcp_server_ids": row.mcp_server_ids,
+        "genealogy": Genealogy(row.parent_session_id, row.forked_from_session_id, children),
+        "git_state": row.git_state,
+        "message_count": row.message_count,
+        "created_at": row.created_at,
+        "last_updated": row.updated_at,
+        "ending": row.metadata.get("ending"),
     }
 
 
-async def task(services: Services, found: Task) -> TaskResult:
+async def task(services: Services, row: Task) -> TaskResult:
     """Returns the result for a task, with its agent's last text."""
-    (words,) = await services.tasks.last_words([found])
-    return _task(found, words, LONGEST_RESULT)
+    (words,) = await services.tasks.last_words([row])
+    return _task(row, words, LONGEST_RESULT)
 
 
-async def tasks(services: Services, found: list[Task]) -> list[TaskResult]:
+async def tasks(services: Services, rows: list[Task]) -> list[TaskResult]:
     """Returns the results for a list of tasks, with long texts truncated."""
-    texts = await services.tasks.last_words(found)
-    return [_task(task, words, LONGEST_LISTED) for task, words in zip(found, texts, strict=True)]
+    texts = await services.tasks.last_words(rows)
+    return [_task(task, words, LONGEST_LISTED) for task, words in zip(rows, texts, strict=True)]
 
 
-def _task(found: Task, words: str, most: int) -> TaskResult:
+def _task(row: Task, words: str, most: int) -> TaskResult:
     return TaskResult(
-        task_id=found.id,
-        session_id=found.session_id,
-        status=found.status,
-        prompt=_truncated(found.prompt, most),
-        source=found.source,
-        source_session_id=found.source_session_id,
-        stop_reason=found.stop_reason,
-        error=msgspec.json.decode(found.error) if found.error is not None else None,
+        task_id=row.id,
+        session_id=row.session_id,
+        status=row.status,
+        prompt=_truncated(row.prompt, most),
+        source=row.source,
+        source_session_id=row.source_session_id,
+        stop_reason=row.stop_reason,
+        error=msgspec.json.decode(row.error) if row.error is not None else None,
         result=_truncated(words, most) or None,
-        tool_use_count=found.tool_use_count,
-        created_at=found.created_at,
-        started_at=found.started_at,
-        ended_at=found.ended_at,
+        tool_use_count=row.tool_use_count,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
     )
 
 
@@ -271,17 +271,17 @@ def _truncated(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def message(found: Message) -> MessageResult:
+def message(row: Message) -> MessageResult:
     """Returns a message as text: what was said, or a tool call with its output."""
-    body: dict[str, Any] = msgspec.json.decode(found.content)
+    body: dict[str, Any] = msgspec.json.decode(row.content)
     return MessageResult(
-        message_id=found.id,
-        session_id=found.session_id,
-        task_id=found.task_id,
-        role=found.role,
+        message_id=row.id,
+        session_id=row.session_id,
+        task_id=row.task_id,
+        role=row.role,
         type=str(body.get("type", "")),
         text=_message_text(body),
-        created_at=found.created_at,
+        created_at=row.created_at,
     )
 
 
@@ -295,30 +295,30 @@ def _message_text(body: dict[str, Any]) -> str:
     return text or msgspec.json.encode({name: value for name, value in body.items() if name != "type"}).decode()
 
 
-def truncated(found: MessageResult) -> MessageResult:
+def truncated(result: MessageResult) -> MessageResult:
     """Truncates a message's text for a list."""
-    found.text = _truncated(found.text, LONGEST_RESULT)
-    return found
+    result.text = _truncated(result.text, LONGEST_RESULT)
+    return result
 
 
-def worktree(found: Worktree, git: WorktreeState | None = None, sessions: list[str] | None = None) -> WorktreeResult:
+def worktree(row: Worktree, git: WorktreeState | None = None, sessions: list[str] | None = None) -> WorktreeResult:
     return WorktreeResult(
-        worktree_id=found.id,
-        repo_id=found.repo_id,
-        name=found.name,
-        path=found.path,
-        branch=found.branch,
-        base_ref=found.base_ref,
-        status=found.status,
-        notes=found.notes,
-        board_id=found.board_id,
-        x=found.x,
-        y=found.y,
-        created_at=found.created_at,
+        worktree_id=row.id,
+        repo_id=row.repo_id,
+        name=row.name,
+        path=row.path,
+        branch=row.branch,
+        base_ref=row.base_ref,
+        status=row.status,
+        notes=row.notes,
+        board_id=row.board_id,
+        x=row.x,
+        y=row.y,
+        created_at=row.created_at,
         git=git,
         sessions=sessions,
     )
 
 
-def repo(found: Repo) -> RepoResult:
-    return RepoResult(found.id, found.name, found.path, found.kind, found.default_branch)
+def repo(row: Repo) -> RepoResult:
+    return RepoResult(row.id, row.name, row.path, row.kind, row.default_branch)

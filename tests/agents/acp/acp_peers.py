@@ -1,5 +1,7 @@
-"""Starts one of the misbehaving agents with a client that writes down what it hears.
-Every line that the client sends is checked against the published schema, where that is at hand."""
+"""Starts misbehaving agents with a client that records everything it receives.
+
+Every line that the client sends is checked against the published schema, if it is available.
+"""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What is read of an agent's answers: the shapes of real agents, and odd ones."""
+"""Reading an agent's answers: the forms that real agents use, and malformed ones."""
 
 import msgspec
 from msgspec import Raw
@@ -20,7 +20,7 @@ def raw(value: object) -> Raw:
     return Raw(msgspec.json.encode(value))
 
 
-def test_capabilities_as_claude_says_them() -> None:
+def test_capabilities_as_claude_announces_them() -> None:
     """C1: empty objects and flags both mean yes."""
     answer = raw(
         {
@@ -55,7 +55,7 @@ def test_capabilities_as_claude_says_them() -> None:
     assert msgspec.json.decode(told.raw)["_meta"] == {"steering": {"supported": True}}
 
 
-def test_what_is_not_said_is_not_offered() -> None:
+def test_a_missing_capability_is_not_offered() -> None:
     """C1: null, false, a missing field and a field of the wrong type all mean no."""
     odd = {
         "protocolVersion": "1",

@@ -1,4 +1,4 @@
-"""The client with an agent that behaves: order, ids, cancelling, and what goes over the wire."""
+"""The client with a well-behaved agent: order, ids, cancelling and the lines on the wire."""
 
 import asyncio
 
@@ -73,8 +73,8 @@ async def test_every_call_follows_the_schema() -> None:
     ]
 
 
-async def test_what_we_say_of_ourselves() -> None:
-    """C2: we name ourselves, and offer neither files nor terminals."""
+async def test_the_client_introduces_itself() -> None:
+    """C2: the client names itself and offers neither files nor terminals."""
     async with peer("echo") as agent:
         await agent.client.initialize()
         [said] = agent.ear.echoes("initialize")
@@ -86,7 +86,7 @@ async def test_what_we_say_of_ourselves() -> None:
 
 
 async def test_the_key_is_the_id() -> None:
-    """Q4: a prompt goes out under the id that its task and attempt give it, and never twice."""
+    """Q4: a prompt is sent under the id of its task and attempt, and never twice."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("hi"), "prompt:019a:1")
@@ -98,15 +98,15 @@ async def test_the_key_is_the_id() -> None:
 
 
 async def test_updates_come_before_the_answer() -> None:
-    """Q1: when a prompt returns, all that the agent said before its end has been handed over, in order."""
+    """Q1: when a prompt returns, everything that the agent wrote before has been delivered, in order."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("hi"), "p")
         assert agent.ear.texts == ["one", "two"]
 
 
-async def test_the_waiter_goes_on_before_what_followed() -> None:
-    """Q1: what an agent says after the end of a turn is not yet heard when the prompt returns."""
+async def test_the_waiter_continues_before_later_lines() -> None:
+    """Q1: lines after the end of a turn are not delivered before the prompt returns."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("late"), "p")
@@ -114,8 +114,8 @@ async def test_the_waiter_goes_on_before_what_followed() -> None:
         await agent.ear.until(lambda: agent.ear.texts == ["one", "two", "late"])
 
 
-async def test_everything_comes_with_the_number_of_its_line() -> None:
-    """O2: whoever stores what an agent said knows up to which line, and which line ended a turn."""
+async def test_everything_carries_its_line_number() -> None:
+    """O2: the handler knows up to which line it has stored, and which line ended a turn."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("ask"), "p")
@@ -126,7 +126,7 @@ async def test_everything_comes_with_the_number_of_its_line() -> None:
 
 
 async def test_requests_of_the_agent_are_answered_by_id() -> None:
-    """C1: questions arrive in their place among the updates, and answers go back to the very id."""
+    """C1: the agent's requests arrive in order with its updates, and answers carry their id."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("ask"), "p")
@@ -159,8 +159,8 @@ async def waiting_prompt(agent: Peer, key: str) -> "asyncio.Task[object]":
     return task
 
 
-async def test_a_cancelled_wait_is_called_off() -> None:
-    """T3: when nobody waits any more the agent is told which request that was."""
+async def test_a_cancelled_request_is_withdrawn() -> None:
+    """T3: when a waiter is cancelled, the agent is told which request is no longer needed."""
     async with peer("echo") as agent:
         task = await waiting_prompt(agent, "p")
         task.cancel()
@@ -172,8 +172,8 @@ async def test_a_cancelled_wait_is_called_off() -> None:
         await agent.client.set_mode("s", "m")
 
 
-async def test_a_timed_out_request_is_called_off() -> None:
-    """C1: a request that was given up is called off too."""
+async def test_a_timed_out_request_is_withdrawn() -> None:
+    """C1: a request that timed out is withdrawn too."""
     async with peer("echo") as agent:
         params = {"sessionId": await agent.open(), "prompt": [{"type": "text", "text": "wait"}]}
         with pytest.raises(AgentTimeout):
@@ -182,7 +182,7 @@ async def test_a_timed_out_request_is_called_off() -> None:
 
 
 async def test_a_detached_wait_leaves_the_turn_running() -> None:
-    """O2: a server that stops does not call off the turn that goes on without it."""
+    """O2: a server that stops does not withdraw the turn that goes on without it."""
     async with peer("echo") as agent:
         task = await waiting_prompt(agent, "p")
         agent.connection.detach()
@@ -193,7 +193,7 @@ async def test_a_detached_wait_leaves_the_turn_running() -> None:
 
 
 async def test_a_stopped_reader_fails_its_waiters() -> None:
-    """C1: nobody waits for ever on a connection that is no longer read."""
+    """C1: no request waits forever on a connection that is no longer read."""
     async with peer("echo") as agent:
         task = await waiting_prompt(agent, "p")
         agent.run.cancel()

@@ -1,4 +1,4 @@
-"""What becomes of a client whose agent misbehaves: a clear failure, or none."""
+"""The client with misbehaving agents: each problem is a clear failure or does no harm."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ from tests.agents.acp.acp_peers import peer
 
 
 async def test_silent() -> None:
-    """C1: an agent that never answers is named, with what it was asked and how long we waited."""
+    """C1: the error about an agent that never answers names the agent, the method and the time limit."""
     async with peer("silent") as agent:
         with pytest.raises(AgentTimeout, match=r"silent did not answer initialize within 0\.05 s") as caught:
             await agent.client.initialize(timeout=0.05)
@@ -23,7 +23,7 @@ async def test_silent() -> None:
 
 
 async def test_dies_mid_line() -> None:
-    """O2: what came before the death is kept, half a line is not taken for an answer."""
+    """O2: lines before the death are kept, and half a line does not count as an answer."""
     async with peer("dies_mid_line") as agent:
         session = await agent.open()
         with pytest.raises(AgentGone, match="dies_mid_line ended with code 7"):
@@ -33,8 +33,8 @@ async def test_dies_mid_line() -> None:
 
 
 @pytest.mark.parametrize(("name", "count"), [("arrays", 5), ("junk", 5)])
-async def test_junk_is_passed_over(name: str, count: int) -> None:
-    """C1: lines that are no messages are counted, logged once with an excerpt, and harm nothing."""
+async def test_junk_is_ignored(name: str, count: int) -> None:
+    """C1: lines that are not messages are counted, logged once with an excerpt, and do no harm."""
     with capture_logs() as logs:
         async with peer(name) as agent:
             session = await agent.open()
@@ -46,7 +46,7 @@ async def test_junk_is_passed_over(name: str, count: int) -> None:
 
 
 async def test_nothing_but_junk() -> None:
-    """C1: a program that is no agent is found out, and everyone who waits is told why."""
+    """C1: a program that is not an agent is detected, and every waiter learns why."""
     async with peer("junk", str(2 * connection.JUNK_LIMIT)) as agent:
         with pytest.raises(AgentFailed, match="does not speak the Agent Client Protocol") as caught:
             await agent.client.initialize()
@@ -56,7 +56,7 @@ async def test_nothing_but_junk() -> None:
 
 
 async def test_wrong_ids() -> None:
-    """C1: answers to what nobody asked are logged and change nothing."""
+    """C1: answers to unknown requests are logged and change nothing."""
     with capture_logs() as logs:
         async with peer("wrong_id") as agent:
             assert (await agent.client.initialize()).protocol_version == 1
@@ -64,7 +64,7 @@ async def test_wrong_ids() -> None:
 
 
 async def test_line_beyond_the_cap() -> None:
-    """C1: a line that is too long is a clear failure, lines before it arrive."""
+    """C1: a line that is too long is a clear failure; lines before it arrive."""
     async with peer("long_line", "5000", line_cap=4096) as agent:
         session = await agent.open()
         with pytest.raises(AgentFailed, match="wrote a line that is too long") as caught:
@@ -75,7 +75,7 @@ async def test_line_beyond_the_cap() -> None:
 
 
 async def test_line_without_end_costs_bounded_memory() -> None:
-    """C1: at the real cap of 64 MiB a line that never ends takes little more memory than that."""
+    """C1: at the real cap of 64 MiB, an endless line takes little more memory than that."""
     before = psutil.Process().memory_info().rss
     async with peer("long_line", "0") as agent:
         session = await agent.open()
@@ -86,7 +86,7 @@ async def test_line_without_end_costs_bounded_memory() -> None:
 
 
 async def test_closes_stdout_but_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: an agent that can no longer be heard is gone for us, though its process may live."""
+    """O2: an agent that closed its output counts as gone, although its process may live."""
     monkeypatch.setattr("bough.agents.process_link.LAST_WORDS", 0.05)
     async with peer("closes_stdout") as agent:
         session = await agent.open()
@@ -95,7 +95,7 @@ async def test_closes_stdout_but_lives(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_exits_at_once() -> None:
-    """C1: an agent that cannot start says why: in the message, and whole in the details."""
+    """C1: the error has the last line of stderr in its message and all of it in its details."""
     async with peer("exits_at_once") as agent:
         with pytest.raises(AgentGone, match="ended with code 3: no credentials: run `agent login` first") as caught:
             await agent.client.initialize()
@@ -104,8 +104,8 @@ async def test_exits_at_once() -> None:
         assert (await agent.run).code == 3
 
 
-async def test_a_dead_agent_is_asked_in_vain() -> None:
-    """O2: whoever asks a dead agent is told at once, not after a time-out."""
+async def test_a_request_to_a_dead_agent_fails_at_once() -> None:
+    """O2: a request to a dead agent fails at once, not after a timeout."""
     async with peer("exits_at_once") as agent:
         await agent.run
         start = time.monotonic()
@@ -118,7 +118,7 @@ async def test_a_dead_agent_is_asked_in_vain() -> None:
 
 
 async def test_refuses() -> None:
-    """C1: an error of the agent keeps its code and data."""
+    """C1: the agent's error keeps its code and data."""
     async with peer("refuses") as agent:
         with pytest.raises(AgentRefused, match="refused initialize: state runtime failed") as caught:
             await agent.client.initialize()
@@ -127,7 +127,7 @@ async def test_refuses() -> None:
 
 
 async def test_other_version() -> None:
-    """C1: an agent that speaks another version of the protocol is not talked to further."""
+    """C1: an agent that speaks another version of the protocol is not used."""
     async with peer("other_version") as agent:
         with pytest.raises(AgentFailed, match=r"speaks version 2 .* Bough speaks version 1") as caught:
             await agent.client.initialize()
@@ -135,7 +135,7 @@ async def test_other_version() -> None:
 
 
 async def test_a_session_without_an_id() -> None:
-    """C1: an answer that lacks what we need is the agent's failure, not ours."""
+    """C1: an answer without a required field is reported as the agent's failure."""
     async with peer("other_version") as agent:
         with pytest.raises(AgentFailed, match="answered session/new without a session id") as caught:
             await agent.client.new_session("/")
@@ -143,7 +143,7 @@ async def test_a_session_without_an_id() -> None:
 
 
 async def test_slow_reader_that_floods() -> None:
-    """C1: a prompt of 5 MB reaches an agent that first says 5 MB itself: neither waits for the other for ever."""
+    """C1: a prompt of 5 MB reaches an agent that first writes 5 MB itself, without a deadlock."""
     async with peer("slow_reader") as agent:
         session = await agent.open()
         ended = await agent.client.prompt(session, [TextBlock(text="x" * 5_000_000)], "p")

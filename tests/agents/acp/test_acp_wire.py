@@ -1,4 +1,4 @@
-"""The envelope: every kind of line, odd ones included."""
+"""Decoding single lines of every kind, malformed ones included."""
 
 import msgspec
 import pytest
@@ -105,7 +105,7 @@ def test_a_request_keeps_its_id(number: bytes, found: int | str | None) -> None:
 
 
 def test_an_update_with_an_id_is_a_request() -> None:
-    """C1: who gives an id waits for an answer, whatever the method."""
+    """C1: a message with an id needs an answer, whatever its method."""
     line = b'{"id":4,"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"x"}}}'
     assert isinstance(decode(line), AgentRequest)
 
@@ -128,7 +128,7 @@ def test_other_notifications() -> None:
 
 
 def test_half_a_character_is_replaced() -> None:
-    """R4: text cut inside a surrogate pair is kept, but for the half that cannot be stored; pairs stay."""
+    """R4: a lone surrogate is replaced, since it cannot be stored; pairs stay."""
     template = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
     for written, read in [
         (rb"a\ud83d", "a\ufffd"),
@@ -164,7 +164,7 @@ def test_half_a_character_is_replaced() -> None:
     ],
 )
 def test_junk(line: bytes) -> None:
-    """C1: what is no message is told apart, and never breaks the reader."""
+    """C1: a line that is not a message is recognized and never breaks the reader."""
     with pytest.raises(Junk):
         decode(line)
 
@@ -178,8 +178,8 @@ def test_junk(line: bytes) -> None:
         (b'{"id":7,"method":"session/request_permission","params":{', None),
     ],
 )
-def test_a_request_for_a_permission_is_not_overlooked(line: bytes, id: object) -> None:
-    """C1: an agent waits for its answer, so what cannot be read is known for what it is, by its id if possible."""
+def test_an_unreadable_permission_request_is_recognized(line: bytes, id: object) -> None:
+    """C1: an agent waits for the answer, so an unreadable request is recognized, by its id if possible."""
     with pytest.raises(UnreadableRequest) as caught:
         decode(line)
     assert caught.value.id == id
@@ -193,14 +193,14 @@ def test_a_request_for_a_permission_is_not_overlooked(line: bytes, id: object) -
         b'{"level":"debug","about":"session/request_permission"',
     ],
 )
-def test_a_log_that_speaks_of_a_permission_is_junk(line: bytes) -> None:
-    """C1: lines that agents log are no requests."""
+def test_a_log_line_about_a_permission_is_junk(line: bytes) -> None:
+    """C1: lines that agents log are not requests."""
     with pytest.raises(Junk) as junk:
         decode(line)
     assert not isinstance(junk.value, UnreadableRequest)
 
 
 def test_the_id_of_a_request_may_be_any_number() -> None:
-    """C1: what an agent calls its request is its own matter."""
+    """C1: the agent may use any number as an id."""
     asked = decode(b'{"id":1.5,"method":"session/request_permission","params":{}}')
     assert isinstance(asked, AgentRequest) and asked.id == 1.5

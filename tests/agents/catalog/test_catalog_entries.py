@@ -1,4 +1,4 @@
-"""The files of the catalog: what they promise about rights, and what becomes of files of the user's."""
+"""The catalog's files: the rights that they describe, and the user's own files."""
 
 from __future__ import annotations
 

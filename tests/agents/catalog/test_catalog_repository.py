@@ -1,4 +1,4 @@
-"""What a repository brings along for agents is found, known again, and passed on within bounds."""
+"""A repository's files for agents are found, recognized after a change, and passed on within bounds."""
 
 from __future__ import annotations
 

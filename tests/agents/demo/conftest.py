@@ -1,6 +1,4 @@
-"""Owns the fixtures of the demo agent's tests: a home for its sessions, a working directory, a running agent.
-It leaves talking to the agent to the driver.
-"""
+"""Fixtures for the demo agent's tests: a folder for its sessions, a working directory and a running agent."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""Owns the demo agent as a process that tests talk to.
-It leaves the talking to `tests.support.acp_driver`, and what is expected of the agent to the tests.
-"""
+"""Runs the demo agent as a process that tests talk to."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Owns a small real MCP server as a program: `mcp_server.py stdio`, or `http` or `sse`, which print their address.
-It leaves the calling to the agent and the expecting to the tests.
-"""
+"""A small real MCP server: `mcp_server.py stdio`, or `http` or `sse`, which print their address."""
 
 import os
 import socket

@@ -1,6 +1,4 @@
-"""Owns the proof that the language of prompts is read as documented, and that no text can break the reader.
-It leaves what the directives do to the integration tests.
-"""
+"""Directives in prompts are parsed as documented, and no text breaks the parser."""
 
 import pytest
 from hypothesis import given

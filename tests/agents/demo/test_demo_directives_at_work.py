@@ -1,6 +1,4 @@
-"""Owns the proof that each directive does what the documentation says, in the real process.
-It leaves permissions, sessions, the wire and MCP to the files beside it.
-"""
+"""Each directive does what the documentation says, in the real process."""
 
 import asyncio
 import os

@@ -1,6 +1,4 @@
-"""Owns the proof that the agent calls tools on real MCP servers, over stdio, http and sse.
-It leaves the agent's own tools to the files beside it.
-"""
+"""The demo agent calls tools of real MCP servers over stdio, http and sse."""
 
 import asyncio
 import contextlib

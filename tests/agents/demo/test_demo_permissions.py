@@ -1,6 +1,4 @@
-"""Owns the proof that each mode asks, allows and refuses as its table says, in the real process.
-It leaves the modes' effect on MCP calls to the MCP tests.
-"""
+"""Each mode asks, allows and refuses as its table says, in the real process."""
 
 import os
 from pathlib import Path
@@ -99,8 +97,8 @@ async def test_a_cancelled_question_ends_the_turn(agent: Driver, cwd: Path) -> N
     assert (agent.tools(session)[0]["status"], agent.said(session)) == ("failed", "")
 
 
-async def test_a_client_that_cannot_be_asked_denies(agent: Driver, cwd: Path) -> None:
-    """L5: an error for an answer fails the tool call, and the turn goes on."""
+async def test_a_failed_permission_request_denies(agent: Driver, cwd: Path) -> None:
+    """L5: an error as the answer fails the tool call, and the turn goes on."""
     session = await agent.new(cwd)
     agent.decide = lambda _: None
     request = agent.send_prompt(session, "[[run touch x]][[say on]]")

@@ -1,6 +1,4 @@
-"""Owns the proof that sessions are files: load, resume, fork, list, close and delete, after a kill too.
-It leaves single directives and modes to the files beside it.
-"""
+"""Sessions are files: load, resume, fork, list, close and delete, even after a kill."""
 
 import asyncio
 import os

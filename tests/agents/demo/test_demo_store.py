@@ -1,6 +1,4 @@
-"""Owns the proof that session files keep what is written to them, whoever writes, and whatever else is in them.
-It leaves sessions as clients see them to the integration tests.
-"""
+"""Session files keep every record, whichever process writes, and whatever else they contain."""
 
 import os
 from pathlib import Path
@@ -82,8 +80,8 @@ def test_a_line_cut_anywhere_costs_only_itself(tmp_path_factory: pytest.TempPath
 
 
 @given(rubbish=st.lists(st.binary(max_size=20).filter(lambda line: b"\n" not in line), max_size=4))
-def test_rubbish_is_passed_over(tmp_path_factory: pytest.TempPathFactory, rubbish: list[bytes]) -> None:
-    """L5: lines that are no records are passed over."""
+def test_other_lines_are_ignored(tmp_path_factory: pytest.TempPathFactory, rubbish: list[bytes]) -> None:
+    """L5: lines that are not records are ignored."""
     folder = tmp_path_factory.mktemp("home")
     store = open_store(folder)
     file = _file(store)
@@ -93,8 +91,8 @@ def test_rubbish_is_passed_over(tmp_path_factory: pytest.TempPathFactory, rubbis
     assert file.state().texts == ["kept"]
 
 
-def test_a_fork_is_a_copy_with_a_header_of_its_own(tmp_path: Path) -> None:
-    """L5: a fork has the parent's records up to now, another id and folder, and a life of its own."""
+def test_a_fork_is_a_copy_with_its_own_header(tmp_path: Path) -> None:
+    """L5: a fork has the parent's records so far, its own id and folder, and develops independently."""
     store = open_store(tmp_path)
     parent = _file(store)
     kept: list[Record] = [SettingRecord(at=AT, mode="auto", cwd="/moved"), _prompt(1, "a")]
@@ -135,8 +133,8 @@ def test_only_ids_name_files(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "x.jsonl").exists()
 
 
-def test_a_deleted_session_is_not_brought_back(tmp_path: Path) -> None:
-    """L5: appending to a session that somebody deleted fails instead of making half a file."""
+def test_a_deleted_session_is_not_recreated(tmp_path: Path) -> None:
+    """L5: appending to a deleted session fails instead of creating half a file."""
     store = open_store(tmp_path)
     file = _file(store)
     store.delete(file.id)

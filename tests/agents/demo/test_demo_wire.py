@@ -1,6 +1,4 @@
-"""Owns the proof that the agent keeps the protocol: capabilities, switches, errors, hostile lines, start and end.
-It leaves what prompts do to the files beside it.
-"""
+"""The demo agent follows the protocol: capabilities, switches, errors, hostile lines, start and end."""
 
 import asyncio
 import os
@@ -23,8 +21,8 @@ async def _capabilities(agent: Driver) -> Json:
     return (await agent.request("initialize", {"protocolVersion": 1}))["agentCapabilities"]
 
 
-async def test_initialize_tells_what_there_is(agent: Driver) -> None:
-    """L5: version 1, whatever is asked for, and the full set of capabilities."""
+async def test_initialize_announces_the_capabilities(agent: Driver) -> None:
+    """L5: version 1, whatever is requested, and the full set of capabilities."""
     answer = await agent.request("initialize", {"protocolVersion": 7})
     assert (answer["protocolVersion"], answer["agentInfo"]["name"]) == (1, "bough-demo")
     assert answer["agentCapabilities"] == {
@@ -115,8 +113,8 @@ def test_every_switch_is_documented() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--without", "load,nonsense"], ["--nonsense"]])
-def test_wrong_use_is_told(arguments: list[str]) -> None:
-    """L5, L4: an unknown name or flag is wrong use: exit code 2, and a word about it."""
+def test_wrong_arguments(arguments: list[str]) -> None:
+    """L5, L4: an unknown name or flag exits with code 2 and a message."""
     command = [sys.executable, "-m", "bough.agents.demo", *arguments]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
     assert (result.returncode, result.stdout) == (2, "")
@@ -139,7 +137,7 @@ def test_wrong_use_is_told(arguments: list[str]) -> None:
     ],
 )
 async def test_hostile_lines_are_answered_and_survived(agent: Driver, line: bytes, code: int) -> None:
-    """L5: what is no message is answered with an error and the id null; the agent goes on."""
+    """L5: a line that is not a message is answered with an error and the id null; the agent goes on."""
     agent.raw(line)
     agent.raw(ECHO, "echo")
     await agent.answer("echo")
@@ -159,8 +157,8 @@ async def test_hostile_lines_are_answered_and_survived(agent: Driver, line: byte
         b'{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":12345}}\n',
     ],
 )
-async def test_what_wants_no_answer_gets_none(agent: Driver, line: bytes) -> None:
-    """L5: empty lines, stray answers and unknown or void notifications are passed over."""
+async def test_messages_without_an_answer(agent: Driver, line: bytes) -> None:
+    """L5: empty lines, stray answers and unknown or void notifications are ignored."""
     agent.raw(line)
     agent.raw(ECHO, "echo")
     await agent.answer("echo")

@@ -1,5 +1,4 @@
-"""What the tests of the keeper share: starting one, reading all that comes, looking at processes.
-It leaves what is expected to the tests."""
+"""Starts keepers for tests, reads their lines and inspects their processes."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A keeper that is killed: its journal is read to its end, and its agent is ended with all that it started."""
+"""After a keeper is killed, its journal is read to the end, and its agent's processes are ended."""
 
 import os
 import random

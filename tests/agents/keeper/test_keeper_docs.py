@@ -1,4 +1,4 @@
-"""What `docs/reference/keeper.md` says is so: frames, notes, files and limits are those of the program."""
+"""`docs/reference/keeper.md` matches the program: frames, notes, files and limits."""
 
 import importlib
 import re

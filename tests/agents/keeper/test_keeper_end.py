@@ -1,4 +1,4 @@
-"""How keepers and agents end: whole trees of processes, in bounded steps, for every reason that there is."""
+"""The end of keepers and agents: whole process trees, in bounded steps, for every reason."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The rule that keeps the keeper small is complete: each of its modules is named on one side of it."""
+"""Every module of the keeper is listed on one side of its import contract."""
 
 import pkgutil
 import tomllib

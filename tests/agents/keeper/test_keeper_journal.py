@@ -1,4 +1,4 @@
-"""The journal as a file: what it gives back after any cut, any confirmation and any full disk."""
+"""The journal file after any truncation, any confirmation and a full disk."""
 
 import errno
 import os
@@ -100,10 +100,10 @@ def test_a_changed_byte_is_noticed(folder: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("confirmed", "first"), [(0, 1), (1, 1), (2, 3), (3, 4), (4, 5), (5, 5), (6, 5), (7, 8)])
-def test_confirmed_lines_are_let_go(
+def test_confirmed_lines_are_released(
     folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, confirmed: int, first: int
 ) -> None:
-    """O2: the file does not keep what the server has stored; the rest, and the keys, stay."""
+    """O2: the file drops what the server has stored; the rest and the keys stay."""
     monkeypatch.setattr(journal, "REWRITE", 1)
     book, place = Journal(folder), ReadPosition(0)
     lines = write_sample(book)
@@ -135,8 +135,8 @@ def test_little_is_not_worth_rewriting(folder: int) -> None:
     assert book.first == 50
 
 
-def test_what_the_client_was_not_given_stays(folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Q4: a confirmation of more than was handed over is not believed."""
+def test_undelivered_lines_stay(folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q4: a confirmation of more than was delivered is not believed."""
     monkeypatch.setattr(journal, "REWRITE", 1)
     book = Journal(folder)
     lines = write_sample(book)
@@ -262,8 +262,8 @@ def test_any_truncation_is_a_prefix(
     assert read_sent(path) <= keys
 
 
-def test_a_tail_is_read_as_it_grows(folder: int, tmp_path: Path) -> None:
-    """O2: whoever reads a journal that is still written gets each line once, when it is whole."""
+def test_a_growing_journal_is_followed(folder: int, tmp_path: Path) -> None:
+    """O2: a reader of a growing journal gets each line once, when it is complete."""
     book, tail = Journal(folder), Tail(tmp_path, 1)
     assert list(tail.read()) == []
     book.add_lines([b"one\ntwo\n"], 2, open=False)
@@ -291,8 +291,8 @@ def test_lines_keep_their_numbers(folder: int, tmp_path: Path, monkeypatch: pyte
     assert list(read_batches(tmp_path, 1)) == [Batch(lines[4:], 7)]
 
 
-def test_what_is_no_record_is_not_read(folder: int, tmp_path: Path) -> None:
-    """Q4: a length that nobody ever wrote is not believed: it would take the memory of whoever reads it."""
+def test_an_impossible_length_is_not_read(folder: int, tmp_path: Path) -> None:
+    """Q4: a length beyond the limit is not believed, since reading it would exhaust memory."""
     book = Journal(folder)
     book.add_lines([b"one\n"], 1, open=False)
     with open(tmp_path / "journal", "ab") as file:
@@ -303,8 +303,8 @@ def test_what_is_no_record_is_not_read(folder: int, tmp_path: Path) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
 
 
-def test_what_a_failed_write_leaves_is_not_handed_on(folder: int, tmp_path: Path) -> None:
-    """Q4: bytes beyond what was written whole are nobody's, though they could not be taken back."""
+def test_bytes_of_a_failed_write_are_not_delivered(folder: int, tmp_path: Path) -> None:
+    """Q4: bytes beyond the last whole frame are ignored, even if they could not be truncated."""
     book, place = Journal(folder), ReadPosition(0)
     book.add_lines([b"one\n"], 1, open=False)
     with open(tmp_path / "journal", "ab") as file:

@@ -1,4 +1,4 @@
-"""A keeper's link does what a process's does: lines, exits, slowness and failures look the same to the protocol."""
+"""A keeper's link behaves like a process link: lines, exits, slowness and failures."""
 
 import asyncio
 import os
@@ -53,7 +53,7 @@ async def test_lines_both_ways(keepers: Keepers, tmp_path: Path) -> None:
     ],
 )
 async def test_nothing_to_start(keepers: Keepers, argv: list[str], cwd: str, words: str) -> None:
-    """C1: a program or folder that is missing is said as a process's link says it, and leaves nothing behind."""
+    """C1: a missing program or folder is reported plainly."""
     with pytest.raises(AgentFailed, match=words) as caught:
         await keepers.start(*argv, cwd=cwd)
     assert caught.value.code == "agent_missing"
@@ -71,7 +71,7 @@ async def test_a_file_that_cannot_run(keepers: Keepers, tmp_path: Path) -> None:
     assert orphans.list_keepers(keepers.root) == []
 
 
-async def test_the_exit_is_told(keepers: Keepers) -> None:
+async def test_the_exit_is_reported(keepers: Keepers) -> None:
     """O2: the code, the last words and the last line, even one without its newline; to a server and in the folder."""
     link = await keepers.start("sh", "-c", "echo one; echo why >&2; printf two; exit 3")
     lines, exit = await read_to_end(link)
@@ -81,7 +81,7 @@ async def test_the_exit_is_told(keepers: Keepers) -> None:
     assert orphans.read_dead(link.folder, 0) == ([b"one", b"two"], exit)
 
 
-async def test_a_signal_is_told(keepers: Keepers) -> None:
+async def test_a_signal_is_reported(keepers: Keepers) -> None:
     """O2: an agent that was killed from outside."""
     link = await keepers.start("cat")
     os.kill(link.pid, signal.SIGKILL)

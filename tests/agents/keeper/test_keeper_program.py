@@ -1,4 +1,4 @@
-"""The keeper as a program: how small it is, how fast it is there, what it needs, and who can reach it."""
+"""The keeper as a program: its size, its start, its dependencies and its access control."""
 
 import json
 import os
@@ -52,8 +52,8 @@ async def test_it_is_small(keepers: Keepers) -> None:
     assert resident(keeper_pid(link)) < MAX_RESIDENT
 
 
-async def test_it_is_there_at_once(keepers: Keepers) -> None:
-    """O2: 0.3 s to start; the best of five, since others use this machine too."""
+async def test_it_starts_quickly(keepers: Keepers) -> None:
+    """O2: 0.3 s to start; the best of five, since the machine is shared."""
     took: list[float] = []
     for _ in range(5):
         before = time.perf_counter()
@@ -120,8 +120,8 @@ async def test_a_folder_of_any_depth(tmp_path: Path) -> None:
         await keepers.close()
 
 
-async def test_what_is_listened_to(keepers: Keepers) -> None:
-    """O2: its one door is the socket in its folder."""
+async def test_the_only_socket(keepers: Keepers) -> None:
+    """O2: the socket in its folder is the only one it listens on."""
     link = await keepers.start("cat")
     found = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{keeper_pid(link)}/fd")]
     assert len([name for name in found if name.startswith("socket:")]) == 2  # the door, and us
@@ -130,8 +130,8 @@ async def test_what_is_listened_to(keepers: Keepers) -> None:
         assert client.hear_kind(frames.NOTE).text()["code"] == "busy"
 
 
-def test_a_start_that_nobody_waits_for(keepers: Keepers) -> None:
-    """Q4: a keeper that comes up so late that its server has given it up starts no agent."""
+def test_a_late_start(keepers: Keepers) -> None:
+    """Q4: a keeper that starts after its server has given up starts no agent."""
     folder = keepers.root / "late"
     folder.mkdir(mode=0o700, parents=True)
     (folder / files.START).write_text(json.dumps({"id": "late", "program": "/bin/true"}))

@@ -1,4 +1,4 @@
-"""Frames in pieces: both ends of the socket take them however they fall."""
+"""Both ends of the keeper's socket read frames in whatever pieces they arrive."""
 
 import itertools
 

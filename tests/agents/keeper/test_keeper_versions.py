@@ -1,4 +1,4 @@
-"""Keepers of another version of Bough: nobody can talk to them, but their turns need not die for it."""
+"""A turn survives under a keeper of another version of Bough, although no server can talk to it."""
 
 import asyncio
 import json
@@ -58,8 +58,8 @@ def folder(keepers: Keepers, flag: Path) -> Path:
     return folder
 
 
-async def test_it_is_said(folder: Path) -> None:
-    """O2: both versions are named under a code of its own, and nothing happens to the agent."""
+async def test_the_version_is_reported(folder: Path) -> None:
+    """O2: the error has its own code and names both versions, and the agent is unaffected."""
     with pytest.raises(
         AgentFailed, match=f"version {OTHER} of its protocol, and this server version {VERSION}"
     ) as caught:
@@ -69,8 +69,8 @@ async def test_it_is_said(folder: Path) -> None:
     assert orphans.is_alive(folder)
 
 
-async def test_its_turn_goes_on_to_its_end(keepers: Keepers, folder: Path, flag: Path) -> None:
-    """O2: what the agent says is read from the journal, live, and its end is told: the turn is not lost."""
+async def test_its_turn_finishes(keepers: Keepers, folder: Path, flag: Path) -> None:
+    """O2: the agent's output is read live from the journal, and its end is reported: the turn is not lost."""
     link = await KeeperLauncher(keepers.root).attach(folder.name, 0)
     assert isinstance(link, JournalLink)
     assert not await link.send(b"exit", "prompt:1:1")
@@ -83,8 +83,8 @@ async def test_its_turn_goes_on_to_its_end(keepers: Keepers, folder: Path, flag:
     assert await link.end() == exit
 
 
-async def test_what_must_be_said_ends_it(keepers: Keepers, folder: Path) -> None:
-    """O2: a question that must be answered cannot be: that is said under a code, and the agent is ended in order."""
+async def test_an_attempt_to_send_ends_it(keepers: Keepers, folder: Path) -> None:
+    """O2: a request that needs an answer fails with a code, and the agent is ended in order."""
     link = await KeeperLauncher(keepers.root).attach(folder.name, 1)
     assert await read(link, 1) == [b"heard exit"]
     with pytest.raises(AgentGone, match=f"speaks version {OTHER}") as caught:

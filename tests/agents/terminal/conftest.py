@@ -1,6 +1,4 @@
-"""Owns the fixtures of the terminal agent's tests: a home for its sessions, a working directory, a running agent.
-It leaves talking to the agent to `terminals`.
-"""
+"""Fixtures for the terminal agent's tests: a folder for its sessions, a working directory and a running agent."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Owns the proof that a prompt is a command, and that what it prints and how it ends is told truly.
-It leaves what stays between commands, permissions and ends to the files beside it.
-"""
+"""A prompt is a command, and its output and its end are reported truthfully."""
 
 from __future__ import annotations
 
@@ -42,10 +40,10 @@ async def test_a_command_is_a_tool_call(terminal: Terminal, cwd: Path) -> None:
         ("if", "exit 2", 2, None),
     ],
 )
-async def test_the_end_is_told(
+async def test_the_end_is_reported(
     terminal: Terminal, cwd: Path, command: str, said: str, code: int | None, signal: str | None
 ) -> None:
-    """C1: completed only with code 0; a few words say how it ended."""
+    """C1: completed only with code 0; a short message says how it ended."""
     session = await terminal.open(cwd)
     tool = await terminal.run(session, command)
     assert (tool["rawOutput"]["exitCode"], tool["rawOutput"]["signal"]) == (code, signal)
@@ -62,14 +60,14 @@ async def test_both_outputs_are_one(terminal: Terminal, cwd: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="process substitution is bash's")
-async def test_the_last_words_are_heard(terminal: Terminal, cwd: Path) -> None:
-    """C1: what a process substitution prints, for which the shell does not wait, still belongs to the command."""
+async def test_late_output_is_included(terminal: Terminal, cwd: Path) -> None:
+    """C1: output of a process substitution, which the shell does not wait for, belongs to the command."""
     session = await terminal.open(cwd)
     assert await terminal.output(session, "echo late > >(sleep 0.05; cat)") == "late\n"
 
 
-async def test_there_is_nothing_to_read(terminal: Terminal, cwd: Path) -> None:
-    """C1: a command that reads its input finds the end of it at once."""
+async def test_stdin_is_empty(terminal: Terminal, cwd: Path) -> None:
+    """C1: a command that reads its input gets EOF at once."""
     session = await terminal.open(cwd)
     assert await terminal.output(session, "cat; echo end") == "end\n"
 
@@ -139,8 +137,8 @@ async def test_nothing_of_bough_is_shown_to_a_command(home: Path, cwd: Path) -> 
 
 
 @pytest.mark.parametrize("blocks", [[""], [" \n"], ["echo no > made", ""]])
-async def test_a_prompt_without_a_command_is_said(terminal: Terminal, cwd: Path, blocks: list[str]) -> None:
-    """L5: only the last text block counts; if there is nothing in it, that is said."""
+async def test_a_prompt_without_a_command(terminal: Terminal, cwd: Path, blocks: list[str]) -> None:
+    """L5: only the last text block counts; if it is empty, a message says so."""
     session = await terminal.open(cwd)
     assert await terminal.prompt(session, *blocks) == {"stopReason": "end_turn"}
     assert "no command" in terminal.said(session)
@@ -176,8 +174,8 @@ async def test_a_command_that_never_came_is_run(terminal: Terminal, cwd: Path) -
 
 
 @pytest.mark.parametrize("command", ["echo a\0b", "echo " + "x" * 200_000])
-async def test_what_cannot_be_started_is_said(terminal: Terminal, cwd: Path, command: str) -> None:
-    """C1: a command that the system does not take fails with the reason, and the next one runs."""
+async def test_a_command_that_cannot_start(terminal: Terminal, cwd: Path, command: str) -> None:
+    """C1: a command that the system refuses fails with the reason, and the next one runs."""
     session = await terminal.open(cwd)
     tool = await terminal.run(session, command)
     assert (tool["status"], tool["rawOutput"]["exitCode"]) == ("failed", None)
@@ -185,8 +183,8 @@ async def test_what_cannot_be_started_is_said(terminal: Terminal, cwd: Path, com
     assert await terminal.output(session, "echo fine") == "fine\n"
 
 
-async def test_a_missing_shell_or_folder_is_said(home: Path, cwd: Path) -> None:
-    """C1: without the shell that is set, or without the session's folder, nothing runs, and that is said."""
+async def test_a_missing_shell_or_folder(home: Path, cwd: Path) -> None:
+    """C1: without the configured shell or the session's folder nothing runs, and a message says so."""
     async with Terminal.start(home, {"BOUGH_TERMINAL_SHELL": "/no/such/shell"}) as terminal:
         session = await terminal.open(cwd)
         await terminal.run(session, "true")

@@ -1,6 +1,4 @@
-"""Owns the proof that a cancelled command, a closed session and an agent that ends leave nothing running.
-It leaves commands that end by themselves to the files beside it.
-"""
+"""A cancelled command, a closed session and an ending agent leave no process running."""
 
 from __future__ import annotations
 
@@ -41,8 +39,8 @@ async def test_cancel_ends_the_whole_tree(terminal: Terminal, cwd: Path) -> None
     assert await terminal.output(session, "echo on") == "on\n"
 
 
-async def test_what_does_not_listen_is_killed(terminal: Terminal, cwd: Path) -> None:
-    """T3: a command that ignores SIGTERM is killed after a grace; one that tidies up may."""
+async def test_a_stubborn_command_is_killed(terminal: Terminal, cwd: Path) -> None:
+    """T3: a command that ignores SIGTERM is killed after a grace period; one that cleans up may finish."""
     session = await terminal.open(cwd)
     turn = terminal.send_prompt(session, "trap 'touch tidied' TERM; echo up; while :; do sleep 60; done")
     await terminal.until(lambda: "up\n" in terminal.shown(session))
@@ -65,8 +63,8 @@ async def test_one_prompt_can_be_cancelled(terminal: Terminal, cwd: Path) -> Non
     assert await terminal.answer(second) == {"stopReason": "end_turn"}
 
 
-async def test_what_runs_behind_does_not_hold_the_turn(terminal: Terminal, cwd: Path) -> None:
-    """C1: what a command leaves in the background runs on, through the cancel of another, until the session closes."""
+async def test_background_processes_do_not_hold_the_turn(terminal: Terminal, cwd: Path) -> None:
+    """C1: background processes survive the cancel of another command and end with the session."""
     session = await terminal.open(cwd)
     tool = await terminal.run(session, HIDING + "echo started")
     assert (tool["rawOutput"]["output"], tool["status"]) == ("started\n", "completed")

@@ -14,8 +14,8 @@ NOTE = re.compile(r"\n\[… (\d+) bytes are left out here …\]\n")
 
 
 @given(text=text, cuts=st.lists(st.integers(min_value=0, max_value=400)))
-def test_what_fits_is_whole(text: str, cuts: list[int]) -> None:
-    """C1: text that fits comes out as it went in, in whichever pieces; while it grows no character is cut."""
+def test_output_within_bounds_is_complete(text: str, cuts: list[int]) -> None:
+    """C1: text that fits comes out unchanged, in whatever pieces; while it grows no character is cut."""
     data = text.encode()
     output = CommandOutput()
     places = sorted({min(cut, len(data)) for cut in cuts} | {len(data)})
@@ -28,8 +28,8 @@ def test_what_fits_is_whole(text: str, cuts: list[int]) -> None:
 
 
 @given(pieces=st.lists(text, min_size=1), head=st.integers(1, 20), tail=st.integers(1, 20))
-def test_what_does_not_fit_is_counted(pieces: list[str], head: int, tail: int) -> None:
-    """C1: of more, beginning and end are kept, both at whole characters, and the rest is counted to the byte."""
+def test_output_beyond_bounds_is_counted(pieces: list[str], head: int, tail: int) -> None:
+    """C1: the beginning and the end are kept at whole characters, and the bytes in between are counted."""
     output = CommandOutput(head, tail)
     for piece in pieces:
         output.add(piece.encode())
@@ -57,7 +57,7 @@ def test_any_bytes_are_text(pieces: list[bytes]) -> None:
 
 
 def test_a_growing_view_is_small() -> None:
-    """C1: what is shown again and again is a small part of a large output, its end above all."""
+    """C1: the live view is a small part of a large output, mostly its end."""
     output = CommandOutput()
     for number in range(50_000):
         output.add(b"%d\n" % number)

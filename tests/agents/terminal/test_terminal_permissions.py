@@ -1,6 +1,4 @@
-"""Owns the proof that a command is run, asked about or refused as the mode says, and as the answer is.
-It leaves what running means to the files beside it.
-"""
+"""A command runs, asks or is refused according to the mode and the answer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Owns the proof that a session is one shell to its user: where it stands and what it exports stays, even over a kill.
-It leaves single commands to the file beside it.
-"""
+"""A session is one shell to its user: its folder and exports persist, even across a kill."""
 
 from __future__ import annotations
 
@@ -72,8 +70,8 @@ async def test_tracing_shows_the_command_alone(shell: Terminal, cwd: Path) -> No
     assert await shell.output(session, "pwd") == "/\n"
 
 
-async def test_what_was_not_left_in_peace_changes_nothing(shell: Terminal, cwd: Path) -> None:
-    """L5: after a kill or an `exec` the shell stands where it stood before."""
+async def test_a_killed_shell_changes_nothing(shell: Terminal, cwd: Path) -> None:
+    """L5: after a kill or an `exec` the shell is where it was before."""
     session = await shell.open(cwd)
     (cwd / "sub").mkdir()
     await shell.run(session, "cd sub")
@@ -82,8 +80,8 @@ async def test_what_was_not_left_in_peace_changes_nothing(shell: Terminal, cwd: 
     assert await shell.output(session, "pwd") == f"{cwd}/sub\n"
 
 
-async def test_a_link_is_the_way_that_was_taken(terminal: Terminal, cwd: Path) -> None:
-    """L5: a shell shows the way by which it came, also in the next command."""
+async def test_a_path_through_a_link_is_kept(terminal: Terminal, cwd: Path) -> None:
+    """L5: a shell shows the path through the link, also in the next command."""
     session = await terminal.open(cwd)
     (cwd / "real").mkdir()
     (cwd / "link").symlink_to("real")
@@ -103,8 +101,8 @@ async def test_a_folder_that_is_gone(terminal: Terminal, cwd: Path) -> None:
     assert await terminal.output(session, "pwd") == f"[{cwd}/x is gone; this runs in {cwd}]\n{cwd}\n"
 
 
-async def test_too_much_is_not_kept(terminal: Terminal, cwd: Path) -> None:
-    """L5: exports beyond the bound are not kept, which is said; where the shell stands is."""
+async def test_too_many_exports_are_not_kept(terminal: Terminal, cwd: Path) -> None:
+    """L5: exports beyond the bound are not kept, and a note says so; the folder is kept."""
     session = await terminal.open(cwd)
     (cwd / "sub").mkdir()
     big = "; ".join(f"export BIG{index}=$x" for index in range(3))
@@ -114,7 +112,7 @@ async def test_too_much_is_not_kept(terminal: Terminal, cwd: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume"])
-async def test_a_kill_costs_nothing(home: Path, cwd: Path, method: str) -> None:
+async def test_a_kill_loses_nothing(home: Path, cwd: Path, method: str) -> None:
     """O2: after kill -9 a session that is loaded or resumed knows folder, exports and mode; loading replays it."""
     (cwd / "sub").mkdir()
     async with Terminal.start(home) as terminal:
@@ -153,8 +151,8 @@ async def test_a_command_that_was_cut_off_has_ended(home: Path, cwd: Path) -> No
         assert await terminal.output(session, "pwd") == f"{cwd}\n"
 
 
-async def test_what_was_given_may_change(home: Path, cwd: Path) -> None:
-    """P3: only what the user exported is kept on disk; what the agent is started with is as it is started."""
+async def test_the_inherited_environment_may_change(home: Path, cwd: Path) -> None:
+    """P3: only the user's exports are stored; the rest comes from the environment of the agent's start."""
     async with Terminal.start(home, {"GIVEN": "old-secret"}) as terminal:
         session = await terminal.open(cwd)
         await terminal.run(session, "export MINE=kept")
@@ -164,8 +162,8 @@ async def test_what_was_given_may_change(home: Path, cwd: Path) -> None:
         assert await terminal.output(session, "echo $GIVEN $MINE") == "new kept\n"
 
 
-async def test_a_fork_stands_where_its_parent_stood(terminal: Terminal, cwd: Path, tmp_path: Path) -> None:
-    """B1: a fork has the state of its parent, at the same place of its own folder, and a life of its own."""
+async def test_a_fork_starts_in_its_parents_folder(terminal: Terminal, cwd: Path, tmp_path: Path) -> None:
+    """B1: a fork has its parent's state, at the same place in its own folder, and develops independently."""
     for folder in (cwd / "sub", tmp_path / "other" / "sub"):
         folder.mkdir(parents=True)
     session = await terminal.open(cwd)

@@ -1,4 +1,4 @@
-"""What a keeper says to whoever calls: one server at a time, everything after its last number, and no key twice."""
+"""A keeper serves one server at a time, sends everything after its last number, and no key twice."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ def lines(client: RawClient, count: int) -> list[bytes]:
 
 
 async def test_everything_after_a_number_then_live(keepers: Keepers) -> None:
-    """O2: whatever a server has, it is given the rest, and what comes next, once and in order."""
+    """O2: a server receives everything after its last number and then live lines, once and in order."""
     link = await keepers.start("cat")
     said = [b"line %d" % number for number in range(1, 6)]
     for number, line in enumerate(said):
@@ -44,7 +44,7 @@ async def test_everything_after_a_number_then_live(keepers: Keepers) -> None:
 
 
 async def test_one_at_a_time(keepers: Keepers) -> None:
-    """O2: a second caller is told so, and takes nothing from the first."""
+    """O2: a second caller is refused and takes nothing from the first."""
     link = await keepers.start("cat")
     with RawClient(link.folder) as second:
         second.hello()
@@ -55,7 +55,7 @@ async def test_one_at_a_time(keepers: Keepers) -> None:
 
 
 async def test_the_next_server_takes_over(keepers: Keepers) -> None:
-    """Q4: a connection that a dead server seems to hold does not keep its successor out; a key stays a key."""
+    """Q4: a connection that a dead server seems to hold does not keep its successor out; used keys stay used."""
     link = await keepers.start("cat")
     await link.leave()
     with RawClient(link.folder) as dead:
@@ -74,7 +74,7 @@ async def test_the_next_server_takes_over(keepers: Keepers) -> None:
 
 
 async def test_a_server_that_is_displaced(keepers: Keepers) -> None:
-    """O2: it hears no more of an agent that is not its own, which goes on."""
+    """O2: a displaced server receives nothing more of the agent, which keeps running."""
     link = await keepers.start("cat")
     again = await keepers.attach(link, 0)
     with pytest.raises(LinkClosed):
@@ -83,8 +83,8 @@ async def test_a_server_that_is_displaced(keepers: Keepers) -> None:
     assert await read(again, 1) == [b"ours"]
 
 
-async def test_callers_that_say_nothing(keepers: Keepers) -> None:
-    """O2: whoever connects and does not say hello keeps nobody out, however many they are."""
+async def test_silent_callers(keepers: Keepers) -> None:
+    """O2: connections without HELLO keep no server out, however many there are."""
     link = await keepers.start("cat")
     await link.leave()
     with contextlib.ExitStack() as stack:
@@ -113,8 +113,8 @@ async def test_another_version(keepers: Keepers, version: int) -> None:
     assert link.welcome.running
 
 
-async def test_lines_that_are_not_there(keepers: Keepers) -> None:
-    """O2: a server that has more than was ever said, or lacks what was let go, is told what there is."""
+async def test_missing_lines(keepers: Keepers) -> None:
+    """O2: a server that has more than was ever written, or lacks released lines, learns what the journal holds."""
     link = await keepers.start("cat")
     for number in range(5):
         await link.send(b"x" * 300_000, str(number))
@@ -157,8 +157,8 @@ SAID_LATER = {
 }
 
 
-async def test_nothing_that_is_said_ends_a_keeper(keepers: Keepers) -> None:
-    """Q4: whatever a client says, it is told that it cannot be read, and the agent goes on with nothing of it."""
+async def test_no_frame_ends_a_keeper(keepers: Keepers) -> None:
+    """Q4: a client that sends anything unreadable is refused, and the agent is unaffected."""
     link = await keepers.start("sleep", "60")
     await link.leave()
     for name, said in [*SAID_FIRST.items(), *((name, HELLO + said) for name, said in SAID_LATER.items())]:
@@ -172,8 +172,8 @@ async def test_nothing_that_is_said_ends_a_keeper(keepers: Keepers) -> None:
     assert not gone(link.pid)
 
 
-async def test_a_frame_that_is_not_known(keepers: Keepers) -> None:
-    """O2: each side says what it cannot do, and goes on."""
+async def test_an_unknown_frame(keepers: Keepers) -> None:
+    """O2: each side reports an unknown frame and goes on."""
     link = await keepers.start("cat")
     await link.leave()
     with RawClient(link.folder) as client:
@@ -217,7 +217,7 @@ async def test_every_kind_of_line_is_written_once(keepers: Keepers) -> None:
 
 
 async def test_a_key_whose_sender_died(keepers: Keepers) -> None:
-    """Q4: a server that dies between sending and being told leaves a key, which its successor finds used."""
+    """Q4: a server that dies before the acknowledgement leaves a key that its successor finds used."""
     link = await keepers.start("cat")
     await link.leave()
     with RawClient(link.folder) as dying:

@@ -1,4 +1,4 @@
-"""The settings folder that Bough makes for an agent: what of the user's is in it, and what is not."""
+"""The settings folder that Bough makes for an agent: which of the user's settings it contains."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def home(tmp_path: Path) -> SettingsFolder:
     return found
 
 
-def test_settings_of_the_user_survive_under_ours(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: model, provider and servers of the user's stay; trust, hooks, profiles and permissions do not."""
+def test_the_users_settings_are_kept(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
+    """P3: the user's model, provider and servers stay; trust, hooks, profiles and permissions do not."""
     made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
     config = tomllib.loads((made / "config.toml").read_text())
     assert (config["model"], config["model_provider"]) == ("gpt-5.5", "mine")
@@ -89,16 +89,16 @@ def test_the_login_is_linked_and_rules_are_not(tmp_path: Path, user: Path, home:
     assert (made / "AGENTS.md").read_text() == "Be kind."
 
 
-def test_the_variable_of_the_user_counts_more(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: a user who keeps the agent's settings elsewhere is found there; one who has none gets ours alone."""
+def test_the_users_variable_names_the_folder(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
+    """P3: settings in another folder are found by the user's variable; without any, only Bough's are used."""
     made = make_home(home, tmp_path / "home", {"HOME": "/nowhere", "CODEX_HOME": str(user)})
     assert tomllib.loads((made / "config.toml").read_text())["model"] == "gpt-5.5"
     alone = make_home(home, tmp_path / "other", {"HOME": str(tmp_path / "nobody")})
     assert tomllib.loads((alone / "config.toml").read_text()).keys() == home.merge["config.toml"].keys()
 
 
-def test_a_change_of_the_user_is_taken_over(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: the folder is refreshed at each start, and left alone when nothing has changed."""
+def test_a_change_by_the_user_is_applied(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
+    """P3: the folder is refreshed at each start, and left alone if nothing has changed."""
     made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
     before = (made / "config.toml").stat().st_ino
     make_home(home, made, {"HOME": str(user.parent)})
@@ -108,8 +108,8 @@ def test_a_change_of_the_user_is_taken_over(tmp_path: Path, user: Path, home: Se
     assert tomllib.loads((made / "config.toml").read_text())["model"] == "other"
 
 
-def test_what_the_agent_made_itself_stays(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: a file that the agent put where a link would go is not taken from it."""
+def test_files_of_the_agent_stay(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
+    """P3: a file that the agent put in the place of a link is kept."""
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "auth.json").write_text("its own")
     make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
@@ -159,8 +159,8 @@ def test_json_files_and_programs(tmp_path: Path) -> None:
     assert said.stdout == "a b c  d\n"
 
 
-def test_what_is_above_wins_and_comes_last() -> None:
-    """P3: agents read rules in order, so that the last one counts."""
+def test_merged_values_win_and_come_last() -> None:
+    """P3: agents read rules in order, so the last one counts."""
     together = merged({"*": "allow", "deep": {"a": 1, "b": 2}, "c": {"x": 1}}, {"deep": {"a": 3}, "*": "ask", "c": 5})
     assert together == {"deep": {"b": 2, "a": 3}, "*": "ask", "c": 5}
     assert list(together) == ["deep", "*", "c"] and list(together["deep"]) == ["b", "a"]

@@ -1,4 +1,4 @@
-"""The keeper's ends of an agent's pipes: blocks of lines, long lines, lines that were cut off, a bounded tail."""
+"""The keeper's ends of an agent's pipes: blocks of lines, long and incomplete lines, the tail of stderr."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A link to a process: lines both ways, flow control, and an end that leaves nothing behind."""
+"""The link to a child process: lines both ways, flow control, and an end that leaves no process."""
 
 import asyncio
 import os
@@ -48,7 +48,7 @@ async def lines_until_closed(link: ProcessLink) -> list[bytes]:
     ],
 )
 async def test_nothing_to_start(argv: list[str], cwd: str, words: str) -> None:
-    """C1: a program or folder that is missing is said plainly."""
+    """C1: a missing program or folder is reported plainly."""
     with pytest.raises(AgentFailed, match=words) as caught:
         await start(*argv, cwd=cwd)
     assert caught.value.code == "agent_missing"
@@ -87,7 +87,7 @@ async def test_lines_both_ways(tmp_path: Path) -> None:
         await link.send(b"more", "")
 
 
-async def test_the_exit_is_told() -> None:
+async def test_the_exit_is_reported() -> None:
     """O2: the code, the last words and the last line, even one without its newline."""
     async with await start("sh", "-c", "echo one; echo why >&2; printf two; exit 3") as link:
         assert await lines_until_closed(link) == [b"one", b"two"]
@@ -96,7 +96,7 @@ async def test_the_exit_is_told() -> None:
     assert (closed.value.exit.code, closed.value.exit.signal, closed.value.exit.stderr) == (3, None, "why\n")
 
 
-async def test_a_signal_is_told() -> None:
+async def test_a_signal_is_reported() -> None:
     """O2: an agent that was killed from outside."""
     async with await start("cat") as link:
         os.kill(link.pid, signal.SIGKILL)
@@ -106,7 +106,7 @@ async def test_a_signal_is_told() -> None:
 
 
 async def test_stderr_is_a_file_to_the_agent() -> None:
-    """C1: commands of an agent may open /dev/stderr, which works on pipes alone."""
+    """C1: commands of an agent may open /dev/stderr, which works only on pipes."""
     async with await start("sh", "-c", "echo hello > /dev/stderr") as link:
         await lines_until_closed(link)
         assert link.stderr_tail() == "hello\n"
@@ -137,8 +137,8 @@ for number in range(2000):
 """Writes 20 MB of numbered lines, and says on stderr how far it had come when it got stuck."""
 
 
-async def test_reading_stops_while_nobody_takes_the_lines() -> None:
-    """C1: an agent that floods waits on its pipe, so memory does not grow; nothing is lost."""
+async def test_reading_pauses_while_lines_are_not_taken() -> None:
+    """C1: a fast agent blocks on its pipe, so memory does not grow and nothing is lost."""
     async with await start(sys.executable, "-c", STALLING) as link:
         await eventually(lambda: link.stderr_tail().endswith("\n"))
         stuck_at = int(link.stderr_tail().split()[0])
@@ -147,8 +147,8 @@ async def test_reading_stops_while_nobody_takes_the_lines() -> None:
     assert lines == [b"%099d" % number for number in range(200_000)]
 
 
-async def test_a_dead_agent_loses_no_lines_though_nobody_was_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: lines that were written before the end are delivered after it, however late."""
+async def test_a_dead_agent_loses_no_unread_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """O2: lines from before the end are delivered after it, however late."""
     monkeypatch.setattr(process_link, "LAST_WORDS", 0.01)
     # More than we take unread, but what is left fits into the pipe: the agent can end.
     count = process_pipes.UNDELIVERED_LIMIT // 100 + 640
@@ -161,7 +161,7 @@ async def test_a_dead_agent_loses_no_lines_though_nobody_was_reading(monkeypatch
 
 
 async def test_end_leaves_no_process() -> None:
-    """O2: an agent that ignores EOF and SIGTERM is ended with the grandchild in a session of its own."""
+    """O2: an agent that ignores EOF and SIGTERM is ended, with its grandchild in another session."""
     async with peer("never_exits") as agent:
         session = await agent.open()
         await agent.client.prompt(session, [], "p1")
@@ -175,8 +175,8 @@ async def test_end_leaves_no_process() -> None:
         assert all(gone(pid) for pid in tree)
 
 
-async def test_end_takes_what_an_agent_left_behind() -> None:
-    """O2: the agent leaves politely, the command that it forgot is ended too."""
+async def test_end_includes_leftover_commands() -> None:
+    """O2: when the agent exits politely, a command that it left behind is ended too."""
     async with peer("leaves_children") as agent:
         session = await agent.open()
         await agent.client.prompt(session, [], "p1")
@@ -187,8 +187,8 @@ async def test_end_takes_what_an_agent_left_behind() -> None:
         assert gone(child)
 
 
-async def test_a_death_is_noticed_though_a_command_holds_the_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: the end of the agent is its process's end, not that of the last one that holds its stdout."""
+async def test_a_death_is_noticed_while_a_command_holds_the_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """O2: the agent ends with its process, not with the last process that holds its stdout."""
     monkeypatch.setattr(process_link, "LAST_WORDS", 0.1)
     async with peer("leaves_children", "crash") as agent:
         session = await agent.open()

@@ -1,4 +1,4 @@
-"""What an agent is started with: whose variables count, what it is told, what it is kept from."""
+"""Preparing a start: which variables win, what the agent is told, and what is hidden from it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def prepared(
     return prepare(one, tmp_path / "data", str(cwd), mode or ModeSettings(), own or {})
 
 
-def test_whose_variables_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P2: a session's variables go over the server's and the catalog's, but never over those that are about rights."""
+def test_which_variables_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P2: a session's variables override the server's and the catalog's, but never those that are about rights."""
     for name in ("SERVER", "ENTRY", "START", "TINY_HOME", "RESTRICT"):
         monkeypatch.setenv(name, "server")
     one = entry(
@@ -48,8 +48,8 @@ def test_whose_variables_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert env["RESTRICT"] == "on"
 
 
-def test_what_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P2, L2: our own variables stay with us, and what the catalog hides does not come back through a session."""
+def test_hidden_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P2, L2: Bough's own variables are not passed on, and hidden ones do not come back through a session."""
     monkeypatch.setenv("BOUGH_TOKEN", "secret")
     monkeypatch.setenv("AGENT_MAX_SESSIONS", "3")
     monkeypatch.setenv("TINY_RIGHTS", "all")
@@ -95,8 +95,8 @@ def test_variables_that_hold_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert caught.value.code == "bad_agent_env"
 
 
-def test_a_repository_that_brings_files(tmp_path: Path) -> None:
-    """P3: people are told why an agent is restricted; without such files nothing is said."""
+def test_a_repository_with_settings(tmp_path: Path) -> None:
+    """P3: people learn why an agent is restricted; without such files there is no notice."""
     repository = RepositoryFiles(
         restrict=[".env"],
         restrict_env={"TRUST": "no"},

@@ -1,4 +1,4 @@
-"""Whether an agent is found: on the PATH, in the data folder, through npx, or not at all."""
+"""Finding an agent: on the PATH, in the data folder, through npx, or not at all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def program(file: Path) -> str:
 
 
 def test_on_the_path(path: Path, tmp_path: Path) -> None:
-    """O1: a program on the PATH comes first; its version is that of the package around it, links followed."""
+    """O1: a program on the PATH comes first; its version is that of its package, with links followed."""
     package = tmp_path / "lib" / "tiny"
     real = program(package / "dist" / "main.js")
     (package / "package.json").write_text(json.dumps({"version": "9.9.9"}))
@@ -51,7 +51,7 @@ def test_on_the_path(path: Path, tmp_path: Path) -> None:
 
 
 def test_in_the_data_folder(path: Path, tmp_path: Path) -> None:
-    """O1: then what was installed into the data folder, under the name that the package gives it."""
+    """O1: next comes a package in the data folder, under the package's program name."""
     program(path / "npx")
     renamed = entry(Package(npm="@some/tiny", version="1.2.3", bin="tiny-acp"))
     there = program(npm_folder(tmp_path, renamed) / "node_modules" / ".bin" / "tiny-acp")
@@ -60,7 +60,7 @@ def test_in_the_data_folder(path: Path, tmp_path: Path) -> None:
 
 
 def test_through_npx(path: Path, tmp_path: Path) -> None:
-    """O1: then npx, with exactly the version that was measured."""
+    """O1: next comes npx, with exactly the tested version."""
     npx = program(path / "npx")
     found = find(entry(), tmp_path)
     assert found is not None and (found.how, found.version) == ("npx", "1.2.3")
@@ -69,7 +69,7 @@ def test_through_npx(path: Path, tmp_path: Path) -> None:
 
 
 def test_not_at_all(path: Path, tmp_path: Path) -> None:
-    """O1: else it cannot be started, and the sentence says how to get it."""
+    """O1: otherwise it cannot be started, and the error says how to install it."""
     assert find(entry(), tmp_path) is None
     with pytest.raises(Invalid, match=r"'tiny' was not found\. Install it with: bough agents install tiny") as caught:
         startable(entry(), tmp_path)

@@ -46,7 +46,7 @@ describe("worktreeStays", () => {
       "did not create",
     );
     expect(worktreeStays(session, made, nothing, losses(0, 2))).toContain("2 other active sessions use");
-    expect(worktreeStays(session, made, { ...nothing, cascade: true }, losses(0))).toContain("stay");
+    expect(worktreeStays(session, made, { ...nothing, cascade: true }, losses(0))).toContain("are kept");
   });
 });
 

@@ -16,7 +16,7 @@ How = Literal["installed", "npx", "missing"]
 
 
 class AgentLogin(msgspec.Struct):
-    """Whether a key or login was found (null if that cannot be known), and how to set one up."""
+    """Tells whether a key or login was found (null if unknown), and how to set one up."""
 
     found: bool | None
     how: str

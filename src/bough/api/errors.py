@@ -22,7 +22,7 @@ from bough.model.ids import new_id
 
 
 class Meaning(NamedTuple):
-    """What a family of errors becomes at each door."""
+    """Says what a family of errors becomes at each door."""
 
     status: int
     rpc: int

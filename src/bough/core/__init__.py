@@ -1,2 +1,3 @@
-"""What happens: services that doors call, and the machinery that runs turns. HTTP, terminals and wire formats stay
-outside."""
+"""Decides and does everything: the services that the doors call, and the machinery that runs turns.
+
+Each room imports only rooms below it (see ARCHITECTURE.md). HTTP, terminals and wire formats stay outside."""

@@ -32,7 +32,7 @@ class Package(_Table):
 
 
 class Login(_Table):
-    """How to tell that an agent has a key or an account, and what to do if it has none."""
+    """Says how to tell whether an agent has a key or an account, and what to do if it has none."""
 
     env: list[str] = []
     files: list[str] = []

@@ -19,7 +19,7 @@ HIGHEST_PACKAGE = 6
 
 
 class LocatedAgent(msgspec.Struct, frozen=True):
-    """How an agent can be started on this machine."""
+    """The way to start an agent on this machine."""
 
     command: list[str]
     how: How

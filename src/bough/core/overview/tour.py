@@ -47,14 +47,14 @@ GREETING = '''"""Greets people by their names."""
 
 
 def greeting(name: str) -> str:
-    """What to say to somebody."""
+    """Returns a greeting."""
     return f"Hello, {name}!"
 
 
 if __name__ == "__main__":
     print(greeting("world"))
 '''
-TEST = '''"""What a greeting says."""
+TEST = '''"""Tests the greeting."""
 
 import unittest
 

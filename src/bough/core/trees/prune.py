@@ -34,7 +34,7 @@ RACE_WITHIN = 3600
 
 
 class Pruned(msgspec.Struct, rename="camel"):
-    """How many checkpoints were deleted."""
+    """Counts the checkpoints that were deleted."""
 
     pruned: int
 

@@ -1,3 +1,3 @@
-"""What an editor can do with sessions: `methods` holds the requests, `prompts` runs turns, `approvals` asks the user,
+"""Offers what an editor can do with sessions: `methods` holds the requests, `prompts` runs turns, `approvals` asks the user,
 `open_sessions` tracks which sessions the editor shows, and the other modules supply options, commands, folders and MCP
 servers. Called by `bough.api.acp.protocol.editor`."""

@@ -45,8 +45,8 @@ class ShownMessage(msgspec.Struct, rename="camel"):
 
 
 class Projection:
-    """What one client has been shown of a session. `mine` returns whether the client started a task itself; clients
-    show their own prompts without being told."""
+    """Tracks what one client has been shown of a session. `mine` tells whether the client started a task itself;
+    clients show their own prompts without being told."""
 
     def __init__(self, mine: Callable[[str | None], bool]) -> None:
         self._mine = mine

@@ -44,7 +44,7 @@ class Problem(msgspec.Struct):
 
 
 class Trial(msgspec.Struct, rename="camel", kw_only=True):
-    """What the test learned about an agent, as far as it got."""
+    """The findings of a test run, as far as it got."""
 
     agent: str
     title: str

@@ -72,7 +72,7 @@ class GlobalOptions:
 
 @dataclass
 class CommandContext:
-    """What every command receives: the chosen server and the output format."""
+    """Holds what every command receives: the chosen server and the output format."""
 
     running: Running
     target: Target

@@ -35,7 +35,7 @@ class NoArguments(Params):
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What a tool function receives: the services, the caller and the tool's name."""
+    """Holds what a tool function receives: the services, the caller and the tool's name."""
 
     services: Services
     caller: Caller

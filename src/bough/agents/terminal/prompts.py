@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from bough.agents.acp_server.params import texts
 from bough.agents.json_rpc import Json
 
-# Begins the text by which Bough tells an agent whose process died to continue the task quoted in the block before.
-CUT_OFF = "You were cut off while you worked on the task quoted above"
+# The beginnings of the text by which Bough tells an agent whose process died to continue the task quoted in the block
+# before. The second one stands in older session files.
+CUT_OFF = (
+    "You were interrupted while working on the task quoted above",
+    "You were cut off while you worked on the task quoted above",
+)
 QUOTE = "> "
 
 

@@ -26,8 +26,8 @@ async def test_a_queue_is_answered_in_order(server: Running) -> None:
     tasks = [await client.prompt(session, f"[[say answer {number}]]") for number in range(8)]
     await client.wait_task(tasks[-1])
     assert await client.texts(session) == [f"answer {number}" for number in range(8)]
-    found = await client.get(f"/api/sessions/{session}/tasks")
-    assert [task["status"] for task in found["tasks"]] == ["completed"] * 8
+    page = await client.get(f"/api/sessions/{session}/tasks")
+    assert [task["status"] for task in page["tasks"]] == ["completed"] * 8
 
 
 async def test_an_approval_is_asked_and_answered(server: Running) -> None:
@@ -68,6 +68,8 @@ async def test_many_at_once(server: Running) -> None:
     client = server.client
     repo = await client.repo(server.repo())
     opened = await asyncio.gather(*(client.session(repo["id"]) for _ in range(5)))
-    tasks = await asyncio.gather(*(client.prompt(one["id"], f"[[say {at}]]") for one in opened for at in range(4)))
+    tasks = await asyncio.gather(
+        *(client.prompt(session["id"], f"[[say {at}]]") for session in opened for at in range(4))
+    )
     ended = await asyncio.gather(*(client.wait_task(task) for task in tasks))
     assert [task["status"] for task in ended] == ["completed"] * 20

@@ -67,8 +67,8 @@ class Table:
         for name, value in report.user_properties:
             if name == MEASURED:
                 revision, scenario, passed, failed = cast("tuple[str, str, int, int]", value)
-                told = f"{passed} passed" if passed else "does not apply"
-                self._seen[scenario][revision] = f"{told}, {failed} need a fixture" if failed else told
+                result = f"{passed} passed" if passed else "does not apply"
+                self._seen[scenario][revision] = f"{result}, {failed} need a fixture" if failed else result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         if not self._seen:
@@ -98,5 +98,5 @@ def _write(rows: list[list[str]]) -> None:
     cells.insert(1, "|" + "---|" * len(rows[0]))
     text = f"By `make test-mcp WRITE=1`, with `{suite.NPM}` {suite.VERSION}.\n\n" + "\n".join(cells)
     marked = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
-    known = DOCUMENT.read_text("utf-8")
-    DOCUMENT.write_text(marked.sub(lambda _: f"{BEGIN}\n{text}\n{END}", known, count=1), "utf-8")
+    document = DOCUMENT.read_text("utf-8")
+    DOCUMENT.write_text(marked.sub(lambda _: f"{BEGIN}\n{text}\n{END}", document, count=1), "utf-8")

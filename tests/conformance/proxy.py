@@ -29,8 +29,8 @@ async def proxy(url: str, token: str) -> AsyncGenerator[str]:
 def _with_token(head: bytes, token: str) -> bytes:
     """Returns a request's head with the token. Each connection has one request, so the rest needs no parsing."""
     first, *rest = head.split(b"\r\n")
-    kept = [line for line in rest if not line.lower().startswith(b"connection:")]
-    return b"\r\n".join([first, b"Connection: close", b"Authorization: Bearer " + token.encode(), *kept])
+    lines = [line for line in rest if not line.lower().startswith(b"connection:")]
+    return b"\r\n".join([first, b"Connection: close", b"Authorization: Bearer " + token.encode(), *lines])
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -81,23 +81,23 @@ async def run(url: str, revision: str, folder: Path) -> dict[str, list[Check]]:
     )
     try:
         async with asyncio.timeout(RUN_TIMEOUT):
-            said, _ = await process.communicate()
+            output, _ = await process.communicate()
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    found = _results(folder)
-    assert found, said.decode()[-2000:]
-    return found
+    checks = _results(folder)
+    assert checks, output.decode()[-2000:]
+    return checks
 
 
 def _results(folder: Path) -> dict[str, list[Check]]:
-    found: dict[str, list[Check]] = {}
+    checks: dict[str, list[Check]] = {}
     for path in folder.glob("*/checks.json"):
         name = _RESULT.fullmatch(path.parent.name)
         assert name is not None, path
-        found[name[1]] = msgspec.json.decode(path.read_bytes(), type=list[Check])
-    return found
+        checks[name[1]] = msgspec.json.decode(path.read_bytes(), type=list[Check])
+    return checks
 
 
 if __name__ == "__main__" and not installed():

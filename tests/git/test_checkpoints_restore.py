@@ -21,9 +21,9 @@ from tests.support.repos import git, make_repo
 
 def restore(path: Path, sha: str, only: list[str] | None = None) -> Plan:
     async def work() -> Plan:
-        made = await plan(str(path), sha, only)
-        await apply(made)
-        return made
+        planned = await plan(str(path), sha, only)
+        await apply(planned)
+        return planned
 
     return asyncio.run(work())
 
@@ -52,15 +52,15 @@ def test_restore_undoes_any_change(
     """W4: Restores the files whatever was done since; index, branch and refs stay; the restore can be undone."""
     repo = make_repo(tmp_path_factory.mktemp("any") / "repo")
     change(repo, first)
-    known = remembered(repo)
+    state = remembered(repo)
     before, sha = files(repo), shot(repo)
-    assert remembered(repo) == known and files(repo) == before
+    assert remembered(repo) == state and files(repo) == before
     change(repo, mess)
-    messed, known = files(repo), remembered(repo)
+    messed, state = files(repo), remembered(repo)
     undo = restore(repo, sha)
-    assert files(repo) == before and remembered(repo) == known
+    assert files(repo) == before and remembered(repo) == state
     restore(repo, undo.now.sha)
-    assert files(repo) == messed and remembered(repo) == known
+    assert files(repo) == messed and remembered(repo) == state
     change(repo, then)
     restore(repo, sha)
     assert files(repo) == before
@@ -133,8 +133,8 @@ def test_only_some_paths(repo: Path) -> None:
     sha = shot(repo)
     for name in ("one", "folder/two", "folder/three", "folders", "folder/new"):
         (repo / name).write_text("now")
-    made = restore(repo, sha, ["folder/"])
-    assert (made.writes, made.removes) == (["folder/three", "folder/two"], ["folder/new"])
+    planned = restore(repo, sha, ["folder/"])
+    assert (planned.writes, planned.removes) == (["folder/three", "folder/two"], ["folder/new"])
     assert {name: entry.content for name, entry in files(repo).items() if name != "README.md"} == {
         "one": b"now",
         "folders": b"now",
@@ -159,8 +159,8 @@ def test_ignored_files_stay(repo: Path) -> None:
     sha = shot(repo)
     (repo / ".gitignore").write_text("")
     (repo / "new").write_text("new")
-    made = restore(repo, sha)
-    assert (made.removes, sorted(made.left)) == (["new"], [".env", "build/out"])
+    planned = restore(repo, sha)
+    assert (planned.removes, sorted(planned.left)) == (["new"], [".env", "build/out"])
     assert (repo / ".env").read_text() == "secret" and (repo / "build/out").exists()
     assert (repo / ".gitignore").read_text() == ".env\nbuild/\n"
 
@@ -171,9 +171,9 @@ def test_new_ignore_rules_hide_nothing(repo: Path) -> None:
     sha = shot(repo)
     (repo / ".gitignore").write_text("*.log\n")
     (repo / "x.log").write_text("now")
-    made = restore(repo, sha)
+    planned = restore(repo, sha)
     assert (repo / "x.log").read_text() == "then" and not (repo / ".gitignore").exists()
-    restore(repo, made.now.sha)
+    restore(repo, planned.now.sha)
     assert (repo / "x.log").read_text() == "now" and (repo / ".gitignore").exists()
 
 
@@ -237,11 +237,11 @@ def test_a_link_that_appears_after_planning(repo: Path, tmp_path: Path) -> None:
     (repo / "folder/file").write_text("then")
     sha = shot(repo)
     (repo / "folder/file").write_text("now")
-    made = asyncio.run(plan(str(repo), sha))
+    planned = asyncio.run(plan(str(repo), sha))
     (repo / "folder").rename(tmp_path / "elsewhere")
     (repo / "folder").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(Conflict, match="is a link"):
-        asyncio.run(apply(made))
+        asyncio.run(apply(planned))
     assert (tmp_path / "elsewhere/file").read_text() == "now"
 
 
@@ -318,8 +318,8 @@ def test_a_sparse_checkout_stays_sparse(repo: Path) -> None:
         (repo / name).write_text("now")
     git(repo, "commit", "--quiet", "--all", "--message", "Now.")
     git(repo, "sparse-checkout", "set", "--cone", "in")
-    made = restore(repo, sha)
-    assert (made.writes, made.left) == (["in/one"], ["out/two"])
+    planned = restore(repo, sha)
+    assert (planned.writes, planned.left) == (["in/one"], ["out/two"])
     assert (repo / "in/one").read_text() == "then" and not (repo / "out").exists()
 
 
@@ -342,19 +342,19 @@ def test_refs_protect_checkpoints_from_garbage_collection(repo: Path) -> None:
 
     async def work() -> tuple[str, str]:
         (repo / "kept").write_text("kept")
-        one = (await take(str(repo))).sha
-        await keep(str(repo), {ref_name("s", "t", "before"): one, ref_name("s", "t", "after"): one})
+        sha = (await take(str(repo))).sha
+        await keep(str(repo), {ref_name("s", "t", "before"): sha, ref_name("s", "t", "after"): sha})
         (repo / "kept").write_text("lost")
-        return one, (await take(str(repo))).sha
+        return sha, (await take(str(repo))).sha
 
-    known = remembered(repo)
-    one, other = asyncio.run(work())
+    state = remembered(repo)
+    sha, other = asyncio.run(work())
     (repo / "kept").unlink()
     git(repo, "gc", "--quiet", "--prune=now")
-    assert asyncio.run(held(str(repo), one)) and not asyncio.run(held(str(repo), other))
+    assert asyncio.run(held(str(repo), sha)) and not asyncio.run(held(str(repo), other))
     assert git(repo, "branch", "--all").split() == ["*", "main"] and git(repo, "tag") == ""
-    assert remembered(repo)["logs"] == known["logs"] and remembered(repo)["refs"] == known["refs"]
-    assert one not in git(repo, "log", "--format=%H", "--branches", "--tags", "--remotes")
+    assert remembered(repo)["logs"] == state["logs"] and remembered(repo)["refs"] == state["refs"]
+    assert sha not in git(repo, "log", "--format=%H", "--branches", "--tags", "--remotes")
     both = [ref_name("s", "t", moment) for moment in ("before", "after")]
     asyncio.run(drop(str(repo), [*both, *both, ref_name("s", "t", "never")]))
     assert "refs/bough" not in git(repo, "for-each-ref")
@@ -364,8 +364,8 @@ def test_refs_protect_checkpoints_from_garbage_collection(repo: Path) -> None:
 def test_abandoned_indexes_are_removed(repo: Path) -> None:
     """W4: Removes an index that a killed process left behind after a day, and keeps one that is in use."""
     old, new = (repo / ".git" / f"bough-index-{name}" for name in ("1-old", "2-new"))
-    for one in (old, new):
-        one.write_text("")
+    for index in (old, new):
+        index.write_text("")
     os.utime(old, (1, 1))
     assert sweep(str(repo / ".git")) == 1
     assert new.exists() and not old.exists()

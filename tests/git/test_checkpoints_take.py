@@ -22,13 +22,13 @@ def shot(path: Path, **how: object) -> Snapshot:
 
 def held(path: Path, sha: str) -> dict[str, str]:
     """Returns mode and content of every path of a commit."""
-    found: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for line in git(path, "ls-tree", "-r", "-z", sha).split("\0"):
         if line:
             about, name = line.split("\t", 1)
             mode, kind, blob = about.split(" ")
-            found[name] = f"{mode} {git(path, 'cat-file', 'blob', blob) if kind == 'blob' else blob}"
-    return found
+            contents[name] = f"{mode} {git(path, 'cat-file', 'blob', blob) if kind == 'blob' else blob}"
+    return contents
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def repo(tmp_path: Path) -> Path:
 def test_a_clean_working_copy_uses_its_commit(repo: Path) -> None:
     """W4: Uses HEAD and writes nothing if there are no uncommitted changes."""
     before = sorted((repo / ".git/objects").rglob("*"))
-    found = shot(repo)
+    checkpoint = shot(repo)
     head = git(repo, "rev-parse", "HEAD").strip()
-    assert found == Snapshot(head, git(repo, "rev-parse", "HEAD^{tree}").strip(), head, "main")
+    assert checkpoint == Snapshot(head, git(repo, "rev-parse", "HEAD^{tree}").strip(), head, "main")
     assert sorted((repo / ".git/objects").rglob("*")) == before
 
 
@@ -69,8 +69,8 @@ def test_every_kind_of_change_is_in_it(repo: Path) -> None:
     (repo / "run").chmod(0o755)
     (repo / "half").write_text("half")
     git(repo, "add", "--intent-to-add", "half")
-    found = shot(repo)
-    assert held(repo, found.sha) == {
+    checkpoint = shot(repo)
+    assert held(repo, checkpoint.sha) == {
         "README.md": "100644 # A repository\n",
         "changed": "100644 now",
         "folder": "120000 /etc",
@@ -81,8 +81,8 @@ def test_every_kind_of_change_is_in_it(repo: Path) -> None:
         "there": "100644 moved",
         "typed/inner": "100644 ",
     }
-    assert git(repo, "rev-parse", f"{found.sha}^").strip() == found.head
-    assert (found.dirty, found.note) == (True, None)
+    assert git(repo, "rev-parse", f"{checkpoint.sha}^").strip() == checkpoint.head
+    assert (checkpoint.dirty, checkpoint.note) == (True, None)
 
 
 def test_taking_a_checkpoint_changes_nothing(repo: Path, tmp_path: Path) -> None:
@@ -102,11 +102,11 @@ def test_taking_a_checkpoint_changes_nothing(repo: Path, tmp_path: Path) -> None
     git(repo, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "add", "new")
     before = remembered(repo), files(repo)
     (tmp_path / "hooks-ran").unlink(missing_ok=True)
-    found = shot(repo)
+    checkpoint = shot(repo)
     assert not (tmp_path / "hooks-ran").exists()
     assert (remembered(repo), files(repo)) == before
     assert (
-        git(repo, "log", "-1", "--format=%an <%ae> %at %s", found.sha)
+        git(repo, "log", "-1", "--format=%an <%ae> %at %s", checkpoint.sha)
         == "Bough <bough@localhost> 0 Files as Bough found them.\n"
     )
 
@@ -158,8 +158,8 @@ def test_a_merge_in_progress(repo: Path) -> None:
         git(repo, "merge", "--quiet", "other")
     (repo / "dropped").unlink()
     before = remembered(repo)
-    found = held(repo, shot(repo).sha)
-    assert "<<<<<<<" in found["both"] and "dropped" not in found
+    contents = held(repo, shot(repo).sha)
+    assert "<<<<<<<" in contents["both"] and "dropped" not in contents
     assert remembered(repo) == before and "both" in git(repo, "diff", "--name-only", "--diff-filter=U")
 
 
@@ -170,9 +170,9 @@ def test_linked_and_bare_backed_worktrees(repo: Path, tmp_path: Path) -> None:
     git(tmp_path / "bare.git", "worktree", "add", "--quiet", "-b", "other", str(tmp_path / "other"))
     for name in ("side", "other"):
         (tmp_path / name / "new").write_text(name)
-        found = shot(tmp_path / name)
-        assert held(tmp_path / name, found.sha)["new"] == f"100644 {name}"
-        assert found.branch == name
+        checkpoint = shot(tmp_path / name)
+        assert held(tmp_path / name, checkpoint.sha)["new"] == f"100644 {name}"
+        assert checkpoint.branch == name
     assert "new" not in held(repo, shot(repo).sha)
     with pytest.raises(GitFailed, match="work tree"):
         shot(tmp_path / "bare.git")
@@ -188,9 +188,9 @@ def test_repositories_inside_are_left_alone(repo: Path, tmp_path: Path) -> None:
     git(repo / "unborn", "init", "--quiet")
     git(repo / "module", "commit", "--quiet", "--allow-empty", "--message", "Ahead.")
     (repo / "module/dirty").write_text("not ours")
-    found = held(repo, shot(repo).sha)
-    assert set(found) == {".gitmodules", "README.md", "module"}
-    assert found["module"] == f"160000 {git(repo / 'module', 'rev-parse', 'HEAD').strip()}"
+    contents = held(repo, shot(repo).sha)
+    assert set(contents) == {".gitmodules", "README.md", "module"}
+    assert contents["module"] == f"160000 {git(repo / 'module', 'rev-parse', 'HEAD').strip()}"
 
 
 @pytest.mark.parametrize("sparse_index", ["false", "true"])
@@ -207,8 +207,8 @@ def test_a_sparse_checkout(repo: Path, sparse_index: str) -> None:
     (repo / "in/one").write_text("changed")
     (repo / "far").mkdir()
     (repo / "far/new").write_text("new")
-    found = held(repo, shot(repo).sha)
-    assert found == {
+    contents = held(repo, shot(repo).sha)
+    assert contents == {
         "README.md": "100644 # A repository\n",
         "in/one": "100644 changed",
         "out/two": "100644 out/two",
@@ -225,9 +225,9 @@ def test_filters_run_as_in_git(repo: Path) -> None:
     git(repo, "config", "core.safecrlf", "true")
     (repo / "lines.txt").write_bytes(b"one\r\ntwo\r\n")
     (repo / "word.up").write_text("word")
-    found = held(repo, shot(repo).sha)
-    assert found["lines.txt"] == "100644 one\ntwo\n"
-    assert found["word.up"] == "100644 WORD"
+    contents = held(repo, shot(repo).sha)
+    assert contents["lines.txt"] == "100644 one\ntwo\n"
+    assert contents["word.up"] == "100644 WORD"
 
 
 def test_a_filter_that_fails_is_left_out(repo: Path) -> None:
@@ -241,9 +241,9 @@ def test_a_filter_that_fails_is_left_out(repo: Path) -> None:
     git(repo, "config", "filter.lfs.required", "true")
     (repo / "new.bin").write_text("new")
     (repo / "old.bin").write_text("odd")
-    found = shot(repo)
-    assert {held(repo, found.sha)[name] for name in ("new.bin", "old.bin")} == {"100644 new", "100644 odd"}
-    assert found.note == "The filter lfs failed; its files are stored unfiltered."
+    checkpoint = shot(repo)
+    assert {held(repo, checkpoint.sha)[name] for name in ("new.bin", "old.bin")} == {"100644 new", "100644 odd"}
+    assert checkpoint.note == "The filter lfs failed; its files are stored unfiltered."
 
 
 def test_an_unreadable_file_is_named(repo: Path) -> None:
@@ -253,9 +253,9 @@ def test_an_unreadable_file_is_named(repo: Path) -> None:
     git(repo, "add", "tracked")
     (repo / "tracked").unlink()
     os.mkfifo(repo / "tracked")
-    found = shot(repo)
-    assert held(repo, found.sha)["whole"] == "100644 whole"
-    assert found.note is not None and "tracked" in found.note
+    checkpoint = shot(repo)
+    assert held(repo, checkpoint.sha)["whole"] == "100644 whole"
+    assert checkpoint.note is not None and "tracked" in checkpoint.note
 
 
 def test_limits(repo: Path) -> None:
@@ -279,18 +279,18 @@ def test_an_unchanged_folder_reuses_the_last_checkpoint(repo: Path, monkeypatch:
     memory = Memory()
     first = shot(repo, memory=memory)
     assert memory.seen is not None
-    asked: list[str] = []
+    commands: list[str] = []
     real = snapshot.git
 
     async def counting(cwd: str, *words: str, **how: object) -> str:
-        asked.append(words[-1])
+        commands.append(words[-1])
         return await real(cwd, *words, **how)  # type: ignore[arg-type]
 
     monkeypatch.setattr(snapshot, "git", counting)
-    assert shot(repo, memory=memory) is first and asked == []
+    assert shot(repo, memory=memory) is first and commands == []
     (repo / "new").write_text("more")
     second = shot(repo, memory=memory)
-    assert second.tree != first.tree and asked
+    assert second.tree != first.tree and commands
     (repo / "new").chmod(0o755)
     third = shot(repo, memory=memory)
     assert third.tree != second.tree
@@ -336,8 +336,8 @@ def test_many_at_once(repo: Path) -> None:
     async def all_at_once() -> list[Snapshot]:
         return await asyncio.gather(*(take(str(repo)) for _ in range(8)))
 
-    found = asyncio.run(all_at_once())
-    assert len(set(map(str, found))) == 1 and found[0].dirty
+    checkpoints = asyncio.run(all_at_once())
+    assert len(set(map(str, checkpoints))) == 1 and checkpoints[0].dirty
 
 
 def test_a_plain_folder(tmp_path: Path) -> None:

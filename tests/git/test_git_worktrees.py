@@ -99,8 +99,8 @@ async def test_a_lock_that_cannot_be_opened_is_released(tmp_path: Path) -> None:
         async with alone(str(folder), 2):
             return "held"
 
-    for found in await asyncio.gather(one(), one(), return_exceptions=True):
-        assert isinstance(found, Conflict) and found.code == "git_failed"
+    for error in await asyncio.gather(one(), one(), return_exceptions=True):
+        assert isinstance(error, Conflict) and error.code == "git_failed"
     folder.mkdir()
     assert await one() == "held"
 
@@ -154,8 +154,8 @@ async def test_a_child_that_escapes_delays_nobody(tmp_path: Path) -> None:
     try:
         for ask in (lambda: git(top, "add", "f.x", timeout=SOON), lambda: git_head(top, 9, "add", "f.x", timeout=SOON)):
             # A killed git leaves its lock.
-            for left in (file, tmp_path / "repo" / ".git" / "index.lock"):
-                left.unlink(missing_ok=True)
+            for leftover in (file, tmp_path / "repo" / ".git" / "index.lock"):
+                leftover.unlink(missing_ok=True)
             began = asyncio.get_running_loop().time()
             with pytest.raises(GitFailed) as caught:
                 await ask()
@@ -175,8 +175,8 @@ async def test_input_and_output_larger_than_a_pipe(tmp_path: Path) -> None:
     top = str(make_repo(tmp_path / "repo"))
     sha = (await git(top, "hash-object", "-w", "--stdin", stdin=b"line\n" * 100_000)).strip()
     assert await git(top, "cat-file", "blob", sha) == "line\n" * 100_000
-    told = await git(top, "cat-file", "--batch-check", stdin=f"{sha}\n".encode() * 20_000)
-    assert told.count("blob 500000\n") == 20_000
+    output = await git(top, "cat-file", "--batch-check", stdin=f"{sha}\n".encode() * 20_000)
+    assert output.count("blob 500000\n") == 20_000
     assert (await git(top, "rev-parse", "--is-bare-repository", stdin=b"x" * 1_000_000)).strip() == "false"
 
 
@@ -211,8 +211,8 @@ async def test_branches_are_found(tmp_path: Path) -> None:
         await worktrees.find_branch(str(top), "shared", None, "main")
     assert caught.value.code == "branch_ambiguous"
     run(top, "config", "checkout.defaultRemote", "two")
-    found = await worktrees.find_branch(str(top), "shared", None, "main")
-    assert (found.kind, found.start, found.base_ref) == ("remote", "two/shared", None)
+    branch = await worktrees.find_branch(str(top), "shared", None, "main")
+    assert (branch.kind, branch.start, branch.base_ref) == ("remote", "two/shared", None)
     assert (await worktrees.find_branch(str(top), "main", None, "gone")).kind == "local"
     new = await worktrees.find_branch(str(top), "fresh", None, "gone")
     assert (new.kind, new.base_ref) == ("new", "HEAD")
@@ -239,9 +239,9 @@ async def test_a_status_names_everything(tmp_path: Path) -> None:
     (top / "deleted").unlink()
     run(top, "mv", "renamed", "new name")
     (top / "a\nb").write_text("x")
-    found = await files(str(top))
-    assert (found.branch, found.untracked) == ("main", ["a\nb"])
-    assert dict(found.changed) == {"conflict": "in conflict", "deleted": "deleted", "new name": "renamed"}
+    changes = await files(str(top))
+    assert (changes.branch, changes.untracked) == ("main", ["a\nb"])
+    assert dict(changes.changed) == {"conflict": "in conflict", "deleted": "deleted", "new name": "renamed"}
     own = await own_commits(str(top), "main")
     assert ([subject for _, subject in own.named], own.total) == (["Ours."], 1)
 

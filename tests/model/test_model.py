@@ -29,20 +29,20 @@ def test_the_documented_moves_are_the_moves() -> None:
 
 def test_ids_sort_by_creation() -> None:
     """R5: Ids are UUIDv7, rising even within a millisecond, with the version and variant bits in place."""
-    made = [ids.new_id() for _ in range(5000)]
-    assert made == sorted(set(made))
+    created = [ids.new_id() for _ in range(5000)]
+    assert created == sorted(set(created))
     shape = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-    assert all(shape.fullmatch(one) for one in made)
-    assert abs(int(made[0].replace("-", "")[:12], 16) / 1000 - time.time()) < 60
+    assert all(shape.fullmatch(value) for value in created)
+    assert abs(int(created[0].replace("-", "")[:12], 16) / 1000 - time.time()) < 60
 
 
 @given(st.integers(1, 40))
 def test_the_shortest_form_is_unique(count: int) -> None:
     """R5: The short id that people see identifies exactly one."""
-    made = [ids.new_id() for _ in range(count)]
-    for one, short in ids.shortest_unique(made).items():
+    created = [ids.new_id() for _ in range(count)]
+    for value, short in ids.shortest_unique(created).items():
         assert len(short) >= ids.SHORTEST
-        assert [other for other in made if other.startswith(short) or other.endswith(short)] == [one]
+        assert [other for other in created if other.startswith(short) or other.endswith(short)] == [value]
 
 
 @given(st.text(max_size=60))

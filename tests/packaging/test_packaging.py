@@ -97,7 +97,7 @@ def test_a_wheel_holds_the_page(tree: Path, env: dict[str, str]) -> None:
     """A wheel contains the built page in all its forms, although no clone does; Node is not needed again."""
     page(tree)
     assert make(tree, env, "wheel").returncode == 0
-    inside = {f"bough/web/assets/main-3f9a12c4.js{one}" for one in ("", ".br", ".gz")}
+    inside = {f"bough/web/assets/main-3f9a12c4.js{suffix}" for suffix in ("", ".br", ".gz")}
     assert names(tree, ".whl") >= inside | {"bough/web/index.html", "bough/__init__.py"}
 
 
@@ -143,6 +143,6 @@ def test_without_node_there_is_no_wheel(tree: Path, env: dict[str, str], version
 def test_an_editable_install_needs_no_node(tree: Path, env: dict[str, str]) -> None:
     """L1b: `make setup` works without the page and without Node, where a wheel would not."""
     script = "from hatch_build import PageHook; PageHook('.', {}, None, None, '', 'wheel').initialize(VERSION, {})"
-    for version, wanted in (("editable", 0), ("standard", 1)):
+    for version, exit_code in (("editable", 0), ("standard", 1)):
         run = [sys.executable, "-c", script.replace("VERSION", repr(version))]
-        assert subprocess.run(run, cwd=tree, env=env, capture_output=True, check=False).returncode == wanted
+        assert subprocess.run(run, cwd=tree, env=env, capture_output=True, check=False).returncode == exit_code

@@ -80,8 +80,8 @@ def test_files_that_are_not_ready(clone: Path, path: str, old: str, new: str, pr
     assert old in text
     write(clone / path, text.replace(old, new))
     commit(clone)
-    (found,) = release.find_problems(clone, "1.2.3")
-    assert problem in found
+    (problems,) = release.find_problems(clone, "1.2.3")
+    assert problem in problems
 
 
 def test_a_clone_that_is_not_ready(clone: Path) -> None:

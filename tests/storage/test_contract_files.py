@@ -63,8 +63,8 @@ async def test_files_come_and_go_with_their_task(empty: Backend) -> None:
         assert await _infos(empty, "one") == []
         await empty.transaction(lambda tx: _keep(tx, "one"))
         await empty.transaction(lambda tx: _keep(tx, "other"))
-        found = await empty.read(lambda tx: tx.all(FILES.of_task, File, task_id="one"))
-        assert [(one.name, one.size, one.bytes) for one in found] == [("ä.bin", 2, b"\x00\xff"), ("b", 0, b"")]
+        rows = await empty.read(lambda tx: tx.all(FILES.of_task, File, task_id="one"))
+        assert [(file.name, file.size, file.bytes) for file in rows] == [("ä.bin", 2, b"\x00\xff"), ("b", 0, b"")]
         await empty.transaction(lambda tx: tx.run(TASKS.remove_of_session, session_id="s"))
         assert await _infos(empty, "one") == await _infos(empty, "other") == []
         await migrate.downgrade(empty, BEFORE_FILES)
@@ -74,12 +74,12 @@ async def test_only_the_start_of_a_long_text_is_read(empty: Backend) -> None:
     """B1: Reads only the start of a long text, in whole characters, and nothing of a picture."""
     await migrate.upgrade(empty)
     long = "€𝄞ä" * 1000
-    given = {"long": ("text/plain", long), "short": ("text/x-python", "x"), "none": ("text/plain", "")}
+    texts = {"long": ("text/plain", long), "short": ("text/x-python", "x"), "none": ("text/plain", "")}
 
     async def add(tx: Tx) -> None:
         await _before(tx, SESSION)
         await _add(tx, "one")
-        for place, (name, (kind, text)) in enumerate((given | {"picture": ("image/png", long)}).items(), 2):
+        for place, (name, (kind, text)) in enumerate((texts | {"picture": ("image/png", long)}).items(), 2):
             data = base64.b64encode(text.encode()).decode()
             about = {"id": name, "task_id": "one", "position": place, "name": name, "mime_type": kind}
             await tx.run(FILES.add, **about, size=len(text.encode()), data=data, now=NOW)
@@ -87,11 +87,11 @@ async def test_only_the_start_of_a_long_text_is_read(empty: Backend) -> None:
 
     await empty.transaction(add)
     for characters in (1, 2, 7, 100):
-        found = await empty.read(lambda tx, most=characters: files.beginnings(tx, "one", most))
-        assert found.keys() == given.keys()
-        assert (found["short"], found["none"]) == ("x", "")
-        assert long.startswith(found["long"])
-        assert characters <= len(found["long"]) <= characters * 4 + 3
+        starts = await empty.read(lambda tx, most=characters: files.beginnings(tx, "one", most))
+        assert starts.keys() == texts.keys()
+        assert (starts["short"], starts["none"]) == ("x", "")
+        assert long.startswith(starts["long"])
+        assert characters <= len(starts["long"]) <= characters * 4 + 3
 
 
 async def _infos(backend: Backend, task_id: str) -> list[FileInfo]:

@@ -81,20 +81,20 @@ async def test_events_of_one_transaction_keep_their_order_without_duplicates(bac
 
 async def test_channels_and_unsubscribing(backend: Backend) -> None:
     """A3: Each listener gets the events of its own channel, from listening to unsubscribing."""
-    news: list[str] = []
+    received: list[str] = []
     other: list[str] = []
     again: list[str] = []
-    stop = backend.listen("news", news.append)
+    stop = backend.listen("news", received.append)
     backend.listen("news", again.append)
     backend.listen("other", other.append)
     await say(backend, "one")
-    await eventually(lambda: news == again == ["one"])
+    await eventually(lambda: received == again == ["one"])
     stop()
     stop()
     await say(backend, "two")
     await say(backend, "three", channel="other")
     await eventually(lambda: other == ["three"])
-    assert (news, again) == (["one"], ["one", "two"])
+    assert (received, again) == (["one"], ["one", "two"])
 
 
 async def test_a_listener_that_raises_is_reported_and_does_not_stop_others(backend: Backend) -> None:

@@ -102,8 +102,8 @@ async def test_json_can_be_searched_as_text(backend: Backend) -> None:
     await add_whole(backend, id="b1", label="1", note=b'{"text":"needle"}')
     await add_whole(backend, id="b2", label="2", note='{"text":"needle"}')
     await add_whole(backend, id="b3", label="3", note=msgspec.Raw(b'{"text":"hay"}'))
-    found = await backend.read(lambda tx: tx.all(Q.note_like, tuple[str], pattern="%needle%"))
-    assert found == [("b1",), ("b2",)]
+    rows = await backend.read(lambda tx: tx.all(Q.note_like, tuple[str], pattern="%needle%"))
+    assert rows == [("b1",), ("b2",)]
 
 
 async def test_a_column_without_a_field_and_a_field_without_a_column_are_refused(backend: Backend) -> None:
@@ -124,9 +124,9 @@ async def test_lists_expand(backend: Backend) -> None:
     """A1: `IN :ids` takes any number of values; an empty list matches nothing."""
     for number in range(7):
         await add_whole(backend, id=f"b{number}", label=str(number))
-    for wanted in ([], ["b3"], ["b1", "b5", "nowhere"], [f"b{number}" for number in range(7)], ("b2",) * 40):
-        found = await backend.read(lambda tx, ids=wanted: tx.all(Q.among, tuple[str], ids=ids))
-        assert [id for (id,) in found] == sorted({id for id in wanted if id != "nowhere"})
+    for box_ids in ([], ["b3"], ["b1", "b5", "nowhere"], [f"b{number}" for number in range(7)], ("b2",) * 40):
+        rows = await backend.read(lambda tx, ids=box_ids: tx.all(Q.among, tuple[str], ids=ids))
+        assert [id for (id,) in rows] == sorted({id for id in box_ids if id != "nowhere"})
 
 
 async def test_on_conflict_and_rowcounts(backend: Backend) -> None:
@@ -159,8 +159,8 @@ async def test_text_is_ordered_by_bytes_and_like_is_case_sensitive(backend: Back
     names = ["a", "B", "é", "Z", "_", "a b", "ab", "1"]
     for name in names:
         await add_whole(backend, id=name, label=name)
-    found = await backend.read(lambda tx: tx.all(Q.ids, tuple[str]))
-    assert [id for (id,) in found] == sorted(names)
+    rows = await backend.read(lambda tx: tx.all(Q.ids, tuple[str]))
+    assert [id for (id,) in rows] == sorted(names)
     assert await backend.read(lambda tx: tx.all(Q.label_like, tuple[str], pattern="b%")) == []
 
 

@@ -125,29 +125,29 @@ async def store(empty: Backend) -> Store:
 
 
 async def add_session(store: Store, query: Query = SESSION, **given: Any) -> str:
-    one = new_id()
+    session_id = new_id()
     fields = {"agent": "demo", "title": "", "description": "", "status": "active", "archived": False}
-    fields |= {"root": one, "now": MOMENT.format(day=1), "repo_id": new_id()} | given
+    fields |= {"root": session_id, "now": MOMENT.format(day=1), "repo_id": new_id()} | given
 
     async def work(change: Change) -> None:
         await change.tx.run(REPO, id=fields["repo_id"])
-        await change.tx.run(query, id=one, **fields)
+        await change.tx.run(query, id=session_id, **fields)
 
     await store.write(work)
-    return one
+    return session_id
 
 
-async def say(store: Store, session_id: str, said: str | dict[str, Any], role: Role = "agent", day: int = 1) -> str:
-    body = said if isinstance(said, dict) else {"type": "text", "text": said}
-    one, moment = new_id(), MOMENT.format(day=day)
-    message = Message(one, session_id, None, int(one[-12:], 16), role, raw(body), moment, moment)
+async def say(store: Store, session_id: str, text: str | dict[str, Any], role: Role = "agent", day: int = 1) -> str:
+    body = text if isinstance(text, dict) else {"type": "text", "text": text}
+    message_id, moment = new_id(), MOMENT.format(day=day)
+    message = Message(message_id, session_id, None, int(message_id[-12:], 16), role, raw(body), moment, moment)
     await store.write(lambda change: records.insert_messages(change, [message]))
-    return one
+    return message_id
 
 
-async def found(store: Store, text: str, **wanted: Any) -> list[str]:
+async def found(store: Store, text: str, **filters: Any) -> list[str]:
     """Returns the texts of the results."""
-    return [hit.snippet for hit in (await Search(store).find(text, SearchFilter(**wanted), 100)).results]
+    return [hit.snippet for hit in (await Search(store).find(text, SearchFilter(**filters), 100)).results]
 
 
 async def test_the_same_words_find_the_same(store: Store) -> None:
@@ -238,19 +238,19 @@ async def test_every_kind_of_message_is_searched(store: Store) -> None:
 
 async def test_filters(store: Store) -> None:
     """A2: Each filter keeps what it names, and all of them work together."""
-    one = await add_session(store, title="both stones", agent="codex", status="completed", archived=True)
-    two = await add_session(store, title="both sticks", root=one)
-    await say(store, one, "both first", "user", day=1)
-    await say(store, one, {"type": "thought", "text": "both second"}, day=2)
+    archived_session = await add_session(store, title="both stones", agent="codex", status="completed", archived=True)
+    two = await add_session(store, title="both sticks", root=archived_session)
+    await say(store, archived_session, "both first", "user", day=1)
+    await say(store, archived_session, {"type": "thought", "text": "both second"}, day=2)
     await say(store, two, "both third", "agent", day=3)
     [stones] = (await Search(store).find("stones")).results
 
-    async def left(**wanted: Any) -> set[str]:
-        return {text.split()[-1] for text in await found(store, "both", **wanted)}
+    async def left(**filters: Any) -> set[str]:
+        return {text.split()[-1] for text in await found(store, "both", **filters)}
 
     assert await left() == {"stones", "sticks", "first", "second", "third"}
     assert await left(session_id=two) == await left(session_id=two[-8:]) == {"sticks", "third"}
-    assert await left(root_id=one) == await left()
+    assert await left(root_id=archived_session) == await left()
     assert await left(root_id=two) == set()
     assert await left(repo_id=stones.repo_id) == {"stones", "first", "second"}
     assert await left(agent="codex") == {"stones", "first", "second"}
@@ -260,7 +260,9 @@ async def test_filters(store: Store) -> None:
     assert await left(archived=True) == {"stones", "first", "second"}
     assert await left(archived=False) == {"sticks", "third"}
     assert await left(since="2026-03-02", until="2026-03-03") == {"second"}
-    assert await left(since="2026-03-02", role="agent", agent="codex", session_id=one, archived=True) == {"second"}
+    assert await left(since="2026-03-02", role="agent", agent="codex", session_id=archived_session, archived=True) == {
+        "second"
+    }
     for wrong in ({"role": "robot"}, {"status": "odd"}, {"since": "soon"}, {"repo_id": new_id()}):
         with pytest.raises(BoughError):
             await left(**wrong)
@@ -360,8 +362,8 @@ async def test_many_simultaneous_searches(store: Store) -> None:
     """A2: Indexes a new message once, whoever searches first."""
     session = await add_session(store)
     await asyncio.gather(*(say(store, session, f"word {number} plum") for number in range(30)))
-    one = Search(store)
-    answers = await asyncio.gather(*(one.find("plum", limit=100) for _ in range(5)))
+    search = Search(store)
+    answers = await asyncio.gather(*(search.find("plum", limit=100) for _ in range(5)))
     assert {answer.total for answer in answers} == {30}
 
 
@@ -380,14 +382,14 @@ async def test_an_old_database_is_indexed(empty: Backend, monkeypatch: pytest.Mo
         await say(store, session, f"ancient {number}")
     for _ in range(2):
         await migrate.upgrade(empty)
-        one = Search(store)
+        search = Search(store)
         fresh = await say(store, session, "fresh words")
-        answer = await one.find("fresh")
+        answer = await search.find("fresh")
         assert fresh in {hit.message_id for hit in answer.results} and answer.indexing
-        assert (await one.find("ancient")).total == 1
-        keeping = asyncio.create_task(one.index.run())
-        await eventually(functools.partial(is_indexed, one), "every message is indexed")
-        answer = await one.find("ancient")
+        assert (await search.find("ancient")).total == 1
+        keeping = asyncio.create_task(search.index.run())
+        await eventually(functools.partial(is_indexed, search), "every message is indexed")
+        answer = await search.find("ancient")
         keeping.cancel()
         assert answer.total == 11
         await migrate.downgrade(empty, BEFORE_SEARCH)
@@ -418,7 +420,7 @@ async def test_a_text_is_found_by_its_words(some: tuple[Store, str], text: str) 
     """A2: Finds a message by its text as a phrase, and by each of its words."""
     store, session = some
     message = await say(store, session, text)
-    said = words(text)[:MOST_WORDS]
-    for question in [f'"{" ".join(said)}"', " ".join(said[:10])] if said else []:
+    text_words = words(text)[:MOST_WORDS]
+    for question in [f'"{" ".join(text_words)}"', " ".join(text_words[:10])] if text_words else []:
         answer = await Search(store).find(question, limit=100)
         assert message in {hit.message_id for hit in answer.results}

@@ -89,10 +89,10 @@ async def test_a_failing_transaction_does_not_fail_others(backend: Backend) -> N
         *(backend.transaction(lambda tx, n=number: work(tx, n)) for number in range(50)),
         return_exceptions=True,
     )
-    kept = [number for number in range(50) if number % 3 and number % 5]
-    assert [result for result in results if isinstance(result, int)] == kept
+    stored = [number for number in range(50) if number % 3 and number % 5]
+    assert [result for result in results if isinstance(result, int)] == stored
     assert {type(result) for result in results} == {int, LookupError, Conflict}
-    assert await ids(backend) == [f"box-{number:02}" for number in kept]
+    assert await ids(backend) == [f"box-{number:02}" for number in stored]
 
 
 async def test_concurrent_increments_in_one_statement_lose_nothing(backend: Backend) -> None:

@@ -60,26 +60,26 @@ async def add(backend: Backend, id: str) -> None:
 async def test_processes_hear_each_other(boxes: Backend, postgres_url: str) -> None:
     """O3: An event reaches every server."""
     other = await open_backend(postgres_url)
-    heard: list[str] = []
-    other.listen("news", heard.append)
+    received: list[str] = []
+    other.listen("news", received.append)
     await add(boxes, "b1")
-    await eventually(lambda: heard == ["b1"])
+    await eventually(lambda: received == ["b1"])
     await other.close()
 
 
 async def test_listeners_scan_again_after_a_lost_connection(boxes: Backend, admin: Any) -> None:
     """A3: Listeners scan for what they missed while PostgreSQL was away; then everything goes on."""
-    heard: list[str] = []
+    received: list[str] = []
     others: list[str] = []
-    boxes.listen("news", heard.append)
+    boxes.listen("news", received.append)
     boxes.listen("other", others.append)
     for number in range(3):
-        heard.clear()
+        received.clear()
         others.clear()
         await admin.execute(CUT)
-        await eventually(lambda: heard == [""] and others == [""])
+        await eventually(lambda: received == [""] and others == [""])
         await add(boxes, f"b{number}")
-        await eventually(lambda number=number: heard == ["", f"b{number}"])
+        await eventually(lambda number=number: received == ["", f"b{number}"])
 
 
 async def test_a_transaction_whose_connection_is_lost_runs_again(boxes: Backend, admin: Any) -> None:
@@ -148,11 +148,11 @@ async def test_an_owner_that_lost_its_name_to_another_is_stopped(
 async def test_text_columns_have_the_order_of_sqlite(boxes: Backend, admin: Any) -> None:
     """A1: Text sorts by bytes, whatever the database's own language is."""
     await migrate.upgrade(boxes, folder=FOLDER)
-    found = await admin.fetch(
+    columns = await admin.fetch(
         "SELECT collation_name FROM information_schema.columns"
         " WHERE table_name IN ('boxes', 'things') AND data_type = 'text'"
     )
-    assert [row[0] for row in found] == ["C"] * 6
+    assert [row[0] for row in columns] == ["C"] * 6
     default = await admin.fetchval("SELECT column_default FROM information_schema.columns WHERE column_name = 'label'")
     assert default == "'a;b :c TEXT'::text"
 

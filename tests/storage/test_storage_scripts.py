@@ -20,8 +20,8 @@ def cut(script: str, dialect: str = "sqlite") -> list[str]:
 def test_only_real_semicolons_end_statements() -> None:
     """R6: Semicolons in strings, comments and triggers end nothing."""
     script = f"CREATE TABLE a (x TEXT DEFAULT ';');\n/* ; */\n{TRIGGER};\nSELECT 1; -- the end;\n;\n"
-    found = cut(script)
-    assert found == ["CREATE TABLE a (x TEXT DEFAULT ';')", f"/* ; */\n{TRIGGER}", "SELECT 1"]
+    statements = cut(script)
+    assert statements == ["CREATE TABLE a (x TEXT DEFAULT ';')", f"/* ; */\n{TRIGGER}", "SELECT 1"]
 
 
 def test_a_script_of_comments_is_empty() -> None:

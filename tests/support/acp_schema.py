@@ -126,9 +126,9 @@ class AcpSchema:
         errors = list(validator.iter_errors(value))
         # A wrong value leaves its fields "unevaluated" all the way up, so that complaint counts only when it is
         # alone.
-        told = [error for error in errors if not error.message.startswith("Unevaluated")] or errors
-        if told:
-            error = max(told, key=lambda error: len(error.instance_path))
+        relevant = [error for error in errors if not error.message.startswith("Unevaluated")] or errors
+        if relevant:
+            error = max(relevant, key=lambda error: len(error.instance_path))
             place = ".".join(map(str, error.instance_path)) or "the top"
             raise AcpViolation(f"{name} at {place}: {error.message[:600]}")
 

@@ -31,9 +31,13 @@ async def test_events_of_all_writers_in_one_order(tmp_path: Path, database_url: 
         async with server.client.events() as events:
             await write_in_many_ways(server, session)
             last = await server.services.sessions.patch(session, SessionPatch(title="last"))
-            done = await events.until(lambda one: one["type"] == "session.patched" and one["data"]["title"] == "last")
-            rows_seen = [one for one in events.seen if one.get("cursor") and not one["type"].startswith("stream.")]
-        seen = [one["cursor"] for one in rows_seen]
+            done = await events.until(
+                lambda event: event["type"] == "session.patched" and event["data"]["title"] == "last"
+            )
+            rows_seen = [
+                event for event in events.seen if event.get("cursor") and not event["type"].startswith("stream.")
+            ]
+        seen = [event["cursor"] for event in rows_seen]
         assert last.title == "last"
         assert seen == list(range(seen[0], done["cursor"] + 1))
         # PostgreSQL's notification may come after the row was read.

@@ -60,10 +60,10 @@ async def test_a_write_during_a_response_is_in_the_next_one(server: Running) -> 
         reached, go = asyncio.Event(), asyncio.Event()
 
         async def slow(reached: asyncio.Event = reached, go: asyncio.Event = go) -> str | None:
-            found = await title()
+            current = await title()
             reached.set()
             await go.wait()
-            return found
+            return current
 
         first = asyncio.create_task(cache.get("title", slow))
         await reached.wait()

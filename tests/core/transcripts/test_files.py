@@ -63,10 +63,10 @@ async def test_the_first_prompt_of_a_session_has_files_too(server: Running) -> N
     await client.wait_task(tasks[0]["id"])
     assert await client.texts(session) == [f'You said "look" with {SHOT}. This is user turn 1.']
     for kind, turn in (("fork", 2), ("btw", 2), ("spawn", 1)):
-        made = await client.post(f"/api/sessions/{session}/{kind}", {"prompt": "and this", "files": [NOTES]})
-        await client.wait_task(made["taskId"])
-        said = f'You said "and this" with {NOTED}. This is user turn {turn}.'
-        assert (await client.texts(made["sessionId"]))[-1] == said, kind
+        branch = await client.post(f"/api/sessions/{session}/{kind}", {"prompt": "and this", "files": [NOTES]})
+        await client.wait_task(branch["taskId"])
+        answer = f'You said "and this" with {NOTED}. This is user turn {turn}.'
+        assert (await client.texts(branch["sessionId"]))[-1] == answer, kind
 
 
 async def test_an_agent_that_accepts_neither(tmp_path: Path) -> None:
@@ -101,11 +101,11 @@ async def test_each_goes_as_the_agent_takes_it(server: Running, takes: PromptCap
     """C1: Decides about each kind of file by the abilities that the agent declares."""
     session = await open_session(server)
     task = await server.client.prompt(session, "look", files=[picture("ü.png"), {"name": "a b.json", "text": "{}"}])
-    found = await server.services.store.read(lambda tx: prompt_files.prompt_files(tx, task, takes, "Agent"))
-    assert [type(block) for block in found.blocks] == kinds
-    assert bool(found.notices) is not takes.images
+    sent = await server.services.store.read(lambda tx: prompt_files.prompt_files(tx, task, takes, "Agent"))
+    assert [type(block) for block in sent.blocks] == kinds
+    assert bool(sent.notices) is not takes.images
     if takes == PromptCapabilities(True, True):
-        shot, text = found.blocks
+        shot, text = sent.blocks
         assert isinstance(shot, ImageBlock) and (shot.mime_type, shot.uri) == ("image/png", "file:///%C3%BC.png")
         assert text == ResourceBlock(
             resource=TextResource(uri="file:///a%20b.json", text="{}", mime_type="application/json")
@@ -125,8 +125,8 @@ async def test_files_wait_with_their_prompt(tmp_path: Path) -> None:
             second = await client.prompt(session, "second", files=[NOTES])
             await client.call("PATCH", f"/api/tasks/{first}", json={"prompt": "changed"})
             await client.call("PATCH", f"/api/tasks/{first}", json={"before": ""})
-            waiting = [one["content"] for one in await client.get(f"/api/sessions/{session}/messages")][-2:]
-            assert [(one["text"], one["files"][0]["name"]) for one in waiting] == [
+            waiting = [message["content"] for message in await client.get(f"/api/sessions/{session}/messages")][-2:]
+            assert [(message["text"], message["files"][0]["name"]) for message in waiting] == [
                 ("second", "notes.txt"),
                 ("changed", "shot.png"),
             ]
@@ -162,9 +162,9 @@ async def test_a_quoted_transcript_includes_files(tmp_path: Path) -> None:
         long = {"name": "long.txt", "text": "z" * 20_000}
         await told(client, session, files=[picture(), NOTES, long])
         for kind in ("fork", "btw"):
-            made = await client.post(f"/api/sessions/{session}/{kind}", {"prompt": "[[recall]]"})
-            await client.wait_task(made["taskId"])
-            past = (await client.texts(made["sessionId"]))[-1]
+            branch = await client.post(f"/api/sessions/{session}/{kind}", {"prompt": "[[recall]]"})
+            await client.wait_task(branch["taskId"])
+            past = (await client.texts(branch["sessionId"]))[-1]
             expected = (
                 "    look\\n[image shot.png]\\n[file notes.txt]\\n    a ```` fence\\n    second\\n[file long.txt]\\n"
             )

@@ -62,8 +62,8 @@ class Actions(ABC):
         """Calls a tool of an MCP server, by default `shout` of the probe, whatever the agent calls it."""
         offered = "|".join(f"~{server}{glue}{tool}" for glue in ("__", "_", "-"))
         deferred = self.DEFERRED.format(server=server, tool=tool)
-        given = arguments or ({"text": "quiet words"} if tool == "shout" else {})
-        return _call(f"{offered}|!{deferred}", given)
+        parameters = arguments or ({"text": "quiet words"} if tool == "shout" else {})
+        return _call(f"{offered}|!{deferred}", parameters)
 
     def own(self, tool: str, **arguments: Any) -> str:
         """Calls one of Bough's own tools."""
@@ -123,8 +123,8 @@ class _Claude(Actions):
             {"content": "First", "status": "in_progress", "activeForm": "Doing first"},
             {"content": "Second", "status": "pending", "activeForm": "Doing second"},
         ]
-        given = {"todos": todos, "subject": "First", "description": "Do the first thing"}
-        return _call("TodoWrite|TaskCreate|!TaskCreate", given)
+        parameters = {"todos": todos, "subject": "First", "description": "Do the first thing"}
+        return _call("TodoWrite|TaskCreate|!TaskCreate", parameters)
 
     def question(self) -> str:
         return _call("AskUserQuestion", {"questions": [_question(multiSelect=False)]})
@@ -145,10 +145,10 @@ class _Codex(Actions):
 
     def shell(self, command: str, *, escalate: bool = False) -> str:
         # The tools and names that exist depend on the model.
-        given = {"cmd": command, "command": command}
+        parameters = {"cmd": command, "command": command}
         if escalate:
-            given |= {"sandbox_permissions": "require_escalated", "justification": "May I run this?"}
-        return _call("exec_command|shell_command|shell", given)
+            parameters |= {"sandbox_permissions": "require_escalated", "justification": "May I run this?"}
+        return _call("exec_command|shell_command|shell", parameters)
 
     def plan(self) -> str:
         steps = [{"step": "First", "status": "in_progress"}, {"step": "Second", "status": "pending"}]

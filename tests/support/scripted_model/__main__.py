@@ -36,8 +36,8 @@ def main() -> None:
     parser.add_argument("--log", type=Path, help="a file that gets a line of JSON for each request")
     parser.add_argument("--dump", type=Path, help="a folder that gets a file with each conversation")
     parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
-    given = parser.parse_args()
-    asyncio.run(_run(given.port, given.delay, given.log, given.dump, until_eof=given.until_eof))
+    options = parser.parse_args()
+    asyncio.run(_run(options.port, options.delay, options.log, options.dump, until_eof=options.until_eof))
 
 
 if __name__ == "__main__":

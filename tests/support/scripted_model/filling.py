@@ -32,5 +32,5 @@ def filled(conversation: Conversation, arguments: Any) -> Any:
 def _returned(conversation: Conversation, name: str) -> list[str]:
     """Returns each value of this name once, in order. Agents pass JSON on as it is, or as text inside JSON."""
     value = re.compile(rf'\\*"{name}\\*"\s*:\s*\\*"([^"\\]+)')
-    found = [one for turn in conversation.turns if turn.role == "tool" for one in value.findall(turn.text)]
-    return list(dict.fromkeys(found))
+    values = [text for turn in conversation.turns if turn.role == "tool" for text in value.findall(turn.text)]
+    return list(dict.fromkeys(values))

@@ -55,19 +55,22 @@ def example(schema: Any) -> Any:
     """Returns a small value that roughly satisfies a JSON schema."""
     if not isinstance(schema, dict):
         return {}
-    known = cast("Json", schema)
-    if known.get("enum"):
-        return known["enum"][0]
+    definition = cast("Json", schema)
+    if definition.get("enum"):
+        return definition["enum"][0]
     for key in ("anyOf", "oneOf", "allOf"):
-        if known.get(key):
-            return example(known[key][0])
-    kinds = cast("list[str]", known["type"] if isinstance(known.get("type"), list) else [known.get("type", "object")])
+        if definition.get(key):
+            return example(definition[key][0])
+    kinds = cast(
+        "list[str]",
+        definition["type"] if isinstance(definition.get("type"), list) else [definition.get("type", "object")],
+    )
     kind = kinds[0].lower()
     if kind == "object":
-        properties: Json = known.get("properties") or {}
+        properties: Json = definition.get("properties") or {}
         return {name: example(inner) for name, inner in properties.items()}
     if kind == "array":
-        return [example(known.get("items"))] if known.get("minItems") else []
+        return [example(definition.get("items"))] if definition.get("minItems") else []
     return _LEAVES.get(kind)
 
 

@@ -28,19 +28,19 @@ class Directive:
 
 def parse_script(text: str) -> list[Directive]:
     """Returns all directives in order and ignores everything between them."""
-    found: list[Directive] = []
+    directives: list[Directive] = []
     at = 0
     while match := _OPEN.search(text, at):
         verb, at = match.group(1), match.end()
         if verb in ("tool", "and"):
-            at = _read_call(verb, text, at, found)
+            at = _read_call(verb, text, at, directives)
             end = text.find(_CLOSE, at)
         else:
             end = text.find(_CLOSE, at)
             inner = text[at : end if end >= 0 else len(text)].strip(" \t")
-            found.append(_read_raw(inner) if verb == "raw" else Directive(verb, inner))
+            directives.append(_read_raw(inner) if verb == "raw" else Directive(verb, inner))
         at = end + len(_CLOSE) if end >= 0 else len(text)
-    return found
+    return directives
 
 
 def reaction(text: str) -> str:
@@ -48,7 +48,7 @@ def reaction(text: str) -> str:
     return text.partition(_REACT)[2]
 
 
-def _read_call(verb: str, text: str, at: int, found: list[Directive]) -> int:
+def _read_call(verb: str, text: str, at: int, directives: list[Directive]) -> int:
     """Adds the call that starts here and returns where it ends; its JSON may contain brackets."""
     name = _NAME.match(text, at)
     if name is None:
@@ -61,8 +61,8 @@ def _read_call(verb: str, text: str, at: int, found: list[Directive]) -> int:
         try:
             arguments, at = json.JSONDecoder().raw_decode(text, at)
         except json.JSONDecodeError as error:
-            found.append(Directive("say", f"bad JSON in script: {error}"))
-    found.append(Directive(verb, name=name.group(0), arguments=arguments))
+            directives.append(Directive("say", f"bad JSON in script: {error}"))
+    directives.append(Directive(verb, name=name.group(0), arguments=arguments))
     return at
 
 

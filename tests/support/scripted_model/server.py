@@ -113,17 +113,17 @@ class ScriptedServer:
             return
         size = len(exchange.raw)
         if path == "/messages":
-            told = read_messages(body)
-            await self._converse(exchange, body, told, MessagesWriter(told, size))
+            conversation = read_messages(body)
+            await self._converse(exchange, body, conversation, MessagesWriter(conversation, size))
         elif path == "/messages/count_tokens":
             self._note(exchange, "count_tokens")
             await exchange.answer({"input_tokens": max(1, size // 4)})
         elif path == "/responses":
-            told = read_responses(body)
-            await self._converse(exchange, body, told, ResponsesWriter(told, size))
+            conversation = read_responses(body)
+            await self._converse(exchange, body, conversation, ResponsesWriter(conversation, size))
         elif path == "/chat/completions":
-            told = read_chat(body)
-            await self._converse(exchange, body, told, ChatWriter(told, size))
+            conversation = read_chat(body)
+            await self._converse(exchange, body, conversation, ChatWriter(conversation, size))
         elif call := _GEMINI_CALL.fullmatch(exchange.path):
             await self._gemini(exchange, body, call["model"], call["method"])
         else:
@@ -134,8 +134,8 @@ class ScriptedServer:
             self._note(exchange, method)
             await exchange.answer({"totalTokens": max(1, len(exchange.raw) // 4)})
             return
-        told = read_contents(body, model, stream=method == "streamGenerateContent")
-        await self._converse(exchange, body, told, ContentsWriter(told, len(exchange.raw)))
+        conversation = read_contents(body, model, stream=method == "streamGenerateContent")
+        await self._converse(exchange, body, conversation, ContentsWriter(conversation, len(exchange.raw)))
 
     async def _get(self, exchange: Exchange) -> None:
         match exchange.path:
@@ -157,14 +157,14 @@ class ScriptedServer:
         status = 200 if exchange.method in ("HEAD", "OPTIONS") else 404
         await exchange.answer({"error": {"message": "not found", "type": "not_found_error"}}, status)
 
-    async def _converse(self, exchange: Exchange, body: Json, told: Conversation, writer: Writer) -> None:
-        steps = plan(told)
+    async def _converse(self, exchange: Exchange, body: Json, conversation: Conversation, writer: Writer) -> None:
+        steps = plan(conversation)
         does = [str(step) for step in steps]
-        entry = self.book.conversation(exchange.method, exchange.target, exchange.headers, body, told, does)
+        entry = self.book.conversation(exchange.method, exchange.target, exchange.headers, body, conversation, does)
         status = next((step.status for step in steps if step.kind == "http"), None)
         if status is not None:
             await exchange.answer(_error(status), status)
-        elif told.stream:
+        elif conversation.stream:
             await self._stream(exchange, entry, writer, steps)
         else:
             _drain(writer.begin())

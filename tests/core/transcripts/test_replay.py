@@ -123,7 +123,7 @@ def test_the_bound_is_kept(sizes: list[tuple[bool, int]], largest: int) -> None:
     assert any(NO_OUTPUT in entry for entry in shown) is ("output of" in bounded.left_out)
 
 
-@settings(suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(SIZES, st.integers(50, 1500))
 def test_no_more_is_dropped_than_necessary(sizes: list[tuple[bool, int]], largest: int) -> None:
     """B1: Drops outputs from the oldest on, and none that would have fitted."""

@@ -83,6 +83,12 @@ SHAPES: dict[str, dict[str, Json]] = {
     "SessionEnded": SESSION,
     "SessionSteered": SESSION,
     "SessionDetail": SESSION,
+    "SessionMetadata": {
+        "linked": TEXTS,
+        "told": TEXTS,
+        "configOptions": {"type": "array", "description": "The options that the agent offers, as it reported them."},
+        "commands": {"type": "array", "description": "The agent's slash commands, as it reported them."},
+    },
     "LastTask": {"error": TASK["error"]},
     "Task": TASK,
     "TaskWithFiles": TASK,

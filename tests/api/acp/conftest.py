@@ -1,4 +1,4 @@
-"""What all suites of this door begin with: a server, and an editor on it."""
+"""Starts a server with one editor connected."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from tests.api.acp.editor_kit import Editor, editing
+from tests.api.acp.editor_client import Editor, editing
 from tests.support.server import Running
 
 

@@ -1,5 +1,4 @@
-"""`bough acp` (C2): the program that an editor starts. It finds the server or starts one, shares it, and ends with its
-editor."""
+"""Tests `bough acp`, the program that an editor starts: it finds or starts the server and ends with its editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One editor on Bough (C2, C3): the connection, opening sessions, prompts, questions, choices."""
+"""Tests one editor: the connection, sessions, prompts, approvals and options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bough.api.acp.sessions import methods
-from tests.api.acp.editor_kit import Editor, editing
+from tests.api.acp.editor_client import Editor, editing
 from tests.support.acp_driver import Json, Refused
 from tests.support.acp_summary import message_texts
 from tests.support.images import PNG, picture

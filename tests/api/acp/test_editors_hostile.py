@@ -1,4 +1,4 @@
-"""Editors that misbehave (C2): they are told what was wrong, or lose their connection, and nobody else notices."""
+"""Tests editors that misbehave: they get an error or are disconnected, and nobody else is affected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from bough.api.acp.protocol import editor as editor_module
 from bough.api.acp.protocol.door import CLOSE_TOO_SLOW
 from bough.core.events import hub
-from tests.api.acp.editor_kit import Editor, editing
+from tests.api.acp.editor_client import Editor, editing
 from tests.support.acp_driver import PATIENCE, Json, Refused
 from tests.support.eventually import eventually
 from tests.support.server import Running

@@ -1,5 +1,4 @@
-"""Several editors on one session (C2): one order for all, one answer that counts, and nobody who goes away takes
-anything along."""
+"""Tests several editors on one session: one order for all, one answer that counts, independent disconnects."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from tests.api.acp.editor_kit import Editor, editing
+from tests.api.acp.editor_client import Editor, editing
 from tests.support.acp_driver import Json, Refused
 from tests.support.acp_summary import message_texts
 from tests.support.eventually import eventually

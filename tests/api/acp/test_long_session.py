@@ -1,4 +1,4 @@
-"""A session of 10,000 messages in front of an editor (C2): all of it is replayed, in order, before the answer."""
+"""Tests that a session of 10,000 messages is replayed completely and in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from bough.model.ids import new_id
 from bough.model.times import now
-from tests.api.acp.editor_kit import Editor, editing
+from tests.api.acp.editor_client import Editor, editing
 from tests.support import acp_driver
 from tests.support.server import Running
 

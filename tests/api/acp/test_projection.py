@@ -1,5 +1,4 @@
-"""A replay tells what the stream told that it came from, chunking aside (C2): over random transcripts, cut up at random
-and with what comes late or twice."""
+"""Tests over random transcripts that a replay shows the same as the live stream."""
 
 from __future__ import annotations
 

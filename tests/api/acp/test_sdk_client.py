@@ -1,5 +1,4 @@
-"""Proof by a peer (C2): the client of the protocol's own Python SDK, which checks what it reads in its own way, drives
-`bough acp` through a session's life."""
+"""Tests `bough acp` with the client of the protocol's own Python SDK."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Children in front of an editor that knows of subagents (C3)."""
+"""Tests children in an editor that supports subagents."""
 
 from __future__ import annotations
 
-from tests.api.acp.editor_kit import Editor, editing
+from tests.api.acp.editor_client import Editor, editing
 from tests.support.acp_driver import Json
 from tests.support.acp_summary import message_texts
 from tests.support.server import Running

@@ -1,4 +1,4 @@
-"""The command line as tests use it: the real program beside a server, or run in this process where that is quicker."""
+"""Runs the command line in tests: as a real program, or in this process where that is faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A terminal for a command, with a person in front of it, and a line to the server that can be cut."""
+"""Runs a command in a terminal with a simulated person, over a connection that can be cut."""
 
 from __future__ import annotations
 

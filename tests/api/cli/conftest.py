@@ -1,4 +1,4 @@
-"""A server with commands at hand."""
+"""Starts a server and runs commands on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bough agents`: how agents stand, in words, and a real handshake with good ones and bad ones."""
+"""Tests `bough agents`: states in words, and real tests of good and bad agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bough session calls`, and what `bough approval` says and does about a call of Bough's own tools (5c, 5d)."""
+"""Tests `bough session calls`, and `bough approval` for calls of Bough's own tools."""
 
 from __future__ import annotations
 

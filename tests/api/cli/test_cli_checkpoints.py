@@ -1,4 +1,4 @@
-"""`bough task diff|restore`, `bough session diff` and `bough checkpoint`."""
+"""Tests `bough task diff|restore`, `bough session diff` and `bough checkpoint`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bough db` and `bough doctor`: they work without a server, and stand back from one that runs."""
+"""Tests `bough db` and `bough doctor`, which work without a server and refuse to interfere with a running one."""
 
 from __future__ import annotations
 

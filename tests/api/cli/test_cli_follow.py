@@ -1,4 +1,4 @@
-"""Following a turn: streamed, asked, detached and reconnected, by the real program."""
+"""Tests following a turn with the real program: streaming, approvals, detaching and reconnecting."""
 
 from __future__ import annotations
 

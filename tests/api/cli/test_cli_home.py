@@ -1,4 +1,4 @@
-"""L4, O5: `bough home`, `bough tour`, `bough session seen` and `bough worktree losses`, for people and as JSON."""
+"""Tests `bough home`, `bough tour`, `bough session seen` and `bough worktree losses`."""
 
 from __future__ import annotations
 

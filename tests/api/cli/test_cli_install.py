@@ -1,4 +1,4 @@
-"""`bough agents install`: the system's own npm, with a registry of the test's on loopback."""
+"""Tests `bough agents install` with the real npm and a local registry."""
 
 from __future__ import annotations
 

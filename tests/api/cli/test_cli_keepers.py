@@ -1,4 +1,4 @@
-"""`bough doctor` and the agents that a server left at work: listed, ended on demand, and their turns go on."""
+"""Tests `bough doctor` with agents that a server left running: listed, ended, and their turns resumed."""
 
 from __future__ import annotations
 

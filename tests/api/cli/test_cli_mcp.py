@@ -1,4 +1,4 @@
-"""`bough mcp`, and the MCP servers, context files and reports of sessions as the command line says them."""
+"""Tests `bough mcp`, and MCP servers, context files and callbacks of sessions."""
 
 from __future__ import annotations
 

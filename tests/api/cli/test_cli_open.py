@@ -1,4 +1,4 @@
-"""L4, O5: `bough open` hands the page's link to a browser, and to nobody else on the machine."""
+"""Tests that `bough open` gives the page's link to a browser and to nobody else on the machine."""
 
 from __future__ import annotations
 

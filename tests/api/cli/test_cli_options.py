@@ -1,4 +1,4 @@
-"""P4: a question that offers several ways to allow it is answered from the command line too."""
+"""Tests deciding an approval that has several options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which a follower shows what it is told."""
+"""Tests the order in which a follower shows events."""
 
 from __future__ import annotations
 

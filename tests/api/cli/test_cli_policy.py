@@ -1,4 +1,4 @@
-"""`bough policy` and what `bough approval` says about a question: for people in tables, for scripts as REST answers."""
+"""Tests `bough policy`, and how `bough approval` describes a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program as a whole: finding the server, exit codes, start-up, completion, pipes."""
+"""Tests the program as a whole: finding the server, exit codes, start-up, completion and pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bough repo`, `task` and `approval`."""
+"""Tests `bough repo`, `bough task` and `bough approval`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bough race`."""
+"""Tests `bough race`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are shown: nothing that steers their terminal, nothing in the words of requests."""
+"""Tests that output cannot control the terminal and that errors use the words of the command line."""
 
 from __future__ import annotations
 

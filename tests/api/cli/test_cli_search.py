@@ -1,4 +1,4 @@
-"""`bough search`: hits for people and for programs (A2, L4)."""
+"""Tests `bough search`, for people and as JSON."""
 
 from __future__ import annotations
 

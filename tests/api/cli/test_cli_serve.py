@@ -1,4 +1,4 @@
-"""`bough serve`: the link, the signals, and one sentence for what cannot be."""
+"""Tests `bough serve`: its link, its signals, and its errors."""
 
 from __future__ import annotations
 

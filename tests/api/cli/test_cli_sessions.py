@@ -1,4 +1,4 @@
-"""`bough session`: every command does what its REST call does, and says it to people and to scripts."""
+"""Tests `bough session`: every command does what its REST call does, for people and as JSON."""
 
 from __future__ import annotations
 

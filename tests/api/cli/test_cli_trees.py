@@ -1,4 +1,4 @@
-"""L4, O5: trees from the command line: fork, spawn, btw, the drawing, reports, budgets, waits and cascades."""
+"""Tests trees on the command line: fork, spawn, btw, drawing, reports, budgets, waits and cascades."""
 
 from __future__ import annotations
 

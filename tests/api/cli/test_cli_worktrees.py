@@ -1,4 +1,4 @@
-"""L4, O5: `bough worktree`, `bough repo set`, and sessions in worktrees, from the command line."""
+"""Tests `bough worktree`, `bough repo set`, and sessions in worktrees."""
 
 from __future__ import annotations
 

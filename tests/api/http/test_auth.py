@@ -1,4 +1,4 @@
-"""L1 at the door: tokens, the page's cookie, Host and Origin, on HTTP and on WebSocket."""
+"""Tests authentication: tokens, the page's cookie, Host and Origin, on HTTP and WebSocket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A4: whatever is sent, the answer is an error in the one shape, never a broken server; the families of errors."""
+"""Tests that any invalid request gets a well-formed error of the right family."""
 
 from __future__ import annotations
 

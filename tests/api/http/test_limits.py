@@ -1,4 +1,4 @@
-"""T5 through REST, and many callers at once: admission says no in words, locks never do."""
+"""Tests admission limits, and many concurrent callers."""
 
 from __future__ import annotations
 

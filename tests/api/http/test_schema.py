@@ -1,4 +1,4 @@
-"""A4: the OpenAPI document is complete and true. What each route does is the other suites' part."""
+"""Tests that the OpenAPI document is complete and correct."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""L1 as a process: files, ports, tokens and signals of a real `bough serve`. What its log and answers never hold is
-`test_secrets`."""
+"""Tests a real `bough serve` process: files, ports, tokens and signals."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A4, L1: requests without an end, in size or in time, are refused in the one shape and hold nothing up. Slow readers
-of answers are `test_slow_readers`."""
+"""Tests that requests that are too large or too slow are refused and block nobody."""
 
 from __future__ import annotations
 

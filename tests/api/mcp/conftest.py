@@ -1,10 +1,10 @@
-"""What all suites of the tools begin with: a server, and somebody who calls its tools as a person."""
+"""Starts a server and a person who calls its tools."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.api.mcp.mcp_kit import Mcp, person
+from tests.api.mcp.mcp_client import Mcp, person
 from tests.support.server import Running
 
 

@@ -1,5 +1,4 @@
-"""The guide says only what is so: its calls can be made, its prompts can be filled, and the documentation is the same
-text."""
+"""Tests that the guide is correct: its calls work, its prompts can be filled, and the docs show the same text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""5a, 5b, 5c: the list of tools: which there are, that it is the same at every start and short enough for a model's
-context, and that what is said of each tool is true."""
+"""Tests the list of tools: complete, the same at every start, and short enough for a model."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from bough.core.store.sql import EVENTS
-from tests.api.mcp.mcp_kit import Json, Mcp, agent_of, opened, person
+from tests.api.mcp.mcp_client import Json, Mcp, agent_of, opened, person
 from tests.support.server import Running, serving
 
 # As SPEC 5a has them, then 5b.

@@ -1,4 +1,4 @@
-"""Every revision of the Model Context Protocol on the one address of Bough's tools, and what is no request of any."""
+"""Tests every protocol revision of MCP on one address, and invalid requests."""
 
 from __future__ import annotations
 

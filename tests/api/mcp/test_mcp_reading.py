@@ -1,4 +1,4 @@
-"""5a: the tools that read sessions, tasks and messages, and that wait for them."""
+"""Tests the tools that read sessions, tasks and messages, and wait for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.mcp.mcp_kit import Json, Mcp, agent_of, opened
+from tests.api.mcp.mcp_client import Json, Mcp, agent_of, opened
 from tests.support.server import Running, serving
 
 NOBODY = "00000000-0000-7000-8000-000000000000"

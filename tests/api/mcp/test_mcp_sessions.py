@@ -1,8 +1,8 @@
-"""5a: the tools that open, prompt, change and stop sessions, called by a person; what they make is what REST shows."""
+"""Tests the tools that create, prompt, change and stop sessions, called by a person."""
 
 from __future__ import annotations
 
-from tests.api.mcp.mcp_kit import Json, Mcp, agent_of, opened, person
+from tests.api.mcp.mcp_client import Json, Mcp, agent_of, opened, person
 from tests.support.server import Running, serving
 
 NAMED = {

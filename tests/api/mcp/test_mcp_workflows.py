@@ -1,5 +1,4 @@
-"""5a: agents run the orchestra by themselves, in a mode in which a person has allowed it: the workflow examples of seed
-000, and a session that ends itself. The agents are real processes that call the tools over HTTP."""
+"""Tests agents that orchestrate other sessions by themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.mcp.mcp_kit import Json, agent_of, by_agent, directive, opened
+from tests.api.mcp.mcp_client import Json, agent_of, by_agent, directive, opened
 from tests.support.client import Client
 from tests.support.server import Running, serving
 

@@ -1,5 +1,4 @@
-"""5e: rights never rise by themselves. Whatever an agent tries with its token to get more than its session has, a
-person is asked, every time, and nothing happens before. What is asked about otherwise is `test_tool_rights_asking`."""
+"""Tests that an agent cannot raise its own rights: anything beyond its session's rights needs a person."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""5d: which calls act at once and which wait for a person: by mode, by rules, by remembered choices, within a session's
-own rights. What goes beyond them is `test_tool_rights`; how a call waits is the integration suite's `calls`."""
+"""Tests which calls run at once and which need approval, by mode, rules and choices."""
 
 from __future__ import annotations
 

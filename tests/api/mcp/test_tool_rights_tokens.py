@@ -1,5 +1,4 @@
-"""5d: who calls is known from the token alone: one for each start of an agent, kept as a hash, gone with it. What may
-be done with one is `test_tool_rights`."""
+"""Tests that callers are identified by their token alone: one per agent start, stored as a hash."""
 
 from __future__ import annotations
 

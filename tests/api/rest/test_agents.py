@@ -1,4 +1,4 @@
-"""`GET /api/agents`: what a client can know about an agent before it opens a session with it."""
+"""Tests `GET /api/agents`: what a client can know about an agent before it creates a session."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""P3, P4, L3 through REST: questions of agents are listed, answered once, remembered exactly and withdrawn. What each
-mode asks about is the agents' part."""
+"""Tests approvals over REST: listed, decided once, remembered exactly, and withdrawn."""
 
 from __future__ import annotations
 

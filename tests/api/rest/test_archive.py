@@ -1,4 +1,4 @@
-"""A2, T5: archived sessions are out of sight and at rest, and come back when somebody turns to them."""
+"""Tests that archived sessions are hidden and idle, and can be brought back."""
 
 from __future__ import annotations
 

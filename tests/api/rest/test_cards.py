@@ -1,5 +1,4 @@
-"""O4: the cards of a board: worktrees and own folders of repositories, where they lie, and their sessions. Boards
-themselves are `test_records`."""
+"""Tests the cards of a board: worktrees and repos' own folders, their positions and their sessions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""W4: every task records the files before and after it; they can be compared and brought back, unless others would lose
-their work."""
+"""Tests checkpoints: every task records the files before and after it, and files can be compared and restored."""
 
 from __future__ import annotations
 

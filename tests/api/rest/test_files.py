@@ -1,4 +1,4 @@
-"""Files that go with prompts, through REST: stored with the prompt, shown, bounded, removed (Q1, R4, A4)."""
+"""Tests files that are attached to prompts: stored, shown, limited in size, and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""O4: the reads that a page needs: the start page in one, what was seen, the tour. Cards of boards are `test_cards`."""
+"""Tests the home view, unread sessions and the tour repo."""
 
 from __future__ import annotations
 

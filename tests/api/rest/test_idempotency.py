@@ -1,4 +1,4 @@
-"""A4: the same idempotency key twice gives the same answer, once; in the header or in the body, at every POST."""
+"""Tests that a POST repeated with the same idempotency key acts once and gets the same answer."""
 
 from __future__ import annotations
 

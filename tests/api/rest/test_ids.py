@@ -1,4 +1,4 @@
-"""R5 through REST: every place that takes an id takes a unique beginning or end of it."""
+"""Tests that every route accepts a unique prefix or suffix of an id."""
 
 from __future__ import annotations
 

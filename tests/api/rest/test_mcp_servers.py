@@ -1,4 +1,4 @@
-"""R1, A2: MCP servers are made, shown without what is secret, changed and removed; agents are given the real values."""
+"""Tests MCP servers: added, shown without secrets, changed and removed, while agents get the real values."""
 
 from __future__ import annotations
 

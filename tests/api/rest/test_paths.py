@@ -1,4 +1,4 @@
-"""W3 through REST: every path is resolved and must lie inside the workspace root; escapes are refused and logged."""
+"""Tests that every path must resolve to a place inside the workspace root."""
 
 from __future__ import annotations
 

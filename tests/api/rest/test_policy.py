@@ -1,5 +1,4 @@
-"""P3, A2 through REST: rules are made, ordered, changed, removed and explained, and choices that are remembered can be
-seen and taken back. What a rule matches is the unit tests' part."""
+"""Tests policy rules and choices over REST: created, ordered, changed, removed and explained."""
 
 from __future__ import annotations
 

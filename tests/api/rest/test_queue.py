@@ -1,4 +1,4 @@
-"""The queue of a session through REST: order, limit, edit, move, cancel, pause, stop and complete (Q1, Q2, Q5, T6)."""
+"""Tests a session's queue over REST: order, limit, edit, move, cancel, pause, stop and complete."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""B6: races over REST: what is wrong is said before anything is made, ids may be short, and keys hold. What a race does
-to files is in the tests of trees."""
+"""Tests races over REST: validation before anything is created, short ids, and idempotency keys."""
 
 from __future__ import annotations
 

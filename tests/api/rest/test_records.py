@@ -1,5 +1,4 @@
-"""R1–R4, L3: every record that REST knows has the names of the contract, in camelCase, in answers, lists and events;
-health, agents, settings and metrics beside them. What can be done to the records is the other suites' part."""
+"""Tests that every record has the documented camelCase fields in answers, lists and events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A2: search over REST. What is found by which words is told by the contract of both databases."""
+"""Tests search over REST; the contract of both databases tests which words match."""
 
 from __future__ import annotations
 

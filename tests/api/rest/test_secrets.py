@@ -1,5 +1,4 @@
-"""R1, R2, L1: what is secret reaches whom it is meant for, and is never seen again: in no answer, event, transcript,
-export, page or log line. Who may come in at all is `test_auth`."""
+"""Tests that secrets reach their recipient and never appear in answers, events, transcripts or logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A1 as seed 004 words it, and how sessions end, begin again and go for good (T1–T3, A1) through REST."""
+"""Tests how sessions start, end, resume and are deleted over REST."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""C1, P3, O2 through REST: a session with the terminal agent, whose prompts are commands. The agent by itself is
-`tests/integration/terminal`."""
+"""Tests a session with the terminal agent, whose prompts are shell commands."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A1: a transcript by the order of its changes, complete however it is paged. By the order of the conversation it is
-read in `test_sessions`."""
+"""Tests reading a transcript in the order of its changes, complete however it is paged."""
 
 from __future__ import annotations
 

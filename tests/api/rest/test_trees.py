@@ -1,5 +1,4 @@
-"""B5, A2, L3: trees over REST: the whole tree, reports, budgets, waits, cascades, and forks read with what they
-inherited. How branches behave is the suite of trees' part."""
+"""Tests trees over REST: whole trees, reports, budgets, waits, cascades and inherited transcripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A3: events over WebSocket and SSE, in commit order, with nothing missed after whatever happens to a connection."""
+"""Tests events over WebSocket and SSE: in commit order, and complete after any connection failure."""
 
 from __future__ import annotations
 

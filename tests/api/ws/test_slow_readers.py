@@ -1,4 +1,4 @@
-"""A3: a client that reads too slowly is dropped and told where to go on; memory stays bounded, nothing is missed."""
+"""Tests that a client that reads too slowly is dropped with a cursor to reconnect from, in bounded memory."""
 
 from __future__ import annotations
 

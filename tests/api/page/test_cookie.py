@@ -1,5 +1,4 @@
-"""L1, O4 as a browser has it: what the page may do, the trade of its link for a cookie, and what that cookie opens to
-whom. Which addresses and files are the page's is `test_web`; tokens, hosts and origins in all forms are `test_auth`."""
+"""Tests the page in a browser: its security policy, the exchange of its link for a cookie, and the cookie's rights."""
 
 from __future__ import annotations
 

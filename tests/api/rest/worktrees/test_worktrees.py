@@ -1,5 +1,4 @@
-"""R1, W1, W3, L3: worktrees are made, adopted, looked at and changed through REST, with real git underneath. Their
-setup, their removal and sessions in them are suites of their own."""
+"""Tests that worktrees are created, adopted, shown and changed over REST, with real git."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A client of Bough's own tools for the suites: plain JSON-RPC over POST, as a person or as a session, each answer held
-against what was listed. What the tools do is the suites' part."""
+"""Calls Bough's tools by JSON-RPC over POST, as a person or a session, and checks answers against the schemas."""
 
 from __future__ import annotations
 

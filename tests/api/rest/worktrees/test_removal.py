@@ -1,5 +1,4 @@
-"""W2: removing worktrees, what refuses it, what is kept, and getting it back; comparing them. Making them is
-`test_worktrees`."""
+"""Tests removing worktrees: what blocks it, what is saved, recovery, and diffs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""W1: what is done in each new worktree: submodules, ignored files, the repository's own command. Making and removing
-worktrees are suites of their own."""
+"""Tests the setup of new worktrees: submodules, copied ignored files, and the repo's own command."""
 
 from __future__ import annotations
 

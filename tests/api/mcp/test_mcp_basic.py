@@ -1,9 +1,9 @@
-"""5b: the five plain tools of seed 001, with that seed's shapes and edge cases."""
+"""Tests the five basic tools."""
 
 from __future__ import annotations
 
 from bough.storage.queries import Query
-from tests.api.mcp.mcp_kit import Mcp, agent_of, opened, person
+from tests.api.mcp.mcp_client import Mcp, agent_of, opened, person
 from tests.support.repos import git
 from tests.support.server import Running, serving
 

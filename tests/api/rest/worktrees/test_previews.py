@@ -1,5 +1,4 @@
-"""O4, W1, W2: what making or removing a worktree would come to, told without doing it. Doing it is `test_worktrees` and
-`test_worktree_removal`."""
+"""Tests previews: what creating or removing a worktree would do, without doing it."""
 
 from __future__ import annotations
 

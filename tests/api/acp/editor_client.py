@@ -1,5 +1,4 @@
-"""Editors for the suites: clients of `/acp` that check each line of both sides against the published schema. What is
-expected of the door is the suites' part."""
+"""Connects editors to `/acp` and checks every message of both sides against the published schema."""
 
 from __future__ import annotations
 

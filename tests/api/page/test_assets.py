@@ -1,5 +1,4 @@
-"""L1, O4: which addresses and files are the page's, how they are sent, and what there is where it was not built. What
-the cookie opens is `test_page`; the page in a browser, `tests/web`."""
+"""Tests which addresses and files belong to the page, how they are sent, and the page for a server without a build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""5a, 5b: what is wrong with a call is said in words that let a model put it right at the next try."""
+"""Tests that errors of tools tell a model how to correct its call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bough.model.session import MODES
-from tests.api.mcp.mcp_kit import Mcp, opened
+from tests.api.mcp.mcp_client import Mcp, opened
 from tests.support.server import Running
 
 NOBODY = "00000000-0000-7000-8000-000000000000"

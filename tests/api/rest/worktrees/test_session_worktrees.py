@@ -1,5 +1,4 @@
-"""W2, L3, A1: sessions that are opened with a worktree of their own, and that take it along when they go. Worktrees by
-themselves are `test_worktrees`."""
+"""Tests sessions that are created with their own worktree and removed with it."""
 
 from __future__ import annotations
 

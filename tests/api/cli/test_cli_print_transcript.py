@@ -1,4 +1,4 @@
-"""What is printed of a conversation, and the small forms around it."""
+"""Tests printed transcripts and the formats of ids, times and texts."""
 
 from __future__ import annotations
 

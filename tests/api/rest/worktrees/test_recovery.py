@@ -1,5 +1,4 @@
-"""W2: whatever fails or is cut off, what a removed worktree held can be had back. What refuses a removal, and the
-ordinary way back, is `test_worktree_removal`."""
+"""Tests that the contents of a removed worktree can be recovered, whatever fails in between."""
 
 from __future__ import annotations
 

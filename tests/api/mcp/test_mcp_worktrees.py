@@ -1,8 +1,8 @@
-"""5a, W1: the tools for where work happens: worktrees, repositories, boards and MCP servers."""
+"""Tests the tools for worktrees, repos, boards and MCP servers."""
 
 from __future__ import annotations
 
-from tests.api.mcp.mcp_kit import Mcp, opened
+from tests.api.mcp.mcp_client import Mcp, opened
 from tests.support.server import Running
 
 NOBODY = "00000000-0000-7000-8000-000000000000"

@@ -268,5 +268,5 @@ async def test_a_question_aside_changes_nothing(place: ToolServer) -> None:
             ("send_to_session", {"sessionId": parent, "message": "x"}),
             ("agor_worktrees_create", {"repoId": place.repo_id, "branch": "b"}),
         ):
-            assert "question aside changes nothing" in await place.refused(agent, tool, **arguments)
+            assert "side question changes nothing" in await place.refused(agent, tool, **arguments)
         assert (await agent.does("agor_sessions_get", sessionId=parent))["session_id"] == parent

@@ -42,7 +42,7 @@ class Tasks:
 
         async def work(change: Change) -> Task:
             session = await records.session(change.tx, session_id)
-            lifecycle.refuse_aside(session)
+            lifecycle.refuse_side_question(session)
             if session.status != "active":
                 lifecycle.check_resumable(session)
                 if not resume:

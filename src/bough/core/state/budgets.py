@@ -1,5 +1,5 @@
-"""Budgets: what a tree may use, and how long its agents may go on among themselves (B5). Looked at before each turn
-starts; what runs may finish. A tree that is over is held until a person lets it go on."""
+"""Budgets: limits on a tree's tokens, cost, turns and time, and on turns that no person asked for. Checked before each
+turn starts; a running turn may finish. A tree over its limit is held until a person lets it go on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bough.storage.backend import Tx
 
 
 class BudgetBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What a tree may use from now on; what is left out is not bounded."""
+    """A tree's limits from now on; an omitted one is not limited."""
 
     max_tokens: int | None = None
     max_cost: float | None = None
@@ -28,22 +28,22 @@ class BudgetBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class Overdrawn(Conflict):
-    """A tree has used up what it may, or has gone on by itself for too long."""
+    """A tree has reached a limit of its budget, or its agents have gone on unattended for too long."""
 
 
 class Budgets:
-    """Sets budgets and tells what is used."""
+    """Sets budgets and returns what is used."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def set(self, caller: Caller, session_id: str, body: BudgetBody) -> Budget:
-        """Bounds the tree of a session, counted from now; what was held for its bounds tries again."""
+        """Sets the budget of a session's tree, counted from now, and lets turns that were held for it try again."""
         if caller.kind == "session":
-            raise Denied("budget_for_people", "What a tree may use is for people to say, not for its sessions.")
+            raise Denied("budget_for_people", "Budgets are for people to set, not for sessions.")
         for name, value in msgspec.structs.asdict(body).items():
             if value is not None and value <= 0:
-                raise Invalid("bad_budget", f"{name} must be more than nothing; leave it out to bound it not at all.")
+                raise Invalid("bad_budget", f"{name} must be positive; omit it for no limit.")
 
         async def work(change: Change) -> Budget:
             session = await records.session(change.tx, session_id)
@@ -66,13 +66,13 @@ class Budgets:
 
 
 async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> None:
-    """Overdrawn if a turn must not start; what a person asks for just now is only bounded by a budget."""
+    """Raises `Overdrawn` if a turn must not start. A person's own prompt is limited only by the budget."""
     root = session.root_session_id
     budget = await tx.one(TREES.budget, Budget, root=root)
     if budget is not None:
         used = await tx.one(TREES.used, Used, root=root)
         assert used is not None
-        # What runs will have been a turn; of those that start at the same time, the first come first.
+        # Running turns count too; of turns that start at the same time, the earlier ones come first.
         started_at = task.started_at or task.created_at
         running = await tx.value(TREES.under_way, root=root, task_id=task.id, started_at=started_at) or 0
         for name, most, amount in (
@@ -94,7 +94,7 @@ async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> Non
 
 
 async def renew(change: Change, session: Session) -> None:
-    """A person lets a tree go on: its budget counts from now, and so do the turns among agents."""
+    """Lets a tree go on: its budget and its unattended turns count from now."""
     root = session.root_session_id
     budget = await change.tx.one(TREES.budget, Budget, root=root)
     if budget is not None:
@@ -104,7 +104,7 @@ async def renew(change: Change, session: Session) -> None:
 
 
 async def forget(change: Change, session: Session) -> None:
-    """A session is removed for good: what it has used of its tree's budget stays used."""
+    """Keeps what a purged session has used counted against its tree's budget."""
     await change.tx.run(
         TREES.forget,
         root=session.root_session_id,

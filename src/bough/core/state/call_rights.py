@@ -1,5 +1,5 @@
-"""What a session's agent may do with Bough's own tools: how far it reaches, and whether a person must be asked (5d,
-5e). The course of a call is `calls`; uses of any other tool are `judging`."""
+"""Decides what a session's agent may do with Bough's own tools: which sessions it reaches, and whether a person must be
+asked about a call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bough.storage.backend import Tx
 
 
 class Weighed(msgspec.Struct, frozen=True):
-    """A claim against the rights of its caller: why it goes beyond them, if it does; whether it leaves its reach."""
+    """Whether a claim exceeds the rights of its caller (`raises` says why) and whether it leaves the caller's reach."""
 
     raises: str | None
     foreign: bool
@@ -32,7 +32,7 @@ class _Root(msgspec.Struct):
 
 
 async def reach(tx: Tx, session: Session) -> tuple[str, ...]:
-    """The roots of the trees that a session reaches: its own, and those that were opened from there."""
+    """Returns the roots of the trees that a session reaches: its own, and those that were created from there."""
     return tuple(row.id for row in await tx.all(CALLS.reach, _Root, root=session.root_session_id))
 
 
@@ -43,7 +43,7 @@ async def reaches(tx: Tx, session: Session, target: Session) -> bool:
 
 
 async def readable(tx: Tx, session: Session, tool: str, target: Session) -> None:
-    """Refuses to read a session that the caller does not reach, unless a rule opens it."""
+    """Raises `Denied` if the caller does not reach the session and no rule opens it."""
     if not await reaches(tx, session, target) and not await opened(tx, session, tool):
         raise Denied(
             "session_out_of_reach",
@@ -53,7 +53,7 @@ async def readable(tx: Tx, session: Session, tool: str, target: Session) -> None
 
 
 async def check_read(tx: Tx, session_id: str, tool: str) -> None:
-    """Reading asks nobody, but a rule that denies is final."""
+    """Raises `Denied` if a rule denies a tool that only reads; reading never asks."""
     rules = await tx.all(RULES.all, Rule)
     if not any(rule.effect == "deny" for rule in rules):
         return
@@ -63,15 +63,15 @@ async def check_read(tx: Tx, session_id: str, tool: str) -> None:
 
 
 async def opened(tx: Tx, session: Session, tool: str) -> bool:
-    """Whether a rule lets a session use a tool beyond its own reach."""
+    """Tells whether a rule lets a session use a tool beyond its own reach."""
     rule, sure = decide.first(await tx.all(RULES.all, Rule), _use(session, tool, ""))
     return rule is not None and sure and rule.effect == "allow"
 
 
 async def weigh(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> Weighed:
-    """Holds what is wanted against what the caller may itself."""
+    """Compares what a call would do with the caller's own rights."""
     if claim.agent is not None:
-        # Nobody is asked about an agent that does not exist.
+        # An unknown agent is refused before anybody is asked.
         catalog.get(claim.agent)
     target = await records.session(tx, claim.target) if claim.target is not None else None
     foreign = target is not None and not await reaches(tx, session, target)
@@ -81,7 +81,7 @@ async def weigh(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> Wei
 
 
 async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
-    """Why a claim goes beyond the rights of its caller; nothing if it does not."""
+    """Returns why a claim exceeds the rights of its caller; None if it does not."""
     own = _rank(catalog, session.agent, session.permission_mode)
     who = f"{session.permission_mode}, the mode of the session that wants this"
     if claim.mode is not None:
@@ -107,12 +107,13 @@ async def _sets_up(tx: Tx, repo_id: str) -> bool:
 
 
 async def _servers(tx: Tx, session: Session, own: float, wanted: tuple[str, ...]) -> str | None:
-    """An MCP server on stdio is a command that is run, and any server has the rights that it was given."""
-    ids = {await find_id(tx, "mcp_servers", one) for one in wanted}
+    """Returns why these MCP servers exceed the caller's rights. A server on stdio runs a command, and any server has
+    rights of its own."""
+    ids = {await find_id(tx, "mcp_servers", server) for server in wanted}
     beyond = sorted(ids - set(msgspec.json.decode(session.mcp_server_ids, type=list[str])))
     if not beyond or own >= TOP:
         return None
-    named = ", ".join(one.name for one in await tx.all(MCP.some, McpServer, ids=beyond))
+    named = ", ".join(server.name for server in await tx.all(MCP.some, McpServer, ids=beyond))
     return f"It would have MCP servers that this session was not given itself: {named}."
 
 
@@ -124,20 +125,20 @@ TOP = float(RANK["allow-all"])
 
 
 def _rank(catalog: Catalog, agent: str, mode: PermissionMode) -> float:
-    """How much a mode grants with an agent: one that keeps to its sandbox may less than one that does not."""
+    """Returns how much a mode grants with an agent; a sandboxed agent may less than others in the top mode."""
     rank = float(RANK[mode])
     return rank - 0.5 if rank == TOP and agent in catalog.names() and catalog.get(agent).quirks.sandboxed else rank
 
 
 async def judge(tx: Tx, session: Session, tool: str, claim: Claim, weighed: Weighed) -> Verdict:
-    """Whether a call acts at once, waits for a person, or is refused."""
+    """Decides whether a call acts at once, waits for a person or is refused."""
     use = _use(session, tool, key(tool, claim, weighed))
     rules = await tx.all(RULES.all, Rule)
     choices = await tx.all(
         CHOICES.matching, Choice, key=use.key, agent=use.agent, session_id=session.id, cwd=session.cwd
     )
     if session.kind == "btw":
-        return Verdict("deny", "mode", None, "A question aside changes nothing; it may read only.")
+        return Verdict("deny", "mode", None, "A side question changes nothing; it can only read.")
     return _decide(session.permission_mode, use, rules, choices, weighed)
 
 
@@ -164,8 +165,8 @@ def _decide(mode: PermissionMode, use: ToolUse, rules: list[Rule], choices: list
 
 
 def key(tool: str, claim: Claim, weighed: Weighed) -> str:
-    """By what a call is known again when a person says *always*: the tool within the caller's tree; beyond it, that one
-    session or repository. What raises rights is never known again."""
+    """Returns the key by which "always" recognizes a call: the tool within the caller's tree, and the tool with its one
+    target beyond it. A call that raises rights has none."""
     if weighed.raises is not None:
         return ""
     beyond = f" {claim.target or claim.repo}" if weighed.foreign else ""

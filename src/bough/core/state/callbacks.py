@@ -1,5 +1,5 @@
-"""Callbacks: what a child tells its parent at the end of each task, in the transaction of that end (Q3). The report is
-a task of the parent, so it queues, wakes and survives like any prompt."""
+"""Reports the end of a child's task to its parent, in the transaction of that end. The report is a task of the parent,
+so it is queued, wakes the agent and survives restarts like any prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bough.storage.backend import Tx
 
 STATES = ("queued", "delivered", "held")
 
-# What is quoted of a child's last message, of its prompt, and how much of them is a summary.
+# How much of a child's last message and prompt is quoted, and how long a summary is.
 LONGEST_MESSAGE = 20_000
 LONGEST_PROMPT = 4_000
 LONGEST_SUMMARY = 300
@@ -38,7 +38,7 @@ DECIDED = "A call of yours that a person had to decide about has come to its end
 
 
 class Callbacks:
-    """Lists reports."""
+    """Lists callbacks."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -55,7 +55,7 @@ class Callbacks:
         await self._store.write(work)
 
     async def list(self, session_id: str, state: str | None, limit: int, offset: int) -> Page[Callback]:
-        """Reports that a session has sent or been sent, newest first."""
+        """Returns a page of the callbacks that a session has sent or received, newest first."""
         if state is not None and state not in STATES:
             raise Invalid("bad_status", f"Unknown state {state!r}; known are {', '.join(STATES)}.")
 
@@ -66,22 +66,20 @@ class Callbacks:
             if state is not None:
                 where += " AND state = :state"
                 params["state"] = state
-            found = await tx.all(
-                TREES.callbacks_page.with_(where=where), Callback, limit=limit, offset=offset, **params
-            )
+            rows = await tx.all(TREES.callbacks_page.with_(where=where), Callback, limit=limit, offset=offset, **params)
             total = await tx.value(TREES.callbacks_count.with_(where=where), **params) or 0
-            return Page(found, total, limit, offset)
+            return Page(rows, total, limit, offset)
 
         return await self._store.read(work)
 
 
 async def report(change: Change, child: Session, task: Task) -> Callback | None:
-    """Tells the parent that a task of its child has ended; nothing if the child has none or was told not to."""
+    """Reports a task of a child to its parent; does nothing if there is no parent or reports are turned off."""
     config = msgspec.json.decode(child.callback, type=CallbackConfig)
     if not config.enabled:
         return None
     if child.kind == "root":
-        # A tree that a session has opened reports to that one.
+        # A root that another session created reports to that session.
         above = await change.tx.value(CALLS.maker, root=child.id)
     else:
         above = child.parent_session_id if child.kind == "subsession" else None
@@ -93,7 +91,7 @@ async def report(change: Change, child: Session, task: Task) -> Callback | None:
 
 
 async def deliver(change: Change, parent: Session, child: Session, task: Task, text: str) -> Callback | None:
-    """Queues a report at a session that takes it, waking or resuming that; else keeps and shows it."""
+    """Queues a report at its receiver, reopening that if needed; holds it and shows it if the receiver takes none."""
     refused = await refuses(change, parent)
     shown = raw(
         {
@@ -132,7 +130,7 @@ async def deliver(change: Change, parent: Session, child: Session, task: Task, t
 
 
 async def carried(change: Change, task: Task, state: CallbackState, reason: str | None = None) -> None:
-    """The task that carries a report is sent, or never will be."""
+    """Updates the callback of a task that was sent, or never will be."""
     if task.source != "callback":
         return
     for callback in await change.tx.all(
@@ -181,7 +179,7 @@ async def _text(tx: Tx, child: Session, task: Task, config: CallbackConfig) -> s
 
 
 async def last_words(tx: Tx, task: Task) -> str:
-    """What the agent said last in a task."""
+    """Returns the agent's last text in a task; empty if there is none."""
     for message in await tx.all(TREES.last_words, Message, task_id=task.id, limit=LAST_ENTRIES):
         body: dict[str, Any] = msgspec.json.decode(message.content)
         if body.get("type") == "text":
@@ -195,5 +193,5 @@ def _summary(last: str, task: Task) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text as what somebody else said."""
+    """Returns a text with every line quoted."""
     return "\n".join(f"> {line}" for line in text.splitlines())

@@ -1,5 +1,4 @@
-"""What a turn has cost, as far as its agent tells: the growth of what the whole session has. Counting it for a tree is
-`reports`, bounding that `budgets`."""
+"""Computes the cost of a turn from the growth of the session's cost, as far as the agent reports it."""
 
 from __future__ import annotations
 
@@ -13,13 +12,13 @@ from bough.model.task import Task
 
 
 def grown_cost(session: Session, task: Task) -> msgspec.Raw | None:
-    """What the session's cost has grown by since the task was first sent."""
+    """Returns by how much the session's cost has grown since the task was first sent; None if unknown."""
     if session.cost is None or not task.sent_attempt:
         return None
     now: dict[str, Any] = msgspec.json.decode(session.cost)
     if task.cost_before is not None:
         before: dict[str, Any] = msgspec.json.decode(task.cost_before)
-        # Less than before: the agent has begun to count anew.
+        # Less than before means that the agent has restarted its count.
         if before.get("currency") == now.get("currency") and now["amount"] >= before["amount"]:
             now["amount"] = round(now["amount"] - before["amount"], 9)
     return raw(now | {"source": "difference of the session's cost"})

@@ -1,4 +1,4 @@
-"""Why a session has ended, and taking that back where nobody but the clock ended it. Ending sessions is `lifecycle`."""
+"""The reasons for which sessions end, and reopening a session that only a timeout has ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bough.model.session import Session
 
 # Set by hand through a tool or a person; such an error is not fatal and can be resumed (T2).
 MARKED_FAILED = "marked_failed"
-# Ended by nobody but the clock (T4).
+# Ended by the idle timeout (T4).
 IDLE = "idle_timeout"
 
 
@@ -17,7 +17,7 @@ def reason(session: Session) -> str | None:
 
 
 async def reopen_unasked(change: Change, session: Session) -> Session:
-    """Makes a session active again that only time has ended; what comes from within a tree is never refused (T5)."""
+    """Reopens a session that only the idle timeout has ended. A report from its tree is never refused (T5)."""
     return await records.update_session(
         change,
         session.id,

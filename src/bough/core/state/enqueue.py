@@ -1,5 +1,4 @@
-"""Putting a prompt into a session's queue, whoever it comes from, in the caller's transaction. Changing what waits is
-`tasks`, running it `runner`."""
+"""Adds a prompt to a session's queue in the caller's transaction. `sessions.tasks` changes queued prompts."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ import msgspec
 from bough.core.store import records
 from bough.core.store.sql import SESSIONS, TASKS
 from bough.core.store.transactions import Change
-from bough.core.transcripts import files as kept
+from bough.core.transcripts import files as prompt_files
 from bough.errors import Busy, Invalid, TooLarge
 from bough.model.file import File
 from bough.model.ids import new_id
@@ -21,7 +20,7 @@ from bough.model.task import Source, Task
 
 
 def checked_prompt(text: str, most: int) -> str:
-    """A prompt that can be stored and sent."""
+    """Returns the prompt; raises `Invalid` or `TooLarge` if it cannot be stored and sent."""
     if not text.strip():
         raise Invalid("empty_prompt", "The prompt is empty. Say what the agent should do.")
     if "\0" in text:
@@ -37,7 +36,7 @@ def checked_prompt(text: str, most: int) -> str:
 
 
 async def check_room(change: Change, session: Session, limit: int) -> None:
-    """Refuses one prompt too many (Q1)."""
+    """Raises `Busy` if the session's queue is full."""
     waiting = await change.tx.value(TASKS.waiting, session_id=session.id) or 0
     if waiting >= limit:
         raise Busy(
@@ -58,7 +57,7 @@ async def enqueue(
     content: msgspec.Raw | None = None,
     files: Sequence[File] = (),
 ) -> Task:
-    """Appends to the queue; `content` is what the transcript shows, if that is not just the prompt and its files."""
+    """Appends a prompt to the queue. `content` is what the transcript shows, if not just the prompt and its files."""
     after: Any = await change.tx.value(SESSIONS.take_task_position, id=session.id)
     task = await change.tx.one(
         TASKS.add,
@@ -72,7 +71,7 @@ async def enqueue(
         now=change.now,
     )
     assert task is not None
-    await kept.keep(change, task.id, files)
+    await prompt_files.keep(change, task.id, files)
     change.task("task.created", task)
     place = QUEUED_BASE + task.position
     shown = content if content is not None else user_text(prompt, files)

@@ -1,5 +1,5 @@
-"""Interruptions: a turn whose agent died waits for its next attempt, which comes by itself, when a person says so, or
-when the session is resumed (policy `on_interrupt`). Starting that attempt is the scheduler's."""
+"""Interrupts turns whose agent died, and holds, releases or drops them. The setting `on_interrupt` says when the next
+attempt comes: at once, when a person says so, or when the session is resumed. The scheduler starts it."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
 
 
 async def hold(change: Change, task: Task) -> Task | None:
-    """A turn that must not start yet is held until a person says so; None if it was being stopped, and has."""
+    """Holds a turn that must not start yet; returns None if it was being stopped, and stops it."""
     held = await records.move_task(change, task.id, "interrupted")
     if held is None:
         await finish(change, task, Outcome("cancelled"), 0, None)
         return None
     await lifecycle.withdraw_approvals(change, task.id)
-    # What has not been sent has not started; the time until then is nobody's work.
+    # A prompt that was not sent has not started: the time until then is not agent time.
     started_at = held.started_at if held.sent_attempt else None
     return await records.update_task(change, task.id, held=True, started_at=started_at)
 
 
 async def close_entries(change: Change, task_id: str) -> None:
-    """What a turn without an agent left open in the transcript will not grow any more."""
+    """Closes the messages that a turn without an agent left open."""
     fold = Fold()
     fold.restore(await change.tx.all(MESSAGES.of_task, Message, task_id=task_id))
     fold.close()
@@ -74,8 +74,8 @@ async def close_entries(change: Change, task_id: str) -> None:
 
 
 async def go_on(change: Change, session: Session, *, unasked: bool = False) -> Session:
-    """Somebody turns to a session again: its queue moves, and a turn that was held has its next attempt; what a person
-    is asked about is not let go by other sessions (`unasked`)."""
+    """Resumes a session's queue and releases its held turn. With `unasked`, which is for other sessions, a turn that a
+    person is asked about stays held."""
     for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
         if task.held and not (unasked and await change.tx.value(APPROVALS.pending_of_task, task_id=task.id)):
             session = await release(change, task)
@@ -85,7 +85,7 @@ async def go_on(change: Change, session: Session, *, unasked: bool = False) -> S
 
 
 async def drop(change: Change, task: Task, reason: str = INTERRUPTED) -> Task:
-    """Ends an interrupted turn instead of trying it again."""
+    """Cancels an interrupted turn instead of trying it again."""
     await lifecycle.withdraw_approvals(change, task.id)
     cost = grown_cost(await records.session(change.tx, task.session_id), task)
     ended = await records.end_task(change, task.id, "cancelled", stop_reason=reason, cost=cost)

@@ -1,4 +1,4 @@
-"""How sessions begin, end and begin again, as rows (T1–T6). Ending the processes behind them is `control`."""
+"""Admits, ends and reopens sessions. `sessions.control` ends the processes behind them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = structlog.get_logger("bough.sessions")
 
 
 async def admit(change: Change, settings: Settings) -> None:
-    """Refuses one root session too many (T5); whoever asks next waits for this transaction."""
+    """Raises `Busy` if there are too many active root sessions. Concurrent callers wait for this transaction."""
     await change.tx.run(COMMON.lock, name="admission")
     active = await change.tx.value(SESSIONS.active_roots) or 0
     limit = settings.max_sessions
@@ -40,7 +40,7 @@ async def admit(change: Change, settings: Settings) -> None:
 
 
 def check_resumable(session: Session) -> None:
-    """A session in fatal error stays ended; it can be forked (T2)."""
+    """Raises `Conflict` if a session ended in a fatal error; such a session can only be forked."""
     if session.status == "error" and reason(session) != MARKED_FAILED:
         raise Conflict(
             "session_failed",
@@ -49,8 +49,8 @@ def check_resumable(session: Session) -> None:
         )
 
 
-def refuse_aside(session: Session) -> None:
-    """A question aside is asked once (B4)."""
+def refuse_side_question(session: Session) -> None:
+    """Raises `Conflict` if the session is a side question, which takes no further prompt."""
     if session.kind == "btw":
         raise Conflict(
             "aside_asked_once",
@@ -60,8 +60,8 @@ def refuse_aside(session: Session) -> None:
 
 
 async def reopen(change: Change, session: Session, settings: Settings) -> Session:
-    """Makes an ended session active again, if it may be and there is room."""
-    refuse_aside(session)
+    """Makes an ended session active again, if it may be and the limit on sessions allows it."""
+    refuse_side_question(session)
     check_resumable(session)
     if session.worktree_id is not None:
         await usable(change.tx, session.worktree_id)
@@ -81,7 +81,7 @@ async def reopen(change: Change, session: Session, settings: Settings) -> Sessio
 
 
 async def end(change: Change, session: Session, status: Status, why: str, text: str | None = None) -> Session:
-    """Ends a session: what waits in its queue is cancelled, what runs is told to stop, a system message says why."""
+    """Ends a session: cancels its queue, stops its running turn and says why in a system message."""
     await cancel_queue(change, session, why)
     for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
         await records.move_task(change, task.id, "stopping")
@@ -103,7 +103,7 @@ async def end(change: Change, session: Session, status: Status, why: str, text: 
 
 
 async def end_as(change: Change, session: Session, mark: Literal["completed", "failed"]) -> Session:
-    """Ends a session by hand, as what its work has come to; one that is marked as failed can be resumed (T2)."""
+    """Ends a session as completed or failed, as somebody marked it. One that was marked as failed can be resumed."""
     session = await records.update_session(change, session.id, ending=None)
     if mark == "completed":
         return await end(change, session, "completed", "completed")
@@ -111,17 +111,17 @@ async def end_as(change: Change, session: Session, mark: Literal["completed", "f
 
 
 async def turn_over(change: Change, session: Session) -> None:
-    """A turn has ended: a session that was marked meanwhile ends too, once nothing waits in it."""
+    """Ends a session that was marked during its turn, once its queue is empty."""
     mark = session.metadata.ending
     if mark is not None and not await change.tx.value(TASKS.waiting, session_id=session.id):
         await end_as(change, session, mark)
 
 
 async def cancel_queue(change: Change, session: Session, why: str) -> None:
-    """Cancels every prompt that still waits; it stays readable where it would have stood."""
+    """Cancels every queued prompt; it stays readable in the transcript."""
     tasks = await change.tx.all(TASKS.cancel_queued, Task, session_id=session.id, stop_reason=why, now=change.now)
     for waiting in tasks:
-        # One that was cut off may have cost something before.
+        # An interrupted one may have cost something before.
         cost = grown_cost(session, waiting)
         task = await records.update_task(change, waiting.id, cost=cost) if cost is not None else waiting
         if cost is None:
@@ -132,7 +132,7 @@ async def cancel_queue(change: Change, session: Session, why: str) -> None:
 
 
 async def withdraw_approvals(change: Change, task_id: str) -> None:
-    """Questions of a turn that is over are no longer asked."""
+    """Withdraws the open approvals of a turn that is over."""
     withdrawn = await change.tx.all(
         APPROVALS.withdraw,
         Approval,

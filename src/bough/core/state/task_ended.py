@@ -1,5 +1,5 @@
-"""What the end of a task means to other sessions, in the transaction of that end: a child reports to its parent, a
-question aside is answered, and what a turn used counts for its tree and for the day."""
+"""Applies the end of a task to other sessions in the same transaction: reports to the parent, delivers the answer of a
+side question, and counts what the turn used for its tree and for the day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bough.model.times import quarter, seconds_between
 
 
 async def ended(change: Change, task: Task) -> None:
-    """A task has ended for good, however."""
+    """Applies the end of a task, whatever its status."""
     session = await records.session(change.tx, task.session_id)
     if task.sent_attempt:
         usage: dict[str, Any] = msgspec.json.decode(task.usage) if task.usage is not None else {}
@@ -33,7 +33,7 @@ async def ended(change: Change, task: Task) -> None:
 
 
 async def _working_time(change: Change, task: Task) -> float:
-    """How long a turn took, in seconds, without the time in which it waited for people's answers."""
+    """Returns the seconds that a turn took, without the time it waited for people."""
     began = task.started_at or change.now
     worked, since = 0.0, began
     for asked, answered in await change.tx.all(TREES.waits, tuple[str, str], task_id=task.id):

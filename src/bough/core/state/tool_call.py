@@ -1,5 +1,4 @@
-"""What becomes of a call of Bough's own tools, as rows, in the transactions of those who decide: asked, allowed,
-denied, withdrawn, told. Its course is `calls`."""
+"""Moves a call of Bough's own tools through its states: asked, allowed, denied, withdrawn, reported."""
 
 from __future__ import annotations
 
@@ -24,20 +23,20 @@ ENDED = ("done", "failed", "denied")
 
 
 async def turn(tx: Tx, session: Session) -> Task | None:
-    """The turn in which a session's agent calls: the one that runs, or the last one."""
+    """Returns the turn in which a session's agent makes a call: the running one, or else the last one."""
     open_tasks = await tx.all(TASKS.open, Task, session_id=session.id)
-    running = next((one for one in open_tasks if one.status not in ("queued", "interrupted")), None)
+    running = next((task for task in open_tasks if task.status not in ("queued", "interrupted")), None)
     return running or await tx.one(APPROVALS.last_sent, Task, session_id=session.id, task_id="")
 
 
 async def show_waiting(change: Change, session: Session) -> None:
-    """The session waits for a person, for all to see."""
+    """Shows the session as waiting for a person."""
     if session.activity == "running":
         await records.update_session(change, session.id, activity="waiting_permission")
 
 
 async def show_running(change: Change, session_id: str, task_id: str | None) -> None:
-    """The session goes on, unless its agent asks something else, or waits for another call."""
+    """Shows the session as running, unless its agent still waits for an approval or another call."""
     session = await records.session(change.tx, session_id)
     task = await change.tx.one(TASKS.get, Task, id=task_id) if task_id else None
     if session.activity != "waiting_permission" or task is None or task.status != "running":
@@ -47,7 +46,7 @@ async def show_running(change: Change, session_id: str, task_id: str | None) -> 
 
 
 async def hand(change: Change, call: Call) -> Call:
-    """The caller is given a handle, and its turn goes on; a call that has ended meanwhile is given back as it is."""
+    """Gives the caller a handle, and its turn goes on; returns a call that has ended meanwhile as it is."""
     handed = await change.tx.one(CALLS.hand, Call, id=call.id, now=change.now)
     if handed is not None and handed.state == "asked" and handed.session_id is not None:
         await show_running(change, handed.session_id, handed.task_id)
@@ -65,7 +64,7 @@ async def take_up(change: Change, call: Call) -> Call:
 async def decided(
     change: Change, approval: Approval, *, by_person: bool, arguments: dict[str, Any] | None = None
 ) -> None:
-    """A call is to be carried out, with other arguments perhaps, or has been denied; `calls` hears of it."""
+    """Marks a call to be carried out, perhaps with other arguments, or denied; the executor is notified."""
     call = await change.tx.one(CALLS.of_approval, Call, approval_id=approval.id)
     if call is None or call.state != "asked":
         return
@@ -92,12 +91,12 @@ def denial(approval: Approval, by_person: bool) -> dict[str, Any]:
 
 
 def because(approval: Approval) -> str | None:
-    """What a person said with a denial."""
+    """Returns the reason that a person gave for a denial."""
     return msgspec.json.decode(approval.decided_by).get("because") if approval.decided_by is not None else None
 
 
 async def withdraw(change: Change, session_id: str, why: str) -> None:
-    """What a session's agent wanted done is not asked any more: its turn was stopped, or it has ended."""
+    """Withdraws the open questions about a session's calls, because its turn was stopped or it has ended."""
     for approval in await change.tx.all(CALLS.asked_by, Approval, session_id=session_id):
         gone = await change.tx.one(
             APPROVALS.decide,
@@ -125,13 +124,13 @@ async def withdraw(change: Change, session_id: str, why: str) -> None:
             outcome=outcome,
             now=change.now,
         )
-        # Nobody is told later: whoever withdrew it knows.
+        # No report follows: whoever withdrew it knows.
         await change.tx.run(CALLS.answered, id=call.id, now=change.now)
         change.tx.notify(CHANNEL_APPROVALS, approval.id)
 
 
 async def tell(change: Change, call: Call) -> None:
-    """Queues the outcome of a call to the session that made it, as a report; a session that takes none is shown it."""
+    """Queues the outcome of a call as a report to the session that made it, or shows it if the session takes none."""
     fresh = await change.tx.one(CALLS.get, Call, id=call.id)
     if fresh is None or fresh.session_id is None or fresh.told_task_id is not None or fresh.answered_at is not None:
         return
@@ -152,7 +151,7 @@ async def tell(change: Change, call: Call) -> None:
 
 
 def told(call: Call) -> str:
-    """The outcome of a call in words, what it gave quoted."""
+    """Returns the outcome of a call in words, with its result quoted."""
     body = "" if call.outcome is None else bytes(call.outcome).decode()[:LONGEST_TOLD]
     how = {"done": "was allowed and is done", "failed": "was allowed but failed", "denied": "was denied"}[call.state]
     return f"Your call of {call.tool} ({call.id}) {how}: {call.title}\n{callbacks.quoted(body)}"

@@ -1,0 +1,68 @@
+"""Q3: what a report says, and which sessions take none, as tables, without a server."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from bough.core.state import callbacks
+from bough.core.store.sql import TREES
+from bough.core.store.transactions import Change
+from bough.model.message import Message, raw
+from bough.model.session import CallbackConfig
+from tests.core.state.rows import FakeTx, session, task
+
+CHILD = session(id="child", title="Look", agent="demo", kind="subsession")
+
+
+def said(*texts: str) -> list[Message]:
+    return [Message("m", "child", "t", 1, "agent", raw({"type": "text", "text": text}), "", "") for text in texts]
+
+
+async def text_of(config: CallbackConfig, messages: list[Message], **fields: Any) -> str:
+    tx = FakeTx({TREES.open_children.name: 2, TREES.last_words.name: messages})
+    return await callbacks._text(tx, CHILD, task(**fields), config)  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize(
+    ("config", "fields", "present", "absent"),
+    [
+        ({}, {"prompt": "Do it"}, ["Summary: Done.", "> Done.\n> All of it.", "still at work: 2"], ["Do it"]),
+        ({"include_original_prompt": True}, {"prompt": "Do it"}, ["It was asked:\n> Do it"], []),
+        ({"include_last_message": False}, {"prompt": ""}, ["Summary: Done."], ["Its last message"]),
+        ({"extra_instructions": "Merge it."}, {"prompt": ""}, ["\n\nMerge it."], []),
+        ({}, {"status": "failed", "error": raw({"message": "It broke."})}, ["Status: failed", "Error: It broke."], []),
+        ({}, {"status": "cancelled", "stop_reason": "stopped"}, ["Status: cancelled (stopped)"], []),
+    ],
+)
+async def test_what_a_report_says(
+    config: dict[str, Any], fields: dict[str, Any], present: list[str], absent: list[str]
+) -> None:
+    """The report holds what the child's settings ask for, with all that others wrote quoted."""
+    text = await text_of(CallbackConfig(**config), said("Done.\nAll of it."), **fields)
+    assert text.startswith("Callback from session 'Look' (child, demo).")
+    assert [part for part in present if part not in text] == []
+    assert [part for part in absent if part in text] == []
+
+
+async def test_a_task_without_a_word() -> None:
+    """A child that said nothing has a summary all the same."""
+    assert "Summary: The task completed without a word." in await text_of(CallbackConfig(), [])
+
+
+@pytest.mark.parametrize(
+    ("parent", "refusal"),
+    [
+        ({}, None),
+        ({"archived": True}, "archived"),
+        ({"status": "completed"}, "ended (completed)"),
+        ({"status": "cancelled"}, "ended (cancelled)"),
+    ],
+)
+async def test_who_takes_no_report(parent: dict[str, Any], refusal: str | None) -> None:
+    """A session that a person has archived or ended is not sent a report."""
+    change = Change(cast("Any", FakeTx({})))
+    refused = await callbacks.refuses(change, session(**parent))
+    assert (refused is None) == (refusal is None)
+    assert (refusal or "") in (refused or "")

@@ -227,7 +227,7 @@ async def test_what_is_allowed_without_a_look_is_judged_again(tmp_path: Path) ->
         await place.client.call("PATCH", f"/api/sessions/{sibling}", json={"permissionMode": "bypassPermissions"})
         await place.rule("deny", "bough/agor_sessions_update")
         async with asyncio.timeout(20), place.client.events() as events:
-            while any(one.state in ("asked", "agent_in_turn") for one in await rows(place, agent.id)):
+            while any(one.state in ("asked", "acting") for one in await rows(place, agent.id)):
                 await events.next()
         found = await rows(place, agent.id)
         assert [one.state for one in found] == ["failed", "failed"], found

@@ -65,8 +65,8 @@ async def copied(size: Size, data: Path) -> None:
 def _place(size: Size) -> Path:
     """Returns the path of the database; removes those of another schema or of another version of this module."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for one in migrate.read_folder(migrate.FOLDER):
-        digest.update(one.checksum.encode())
+    for item in migrate.read_folder(migrate.FOLDER):
+        digest.update(item.checksum.encode())
     folder = CACHE / digest.hexdigest()[:12]
     folder.mkdir(parents=True, exist_ok=True)
     for old in CACHE.iterdir():
@@ -98,7 +98,7 @@ def _fill(path: Path, size: Size) -> None:
     _insert(connection, "sessions", sessions)
     _insert(connection, "session_private", [_private(session, size) for session in sessions])
     talking = sessions[-size.talking :]
-    tasks = [_task(chance, one) for one in talking]
+    tasks = [_task(chance, item) for item in talking]
     _insert(connection, "tasks", tasks)
     _insert(connection, "messages", _messages(chance, tasks, size))
     for _, sql in kept:

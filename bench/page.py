@@ -40,7 +40,7 @@ async def run() -> Result:
         why = chromium.MISSING if program is None else "The page has not been built: `make web` does that."
         return Result(title="page", about=_ABOUT, rows=[Row(name="not measured", ours=why)])
     expect.set_options(timeout=PATIENCE)
-    pairs = "".join(f"[[think Thought {one}]][[say Sentence {one} of many.]]" for one in range(MESSAGES // 2))
+    pairs = "".join(f"[[think Thought {item}]][[say Sentence {item} of many.]]" for item in range(MESSAGES // 2))
     with tempfile.TemporaryDirectory() as name:
         server = example_workspace.server(Path(name), [(FIRST, "", "[[say Then begin.]]"), (LONG, "", pairs)])
         async with server, server.client() as client, async_playwright() as playwright:

@@ -151,7 +151,7 @@ def _paths(http: Http, data: Path, size: Size) -> dict[str, Iterator[str]]:
         f"list of {PAGE}": itertools.repeat(f"/api/sessions?limit={PAGE}"),
         f"get one with its {size.messages} messages": itertools.repeat(f"/api/sessions/{known}"),
         f"last {LAST} messages": itertools.repeat(f"/api/sessions/{known}/messages?limit={LAST}"),
-        f"last {LAST} messages{COLD}": (f"/api/sessions/{one}/messages?limit={LAST}" for one in ids),
+        f"last {LAST} messages{COLD}": (f"/api/sessions/{item_id}/messages?limit={LAST}" for item_id in ids),
     }
 
 
@@ -202,13 +202,13 @@ async def _writers(server: ServerProcess, folder: Path) -> list[Row]:
         start = time.perf_counter()
         opened = await at_once(server.url, server.token, [("/api/sessions", body)] * WRITERS)
         creating = time.perf_counter() - start
-        prompts = [(f"/api/sessions/{one.json()['id']}/prompt", {"text": "Hello."}) for one in opened]
+        prompts = [(f"/api/sessions/{item.json()['id']}/prompt", {"text": "Hello."}) for item in opened]
         start = time.perf_counter()
         prompted = await at_once(server.url, server.token, prompts)
         prompting = time.perf_counter() - start
-        await _ended(http, [one.json()["taskId"] for one in prompted])
+        await _ended(http, [item.json()["taskId"] for item in prompted])
         running = time.perf_counter() - start
-    refused = sum(one.status >= 400 for one in (*opened, *prompted))
+    refused = sum(item.status >= 400 for item in (*opened, *prompted))
     accepted = f"{2 * WRITERS - refused} of {2 * WRITERS}"
     return [
         Row(name="writers at once: requests taken", ours=accepted, target="all", number=refused, ok=refused == 0),

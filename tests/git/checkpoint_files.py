@@ -33,7 +33,7 @@ def files(top: Path) -> dict[str, Entry]:
     for folder, folders, names in os.walk(top):
         if ".git" in folders:
             folders.remove(".git")
-        links = [one for one in folders if os.path.islink(os.path.join(folder, one))]
+        links = [item for item in folders if os.path.islink(os.path.join(folder, item))]
         for name in (*names, *links):
             path = Path(folder, name)
             about = path.lstat()

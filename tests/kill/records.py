@@ -52,7 +52,7 @@ def read_turns(home: Path, cwd: str) -> list[Turn]:
             files[records[0]["id"]] = records
     turns: list[Turn] = []
     for records in files.values():
-        copied = {one.get("messageId") for one in files.get(records[0].get("forkedFrom", ""), [])} - {None}
+        copied = {item.get("messageId") for item in files.get(records[0].get("forkedFrom", ""), [])} - {None}
         own = [place for place, one in enumerate(records) if one["type"] == "prompt" and one["messageId"] not in copied]
         if own:
             turns += _turns(records[own[0] :])

@@ -211,10 +211,10 @@ class Script:
         below = self._ledger.below(session_id)
         self._ledger.disturbed.update(below)
         await self._call("POST", f"/api/sessions/{session_id}/stop", {"cascade": True}, self._key())
-        for one in below:
+        for item in below:
             # A side question is asked only once.
-            if one not in self._ended:
-                await self._call("POST", f"/api/sessions/{one}/resume", {}, self._key(), may_refuse=True)
+            if item not in self._ended:
+                await self._call("POST", f"/api/sessions/{item}/resume", {}, self._key(), may_refuse=True)
         await self._prompt(session_id)
 
     async def _cancel_all(self, session_id: str) -> None:

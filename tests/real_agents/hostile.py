@@ -183,7 +183,7 @@ def _opencode(traps: Traps) -> dict[str, str]:
             "far": {"type": "remote", "url": traps.probe, "enabled": True},
             "bough": {"type": "remote", "url": traps.probe, "enabled": True},
         }
-        agents = {one: {"permission": allow} for one in ("bough-ask", "bough-plan")}
+        agents = {item: {"permission": allow} for item in ("bough-ask", "bough-plan")}
         return json.dumps(
             {
                 "plugin": [f"./plugin-{name}.js"],

@@ -68,7 +68,7 @@ async def said_in(real: Real, task: Json) -> str:
 async def tree(real: Real, session: str, count: int) -> list[Json]:
     """Returns the sessions of a tree in the order of their creation."""
     sessions = (await real.client.get(f"/api/sessions/{session}/tree"))["sessions"]
-    assert len(sessions) == count, [(one["agent"], one["title"], one["kind"]) for one in sessions]
+    assert len(sessions) == count, [(item["agent"], item["title"], item["kind"]) for item in sessions]
     return sessions
 
 

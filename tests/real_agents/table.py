@@ -70,7 +70,7 @@ class Table:
         for test, agent in self._failed:
             # A failed test leaves out results; its behaviours are known from its runs with other agents.
             name = test.rpartition("::")[2].removeprefix("test_").removesuffix("[*]").replace("_", " ")
-            silent = [one for one in self._about[test] if agent not in found[one]]
+            silent = [item for item in self._about[test] if agent not in found[item]]
             for behaviour in silent or [name]:
                 found.setdefault(behaviour, {})[agent] = [FAILED]
         agents = [name for name in PACKAGES if any(name in seen for seen in found.values())]

@@ -76,10 +76,10 @@ class Acpx:
     def processes(self) -> list[psutil.Process]:
         """Returns the processes that acpx started and left, by their common home."""
         found: list[psutil.Process] = []
-        for one in psutil.process_iter():
+        for item in psutil.process_iter():
             with suppress(psutil.Error):
-                if one.environ().get("HOME") == str(self.home):
-                    found.append(one)
+                if item.environ().get("HOME") == str(self.home):
+                    found.append(item)
         return found
 
 
@@ -109,19 +109,19 @@ async def acpx(place: Path, repo: Path) -> AsyncGenerator[Acpx]:
 
 
 def said(wire: list[Json], kind: str = "agent_message_chunk") -> str:
-    updates = [one["params"]["update"] for one in wire if one.get("method") == "session/update"]
+    updates = [item["params"]["update"] for item in wire if item.get("method") == "session/update"]
     return "".join(update["content"]["text"] for update in updates if update["sessionUpdate"] == kind)
 
 
 def stop(wire: list[Json]) -> str:
     """Returns how the last turn ended."""
-    return next(one["result"]["stopReason"] for one in reversed(wire) if "stopReason" in (one.get("result") or {}))
+    return next(item["result"]["stopReason"] for item in reversed(wire) if "stopReason" in (item.get("result") or {}))
 
 
 def asked(wire: list[Json]) -> list[Any]:
     """Returns the outcomes of the permission requests, in order."""
-    ids = [one["id"] for one in wire if one.get("method") == "session/request_permission"]
-    answers = [one for one in wire if "outcome" in (one.get("result") or {})]
+    ids = [item["id"] for item in wire if item.get("method") == "session/request_permission"]
+    answers = [item for item in wire if "outcome" in (item.get("result") or {})]
     assert [answer["id"] for answer in answers] == ids
     return [answer["result"]["outcome"] for answer in answers]
 
@@ -130,7 +130,7 @@ async def test_one_prompt_with_a_question(acpx: Acpx) -> None:
     """C2, P4: Runs a turn without a session of its own; the action is carried out if it is allowed, and only then."""
     wire = await acpx.run("--approve-all", "exec", "[[run echo hi > hi.txt]] [[say allowed]]")
     assert (stop(wire), said(wire)) == ("end_turn", "allowed")
-    assert [one["outcome"] for one in asked(wire)] == ["selected"]
+    assert [item["outcome"] for item in asked(wire)] == ["selected"]
     assert (acpx.repo / "hi.txt").read_text() == "hi\n"
     wire = await acpx.run("--deny-all", "exec", "[[run echo ho > ho.txt]] [[say denied]]", code=DENIED)
     assert (stop(wire), said(wire)) == ("end_turn", "denied")

@@ -27,7 +27,7 @@ async def test_turns(real: Real, record: Record) -> None:
         seen = await watch(real, session, actions.write("new.txt", "alpha\n"), decision)
         [asked] = seen.asked
         assert asked["toolKind"] == "edit"
-        assert any(one["type"] == "diff" for one in asked["toolCall"]["content"])
+        assert any(item["type"] == "diff" for item in asked["toolCall"]["content"])
         assert (real.repo / "new.txt").exists() is (decision == "allow")
     record("edit", "asks")
     seen = await watch(real, session, actions.echo(), "deny")

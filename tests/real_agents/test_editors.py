@@ -86,7 +86,7 @@ async def test_life_of_a_session(real: Real) -> None:
         assert await editor.request("session/close", {"sessionId": fork}) == {}
         assert [update for update in editor.updates[before:] if update["sessionId"] == session] == []
     sessions = (await real.client.get("/api/sessions"))["sessions"]
-    assert {one["status"] for one in sessions if one["id"] in (session, fork)} == {"active"}
+    assert {item["status"] for item in sessions if item["id"] in (session, fork)} == {"active"}
 
 
 async def _same_for_all(real: Real, session: str, editor: Driver, watcher: Driver) -> None:
@@ -95,11 +95,11 @@ async def _same_for_all(real: Real, session: str, editor: Driver, watcher: Drive
     async with editing(real) as late:
         await late.request("session/load", params(real, session))
         replayed = heard(late, session)
-    assert [one["kind"] for one in replayed].count("user_message_chunk") == 4
-    assert sum("toolCallId" in one for one in replayed) >= 3
+    assert [item["kind"] for item in replayed].count("user_message_chunk") == 4
+    assert sum("toolCallId" in item for item in replayed) >= 3
     await eventually(lambda: heard(watcher, session) == replayed or len(heard(watcher, session)) > len(replayed))
     assert heard(watcher, session) == replayed
-    assert heard(editor, session) == [one for one in replayed if one["kind"] != "user_message_chunk"]
+    assert heard(editor, session) == [item for item in replayed if item["kind"] != "user_message_chunk"]
 
 
 async def _fork(real: Real, session: str, editor: Driver) -> str:
@@ -110,9 +110,9 @@ async def _fork(real: Real, session: str, editor: Driver) -> str:
     # In full: an agent that cannot fork gets all of it in its first prompt.
     assert "heron" in await editor.ask(fork, real.actions.recall(RECALLED))
     listed = (await editor.request("session/list", {"cwd": str(real.repo)}))["sessions"]
-    lineage = {one["sessionId"]: one["_meta"]["bough"]["forkedFromSessionId"] for one in listed}
+    lineage = {item["sessionId"]: item["_meta"]["bough"]["forkedFromSessionId"] for item in listed}
     assert lineage == {session: None, fork: session}
-    assert {one["title"] for one in listed if one["sessionId"] == session} == {"Herons"}
+    assert {item["title"] for item in listed if item["sessionId"] == session} == {"Herons"}
     before = len(editor.updates)
     await editor.request("session/load", params(real, fork))
     texts = message_texts(heard(editor, fork, before))

@@ -76,7 +76,7 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
             (actions.write(f"secret.{mode}"), f"secret.{mode}"),
         ):
             seen = await watch(real, session, prompt, "allow")
-            assert [(one["decidedBy"]["kind"], note in one["reason"]) for one in seen.refused] == [("policy", True)]
+            assert [(item["decidedBy"]["kind"], note in item["reason"]) for item in seen.refused] == [("policy", True)]
             assert (seen.asked, (repo / file).exists()) == ([], False)
         # The reason goes with the next prompt; what no rule covers stays free.
         seen = await watch(real, session, actions.write(f"open.{mode}"), "deny")

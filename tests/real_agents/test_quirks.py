@@ -122,11 +122,11 @@ async def test_an_idle_agent_is_suspended(
         session = await real.session()
         await real.ask(session, "Remember the heron.")
         if agent == "gemini":
-            before = {one.pid for one in agent_tree(real)}
+            before = {item.pid for item in agent_tree(real)}
             # Long enough for several checks for idle agents.
             done, _ = await asyncio.wait([asyncio.create_task(_gone(real))], timeout=2)
             assert not done
-            assert {one.pid for one in agent_tree(real)} & before
+            assert {item.pid for item in agent_tree(real)} & before
         else:
             await _gone(real)
         assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
@@ -204,5 +204,5 @@ async def _gone(real: Real) -> None:
 
 def _diff(tool: Json) -> tuple[str, str]:
     """Returns the file and the new text of the only diff of a call."""
-    [diff] = [one for one in tool["result"]["content"] if one["type"] == "diff"]
+    [diff] = [item for item in tool["result"]["content"] if item["type"] == "diff"]
     return diff["path"], diff["newText"].strip()

@@ -102,7 +102,7 @@ async def opened(real: Real, traps: Traps, mode: str, decision: str = "allow") -
     """Returns a session whose agent has received its first prompt; questions before that got this answer."""
     session = await real.session(permissionMode=mode)
     task, asked = await told(real, session, real.actions.say("hello from the script"), decision)
-    assert [one["toolKind"] for one in asked] == (["trust"] if real.agent == "opencode" else [])
+    assert [item["toolKind"] for item in asked] == (["trust"] if real.agent == "opencode" else [])
     assert task["status"] == ("completed" if decision == "allow" else "cancelled")
     assert ("hello from the script" in await real.said(session)) is (decision == "allow")
     assert traps.sprung() == (PLUGINS if real.agent == "opencode" and decision == "allow" else [])

@@ -200,7 +200,7 @@ async def test_work_in_another_worktree(real: Real, record: Record) -> None:
     )
     read += actions.own("agor_messages_list", taskId="{{taskId}}", search="chart is drawn")
     said = await done(real, session, place + work + read)
-    [opened] = [one for one in (await real.client.get("/api/sessions"))["sessions"] if one["id"] != session]
+    [opened] = [item for item in (await real.client.get("/api/sessions"))["sessions"] if item["id"] != session]
     assert (opened["kind"], opened["parentSessionId"], opened["title"]) == ("root", None, "Metrics")
     assert (opened["cwd"], opened["permissionMode"], opened["createdBy"]["id"]) == (str(there), ALONE, session)
     assert said.count("the chart is drawn") >= 2, said
@@ -230,8 +230,8 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
         # The developer reports twice: when it has delegated, and when it has received the report.
         reports = await ended(real, session, 2, "callback")
         [_, two, three] = await tree(real, session, 3)
-        assert [one["parentSessionId"] for one in (two, three)] == [session, two["id"]]
-        assert [(one["agent"], one["title"], one["depth"]) for one in (two, three)] == [
+        assert [item["parentSessionId"] for item in (two, three)] == [session, two["id"]]
+        assert [(item["agent"], item["title"], item["depth"]) for item in (two, three)] == [
             (second, "Backend", 1),
             ("codex", "API", 2),
         ]

@@ -70,12 +70,12 @@ async def test_leaving_plan_is_asked(real: Real, record: Record) -> None:
     session, file = await real.session(permissionMode="plan"), real.repo / "planned"
     leave = f"[[tool ExitPlanMode {json.dumps({'plan': 'Write a file.'})}]]"
     seen = await watch(real, session, f"{leave} {real.actions.write(file.name)}", "deny")
-    assert [one["toolKind"] for one in seen.asked] == ["switch_mode"]
+    assert [item["toolKind"] for item in seen.asked] == ["switch_mode"]
     assert (await mode_of(real, session), file.exists()) == ("plan", False)
     seen = await watch(real, session, real.actions.write(file.name), "allow")
     assert (seen.asked, len(seen.refused), file.exists()) == ([], 1, False)
     seen = await watch(real, session, f"{leave} {real.actions.write(file.name)}", "allow")
-    assert [one["toolKind"] for one in seen.asked] == ["switch_mode", "edit"]
+    assert [item["toolKind"] for item in seen.asked] == ["switch_mode", "edit"]
     assert (seen.refused, await mode_of(real, session), file.exists()) == ([], "default", True)
     seen = await watch(real, session, real.actions.write("later"), "deny")
     assert (len(seen.asked), (real.repo / "later").exists()) == (1, False)

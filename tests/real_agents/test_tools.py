@@ -80,7 +80,7 @@ class Sent:
 def _without_answers(body: Json) -> Json:
     """Returns a request without the model's own answers."""
     said = next(name for name in ("messages", "input", "contents") if name in body)
-    return body | {said: [one for one in body[said] if one.get("role") not in ("assistant", "model")]}
+    return body | {said: [item for item in body[said] if item.get("role") not in ("assistant", "model")]}
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
     seen = await call(real, session, "far")
     assert (seen.asked, "SHOUTED[http]" in seen.said) == ([], True)
     seen = await call(real, session, "far", "whoami")
-    assert (seen.asked, [one["title"] for one in seen.refused]) == ([], ["far/whoami"])
+    assert (seen.asked, [item["title"] for item in seen.refused]) == ([], ["far/whoami"])
     assert "label=" not in seen.said
     record("rules by SERVER/TOOL", "apply")
 
@@ -211,7 +211,7 @@ async def test_approvals_show_the_diff_or_command(real: Real, record: Record) ->
     session = await real.session(permissionMode="default")
     task = await real.client.prompt(session, real.actions.edit("seed.txt", "two", "TWO"))
     asked = await real.client.approval(session)
-    [diff] = [one for one in asked["toolCall"]["content"] if one["type"] == "diff"]
+    [diff] = [item for item in asked["toolCall"]["content"] if item["type"] == "diff"]
     assert diff["path"] == str(real.repo / "seed.txt")
     assert ("TWO" in diff["newText"], "two" in diff["oldText"]) == (True, True)
     shown = await bough(real, "approval", "show", asked["id"])

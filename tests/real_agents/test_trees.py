@@ -36,7 +36,7 @@ async def test_a_fork_of_the_current_state(real: Real, record: Record) -> None:
     await real.ask(parent, "Remember the heron.")
     fork = await _fork(real, parent, permissionMode="default")
     seen = await watch(real, fork, f"{_recall(real)} {real.actions.write('asked.txt')}", "deny")
-    assert ([one["toolKind"] for one in seen.asked], (real.repo / "asked.txt").exists()) == (["edit"], False)
+    assert ([item["toolKind"] for item in seen.asked], (real.repo / "asked.txt").exists()) == (["edit"], False)
     record("first prompt of a fork with fewer rights", "asks")
     how = "native" if real.agent in NATIVE else "replay"
     assert await _came(real, fork) == how
@@ -120,7 +120,7 @@ async def test_forks_of_forks(real: Real, record: Record) -> None:
         await ended(real, name)
     third = await _fork(real, fork)
     await _knows(real, third, "heron", "otter")
-    assert [await _came(real, one) for one in (fork, second, third)] == [how] * 3
+    assert [await _came(real, item) for item in (fork, second, third)] == [how] * 3
     for session, known in ((second, ("heron", "otter")), (fork, ("heron", "otter")), (parent, ("heron",))):
         await _knows(real, session, *known)
     record("fork of a fork, and of a session whose agent is not running", TOLD[how])

@@ -67,7 +67,7 @@ async def test_a_turn(real: Real, record: Record) -> None:
     assert "changed" in contents[-1]["text"]
     record("thoughts", "yes")
     tool = (await real.tools(session))[-1]
-    [diff] = [one for one in tool["result"]["content"] if one["type"] == "diff"]
+    [diff] = [item for item in tool["result"]["content"] if item["type"] == "diff"]
     assert (tool["result"]["status"], diff["path"]) == ("completed", str(real.repo / "seed.txt"))
     assert "two" in diff["oldText"] and "TWO" in diff["newText"]
     record("diff of an edit", "whole file" if "three" in diff["newText"] else "the changed part")
@@ -134,7 +134,7 @@ async def test_a_killed_server(real: Real, record: Record) -> None:
     session = await real.session()
     async with real.client.events(session) as events:
         task = await start_streaming(real, session, events, count=40)
-    tree = {one.pid for one in agent_tree(real)}
+    tree = {item.pid for item in agent_tree(real)}
     await real.server.stop(signal.SIGKILL)
     await real.server.start()
     async with real.server.client() as client:
@@ -147,7 +147,7 @@ async def test_a_killed_server(real: Real, record: Record) -> None:
     async with real.server.client() as client:
         assert (await client.ask(session, real.actions.recall()))["status"] == "completed"
         assert "2 user turns" in (await client.texts(session))[-1]
-    assert {one.pid for one in agent_tree(real)} & tree
+    assert {item.pid for item in agent_tree(real)} & tree
     assert [(entry.user_turns, entry.last_user) for entry in await asked(real, "[[")] == [
         (1, real.actions.slow(40)),
         (2, real.actions.recall()),

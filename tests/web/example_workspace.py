@@ -143,8 +143,10 @@ class _Builder:
         race = await self._client.post(
             f"/api/sessions/{session}/race", {"prompt": script.FASTER, "contenders": contenders}
         )
-        await asyncio.gather(*(self._client.wait_task(one["taskId"]) for one in race["sessions"]))
-        await asyncio.gather(*(self._client.post(f"/api/sessions/{one['sessionId']}/seen") for one in race["sessions"]))
+        await asyncio.gather(*(self._client.wait_task(item["taskId"]) for item in race["sessions"]))
+        await asyncio.gather(
+            *(self._client.post(f"/api/sessions/{item['sessionId']}/seen") for item in race["sessions"])
+        )
         await self._client.post(f"/api/sessions/{session}/seen")
         return race["raceId"]
 
@@ -159,7 +161,7 @@ class _Builder:
         cards = (await self._client.get("/api/boards/default/cards"))["cards"]
         for column, repo in enumerate(self._repos.values()):
             y = 40.0
-            for card in (one for one in cards if one["repo"]["id"] == repo):
+            for card in (item for item in cards if item["repo"]["id"] == repo):
                 worktree = card["worktree"]
                 path = f"/api/worktrees/{worktree['id']}" if worktree else f"/api/repos/{repo}"
                 await self._client.call("PATCH", path, json={"x": 40.0 + COLUMN * column, "y": y})

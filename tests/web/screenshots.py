@@ -96,8 +96,8 @@ async def take(browser: Browser, site: Site, picture: Picture, out: Path) -> Pat
         await settled(page)
         path = out / f"{picture.name}.png"
         await page.screenshot(path=path, animations="disabled", caret="hide")
-    for one in complaints.left():
-        print(f"{picture.name}: {one}", file=sys.stderr)
+    for item in complaints.left():
+        print(f"{picture.name}: {item}", file=sys.stderr)
     return path
 
 

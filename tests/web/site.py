@@ -79,7 +79,7 @@ class Complaints:
         self.forgiven.append(part)
 
     def left(self) -> list[str]:
-        return [one for one in self.heard if not any(part in one for part in self.forgiven)]
+        return [item for item in self.heard if not any(part in item for part in self.forgiven)]
 
 
 @contextlib.asynccontextmanager

@@ -65,7 +65,7 @@ async def stage(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> 
     async with example_workspace.server(folder) as server, server.client() as client:
         workspace = await example_workspace.build(server, client)
         repos = (await client.get("/api/repos"))["repos"]
-        repo = next(one for one in repos if one["name"] == "storefront")
+        repo = next(item for item in repos if item["name"] == "storefront")
         yield Stage(Site(server, client, Path(repo["path"]), repo["id"]), workspace, chromium)
 
 
@@ -157,11 +157,11 @@ async def test_nothing_grave_is_found(stage: Stage, view: View) -> None:
     found: list[str] = []
     async with stage.page(color_scheme="light") as page:
         await view.open(page, stage.workspace)
-        found += [f"light: {one}" for one in await axe(page)]
+        found += [f"light: {item}" for item in await axe(page)]
         assert await page.locator("h1").count() == 1
         # As the settings do it: the theme is an attribute, whatever is open stays open.
         await page.evaluate(DARK)
-        found += [f"dark: {one}" for one in await axe(page)]
+        found += [f"dark: {item}" for item in await axe(page)]
     assert not found, "\n".join(found)
 
 

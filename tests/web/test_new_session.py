@@ -181,7 +181,7 @@ async def test_a_repository_that_is_not_there(site: Site, page: Page, complaints
     await field.fill(str(other))
     await field.press("Enter")
     await expect(page.get_by_label("Repository", exact=True).locator("option:checked")).to_have_text("other")
-    names = {one["name"] for one in (await site.client.get("/api/repos"))["repos"]}
+    names = {repo["name"] for repo in (await site.client.get("/api/repos"))["repos"]}
     assert names == {"repo", "other"}
 
 
@@ -284,7 +284,7 @@ async def test_a_child_is_spawned(site: Site, page: Page) -> None:
     tree = page.get_by_role("navigation", name="Sessions in this tree")
     await expect(tree.get_by_role("link").filter(has_text="Scout")).to_be_visible()
     await expect(transcript(page).get_by_text("I have looked.", exact=False).first).to_be_visible()
-    child = next(one for one in (await site.client.get("/api/sessions"))["sessions"] if one["title"] == "Scout")
+    child = next(item for item in (await site.client.get("/api/sessions"))["sessions"] if item["title"] == "Scout")
     assert child["kind"] == "subsession"
     assert child["parentSessionId"] == session["id"]
     assert child["permissionMode"] == "plan"

@@ -60,7 +60,7 @@ async def test_the_first_load_is_small(talk: Talk, where: str) -> None:
         print(f"\n{where}: {loaded.bytes / 1024:.0f} KB of JavaScript in {len(loaded.scripts)} files")
         assert 0 < loaded.bytes < MOST_SCRIPT, loaded.scripts
         # What is smaller than a packet is sent as it is.
-        assert all(loaded.scripts[one] < 2048 for one in loaded.plain), loaded.plain
+        assert all(loaded.scripts[item] < 2048 for item in loaded.plain), loaded.plain
 
 
 async def test_the_page_stays_quick_while_an_agent_talks(talk: Talk) -> None:

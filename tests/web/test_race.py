@@ -49,7 +49,10 @@ async def test_a_race_is_run_and_one_is_kept(site: Site, page: Page) -> None:
         button = racer(page, number).get_by_role("button", name="Show changes")
         if await button.count():
             await button.click()
-    folders = [Path((await site.client.get(f"/api/sessions/{one['sessionId']}"))["cwd"]) for one in race["contenders"]]
+    folders = [
+        Path((await site.client.get(f"/api/sessions/{contender['sessionId']}"))["cwd"])
+        for contender in race["contenders"]
+    ]
     who = changes.get_by_role("region", name="who.txt")
     for folder in folders:
         await expect(who.get_by_text(folder.name, exact=False).first).to_be_visible()

@@ -36,9 +36,9 @@ async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: C
     await expect(page.get_by_role("heading", name="Tour complete")).to_be_visible()
     await expect(log.get_by_text("A side answer").first).to_be_visible()
     assert await axe(page) == []
-    tour = next(one for one in (await site.client.get("/api/repos"))["repos"] if one["name"] == "tour")
+    tour = next(repo for repo in (await site.client.get("/api/repos"))["repos"] if repo["name"] == "tour")
     assert await asyncio.to_thread((Path(tour["path"]) / "NOTES.md").exists)
-    kinds = {one["kind"] for one in (await site.client.get("/api/sessions"))["sessions"]}
+    kinds = {session["kind"] for session in (await site.client.get("/api/sessions"))["sessions"]}
     assert kinds >= {"root", "fork", "subsession"}
     await page.get_by_role("button", name="Remove tour").click()
     await expect(page.get_by_role("button", name="Start tour")).to_be_visible()

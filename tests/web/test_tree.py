@@ -157,8 +157,8 @@ async def test_all_are_stopped(site: Site, page: Page) -> None:
     await expect(page.get_by_text("2 working")).to_be_hidden()
     await expect(node(page, "Child").get_by_text("Working")).to_be_hidden()
     await expect(node(page, "Root").get_by_text("Working")).to_be_hidden()
-    for one in (root, child):
-        [task] = (await site.client.get(f"/api/sessions/{one['id']}/tasks"))["tasks"][:1]
+    for item in (root, child):
+        [task] = (await site.client.get(f"/api/sessions/{item['id']}/tasks"))["tasks"][:1]
         assert task["status"] == "cancelled"
 
 
@@ -189,8 +189,8 @@ async def test_a_tree_is_archived(site: Site, page: Page) -> None:
     await expect(dialog.get_by_text("Archives 2 sessions.", exact=False)).to_be_visible()
     await dialog.get_by_role("button", name="Archive all").click()
     await expect(dialog).to_be_hidden()
-    for one in (root, fork):
-        assert (await site.client.get(f"/api/sessions/{one['id']}"))["archived"]
+    for item in (root, fork):
+        assert (await site.client.get(f"/api/sessions/{item['id']}"))["archived"]
 
 
 async def test_a_tree_on_a_phone(site: Site, visit: Visit) -> None:

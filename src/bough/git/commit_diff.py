@@ -40,8 +40,8 @@ async def compare(path: str, old: str, new: str, *, only: str | None = None, tex
     return Diff(
         sha=old,
         files=found[:MOST_FILES],
-        additions=sum(one.additions for one in found),
-        deletions=sum(one.deletions for one in found),
+        additions=sum(item.additions for item in found),
+        deletions=sum(item.deletions for item in found),
         text=shown(said[: said.rfind(b"\n") + 1 if cut else None].decode("utf-8", "surrogateescape")),
         truncated=bool(notes),
         note=" ".join(notes) or None,

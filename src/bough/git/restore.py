@@ -125,11 +125,11 @@ async def _carry_out(where: Place, target: str, writes: list[str], removes: list
 
 def _remove(top: str, paths: list[str]) -> None:
     emptied: set[str] = set()
-    for one in sorted(paths, reverse=True):
-        _refuse_links(top, one, set())
+    for path in sorted(paths, reverse=True):
+        _refuse_links(top, path, set())
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(top, one))
-        emptied.add(os.path.dirname(one))
+            os.unlink(os.path.join(top, path))
+        emptied.add(os.path.dirname(path))
     for folder in sorted(emptied, reverse=True):
         _remove_empty(top, folder)
 
@@ -155,7 +155,7 @@ async def _between(where: Place, old: str, new: str, only: list[str] | None) -> 
     if only is None or "" in only:
         return found
     wanted = set(only)
-    return [one for one in found if not wanted.isdisjoint(_self_and_above(one.path))]
+    return [item for item in found if not wanted.isdisjoint(_self_and_above(item.path))]
 
 
 def _self_and_above(path: str) -> list[str]:
@@ -168,12 +168,12 @@ def _self_and_above(path: str) -> list[str]:
 
 
 def _files_among(top: str, paths: list[str]) -> tuple[str, ...]:
-    return tuple(one for one in paths if _is_file(top, one))
+    return tuple(path for path in paths if _is_file(top, path))
 
 
 def _is_file(top: str, path: str) -> bool:
     whole = os.path.join(top, path)
-    if any(os.path.islink(os.path.join(top, one)) for one in _self_and_above(path)[1:]):
+    if any(os.path.islink(os.path.join(top, item)) for item in _self_and_above(path)[1:]):
         return False
     return os.path.islink(whole) or os.path.isfile(whole)
 
@@ -209,7 +209,7 @@ async def _unfiltered(where: Place, sha: str) -> list[str]:
 
 def _check(made: Plan) -> None:
     """Refuses a plan that would follow a link or overwrite files that nothing holds."""
-    unread = [shown(one) for one in made.paths if one in made.now.left_out]
+    unread = [shown(item) for item in made.paths if item in made.now.left_out]
     if unread:
         raise Conflict(
             "files_not_kept",
@@ -225,7 +225,7 @@ def _check(made: Plan) -> None:
     for path in made.removes:
         _refuse_links(made.place.top, path, removes)
     if in_the_way:
-        named = [shown(one) for one in in_the_way[:MOST_NAMED]]
+        named = [shown(item) for item in in_the_way[:MOST_NAMED]]
         raise Conflict(
             "files_in_the_way",
             f"{len(in_the_way)} ignored files lie where others would be written: {', '.join(named)}. Move them away.",
@@ -264,8 +264,8 @@ def _in_the_way(top: str, path: str, removes: set[str]) -> list[str]:
         return []
     found: list[str] = []
     for folder, _, files in os.walk(whole):
-        found += [os.path.relpath(os.path.join(folder, one), top) for one in files]
-    return [one for one in found if one not in removes]
+        found += [os.path.relpath(os.path.join(folder, file), top) for file in files]
+    return [item for item in found if item not in removes]
 
 
 def _told(error: OSError | GitFailed) -> str:

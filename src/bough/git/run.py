@@ -82,7 +82,9 @@ async def _run(
     process = _start(cwd, arguments, env, stdin is not None, hold)
     given_up = threading.Event()
     talk: Any = asyncio.get_running_loop().run_in_executor(_threads, _talk, process, stdin, cut, given_up)
-    name = next((one for one in arguments if not one.startswith("-") and "=" not in one), arguments[0])
+    name = next(
+        (argument for argument in arguments if not argument.startswith("-") and "=" not in argument), arguments[0]
+    )
     try:
         async with asyncio.timeout(within):
             out, err = await asyncio.shield(talk)

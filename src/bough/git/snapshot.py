@@ -232,12 +232,12 @@ class _Shot:
                 if found is None or found[1] not in paths or len(self.left_out) == MOST_SKIPPED:
                     raise
                 self.left_out.append(found[1])
-                paths = [one for one in paths if one != found[1]]
+                paths = [path for path in paths if path != found[1]]
 
 
 def listed(paths: list[str]) -> bytes:
     """Encodes paths for git's -z input."""
-    return b"".join(os.fsencode(one) + b"\0" for one in paths)
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
 def without_filters(names: list[str]) -> tuple[str, ...]:

@@ -79,8 +79,8 @@ async def diff(path: str, since: str | None) -> Diff:
     return Diff(
         sha=since,
         files=found[:MOST_FILES],
-        additions=sum(one.additions for one in found),
-        deletions=sum(one.deletions for one in found),
+        additions=sum(item.additions for item in found),
+        deletions=sum(item.deletions for item in found),
         text=_whole_lines(text, cut),
         truncated=cut or len(found) > MOST_FILES or bool(large),
         note=_note(cut, len(found), large),

@@ -30,7 +30,7 @@ async def keep_all(path: str, worktree_id: str, message: str) -> tuple[str, list
     inner: list[str] = []
     # What an earlier removal kept stays.
     refs = (await git(path, "for-each-ref", "--format=%(refname)", f"{INNER}/{worktree_id}")).split()
-    first = 1 + max((int(one.split("/")[4]) for one in refs), default=0)
+    first = 1 + max((int(item.split("/")[4]) for item in refs), default=0)
     for number, one in enumerate(await _repositories(path), first):
         own = f"{INNER}/{worktree_id}/{number}"
         inner += await _keep_inner(path, one, own, f"{message}, in {relative(one, path)}")

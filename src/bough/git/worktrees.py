@@ -151,7 +151,7 @@ async def _remote_branch(repo: str, name: str) -> str | None:
     """Returns the only remote branch of this name; with several, that of `checkout.defaultRemote` or origin."""
     remotes = (await git(repo, "remote")).split("\n")
     known = set((await git(repo, "for-each-ref", "--format=%(refname)", "refs/remotes")).split("\n"))
-    found = [one for one in remotes if one and f"refs/remotes/{one}/{name}" in known]
+    found = [remote for remote in remotes if remote and f"refs/remotes/{remote}/{name}" in known]
     if len(found) > 1:
         chosen = "origin"
         with contextlib.suppress(GitFailed):

@@ -59,7 +59,7 @@ def prefix_range(short: str) -> tuple[str, str]:
 
 def shortest_unique(ids: list[str]) -> dict[str, str]:
     """Returns the shortest unique form of each id: a prefix, or a suffix for ids created together."""
-    return {one: _shortest(one, ids) for one in ids}
+    return {item_id: _shortest(item_id, ids) for item_id in ids}
 
 
 def _shortest(one: str, ids: list[str]) -> str:

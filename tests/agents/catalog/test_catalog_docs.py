@@ -82,7 +82,7 @@ def test_every_mode_of_every_agent_is_in_the_table() -> None:
             assert f"`{entry.mode(mode).mode.rpartition('#')[2]}`" in cell
             assert (entry.mode(mode).start or "start") in cell or not entry.mode(mode).start
     for entry in known:
-        assert all(one.note in table for one in map(entry.mode, MODES))
+        assert all(item.note in table for item in map(entry.mode, MODES))
 
 
 def test_there_is_a_place_for_what_was_measured() -> None:

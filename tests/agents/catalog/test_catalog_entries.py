@@ -45,9 +45,9 @@ def test_every_mode_has_its_settings(tmp_path: Path, name: str) -> None:
     assert set(entry.modes) == set(MODES)
     assert all(entry.mode(mode).mode for mode in MODES)
     if entry.package is not None:
-        for one in MODES:
-            same = {_settings(entry.mode(other)) for other in MODES if RANK[other] == RANK[one]}
-            assert same == {_settings(entry.mode(one))}
+        for item in MODES:
+            same = {_settings(entry.mode(other)) for other in MODES if RANK[other] == RANK[item]}
+            assert same == {_settings(entry.mode(item))}
         assert {mode.mode for mode in map(entry.mode, MODES)}.isdisjoint(NEVER[name])
 
 
@@ -98,9 +98,9 @@ def test_what_opencode_is_allowed_grows_with_the_rank(tmp_path: Path) -> None:
     agents: dict[str, Any] = start.json_env["OPENCODE_CONFIG_CONTENT"]["agent"]
     assert set(agents) == {entry.mode(mode).mode for mode in MODES}
     rules: list[dict[str, str]] = [agents[entry.mode(mode).mode]["permission"] for mode in BY_RANK]
-    allowed = [{name for name, effect in one.items() if effect == "allow"} for one in rules]
+    allowed = [{name for name, effect in rule.items() if effect == "allow"} for rule in rules]
     assert all(before <= after for before, after in pairwise(allowed[:-2]))
-    assert [one["*"] for one in rules] == ["deny", *["ask"] * 5, "allow", "allow"]
+    assert [rule["*"] for rule in rules] == ["deny", *["ask"] * 5, "allow", "allow"]
     assert start.env["OPENCODE_DISABLE_PROJECT_CONFIG"] == "1"
 
 
@@ -169,7 +169,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     """O1: also a file that is not UTF-8 only makes its own agent unknown."""
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "mine.toml").write_bytes(b"\xff\xfe")
-    assert [one.name for one in load_catalog(tmp_path).broken] == ["mine"]
+    assert [item.name for item in load_catalog(tmp_path).broken] == ["mine"]
 
 
 def test_every_field_can_be_written(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_many_at_once(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(make, range(200)))
-    assert all(one["default_permissions"] == "boughro" and one["model"] == "gpt-5.5" for one in found)
+    assert all(item["default_permissions"] == "boughro" and item["model"] == "gpt-5.5" for item in found)
     assert {path.name for path in (tmp_path / "home").iterdir()} == {"auth.json", "config.toml", "codex"}
 
 

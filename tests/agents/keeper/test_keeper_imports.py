@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 def test_every_module_is_on_one_side() -> None:
     """O2: whoever adds a module says whether it is part of the program or of the server's side."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (contract,) = (one for one in contracts if one["name"].startswith("The keeper is a program"))
+    (contract,) = (item for item in contracts if item["name"].startswith("The keeper is a program"))
     program = set(contract["source_modules"])
     server = {name for name in contract["forbidden_modules"] if name.startswith("bough.agents.keeper.")}
     found = {f"bough.agents.keeper.{module.name}" for module in pkgutil.iter_modules(bough.agents.keeper.__path__)}

@@ -100,11 +100,13 @@ class Editor(Driver):
         return self.permissions[count - 1]
 
     def kinds(self, session: str, since: int = 0) -> list[str]:
-        return [one["update"]["sessionUpdate"] for one in self.updates[since:] if one["sessionId"] == session]
+        return [update["update"]["sessionUpdate"] for update in self.updates[since:] if update["sessionId"] == session]
 
     def story(self, session: str, since: int = 0) -> list[Json]:
         """What a client has in the end, chunking aside."""
-        return summarize_updates([one["update"] for one in self.updates[since:] if one["sessionId"] == session])
+        return summarize_updates(
+            [update["update"] for update in self.updates[since:] if update["sessionId"] == session]
+        )
 
 
 @contextlib.asynccontextmanager

@@ -42,10 +42,10 @@ async def test_new_is_answered_first(editor: Editor) -> None:
     session = await editor.open(title="Mine")
     await editor.until(lambda: "session_info_update" in editor.kinds(session))
     answered = next(place for place, one in enumerate(editor.log) if one.get("result", {}).get("sessionId") == session)
-    assert all(one["params"]["sessionId"] == session for one in editor.log[answered + 1 :])
-    assert [one.get("method") for one in editor.log[: answered + 1]] == [None, None]
+    assert all(item["params"]["sessionId"] == session for item in editor.log[answered + 1 :])
+    assert [item.get("method") for item in editor.log[: answered + 1]] == [None, None]
     (commands,) = editor.of(session, "available_commands_update")
-    assert {"fork", "spawn", "btw", "tree", "queue"} <= {one["name"] for one in commands["availableCommands"]}
+    assert {"fork", "spawn", "btw", "tree", "queue"} <= {command["name"] for command in commands["availableCommands"]}
     assert editor.of(session, "session_info_update")[0]["title"] == "Mine"
 
 
@@ -81,12 +81,12 @@ async def test_prompt_with_permission(editor: Editor, server: Running) -> None:
     session = await editor.open("default")
     assert await editor.prompt(session, "[[run echo one > one.txt]]") == {"stopReason": "end_turn"}
     (question,) = editor.permissions
-    assert [one["kind"] for one in question["params"]["options"]] == ["allow_once", "allow_always", "reject_once"]
+    assert [option["kind"] for option in question["params"]["options"]] == ["allow_once", "allow_always", "reject_once"]
     (call,) = editor.tools(session)
     assert question["params"]["toolCall"]["toolCallId"] == call["toolCallId"]
     assert (call["kind"], call["status"]) == ("execute", "completed")
     before = editor.log[: editor.log.index(question)]
-    told = [one["params"]["update"].get("toolCallId") for one in before if one.get("method") == "session/update"]
+    told = [item["params"]["update"].get("toolCallId") for item in before if item.get("method") == "session/update"]
     assert call["toolCallId"] in told
     assert (editor.repo / "one.txt").exists()
     editor.decide = lambda _: "reject_once"
@@ -97,7 +97,9 @@ async def test_prompt_with_permission(editor: Editor, server: Running) -> None:
         await editor.prompt(session, "[[run echo three >> three.txt]]")
     assert len(editor.permissions) == 3
     assert (editor.repo / "three.txt").read_text().split() == ["three", "three"]
-    assert [one["status"] for one in (await server.client.get("/api/approvals"))["approvals"]].count("pending") == 0
+    assert [approval["status"] for approval in (await server.client.get("/api/approvals"))["approvals"]].count(
+        "pending"
+    ) == 0
 
 
 async def test_what_a_turn_tells(editor: Editor) -> None:
@@ -176,7 +178,7 @@ async def test_commands(editor: Editor, server: Running) -> None:
     await editor.heard(session, "from the child")
     assert "Side question asked" in await editor.ask(session, "/btw [[say an answer]]")
     await editor.heard(session, "Side question: an answer")
-    kinds = [one["kind"] for one in (await server.client.get("/api/sessions"))["sessions"]]
+    kinds = [item["kind"] for item in (await server.client.get("/api/sessions"))["sessions"]]
     assert sorted(kinds) == ["btw", "fork", "root", "subsession"]
 
 
@@ -189,10 +191,10 @@ async def test_choices(editor: Editor) -> None:
         return await editor.request("session/set_config_option", params)
 
     options = (await set_option("agent", "terminal"))["configOptions"]
-    assert {one["id"]: one["currentValue"] for one in options}["agent"] == "terminal"
+    assert {option["id"]: option["currentValue"] for option in options}["agent"] == "terminal"
     await set_option("agent", "demo")
     options = (await set_option("effort", "low"))["configOptions"]
-    assert {one["id"]: one["currentValue"] for one in options}["effort"] == "low"
+    assert {option["id"]: option["currentValue"] for option in options}["effort"] == "low"
     await set_option("effort", "bough:own")
     assert await editor.request("session/set_mode", {"sessionId": session, "modeId": "plan"}) == {}
     await editor.until(lambda: "current_mode_update" in editor.kinds(session))
@@ -219,9 +221,9 @@ async def test_load_and_resume(server: Running, editor: Editor) -> None:
         told = await late.answer(loading)
         assert told["modes"]["currentModeId"] == "bypassPermissions"
         before = next(place for place, one in enumerate(late.log) if one.get("id") == loading)
-        assert [one for one in late.log[before + 1 :] if "update" in one.get("params", {})] == []
+        assert [item for item in late.log[before + 1 :] if "update" in item.get("params", {})] == []
         past = late.story(session)
-        assert [one for one in past if one["kind"] != "user_message_chunk"] == live
+        assert [item for item in past if item["kind"] != "user_message_chunk"] == live
         assert past[0]["parts"][0]["text"] == "[[think hm]] [[say one]] [[run echo hi]]"
         assert {"available_commands_update", "usage_update", "session_info_update"} <= set(late.kinds(session))
         async with editing(server) as other:
@@ -277,7 +279,7 @@ async def test_list(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
         deep = await editor.request("session/new", {"cwd": str(link), "mcpServers": []})
         first = await editor.request("session/list", {"cwd": str(editor.repo)})
         second = await editor.request("session/list", {"cwd": str(editor.repo), "cursor": first["nextCursor"]})
-        assert [one["sessionId"] for one in (*first["sessions"], *second["sessions"])] == sessions[::-1]
+        assert [item["sessionId"] for item in (*first["sessions"], *second["sessions"])] == sessions[::-1]
         assert "nextCursor" not in second
         (found,) = (await editor.request("session/list", {"cwd": str(link)}))["sessions"]
         assert (found["sessionId"], found["cwd"]) == (deep["sessionId"], str(inner))
@@ -300,7 +302,7 @@ async def test_mcp_servers(editor: Editor, server: Running) -> None:
 
     async def names() -> list[tuple[str, str]]:
         ids = (await server.client.get(f"/api/sessions/{session}"))["mcpServerIds"]
-        known = {one["id"]: one for one in (await server.client.get("/api/mcp-servers"))["mcpServers"]}
+        known = {item["id"]: item for item in (await server.client.get("/api/mcp-servers"))["mcpServers"]}
         return [(known[id]["name"], known[id]["url"] or known[id]["command"]) for id in ids]
 
     site = ("Some-site", "http://127.0.0.1:1/")

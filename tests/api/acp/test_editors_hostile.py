@@ -107,7 +107,7 @@ async def test_floods(server: Running, editor: Editor, monkeypatch: pytest.Monke
         cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
         for _ in range(200):
             editor.raw(json.dumps(cancel).encode())
-        assert [await editor.answer(one) for one in turns] == [{"stopReason": "cancelled"}] * 5
+        assert [await editor.answer(turn) for turn in turns] == [{"stopReason": "cancelled"}] * 5
         # Behind all of them. An answer is out a moment before its place is free.
         async with asyncio.timeout(20):
             while True:

@@ -16,7 +16,7 @@ from tests.support.server import Running
 
 def queue_of(editor: Editor, session: str) -> Json:
     """What the editor was told last of the queue."""
-    told = [one["_meta"]["bough"]["queue"] for one in editor.of(session, "session_info_update") if "_meta" in one]
+    told = [item["_meta"]["bough"]["queue"] for item in editor.of(session, "session_info_update") if "_meta" in item]
     return told[-1] if told else {"waiting": [], "paused": False}
 
 
@@ -33,9 +33,9 @@ async def test_same_turn_for_all(server: Running, editor: Editor) -> None:
         before = late.story(session)
         assert before
         assert await editor.answer(turn) == {"stopReason": "end_turn"}
-        for one in (second, late):
-            await one.heard(session, "end")
-            await one.until(lambda one=one: "usage_update" in one.kinds(session))
+        for item in (second, late):
+            await item.heard(session, "end")
+            await item.until(lambda item=item: "usage_update" in item.kinds(session))
         assert second.story(session) == late.story(session)
         assert second.story(session)[1:] == editor.story(session)
         async with editing(server) as after:
@@ -52,14 +52,14 @@ async def test_first_answer_wins(server: Running, editor: Editor) -> None:
     """C2, P4: a question reaches all, also who comes later; the first answer counts and the others are withdrawn."""
     session = await editor.open("default")
     async with editing(server) as second, editing(server) as third:
-        for one in (editor, second, third):
-            one.decide = lambda _: None
+        for item in (editor, second, third):
+            item.decide = lambda _: None
         await second.load(session)
         turn = editor.send_prompt(session, "[[run echo hi > hi.txt]]")
         questions = [await editor.asked(), await second.asked()]
         await third.load(session)
         questions.append(await third.asked())
-        assert len({one["params"]["toolCall"]["toolCallId"] for one in questions}) == 1
+        assert len({item["params"]["toolCall"]["toolCallId"] for item in questions}) == 1
         second.respond(questions[1], "allow_once")
         assert await editor.answer(turn) == {"stopReason": "end_turn"}
         await editor.until(lambda: editor.withdrawn == [questions[0]["id"]])
@@ -116,13 +116,13 @@ async def test_queue_is_seen(server: Running, editor: Editor) -> None:
         waiting = [second.send_prompt(session, f"[[say {word}]]") for word in ("one", "two")]
         await editor.until(lambda: len(queue_of(editor, session)["waiting"]) == 2)
         await second.until(lambda: len(queue_of(second, session)["waiting"]) == 2)
-        assert [one["mine"] for one in queue_of(editor, session)["waiting"]] == [False, False]
-        assert [one["mine"] for one in queue_of(second, session)["waiting"]] == [True, True]
+        assert [item["mine"] for item in queue_of(editor, session)["waiting"]] == [False, False]
+        assert [item["mine"] for item in queue_of(second, session)["waiting"]] == [True, True]
         assert len(second.of(session, "notice")) == 2
         assert editor.of(session, "notice") == []
         # Its own prompts are taken back, not the turn of the other.
         second.notify("session/cancel", {"sessionId": session})
-        assert [await second.answer(one) for one in waiting] == [{"stopReason": "cancelled"}] * 2
+        assert [await second.answer(item) for item in waiting] == [{"stopReason": "cancelled"}] * 2
         await editor.until(lambda: queue_of(editor, session)["waiting"] == [])
         last = second.send_prompt(session, "[[say three]]")
         await editor.until(lambda: len(queue_of(editor, session)["waiting"]) == 1)
@@ -156,7 +156,7 @@ async def test_cancel_in_a_hurry(server: Running, editor: Editor) -> None:
         await editor.answer(turn)
     assert await editor.prompt(session, "[[say alive]]") == {"stopReason": "end_turn"}
     tasks = (await server.client.get(f"/api/tasks?sessionId={session}"))["tasks"]
-    assert [one["status"] for one in tasks] == ["cancelled", "cancelled", "cancelled", "completed"]
+    assert [task["status"] for task in tasks] == ["cancelled", "cancelled", "cancelled", "completed"]
 
 
 async def test_cancel_withdraws_questions(server: Running, editor: Editor) -> None:
@@ -179,11 +179,11 @@ async def test_load_in_ones_own_turn(editor: Editor) -> None:
     session = await editor.open()
     turns = [editor.send_prompt(session, f"[[slow 30 0.3]] [[say no. {number}]]") for number in range(2)]
     loads = since = 0
-    while not all(editor._answers[one].done() for one in turns):  # pyright: ignore[reportPrivateUsage]
+    while not all(editor._answers[turn].done() for turn in turns):  # pyright: ignore[reportPrivateUsage]
         since = len(editor.updates)
         await editor.load(session)
         loads += 1
-    assert [await editor.answer(one) for one in turns] == [{"stopReason": "end_turn"}] * 2
+    assert [await editor.answer(turn) for turn in turns] == [{"stopReason": "end_turn"}] * 2
     assert loads > 1
     await editor.heard(session, "no. 1")
     told = "".join(message_texts(editor.story(session, since)))
@@ -199,7 +199,9 @@ async def test_children(server: Running, editor: Editor) -> None:
     question = await editor.asked()
     assert question["params"]["sessionId"] == session
     child = question["params"]["_meta"]["bough"]["sessionId"]
-    listed = {one["sessionId"]: one["_meta"]["bough"] for one in (await editor.request("session/list", {}))["sessions"]}
+    listed = {
+        item["sessionId"]: item["_meta"]["bough"] for item in (await editor.request("session/list", {}))["sessions"]
+    }
     assert listed[child]["parentSessionId"] == session
     # It is a tool call of its own there, and ends with its answer.
     assert editor.tools(session)[-1]["toolCallId"] == question["params"]["toolCall"]["toolCallId"]
@@ -245,6 +247,6 @@ async def test_many_at_once(server: Running, editor: Editor) -> None:
             await ready.acquire()
         await editor.prompt(session, "[[run echo hi]] [[flood 300]] [[say over]]")
         done.set()
-    stories = [one.result() for one in watchers]
-    assert all(one == stories[0] for one in stories)
+    stories = [watcher.result() for watcher in watchers]
+    assert all(story == stories[0] for story in stories)
     assert stories[0][1:] == editor.story(session)

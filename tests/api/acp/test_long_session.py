@@ -75,8 +75,8 @@ async def test_ten_thousand_messages(server: Running, editor: Editor) -> None:
     await editor.load(session)
     assert time.monotonic() - begun < MOST_SECONDS
     answered = next(place for place in range(len(editor.log) - 1, 0, -1) if "result" in editor.log[place])
-    told = [one["params"]["update"] for one in editor.log[before:answered] if one.get("method") == "session/update"]
-    told = [one for one in told if "messageId" in one or "toolCallId" in one]
+    told = [item["params"]["update"] for item in editor.log[before:answered] if item.get("method") == "session/update"]
+    told = [item for item in told if "messageId" in item or "toolCallId" in item]
     assert told == expected
     assert len(told) == MANY
     await editor.prompt(session, "[[say after all that]]")

@@ -32,12 +32,12 @@ class Person:
         self, options: Any, session_id: str, tool_call: Any, **_meta: Any
     ) -> RequestPermissionResponse:
         self.asked.append(tool_call)
-        chosen = next(one for one in options if one.kind == self.kind)
+        chosen = next(option for option in options if option.kind == self.kind)
         return RequestPermissionResponse(outcome=AllowedOutcome(option_id=chosen.option_id, outcome="selected"))
 
     def said(self, session_id: str, kind: str = "agent_message_chunk") -> str:
         told = [one for id, one in self.updates if id == session_id and one.session_update == kind]
-        return "".join(one.content.text for one in told)
+        return "".join(item.content.text for item in told)
 
     async def heard(self, session_id: str, text: str) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -79,7 +79,7 @@ async def test_life_of_a_session(server: Running) -> None:
 
         await bough.set_session_mode(session_id=session, mode_id="bypassPermissions")
         options = await bough.set_config_option(session_id=session, config_id="effort", value="low")
-        assert {one.id: one.current_value for one in options.config_options}["effort"] == "low"
+        assert {option.id: option.current_value for option in options.config_options}["effort"] == "low"
         await bough.set_config_option(session_id=session, config_id="effort", value="bough:own")
         await bough.prompt(session_id=session, prompt=[text_block("[[run echo freely]]")])
         assert len(person.asked) == 2

@@ -13,8 +13,8 @@ KNOWS: Json = {"subagents": {}}
 def told(editor: Editor, parent: str, child: str) -> Json:
     """What the editor was told of a child on its parent, put together."""
     found: Json = {}
-    for one in editor.of(parent, "subagent_update"):
-        found |= one if one["sessionId"] == child else {}
+    for item in editor.of(parent, "subagent_update"):
+        found |= item if item["sessionId"] == child else {}
     return found
 
 
@@ -22,7 +22,7 @@ async def announced(editor: Editor, parent: str, count: int = 1) -> str:
     """The newest of so many children."""
 
     def children() -> list[str]:
-        return list(dict.fromkeys(one["sessionId"] for one in editor.of(parent, "subagent_update")))
+        return list(dict.fromkeys(item["sessionId"] for item in editor.of(parent, "subagent_update")))
 
     await editor.until(lambda: len(children()) >= count)
     return children()[-1]
@@ -38,10 +38,12 @@ async def test_children_are_subagents(server: Running) -> None:
         assert message_texts(editor.story(child)) == ["[[say from the child]]", "from the child"]
         assert told(editor, session, child)["capabilities"] == {"cancel": {}}
         await editor.until(lambda: told(editor, session, child)["state"] == {"state": "idle"})
-        states = [one.get("state") for one in editor.of(session, "subagent_update")]
+        states = [item.get("state") for item in editor.of(session, "subagent_update")]
         assert {"state": "running"} in states
         first = next(number for number, one in enumerate(editor.updates) if one["sessionId"] == child)
-        announcement = [one["update"]["sessionUpdate"] for one in editor.updates[:first] if one["sessionId"] == session]
+        announcement = [
+            update["update"]["sessionUpdate"] for update in editor.updates[:first] if update["sessionId"] == session
+        ]
         assert "subagent_update" in announcement
         # A child of the child, asked for elsewhere.
         await server.client.post(f"/api/sessions/{child}/spawn", {"prompt": "[[say deeper]]", "title": "Deep"})

@@ -87,7 +87,7 @@ def run_here(arguments: list[str], stdin: str = "") -> Result:
         code = run(running)
     finally:
         sys.argv, sys.stdin, sys.stdout, sys.stderr = before
-    texts = [one.detach().getvalue().decode() for one in (out, err)]  # pyright: ignore[reportAttributeAccessIssue]
+    texts = [item.detach().getvalue().decode() for item in (out, err)]  # pyright: ignore[reportAttributeAccessIssue]
     return Result(code, *texts)
 
 

@@ -63,7 +63,7 @@ def written(tmp_path: Path, name: str, program: str, more: str = "") -> None:
 def tried(folder: Path, name: str, *more: str) -> Result:
     """The test of an agent, of which nothing is left afterwards."""
     result = run_here(["agents", "test", name, "--cwd", str(folder), *more])
-    assert [one.pid for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(folder)] == []
+    assert [item.pid for item in psutil.process_iter(["cwd"]) if item.info["cwd"] == str(folder)] == []
     return result
 
 
@@ -266,7 +266,9 @@ def test_doctor_uses_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
 
     def agents() -> dict[str, str]:
-        (check,) = [one for one in json.loads(run_here(["doctor", "--json"]).out)["checks"] if one["name"] == "agents"]
+        (check,) = [
+            item for item in json.loads(run_here(["doctor", "--json"]).out)["checks"] if item["name"] == "agents"
+        ]
         return check
 
     assert agents()["state"] == "warning" and "bough agents install NAME" in agents()["fix"]

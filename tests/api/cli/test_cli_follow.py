@@ -83,7 +83,7 @@ async def test_a_person_is_asked_on_the_spot(server: Running, session: dict[str,
         await screen.until("done")
         assert "execute: echo two" in screen.screen
     page = await server.client.get("/api/approvals")
-    assert [one["decision"] for one in page["approvals"]] == ["allow", "deny"]
+    assert [approval["decision"] for approval in page["approvals"]] == ["allow", "deny"]
 
 
 async def test_an_answer_from_elsewhere_ends_the_question(server: Running, session: dict[str, Any]) -> None:

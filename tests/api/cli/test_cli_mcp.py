@@ -52,7 +52,7 @@ async def test_servers_are_made_known_and_shown(server: Running, cli: Cli) -> No
     shown_far = await cli("mcp", "show", "near")
     assert "Authorization" in shown_far.out and "key=***" in shown_far.out
     said = [added, far, listed, shown, shown_far]
-    assert not any(secret in one.out + one.err for one in said for secret in SECRETS)
+    assert not any(secret in item.out + item.err for item in said for secret in SECRETS)
     answer = await server.client.http.get("/api/mcp-servers?limit=20&offset=0")
     assert (await cli("mcp", "list", "--json")).out == answer.text + "\n"
     unknown = await cli("mcp", "show", "nobody", "--json")
@@ -144,8 +144,8 @@ async def test_a_session_is_given_servers_and_files(server: Running, cli: Cli) -
     (folder / "more.md").write_text("and this")
     given = ("--mcp", "tools", "--mcp", second[-8:], "--context", "notes.md", "--context", str(folder / "more.md"))
     opened = made(await cli("session", "new", "--repo", str(folder), "--mode", "allow-all", *given, "--json"))
-    servers = {one["id"]: one["name"] for one in (await server.client.get("/api/mcp-servers"))["mcpServers"]}
-    assert [servers[one] for one in opened["mcpServerIds"]] == ["tools", "second"]
+    servers = {item["id"]: item["name"] for item in (await server.client.get("/api/mcp-servers"))["mcpServers"]}
+    assert [servers[item_id] for item_id in opened["mcpServerIds"]] == ["tools", "second"]
     assert opened["contextFiles"] == [str(folder / "notes.md"), str(folder / "more.md")]
     assert (await server.client.ask(opened["id"], "[[mcp secret]]"))["status"] == "completed"
     assert "env-4c" in (await server.client.texts(opened["id"]))[-1]

@@ -32,7 +32,7 @@ async def test_rules_are_made_listed_and_ordered(server: Running, cli: Cli) -> N
     assert last.split()[0] == "2" and last.rstrip().endswith("command git push* — By hand.")
     short = last.split()[1]
     assert "at 1: deny" in (await cli("policy", "move", short, "first")).out
-    assert [one["effect"] for one in await rules(server)] == ["deny", "allow"]
+    assert [rule["effect"] for rule in await rules(server)] == ["deny", "allow"]
     assert "at 2: deny" in (await cli("policy", "move", short, "last")).out
     assert "at 1: deny" in (await cli("policy", "move", short, "1")).out
     changed = await cli("policy", "set", second["id"], "--effect", "ask", "--agent", "", "--kind", "", "--note", "n")

@@ -68,7 +68,7 @@ def test_an_older_state_changes_nothing() -> None:
 
 def test_a_tool_call_is_one_line() -> None:
     """O5: on a terminal a tool call's line is written over while it is the last; on paper only its end is written."""
-    states = [{"type": "tool", "title": "make", "result": {"status": one}} for one in ("pending", "completed")]
+    states = [{"type": "tool", "title": "make", "result": {"status": item}} for item in ("pending", "completed")]
     for terminal, wanted in ((True, "… make\r\x1b[K✓ make\n"), (False, "✓ make\n")):
         talk, file = _talk(terminal=terminal)
         for at, state in enumerate(states):

@@ -98,7 +98,7 @@ async def test_ids_that_mean_nothing_or_too_much(server: Running, cli: Cli, sess
     born = [session["id"], *[(await server.client.session(session["repoId"]))["id"] for _ in range(2)]]
     # A beginning of 8 characters lasts for a minute: of three that are born together, two at least share it.
     shared = born[1][:8]
-    candidates = ", ".join(one[-8:] for one in born if one.startswith(shared))
+    candidates = ", ".join(item[-8:] for item in born if item.startswith(shared))
     for given, words in (
         ("12345678", "There is no session '12345678'."),
         ("1234567", "at least 8 characters"),

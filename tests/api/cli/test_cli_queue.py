@@ -86,4 +86,4 @@ async def test_approvals_are_listed_and_decided(server: Running, cli: Cli, sessi
     # The third call is the first one again, which is allowed by now.
     await client.wait_task(task)
     everything = json.loads((await cli("approval", "list", "--all", "--json")).out)
-    assert [one["status"] for one in everything["approvals"]] == ["allowed", "denied"]
+    assert [approval["status"] for approval in everything["approvals"]] == ["allowed", "denied"]

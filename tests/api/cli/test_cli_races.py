@@ -17,15 +17,15 @@ async def test_a_race_from_start_to_end(server: Running, cli: Cli, session: dict
     assert started.code == 0 and "bough race show" in started.out
     race = started.out.split()[-1]
     found = await server.client.get(f"/api/races/{race}")
-    for one in found["contenders"]:
-        await server.client.wait_task(one["taskId"])
+    for contender in found["contenders"]:
+        await server.client.wait_task(contender["taskId"])
     shown = (await cli("race", "show", race)).out
     assert "demo:demo-large" in shown and shown.count("+1 -0") == 2 and "completed" in shown
     assert (await cli("race", "show", race, "--diff")).out.count("+one") == 2
-    first, second = (one["sessionId"] for one in found["contenders"])
+    first, second = (contender["sessionId"] for contender in found["contenders"])
     assert (await cli("race", "show", race, "--session", first)).out.count("+one") == 1
     whole = json.loads((await cli("race", "show", race, "--diff", "--json")).out)
-    assert [one["diff"]["additions"] for one in whole["contenders"]] == [1, 1]
+    assert [contender["diff"]["additions"] for contender in whole["contenders"]] == [1, 1]
     kept = await cli("race", "keep", race, second[-12:])
     assert "merged into main" in kept.out and "bough worktree recover" in kept.out
     assert (server.root / "repo" / "a.txt").read_text() == "one"
@@ -50,8 +50,8 @@ async def test_files_are_put_there(server: Running, cli: Cli, session: dict[str,
         "Birds",
     )
     begun = json.loads((await cli(*arguments, "--json")).out)
-    for one in begun["sessions"]:
-        await server.client.wait_task(one["taskId"])
+    for item in begun["sessions"]:
+        await server.client.wait_task(item["taskId"])
     made = await server.client.get(f"/api/sessions/{begun['sessions'][0]['sessionId']}")
     assert (made["kind"], made["title"], made["agent"]) == ("subsession", "Birds (1)", "demo")
     kept = await cli("race", "keep", begun["raceId"], made["id"], "--how", "checkout")

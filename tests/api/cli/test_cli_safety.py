@@ -27,7 +27,9 @@ async def test_a_terminal_is_not_steered(server: Running, session: dict[str, Any
     for form in ("markdown", "json"):
         arguments = ("export", session["id"], "--format", form)
         piped = (await bough(*arguments, BOUGH_DATA=data)).out
-        said = [one["content"].get("text") for one in json.loads(piped)["messages"]] if form == "json" else piped
+        said = (
+            [message["content"].get("text") for message in json.loads(piped)["messages"]] if form == "json" else piped
+        )
         assert EVIL in said
         async with terminal(*arguments, BOUGH_DATA=data) as screen:
             assert await screen.end() == 0
@@ -42,7 +44,7 @@ async def test_a_waiting_session_says_for_what(server: Running, cli: Cli, sessio
     shown = await cli("session", "show", session["id"])
     assert shown.out.splitlines()[-1] == f"? execute: ls — bough approval allow {asked['id'][-8:]}"
     found = json.loads((await cli("session", "show", session["id"], "--json")).out)
-    assert [one["id"] for one in found["approvals"]] == [asked["id"]]
+    assert [approval["id"] for approval in found["approvals"]] == [asked["id"]]
     busy = await cli("session", "complete", session["id"])
     assert busy.code == 1 and "--force" in busy.err and "force: true" not in busy.err
     assert (await cli("session", "complete", session["id"], "--force")).code == 0

@@ -125,7 +125,7 @@ def test_every_setting_from_three_places(tmp_path: Path) -> None:
         found = [settings.load({}, data), *by_variable]
         (tmp_path / "config.toml").unlink()
         found.append(settings.load({name: value if isinstance(value, bool) else written}, data))
-        assert [getattr(one, name) for one in found] == [value] * len(found), name
+        assert [getattr(item, name) for item in found] == [value] * len(found), name
 
 
 def test_every_setting_is_a_flag() -> None:

@@ -27,8 +27,8 @@ async def family(server: Running, cli: Cli, session: dict[str, Any]) -> tuple[st
     child = made((await cli("session", "spawn", session["id"], HANG, "--title", "child", "--json")).out)
     inner = made((await cli("session", "spawn", child["sessionId"], HANG, "--json")).out)
     fork = made((await cli("session", "fork", session["id"], "--title", "other way", "--json")).out)
-    for one in (child, inner):
-        await server.client.wait_task(one["taskId"], "running")
+    for item in (child, inner):
+        await server.client.wait_task(item["taskId"], "running")
     return child["sessionId"], inner["sessionId"], fork["sessionId"]
 
 
@@ -106,7 +106,7 @@ async def test_the_tree_is_drawn(server: Running, cli: Cli, session: dict[str, A
     other = await server.client.session(session["repoId"], title="another")
     every = await cli("tree")
     assert every.out.index("● first") < every.out.index("● another")
-    assert [one["rootSessionId"] for one in json.loads((await cli("tree", "--json")).out)["trees"]] == [
+    assert [tree["rootSessionId"] for tree in json.loads((await cli("tree", "--json")).out)["trees"]] == [
         session["id"],
         other["id"],
     ]
@@ -213,7 +213,7 @@ async def test_cascades(server: Running, cli: Cli, session: dict[str, Any]) -> N
     assert "4 sessions: 4 archived." in (await cli("session", "archive", known, "--cascade")).out
     assert "4 sessions: 4 unarchived." in (await cli("session", "archive", known, "--cascade", "--undo")).out
     ended = await cli("session", "rm", child, "--cascade", "--json")
-    assert [one["sessionId"] for one in json.loads(ended.out)["cascade"]] == [inner, child]
+    assert [item["sessionId"] for item in json.loads(ended.out)["cascade"]] == [inner, child]
     asked = await cli("session", "rm", known, "--purge", "--cascade", stdin="n\n")
     assert asked.code == 1 and "and the 3 sessions below it" in asked.err
     gone = await cli("session", "rm", known, "--purge", "--cascade", "--yes")

@@ -90,7 +90,7 @@ async def test_every_operation_says_what_it_does_and_how_it_fails(server: Runnin
         expected |= {"404", "409"} if "{" in path else set()
         expected |= {"413"} if "requestBody" in operation else set()
         assert expected | {"default"} <= answers.keys(), name
-        keyed = "Idempotency-Key" in [one["name"] for one in operation.get("parameters", [])]
+        keyed = "Idempotency-Key" in [item["name"] for item in operation.get("parameters", [])]
         assert keyed == (method == "post"), name
         bodies = [document["components"]["schemas"][_body(operation)]] if method == "post" else []
         assert all("idempotencyKey" in json.dumps(body) for body in bodies), name

@@ -52,7 +52,7 @@ async def test_a_signal_puts_idle_agents_to_rest(process: ServerProcess, number:
         assert len(family) >= 2, "a keeper and its agent"
         async with client.events() as _stream:
             assert await process.stop(number) == 0
-    assert not any(process_tree.alive(one) for one in family)
+    assert not any(process_tree.alive(item) for item in family)
     assert live_processes(process.data) == []
     assert not (process.data / "server.json").exists()
 

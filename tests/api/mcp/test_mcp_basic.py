@@ -51,10 +51,10 @@ async def test_what_is_there_already(server: Running, mcp: Mcp) -> None:
     made = await mcp.call("create_session", **wanted, worktree={"branch": "known", "path": "two"})
     assert made["workingDir"] == f"{path}/two"
     assert git(path / "two", "rev-parse", "HEAD") == git(path, "rev-parse", "main~1")
-    before = sorted(one.name for one in (path / "two").iterdir())
+    before = sorted(item.name for item in (path / "two").iterdir())
     text = await mcp.refused("create_session", "path_exists", **wanted, worktree={"branch": "other", "path": "two"})
     assert f"{path}/two" in text
-    assert sorted(one.name for one in (path / "two").iterdir()) == before
+    assert sorted(item.name for item in (path / "two").iterdir()) == before
     assert (await mcp.call("list_sessions"))["sessions"][0]["id"] == made["sessionId"]
 
 

@@ -38,7 +38,7 @@ def test_every_call_can_be_made() -> None:
 
 def test_every_name_is_known() -> None:
     """5a: whatever looks like a tool in the guide and in its prompts is one."""
-    texts = [guide.text(), *(one.text for one in guide.prompts())]
+    texts = [guide.text(), *(prompt.text for prompt in guide.prompts())]
     named = {name for text in texts for name in re.findall(r"\bagor_\w+", text)}
     assert named and named <= set(TOOLS)
 
@@ -59,13 +59,13 @@ def test_short() -> None:
 
 def test_prompts() -> None:
     """5: a prompt is filled with what was given; lines about the rest are left out, and nothing is left to fill."""
-    for one in guide.prompts():
-        assert one.about and one.text and one.arguments
-        placed = set(re.findall(r"\{(\w+)\}", one.text))
-        assert placed == {argument.name for argument in one.arguments}
-        full = one.filled({argument.name: f"<{argument.name}>" for argument in one.arguments})
+    for prompt in guide.prompts():
+        assert prompt.about and prompt.text and prompt.arguments
+        placed = set(re.findall(r"\{(\w+)\}", prompt.text))
+        assert placed == {argument.name for argument in prompt.arguments}
+        full = prompt.filled({argument.name: f"<{argument.name}>" for argument in prompt.arguments})
         assert all(f"<{name}>" in full for name in placed)
-        least = one.filled({argument.name: "x{work}" for argument in one.arguments if argument.required})
+        least = prompt.filled({argument.name: "x{work}" for argument in prompt.arguments if argument.required})
         assert len(least) < len(full) and "\n\n\n" not in least
         assert not re.search(r"(?<!x)\{\w+\}", least)
 
@@ -99,5 +99,5 @@ async def test_agent_reads_it(server: Running) -> None:
         "agor_sessions_spawn", prompt="[[say Won.]]", worktreeId=tree["worktree_id"], enableCallback=False
     )
     waited = await does("agor_sessions_wait", taskIds=[spawned["taskId"]], timeoutSeconds=30)
-    assert [one["status"] for one in waited["done"]] == ["completed"]
+    assert [item["status"] for item in waited["done"]] == ["completed"]
     assert (await does("agor_tasks_get", taskId=spawned["taskId"]))["result"] == "Won."

@@ -106,7 +106,7 @@ async def test_what_tools_take(mcp: Mcp) -> None:
         Draft202012Validator.check_schema(schema)
         assert schema["additionalProperties"] is False
         required: list[str] = schema.get("required", [])
-        found = {f"{one}{'' if one in required else '?'}" for one in schema["properties"]}
+        found = {f"{property}{'' if property in required else '?'}" for property in schema["properties"]}
         keyed = set[str]() if tool["annotations"]["readOnlyHint"] else {"idempotencyKey?"}
         assert found == set(TAKES[name].split()) | keyed, name
 

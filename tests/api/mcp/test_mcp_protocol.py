@@ -93,7 +93,7 @@ async def test_every_revision_lists_and_calls(server: Running, path: str) -> Non
         assert '"title":"Seen"' in called["content"][0]["text"]
         if revision not in HANDSHAKES[:2]:
             assert called["structuredContent"]["session_id"] == session["id"]
-    assert all(one == lists[0] for one in lists)
+    assert all(item == lists[0] for item in lists)
 
 
 async def test_without_a_revision(server: Running) -> None:
@@ -273,6 +273,8 @@ async def test_many_at_once(server: Running) -> None:
     """5, 5c: clients of different revisions beside each other get each their own answer."""
     revisions = (*HANDSHAKES, MODERN) * 8
     speakers = [Speaker(server, PATHS[index % 2], revision) for index, revision in enumerate(revisions)]
-    asked = [one.result("tools/call", name="get_session_status", arguments={"sessionId": "no"}) for one in speakers]
+    asked = [
+        speaker.result("tools/call", name="get_session_status", arguments={"sessionId": "no"}) for speaker in speakers
+    ]
     for called in await asyncio.gather(*asked):
         assert '"exists":false' in called["content"][0]["text"]

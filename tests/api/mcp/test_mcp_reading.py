@@ -40,16 +40,16 @@ async def test_list(server: Running, mcp: Mcp) -> None:
     second = await mcp.call("agor_sessions_create", worktreeId=made["id"], agenticTool="demo", title="two")
     found = await mcp.call("agor_sessions_list")
     assert (found["total"], found["limit"], found["offset"]) == (2, 50, 0)
-    assert [one["title"] for one in found["data"]] == ["two", "one"]
+    assert [item["title"] for item in found["data"]] == ["two", "one"]
     assert found["data"][0] == {name: value for name, value in second.items() if name != "taskId"}
     found = await mcp.call("agor_sessions_list", limit=1, offset=1)
-    assert ([one["title"] for one in found["data"]], found["total"]) == (["one"], 2)
+    assert ([item["title"] for item in found["data"]], found["total"]) == (["one"], 2)
     found = await mcp.call("agor_sessions_list", worktreeId=made["id"][-12:])
-    assert [one["title"] for one in found["data"]] == ["two"]
+    assert [item["title"] for item in found["data"]] == ["two"]
     await mcp.call("agor_sessions_update", sessionId=first["id"], status="failed")
     for status, titles in (("failed", ["one"]), ("idle", ["two"]), ("running", []), ("completed", [])):
         found = await mcp.call("agor_sessions_list", status=status)
-        assert [one["title"] for one in found["data"]] == titles
+        assert [item["title"] for item in found["data"]] == titles
         assert found["total"] == len(titles)
 
 
@@ -61,9 +61,9 @@ async def test_a_session_lists_what_it_reaches(server: Running) -> None:
     child = await agent.call("agor_sessions_spawn", prompt="[[say hi]]")
     mine = await agent.call("agor_sessions_create", worktreeId=session["repoId"], agenticTool="demo")
     found = await agent.call("agor_sessions_list")
-    assert {one["session_id"] for one in found["data"]} == {session["id"], child["sessionId"], mine["session_id"]}
+    assert {item["session_id"] for item in found["data"]} == {session["id"], child["sessionId"], mine["session_id"]}
     listed = await agent.call("list_sessions")
-    assert {one["id"] for one in listed["sessions"]} == {one["session_id"] for one in found["data"]}
+    assert {item["id"] for item in listed["sessions"]} == {item["session_id"] for item in found["data"]}
     await agent.refused("agor_sessions_get", "session_out_of_reach", sessionId=other["id"])
     await agent.refused("agor_tasks_list", "session_out_of_reach", sessionId=other["id"])
     await agent.refused("agor_tasks_get", "session_out_of_reach", taskId=other["taskId"])
@@ -94,13 +94,13 @@ async def test_tasks(server: Running, mcp: Mcp) -> None:
     hangs = await hanging(server, session)
     waits = await server.client.prompt(session["id"], "[[say later]]")
     found = await mcp.call("agor_tasks_list", sessionId=session["id"])
-    assert [one["task_id"] for one in found["data"]] == [session["taskId"], hangs, waits]
-    assert [one["status"] for one in found["data"]] == ["completed", "running", "queued"]
+    assert [item["task_id"] for item in found["data"]] == [session["taskId"], hangs, waits]
+    assert [item["status"] for item in found["data"]] == ["completed", "running", "queued"]
     assert found["data"][0] == await mcp.call("agor_tasks_get", taskId=session["taskId"][-12:])
     assert (found["data"][0]["result"], found["data"][0]["prompt"]) == ("ready", "[[say ready]]")
     assert found["data"][0]["ended_at"] is not None
     found = await mcp.call("agor_tasks_list", sessionId=session["id"], status="queued", limit=1)
-    assert ([one["task_id"] for one in found["data"]], found["total"], found["limit"]) == ([waits], 1, 1)
+    assert ([item["task_id"] for item in found["data"]], found["total"], found["limit"]) == ([waits], 1, 1)
     text = await mcp.refused("agor_tasks_list", "bad_arguments", sessionId=session["id"], status="done")
     assert "waiting_permission" in text
     assert "agor_tasks_list" in await mcp.refused("agor_tasks_get", "task_not_found", taskId=NOBODY)
@@ -123,8 +123,8 @@ async def test_messages(server: Running, mcp: Mcp) -> None:
     session = await opened(server)
     second = await server.client.ask(session["id"], "[[think deep]][[run echo Marker-1]][[say done]]")
     found = await mcp.call("agor_messages_list", sessionId=session["id"])
-    assert [one["type"] for one in found["data"]] == ["text", "text", "text", "thought", "tool", "text"]
-    assert [one["role"] for one in found["data"]] == ["user", "agent", "user", "agent", "system", "agent"]
+    assert [item["type"] for item in found["data"]] == ["text", "text", "text", "thought", "tool", "text"]
+    assert [item["role"] for item in found["data"]] == ["user", "agent", "user", "agent", "system", "agent"]
     assert (found["total"], found["limit"], found["offset"]) == (6, 50, 0)
     newest = await mcp.call("agor_messages_list", sessionId=session["id"], limit=2)
     assert (newest["data"], newest["total"]) == (found["data"][-2:], 6)
@@ -142,11 +142,11 @@ async def test_search(server: Running, mcp: Mcp) -> None:
     session = await opened(server)
     second = await server.client.ask(session["id"], "[[run echo Mar$(echo ker)-1]][[say READY]]")
     found = await mcp.call("agor_messages_list", sessionId=session["id"], search="ready]]")
-    assert [one["role"] for one in found["data"]] == ["user", "user"]
+    assert [item["role"] for item in found["data"]] == ["user", "user"]
     found = await mcp.call("agor_messages_list", taskId=second["id"], search="marker-1")
-    assert ([one["type"] for one in found["data"]], found["total"]) == (["tool"], 1)
+    assert ([item["type"] for item in found["data"]], found["total"]) == (["tool"], 1)
     found = await mcp.call("agor_messages_list", sessionId=session["id"], search="ready", limit=1)
-    assert ([one["text"] for one in found["data"]], found["total"]) == (["READY"], 4)
+    assert ([item["text"] for item in found["data"]], found["total"]) == (["READY"], 4)
     assert (await mcp.call("agor_messages_list", sessionId=session["id"], search="nowhere"))["total"] == 0
 
 
@@ -211,12 +211,12 @@ async def test_the_same_on_postgres(tmp_path: Path, postgres_url: str) -> None:
         agent = await agent_of(server, session)
         child = await agent.call("agor_sessions_spawn", prompt="[[say done]]", title="child")
         waited = await agent.call("agor_sessions_wait", taskIds=[child["taskId"]])
-        assert [one["status"] for one in waited["done"]] == ["completed"]
+        assert [item["status"] for item in waited["done"]] == ["completed"]
         found = await agent.call("agor_sessions_list")
-        assert [one["title"] for one in found["data"]] == ["child", "first"]
+        assert [item["title"] for item in found["data"]] == ["child", "first"]
         assert found["data"][1]["genealogy"]["children"] == [child["sessionId"]]
         assert (await agent.call("agor_tasks_list", sessionId=child["sessionId"]))["data"][0]["result"] == "done"
         found = await agent.call("agor_messages_list", taskId=child["taskId"], search="DONE")
-        assert [one["role"] for one in found["data"]] == ["user", "agent"]
+        assert [item["role"] for item in found["data"]] == ["user", "agent"]
         await agent.call("agor_sessions_update", sessionId=child["sessionId"][-12:], status="completed")
         assert (await agent.call("agor_sessions_list", status="completed"))["total"] == 1

@@ -76,7 +76,7 @@ async def test_subsession(server: Running, mcp: Mcp) -> None:
     made = await mcp.call("agor_sessions_prompt", **wanted)
     await server.client.wait_task(made["taskId"])
     reports = (await server.client.get(f"/api/sessions/{session['id']}/callbacks"))["callbacks"]
-    assert [one["childSessionId"] for one in reports] == [made["sessionId"]]
+    assert [report["childSessionId"] for report in reports] == [made["sessionId"]]
 
 
 async def test_btw(server: Running, mcp: Mcp) -> None:
@@ -89,7 +89,7 @@ async def test_btw(server: Running, mcp: Mcp) -> None:
     aside = await get(server, made["sessionId"])
     assert (aside["kind"], aside["permissionMode"], aside["archived"]) == ("btw", "plan", True)
     found = await mcp.call("agor_messages_list", sessionId=session["id"], search="aside")
-    assert "btw" in [one["type"] for one in found["data"]]
+    assert "btw" in [item["type"] for item in found["data"]]
 
 
 async def test_a_prompt_resumes(server: Running, mcp: Mcp) -> None:

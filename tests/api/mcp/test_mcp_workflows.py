@@ -35,9 +35,9 @@ async def test_continuing_ones_own_work(server: Running) -> None:
     assert more["status"] == "completed"
     await rest(client, me)
     tasks = (await client.get(f"/api/sessions/{me}/tasks"))["tasks"]
-    assert [(one["source"], one["sourceSessionId"]) for one in tasks[-1:]] == [("session", me)]
+    assert [(task["source"], task["sourceSessionId"]) for task in tasks[-1:]] == [("session", me)]
     assert (await client.texts(me))[-1] == "tests added"
-    (fork,) = [one for one in (await client.get("/api/sessions"))["sessions"] if one["id"] != me]
+    (fork,) = [item for item in (await client.get("/api/sessions"))["sessions"] if item["id"] != me]
     await rest(client, fork["id"])
     assert (fork["kind"], fork["forkedFromSessionId"], fork["agent"]) == ("fork", me, "demo")
     assert (fork["permissionMode"], fork["createdBy"]) == ("bypassPermissions", {"kind": "session", "id": me})
@@ -50,7 +50,7 @@ async def test_work_in_another_worktree(server: Running) -> None:
     session = await opened(server)
     made = await client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "feature-dashboard"})
     worktrees = await by_agent(client, session, "agor_worktrees_list", repoId=session["repoId"])
-    (found,) = [one for one in worktrees["data"] if one["name"] == "feature-dashboard"]
+    (found,) = [item for item in worktrees["data"] if item["name"] == "feature-dashboard"]
     assert found["worktree_id"] == made["id"]
     new = await by_agent(
         client,
@@ -100,7 +100,7 @@ async def test_delegating(server: Running) -> None:
     assert (report["source"], report["sourceSessionId"]) == ("callback", child["id"])
     assert "README documented" in report["prompt"]
     waited = await by_agent(client, session, "agor_sessions_wait", taskIds=[made["taskId"]], timeoutSeconds=5)
-    assert [one["status"] for one in waited["done"]] == ["completed"]
+    assert [item["status"] for item in waited["done"]] == ["completed"]
     assert (await by_agent(client, session, "agor_tasks_get", taskId=made["taskId"]))["result"] == "README documented"
 
 
@@ -118,7 +118,7 @@ async def test_waiting_lends_the_place(server: Running) -> None:
         await client.post(f"/api/sessions/{other['id']}/stop")
         await client.wait_task(asked)
         waited = json.loads((await client.texts(session["id"]))[-1])
-        assert ([one["id"] for one in waited["done"]], waited["pending"]) == ([fork["sessionId"]], [])
+        assert ([item["id"] for item in waited["done"]], waited["pending"]) == ([fork["sessionId"]], [])
         assert (await client.texts(fork["sessionId"]))[-1] == "done"
 
 
@@ -216,7 +216,7 @@ async def test_plain_tools_of_an_agent(server: Running) -> None:
     assert (status["exists"], status["status"], status["pendingMessages"]) == (True, "idle", 0)
     assert await client.texts(made["sessionId"]) == ["begun", "more"]
     listed = await by_agent(client, session, "list_sessions")
-    assert {one["name"] for one in listed["sessions"]} == {"feature-auth", "first"}
+    assert {item["name"] for item in listed["sessions"]} == {"feature-auth", "first"}
 
 
 async def test_stopping_oneself(server: Running) -> None:

@@ -19,7 +19,7 @@ async def test_worktrees(server: Running, mcp: Mcp) -> None:
     )
     assert (base["path"], base["base_ref"]) == (f"{repo['path']}/places/two", "feature-auth")
     found = await mcp.call("agor_worktrees_list", repoId=repo["id"])
-    assert [one["worktree_id"] for one in found["data"]] == [base["worktree_id"], first["worktree_id"]]
+    assert [item["worktree_id"] for item in found["data"]] == [base["worktree_id"], first["worktree_id"]]
     assert (found["total"], found["limit"], found["offset"]) == (2, 50, 0)
     other = await server.client.repo(server.repo("other"))
     assert (await mcp.call("agor_worktrees_list", repoId=other["id"]))["data"] == []
@@ -38,7 +38,7 @@ async def test_what_is_there_is_left_alone(server: Running, mcp: Mcp) -> None:
     (taken / "mine.txt").write_text("mine")
     text = await mcp.refused("agor_worktrees_create", "path_exists", repoId=repo["id"], branch="new", path="taken")
     assert "taken" in text
-    assert [one.name for one in taken.iterdir()] == ["mine.txt"]
+    assert [path.name for path in taken.iterdir()] == ["mine.txt"]
     plain = server.root / "plain"
     plain.mkdir()
     folder = await server.client.repo(plain)
@@ -78,7 +78,7 @@ async def test_repositories_and_servers(server: Running, mcp: Mcp) -> None:
     found = await mcp.call("agor_repos_list", limit=1)
     assert (found["total"], found["limit"], len(found["data"])) == (2, 1, 1)
     found = await mcp.call("agor_repos_list")
-    assert {one["repo_id"]: one["path"] for one in found["data"]} == {one["id"]: one["path"] for one in repos}
+    assert {item["repo_id"]: item["path"] for item in found["data"]} == {repo["id"]: repo["path"] for repo in repos}
     made = await server.client.post(
         "/api/mcp-servers",
         {"name": "files", "transport": "stdio", "command": "/bin/true", "env": {"KEY": "secret-value"}},

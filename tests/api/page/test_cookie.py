@@ -73,7 +73,7 @@ def check_policy(answer: httpx.Response) -> None:
         hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts]
         assert said[f"{kind}-src"] == (hashes or ["'none'"])
     assert parts.inline == [], "attributes that the policy would not let do anything"
-    assert all(one.startswith(("#", "/", "data:")) for one in parts.addresses), parts.addresses
+    assert all(address.startswith(("#", "/", "data:")) for address in parts.addresses), parts.addresses
     for name, value in (("referrer-policy", "no-referrer"), ("x-content-type-options", "nosniff")):
         assert answer.headers[name] == value
     assert answer.headers["cache-control"] == "no-store"
@@ -153,7 +153,7 @@ async def test_the_cookie_is_not_taken_from_other_pages(browser: httpx.AsyncClie
                 await socket.recv()
         assert caught.value.rcvd is not None
         assert caught.value.rcvd.code == 4403
-    names = [one["name"] for one in (await browser.get("/api/boards")).json()["boards"]]
+    names = [item["name"] for item in (await browser.get("/api/boards")).json()["boards"]]
     assert sorted(names) == sorted({*names, "Mine"} - {"Theirs"})
 
 

@@ -14,7 +14,7 @@ from tests.support.server import Running, serving
 
 
 async def listed(server: Running) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in (await server.client.get("/api/agents"))["agents"]}
+    return {agent["name"]: agent for agent in (await server.client.get("/api/agents"))["agents"]}
 
 
 async def test_what_is_told_of_each(server: Running) -> None:
@@ -77,12 +77,12 @@ async def test_one_that_is_broken(tmp_path: Path) -> None:
     (tmp_path / "data" / "agents" / "mine.toml").write_text("command = 3")
     async with serving(tmp_path) as server:
         found = (await server.client.get("/api/agents"))["agents"]
-        mine = next(one for one in found if one["name"] == "mine")
+        mine = next(item for item in found if item["name"] == "mine")
         assert mine.keys() == found[0].keys()
         assert (mine["how"], mine["modes"], mine["installed"]) == ("missing", {}, False)
         assert "mine.toml" in mine["error"]
         # What it was to change is there as it was, and said to be broken.
-        assert [one["error"] is None for one in found if one["name"] == "claude-code"] == [True, False]
+        assert [item["error"] is None for item in found if item["name"] == "claude-code"] == [True, False]
 
 
 def _program(path: Path) -> None:

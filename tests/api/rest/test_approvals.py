@@ -53,7 +53,7 @@ async def test_a_question_and_its_answer(asking: Asking) -> None:
     assert (approval["status"], approval["sessionId"]) == ("pending", asking.session["id"])
     assert (approval["taskId"], approval["toolKind"]) == (task, "execute")
     assert "touch made" in approval["title"]
-    assert {one["kind"] for one in approval["options"]} >= {"allow_once", "reject_once"}
+    assert {option["kind"] for option in approval["options"]} >= {"allow_once", "reject_once"}
     assert (await client.get(f"/api/tasks/{task}"))["status"] == "waiting_permission"
     assert (await client.get(f"/api/sessions/{asking.session['id']}"))["activity"] == "waiting_permission"
     assert await client.get(f"/api/approvals/{approval['id']}") == approval
@@ -83,12 +83,12 @@ async def test_lists_of_approvals(asking: Asking) -> None:
             await client.wait_task(task)
     page = await client.get("/api/approvals")
     assert page.keys() == {"approvals", "total", "limit", "offset"}
-    assert [one["id"] for one in page["approvals"]] == made
+    assert [item["id"] for item in page["approvals"]] == made
     waiting = await client.get("/api/approvals?status=pending")
-    assert [one["id"] for one in waiting["approvals"]] == made[2:]
+    assert [item["id"] for item in waiting["approvals"]] == made[2:]
     assert await asking.total("status=allowed,denied") == 2
     assert await asking.total(f"status=denied&sessionId={asking.session['id'][-8:]}") == 1
-    assert [one["id"] for one in (await client.get("/api/approvals?limit=1&offset=1"))["approvals"]] == [made[1]]
+    assert [item["id"] for item in (await client.get("/api/approvals?limit=1&offset=1"))["approvals"]] == [made[1]]
     for query in ("status=open", "status=,", "limit=0", "sessionId=x"):
         refused(await client.http.get(f"/api/approvals?{query}"), 400)
     refused(await client.http.get(f"/api/approvals?sessionId={NOBODY}"), 404)
@@ -100,7 +100,7 @@ async def test_an_answer_is_one_of_the_options(asking: Asking) -> None:
     client = asking.client
     task, approval = await asking.question("[[run touch made]]")
     path = f"/api/approvals/{approval['id']}"
-    option = {one["kind"]: one["optionId"] for one in approval["options"]}
+    option = {item["kind"]: item["optionId"] for item in approval["options"]}
     for body, code in (
         ({}, "bad_answer"),
         ({"decision": "allow", "optionId": option["allow_once"]}, "bad_answer"),
@@ -149,7 +149,7 @@ async def test_always_is_remembered_for_exactly_that(asking: Asking) -> None:
     ):
         task, approval = await asking.question(f"[[run {said}]]")
         answer = await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow_always"})
-        chosen = next(one for one in approval["options"] if one["optionId"] == answer["optionId"])
+        chosen = next(option for option in approval["options"] if option["optionId"] == answer["optionId"])
         assert chosen["kind"] == "allow_once", "the agent itself is never told always"
         assert (await client.wait_task(task))["status"] == "completed"
         before = await asking.total()
@@ -181,7 +181,7 @@ async def test_how_far_always_reaches(asking: Asking) -> None:
     client = asking.client
     task, approval = await asking.question("[[run true]]")
     path = f"/api/approvals/{approval['id']}"
-    option = {one["kind"]: one["optionId"] for one in approval["options"]}
+    option = {item["kind"]: item["optionId"] for item in approval["options"]}
     for body, code in (
         ({"decision": "allow", "scope": "session"}, "bad_answer"),
         ({"decision": "deny", "scope": "everywhere"}, "bad_answer"),

@@ -18,7 +18,7 @@ async def cards(client: Client, board: str = "default", **query: Any) -> list[Js
 
 
 def names(found: list[Json]) -> list[tuple[str, str | None]]:
-    return [(one["repo"]["name"], one["worktree"] and one["worktree"]["name"]) for one in found]
+    return [(item["repo"]["name"], item["worktree"] and item["worktree"]["name"]) for item in found]
 
 
 async def test_cards_of_boards(tmp_path: Path, database_url: str) -> None:
@@ -71,8 +71,8 @@ async def test_sessions_of_cards(tmp_path: Path, database_url: str) -> None:
         old = await client.session(repo["id"], title="old")
         await client.post(f"/api/sessions/{old['id']}/archive")
         own, other = await cards(client)
-        assert [one["id"] for one in own["sessions"]] == [root["id"], child["sessionId"]]
-        assert [one["id"] for one in other["sessions"]] == [side["id"]]
+        assert [session["id"] for session in own["sessions"]] == [root["id"], child["sessionId"]]
+        assert [session["id"] for session in other["sessions"]] == [side["id"]]
         assert (own["sessionsTotal"], other["sessionsTotal"]) == (2, 1)
         nodes = (await client.get(f"/api/sessions/{root['id']}/tree"))["sessions"]
         more = {"rootSessionId": root["id"], "repoId": repo["id"]}
@@ -81,7 +81,7 @@ async def test_sessions_of_cards(tmp_path: Path, database_url: str) -> None:
         assert (first["unread"], first["createdBy"], first["promptedByAgent"]) == (True, "person", False)
         assert (second["unread"], second["queued"], second["activity"]) == (False, 1, "running")
         all_of_them = await cards(client, archived="true")
-        assert [one["title"] for one in all_of_them[0]["sessions"]] == ["root", "child", "old"]
+        assert [session["title"] for session in all_of_them[0]["sessions"]] == ["root", "child", "old"]
 
 
 async def test_many_sessions_on_a_card(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ async def test_many_sessions_on_a_card(server: Running, monkeypatch: pytest.Monk
     repo = await client.repo(server.repo())
     made = [await client.session(repo["id"]) for _ in range(3)]
     (card,) = await cards(client)
-    assert [one["id"] for one in card["sessions"]] == [one["id"] for one in made[1:]]
+    assert [session["id"] for session in card["sessions"]] == [item["id"] for item in made[1:]]
     assert card["sessionsTotal"] == 3
 
 

@@ -97,8 +97,8 @@ async def test_diff_of_a_task(either: Running) -> None:
     task = await ask(either, session, f"[[run {script}]]")
     diff = await either.client.get(f"/api/tasks/{task['id']}/diff")
     found = {
-        one["path"]: (one["status"], one["oldPath"], one["additions"], one["deletions"], one["binary"])
-        for one in diff["files"]
+        item["path"]: (item["status"], item["oldPath"], item["additions"], item["deletions"], item["binary"])
+        for item in diff["files"]
     }
     assert found == {
         "README.md": ("deleted", None, 0, 1, False),
@@ -138,15 +138,15 @@ async def test_diff_of_a_session_and_of_a_running_task(either: Running) -> None:
     await ask(either, session, "[[write b.txt two]]")
     (path / "later.txt").write_text("by hand")
     diff = await client.get(f"/api/sessions/{session}/diff")
-    assert [one["path"] for one in diff["files"]] == ["a.txt", "b.txt"] and diff["toCheckpointId"]
+    assert [file["path"] for file in diff["files"]] == ["a.txt", "b.txt"] and diff["toCheckpointId"]
     running = await client.prompt(session, "[[write c.txt three]] [[hang]]")
     async with client.events(session) as events:
         if not (path / "c.txt").exists():
             await events.until(lambda event: (path / "c.txt").exists())
     diff = await client.get(f"/api/tasks/{running}/diff?stat=true")
-    assert ([one["path"] for one in diff["files"]], diff["toCheckpointId"]) == (["c.txt"], None)
+    assert ([file["path"] for file in diff["files"]], diff["toCheckpointId"]) == (["c.txt"], None)
     diff = await client.get(f"/api/sessions/{session}/diff?stat=true")
-    assert [one["path"] for one in diff["files"]] == ["a.txt", "b.txt", "c.txt", "later.txt"]
+    assert [file["path"] for file in diff["files"]] == ["a.txt", "b.txt", "c.txt", "later.txt"]
     await client.post(f"/api/sessions/{session}/stop")
 
 
@@ -175,7 +175,7 @@ async def test_restore_and_undo(either: Running) -> None:
     again = await restored(either, task, moment="after", paths=["a.txt"])
     assert (again["undoCheckpointId"], again["note"]) == (None, "No file had to change.")
     messages = await client.get(f"/api/sessions/{session}/messages")
-    told = [one["content"]["text"] for one in messages if one["content"]["type"] == "notice"]
+    told = [message["content"]["text"] for message in messages if message["content"]["type"] == "notice"]
     assert sum("were restored" in text for text in told) == 3 and done["undoCheckpointId"] in told[-1]
     refused(await client.http.post(f"/api/tasks/{task['id']}/restore", json={"paths": ["../x"]}), 400, "bad_path")
     refused(await client.http.post(f"/api/tasks/{NOBODY}/restore", json={}), 404, "task_not_found")
@@ -440,7 +440,7 @@ async def test_a_second_attempt_keeps_the_first_before(server: Running) -> None:
     task = await ask(server, session, "[[write a.txt one]] [[crash]]")
     assert task["attempt"] == 2
     diff = await server.client.get(f"/api/tasks/{task['id']}/diff")
-    assert [one["path"] for one in diff["files"]] == ["a.txt"]
+    assert [file["path"] for file in diff["files"]] == ["a.txt"]
 
 
 async def test_a_cancelled_prompt_leaves_no_ref(server: Running) -> None:
@@ -473,7 +473,7 @@ async def test_old_ones_are_forgotten(either: Running) -> None:
     left.write_text("")
     os.utime(left, (1, 1))
     assert await either.services.pruning.prune() == 2 and not left.exists()
-    assert {one.split("/")[3] for one in own_refs(path)} == {stays}
+    assert {ref.split("/")[3] for ref in own_refs(path)} == {stays}
     assert (await client.post("/api/checkpoints/prune", {"days": 0})) == {"pruned": 2}
     assert own_refs(path) == {} and (await client.get("/api/checkpoints"))["checkpoints"] == []
     refused(await client.http.get(f"/api/tasks/{kept['id']}/diff"), 409, "no_checkpoint")

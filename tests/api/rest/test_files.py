@@ -37,7 +37,7 @@ async def kept(server: Running) -> int:
 async def named(server: Running, session_id: str) -> list[Json]:
     """The files of the last prompt of a session."""
     messages = await server.client.get(f"/api/sessions/{session_id}/messages")
-    return [one for one in messages if one["role"] == "user"][-1]["content"].get("files", [])
+    return [message for message in messages if message["role"] == "user"][-1]["content"].get("files", [])
 
 
 async def test_files_are_stored_with_their_prompt(either: Running) -> None:
@@ -69,7 +69,7 @@ async def test_a_prompt_without_files_is_as_ever(server: Running) -> None:
     session = await opened(server, initialPrompt="a")
     await server.client.prompt(session["id"], "b", files=[])
     messages = await server.client.get(f"/api/sessions/{session['id']}/messages")
-    said = [one["content"] for one in messages if one["role"] == "user"]
+    said = [message["content"] for message in messages if message["role"] == "user"]
     assert said == [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
 
 

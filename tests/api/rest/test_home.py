@@ -31,7 +31,7 @@ async def ended(client: Client, repo: Json, prompt: str, **fields: Any) -> Json:
 
 
 def ids(sessions: list[Json]) -> list[str]:
-    return [one["id"] for one in sessions]
+    return [session["id"] for session in sessions]
 
 
 async def test_the_start_page(tmp_path: Path, database_url: str) -> None:
@@ -68,13 +68,13 @@ async def test_the_start_page(tmp_path: Path, database_url: str) -> None:
         assert (failed["unread"], failed["repoName"], failed["branch"]) == (True, "repo", "main")
         assert (home["running"][0]["branch"], home["running"][0]["unread"]) == ("side", False)
         assert (home["queued"][0]["queued"], home["queued"][0]["queuePaused"]) == (1, True)
-        trees = {one["session"]["id"]: one for one in home["trees"]}
-        assert [one["activeAt"] for one in home["trees"]] == sorted(
-            (one["activeAt"] for one in home["trees"]), reverse=True
+        trees = {tree["session"]["id"]: tree for tree in home["trees"]}
+        assert [tree["activeAt"] for tree in home["trees"]] == sorted(
+            (tree["activeAt"] for tree in home["trees"]), reverse=True
         )
-        assert trees.keys() == {one["id"] for one in (good, bad, asks, runs, waits)}
+        assert trees.keys() == {item["id"] for item in (good, bad, asks, runs, waits)}
         counted = {
-            name: [one[name] for one in (trees[asks["id"]], trees[runs["id"]], trees[good["id"]])]
+            name: [item[name] for item in (trees[asks["id"]], trees[runs["id"]], trees[good["id"]])]
             for name in ("sessions", "running", "asking", "queued", "unread")
         }
         assert counted == {
@@ -88,7 +88,7 @@ async def test_the_start_page(tmp_path: Path, database_url: str) -> None:
         await client.post(f"/api/sessions/{bad['id']}/archive")
         home = await client.get("/api/home")
         assert home["counts"]["failed"] == 0
-        assert bad["id"] not in {one["session"]["id"] for one in home["trees"]}
+        assert bad["id"] not in {tree["session"]["id"] for tree in home["trees"]}
 
 
 async def test_titles_and_prompts_are_cut(server: Running) -> None:
@@ -101,7 +101,7 @@ async def test_titles_and_prompts_are_cut(server: Running) -> None:
     assert tree["session"]["title"].startswith("x" * 40)
     task = tree["session"]["lastTask"]
     assert task is None or len(task["prompt"]) == 200
-    assert [first_line(one) for one in (long, " \n", " a \nb")] == ["x" * 119 + "…", "", "a"]
+    assert [first_line(item) for item in (long, " \n", " a \nb")] == ["x" * 119 + "…", "", "a"]
 
 
 async def test_totals_are_of_a_persons_day(server: Running) -> None:
@@ -149,10 +149,10 @@ async def test_children_that_have_reported_are_their_parents_to_read(server: Run
     await client.wait_task(aside["taskId"])
     home = await client.get("/api/home")
     assert ids(home["needs"]["review"]) == [root["id"]]
-    nodes = {one["id"]: one for one in (await client.get(f"/api/sessions/{root['id']}/tree"))["sessions"]}
-    assert [nodes[one]["unread"] for one in (root["id"], child["sessionId"])] == [True, True]
-    assert [nodes[one]["promptedByAgent"] for one in (root["id"], child["sessionId"])] == [True, False]
-    assert {one["createdBy"] for one in nodes.values()} == {"person"}
+    nodes = {session["id"]: session for session in (await client.get(f"/api/sessions/{root['id']}/tree"))["sessions"]}
+    assert [nodes[item]["unread"] for item in (root["id"], child["sessionId"])] == [True, True]
+    assert [nodes[item]["promptedByAgent"] for item in (root["id"], child["sessionId"])] == [True, False]
+    assert {node["createdBy"] for node in nodes.values()} == {"person"}
     (tree,) = home["trees"]
     assert (tree["sessions"], tree["unread"]) == (3, 3)
     failing = await client.prompt(child["sessionId"], "[[fail again]]")
@@ -189,7 +189,7 @@ async def test_seeing_is_noted_once(tmp_path: Path, database_url: str) -> None:
             assert (await client.get(address))["seenAt"] == seen["seenAt"]
             await client.call("PATCH", address, json={"title": "renamed"})
             await events.until(lambda event: event["data"].get("title") == "renamed")
-            patched = [one["data"]["seenAt"] for one in events.seen if one["type"] == "session.patched"]
+            patched = [item["data"]["seenAt"] for item in events.seen if item["type"] == "session.patched"]
             assert patched == [seen["seenAt"]] * 2
         await client.ask(session["id"], "[[say two]]")
         (again,) = (await client.get("/api/home"))["needs"]["review"]
@@ -228,7 +228,7 @@ async def test_lists_are_bounded_and_counts_are_not(server: Running, monkeypatch
     made = [await ended(client, repo, f"[[say {number}]]") for number in range(3)]
     home = await client.get("/api/home")
     assert (ids(home["needs"]["review"]), home["counts"]["review"]) == ([made[2]["id"]], 3)
-    assert [one["session"]["id"] for one in home["trees"]] == [made[2]["id"], made[1]["id"]]
+    assert [tree["session"]["id"] for tree in home["trees"]] == [made[2]["id"], made[1]["id"]]
 
 
 async def test_the_tour(server: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -282,4 +282,4 @@ async def test_the_tour_takes_no_place_of_others(server: Running, monkeypatch: p
     monkeypatch.setattr(tour_module, "_folders", late)
     tour = await server.client.post("/api/tour", expect=201)
     assert tour["path"] == str(server.root / "bough-tour-2")
-    assert [one.name for one in taken.iterdir()] == ["mine.txt"]
+    assert [path.name for path in taken.iterdir()] == ["mine.txt"]

@@ -73,7 +73,7 @@ async def test_the_spelling_of_an_id_makes_no_other_request(server: Running) -> 
 
     async def alike(route: str, body: Json) -> Any:
         answers = [
-            await client.http.post(f"/api/sessions/{one}/{route}", json=body, **header("same")) for one in spelled
+            await client.http.post(f"/api/sessions/{item}/{route}", json=body, **header("same")) for item in spelled
         ]
         assert len({answer.content for answer in answers}) == 1, [answer.text for answer in answers]
         assert answers[0].status_code < 300
@@ -82,8 +82,8 @@ async def test_the_spelling_of_an_id_makes_no_other_request(server: Running) -> 
     task = (await alike("prompt", {"text": "[[run true]]"}))["taskId"]
     assert (await client.get(f"/api/sessions/{whole}/tasks"))["total"] == 1
     approval = (await client.approval(whole))["id"]
-    for one in (approval, approval[-8:]):
-        await client.post(f"/api/approvals/{one}", {"decision": "deny", "idempotencyKey": "same"})
+    for item in (approval, approval[-8:]):
+        await client.post(f"/api/approvals/{item}", {"decision": "deny", "idempotencyKey": "same"})
     await client.wait_task(task)
     await alike("stop", {})
     await alike("resume", {})

@@ -74,13 +74,13 @@ async def test_an_ambiguous_id_lists_the_candidates(server: Running) -> None:
     boards = [await server.client.post("/api/boards", {"name": f"board {number}"}) for number in range(3)]
     ids = sorted(board["id"] for board in boards)
     shared = ids[0][:SHORTEST]
-    assert all(one.startswith(shared) for one in ids)
+    assert all(item_id.startswith(shared) for item_id in ids)
     error = refused(await server.client.http.get(f"/api/boards/{shared}"), 409, "ambiguous_id")
     assert set(ids) <= set(error["details"]["candidates"])
-    assert all(one in error["message"] for one in ids)
-    for one in ids:
-        assert (await server.client.get(f"/api/boards/{one[-SHORTEST:]}"))["id"] == one
-        assert (await server.client.get(f"/api/boards/{one[:23]}"))["id"] == one
+    assert all(item_id in error["message"] for item_id in ids)
+    for item_id in ids:
+        assert (await server.client.get(f"/api/boards/{item_id[-SHORTEST:]}"))["id"] == item_id
+        assert (await server.client.get(f"/api/boards/{item_id[:23]}"))["id"] == item_id
 
 
 async def test_short_ids_in_bodies_and_queries(server: Running, records: dict[str, Json]) -> None:
@@ -97,7 +97,9 @@ async def test_short_ids_in_bodies_and_queries(server: Running, records: dict[st
     assert (await client.get(f"/api/tasks?sessionId={short}"))["tasks"][0]["sessionId"] == session["id"]
     assert (await client.get(f"/api/approvals?sessionId={short}"))["total"] == 1
     message = records["messages"]["id"]
-    assert all(one["id"] != message for one in await client.get(f"/api/sessions/{short}/messages?after={message[-9:]}"))
+    assert all(
+        item["id"] != message for item in await client.get(f"/api/sessions/{short}/messages?after={message[-9:]}")
+    )
     stopped = await client.post(f"/api/sessions/{short}/stop", {"expectedTaskId": records["tasks"]["id"][-8:]})
     assert stopped["task"]["id"] == records["tasks"]["id"]
     first, second = [await client.prompt(short, text) for text in ("[[slow 50 5]]", "two")]

@@ -56,7 +56,9 @@ async def test_positions_stay_dense(tmp_path: Path, database_url: str) -> None:
             moved = await client.call("PATCH", f"{RULES}/{c['id']}", json={"position": 2})
             await events.until(lambda event: event["objectId"] == b["id"])
         assert moved["position"] == 2
-        told = [(one["data"]["note"], one["data"]["position"]) for one in events.seen if one["type"] == "rule.patched"]
+        told = [
+            (item["data"]["note"], item["data"]["position"]) for item in events.seen if item["type"] == "rule.patched"
+        ]
         assert told == [("c", 2), ("a", 3), ("b", 4)]
         assert await order(client) == [(1, "first"), (2, "c"), (3, "a"), (4, "b")]
         await client.call("PATCH", f"{RULES}/{first['id']}", json={"position": 99})
@@ -65,12 +67,12 @@ async def test_positions_stay_dense(tmp_path: Path, database_url: str) -> None:
             removed = await client.call("DELETE", f"{RULES}/{a['id']}")
             await events.until(lambda event: event["objectId"] == first["id"])
         assert (removed["id"], removed["position"]) == (a["id"], 2)
-        assert next(one for one in events.seen if one["type"] == "rule.removed")["data"] == removed
+        assert next(item for item in events.seen if item["type"] == "rule.removed")["data"] == removed
         assert await order(client) == [(1, "c"), (2, "b"), (3, "first")]
         await asyncio.gather(*(add(client, "ask", note=str(number), position=2) for number in range(6)))
         assert [position for position, _ in await order(client)] == list(range(1, 10))
         page = await client.get(f"{RULES}?limit=2&offset=7")
-        assert ([one["note"] for one in page["rules"]], page["total"]) == (["b", "first"], 9)
+        assert ([rule["note"] for rule in page["rules"]], page["total"]) == (["b", "first"], 9)
 
 
 async def test_every_field_of_a_rule_can_be_changed(server: Running) -> None:
@@ -173,7 +175,7 @@ async def test_an_explanation_names_the_rule(server: Running) -> None:
     assert "git push*" in second["why"]
     harmless = await client.post(EXPLAIN, asked | {"command": "git log"})
     assert (harmless["effect"], harmless["by"], harmless["id"], harmless["rule"]) == ("ask", "mode", None, None)
-    assert [one["matched"] for one in harmless["considered"]] == [False, False]
+    assert [item["matched"] for item in harmless["considered"]] == [False, False]
     docs = await client.post(EXPLAIN, {"sessionId": session["id"], "paths": ["docs/a.md"]})
     assert (docs["effect"], docs["id"]) == ("deny", other["id"])
     # Beside a session: another mode; without one: an agent, a folder, a mode.

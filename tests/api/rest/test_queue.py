@@ -52,7 +52,7 @@ async def test_prompts_run_in_order(queue: Queue) -> None:
     await queue.client.wait_task(tasks[-1])
     assert await queue.client.texts(queue.id) == [str(number) for number in range(30)]
     messages = await queue.client.get(f"{queue.path}/messages")
-    assert [one["role"] for one in messages] == ["user", "agent"] * 30
+    assert [message["role"] for message in messages] == ["user", "agent"] * 30
     page = await queue.client.get(f"{queue.path}/tasks?limit=100")
     assert [task["id"] for task in page["tasks"]] == tasks
     assert {task["status"] for task in page["tasks"]} == {"completed"}

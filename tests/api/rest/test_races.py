@@ -64,9 +64,9 @@ async def test_races_are_found_by_their_ids(server: Running, session: str) -> No
     race = (await client.get(f"/api/races/{begun['raceId'][-12:]}"))["raceId"]
     assert race == begun["raceId"]
     found = (await client.get(f"/api/races/{race}"))["contenders"]
-    assert [one["title"] for one in found] == ["Heron", "Birds (2)"]
-    assert [(one["sessionId"], one["taskId"]) for one in found] == [
-        (one["sessionId"], one["taskId"]) for one in begun["sessions"]
+    assert [item["title"] for item in found] == ["Heron", "Birds (2)"]
+    assert [(item["sessionId"], item["taskId"]) for item in found] == [
+        (item["sessionId"], item["taskId"]) for item in begun["sessions"]
     ]
     messages = await client.get(f"/api/sessions/{task['sessionId']}/messages")
     for wrong in (messages[0]["id"], session):
@@ -77,7 +77,7 @@ async def test_races_are_found_by_their_ids(server: Running, session: str) -> No
         assert refused["error"]["code"] == "race_not_found"
     stranger = await client.get(f"/api/races/{race}/diff?session={session}", expect=400)
     assert stranger["error"]["code"] == "not_a_contender"
-    assert stranger["error"]["details"]["sessions"] == [one["sessionId"] for one in begun["sessions"]]
+    assert stranger["error"]["details"]["sessions"] == [item["sessionId"] for item in begun["sessions"]]
     refused = await client.post(f"/api/races/{race}/keep", {"sessionId": session}, expect=400)
     assert refused["error"]["code"] == "not_a_contender"
     bad = await client.post(f"/api/races/{race}/keep", {"sessionId": session, "how": "burn"}, expect=400)
@@ -92,17 +92,17 @@ async def test_the_races_of_a_tree_are_listed(server: Running, session: str) -> 
     runner = first["sessions"][0]["sessionId"]
     found = await client.get(f"/api/sessions/{runner}/races")
     assert found["total"] == 2
-    assert [(one["raceId"], one["sessionId"], one["sessionIds"], one["keptSessionId"]) for one in found["races"]] == [
-        (one["raceId"], session, [each["sessionId"] for each in one["sessions"]], None) for one in (second, first)
-    ]
+    assert [
+        (race["raceId"], race["sessionId"], race["sessionIds"], race["keptSessionId"]) for race in found["races"]
+    ] == [(item["raceId"], session, [each["sessionId"] for each in item["sessions"]], None) for item in (second, first)]
     rest = await client.get(f"/api/sessions/{session}/races?limit=1&offset=1")
-    assert [one["raceId"] for one in rest["races"]] == [first["raceId"]]
+    assert [race["raceId"] for race in rest["races"]] == [first["raceId"]]
 
 
 async def test_callbacks_are_on_if_asked_for(server: Running, session: str) -> None:
     """B6, Q3: spawns of a race say nothing unless told to."""
     for callback, enabled in ((None, False), ({"enabled": True}, True)):
         begun = await begin(server, session, kind="spawn", callback=callback)
-        for one in begun["sessions"]:
-            made = await server.client.get(f"/api/sessions/{one['sessionId']}")
+        for item in begun["sessions"]:
+            made = await server.client.get(f"/api/sessions/{item['sessionId']}")
             assert (made["kind"], made["callback"]["enabled"]) == ("subsession", enabled)

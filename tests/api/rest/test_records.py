@@ -127,14 +127,14 @@ async def test_health_agents_and_settings(server: Running) -> None:
     """A2, L2: the server tells its version, which agents can be started, and every setting with its variable."""
     assert await server.client.get("/api/health") == {"status": "ok", "version": __version__}
     agents = (await server.client.get("/api/agents"))["agents"]
-    assert {"demo"} <= {one["name"] for one in agents if one["installed"]}
-    (default,) = [one for one in agents if one["isDefault"]]
+    assert {"demo"} <= {agent["name"] for agent in agents if agent["installed"]}
+    (default,) = [agent for agent in agents if agent["isDefault"]]
     assert default["installed"] is True
     for one in agents:
         assert (one["program"] is None) == (one["how"] == "missing")
         assert one["command"]
         assert one["title"]
-    settings = {one["name"]: one for one in (await server.client.get("/api/settings"))["settings"]}
+    settings = {setting["name"]: setting for setting in (await server.client.get("/api/settings"))["settings"]}
     assert settings.keys() == FIELDS.keys()
     used = {
         "port": urlsplit(server.url).port,
@@ -157,7 +157,7 @@ async def test_the_password_of_a_database_is_no_setting_to_show(tmp_path: Path, 
     url = urlunsplit((parts.scheme, f"{parts.username or 'postgres'}:{secret}@{place}", *parts[2:]))
     async with serving(tmp_path, database=url) as server:
         answer = await server.client.http.get("/api/settings")
-        (shown,) = [one["value"] for one in answer.json()["settings"] if one["name"] == "database"]
+        (shown,) = [setting["value"] for setting in answer.json()["settings"] if setting["name"] == "database"]
         assert shown.startswith("postgresql://")
         assert secret not in answer.text
 
@@ -170,7 +170,7 @@ async def test_a_bad_agent_file_stops_nobody(tmp_path: Path) -> None:
     (files / "mine.toml").write_text('title = "Mine"\ncommand = ["{python}", "-m", "bough.agents.demo"]\n')
     with capture_logs() as lines:
         async with serving(tmp_path, default_agent="broken") as server:
-            agents = {one["name"]: one for one in (await server.client.get("/api/agents"))["agents"]}
+            agents = {agent["name"]: agent for agent in (await server.client.get("/api/agents"))["agents"]}
             assert agents["mine"]["error"] is None
             assert (agents["broken"]["installed"], agents["broken"]["isDefault"]) == (False, False)
             assert "broken.toml" in agents["broken"]["error"]

@@ -31,7 +31,7 @@ async def test_a_turn_is_found(tmp_path: Path, database_url: str) -> None:
     async with serving(tmp_path, database=database_url) as server:
         session = await opened(server, title="Migrating the lighthouse", permissionMode="bypassPermissions")
         task = await server.client.ask(session["id"], "[[say the grebe sings]][[run echo bittern-output]]")
-        messages = {one["id"]: one for one in await server.client.get(f"/api/sessions/{session['id']}/messages")}
+        messages = {item["id"]: item for item in await server.client.get(f"/api/sessions/{session['id']}/messages")}
         page = await search(server, "grebe")
         assert (page["total"], page["totalCapped"], page["limit"], page["offset"]) == (2, False, 20, 0)
         assert page["indexing"] is False and {hit["role"] for hit in page["results"]} == {"user", "agent"}
@@ -58,12 +58,12 @@ async def test_a_transcript_is_opened_at_a_hit(server: Running) -> None:
     await server.client.ask(session["id"], "[[say one]][[plan a; b]][[say curlew]][[plan c]][[say three]]")
     [hit] = (await search(server, "curlew", role="agent"))["results"]
     path = f"/api/sessions/{hit['sessionId']}/messages"
-    every = [one["id"] for one in await server.client.get(path)]
+    every = [item["id"] for item in await server.client.get(path)]
     before = await server.client.get(path, params={"before": hit["messageId"], "limit": 2})
     after = await server.client.get(path, params={"after": hit["messageId"], "limit": 2})
     at = every.index(hit["messageId"])
-    assert [one["id"] for one in before] == every[at - 2 : at] and len(before) == 2
-    assert [one["id"] for one in after] == every[at + 1 : at + 3] and after
+    assert [item["id"] for item in before] == every[at - 2 : at] and len(before) == 2
+    assert [item["id"] for item in after] == every[at + 1 : at + 3] and after
 
 
 async def test_words_are_found_before_the_turn_ends(tmp_path: Path, database_url: str) -> None:
@@ -77,7 +77,7 @@ async def test_words_are_found_before_the_turn_ends(tmp_path: Path, database_url
 
         found = await eventually(results)
         message = await server.client.get(f"/api/sessions/{session['id']}/messages", params={"limit": 1})
-        assert [one["id"] for one in message] == [hit["messageId"] for hit in found]
+        assert [item["id"] for item in message] == [hit["messageId"] for hit in found]
         assert message[0]["content"]["partial"] is True
         await server.client.post(f"/api/sessions/{session['id']}/stop")
         await server.client.wait_task(task)

@@ -171,7 +171,7 @@ async def test_a_failure_in_the_log_does_not_show_values(form: str) -> None:
 
 
 def _servers(session: Json) -> list[str]:
-    return [f"/api/mcp-servers/{one}" for one in session["mcpServerIds"]]
+    return [f"/api/mcp-servers/{item_id}" for item_id in session["mcpServerIds"]]
 
 
 async def test_what_is_kept_is_for_its_owner_alone(process: ServerProcess) -> None:

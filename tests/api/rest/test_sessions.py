@@ -22,7 +22,7 @@ async def opened(server: Running, **fields: object) -> Json:
 
 async def kinds(client: Client, session: Json) -> list[tuple[str, str]]:
     messages = await client.get(f"/api/sessions/{session['id']}/messages")
-    return [(one["role"], one["content"]["type"]) for one in messages]
+    return [(message["role"], message["content"]["type"]) for message in messages]
 
 
 async def test_create(server: Running) -> None:
@@ -108,7 +108,7 @@ async def test_list_filters_and_pages(tmp_path: Path) -> None:
         assert [session["id"] for session in rest["sessions"]] == newest[20:]
         assert (await client.get("/api/sessions?offset=1000"))["sessions"] == []
         of_two = await client.get(f"/api/sessions?repoId={two['id']}&limit=2&offset=1")
-        assert [one["id"] for one in of_two["sessions"]] == [made[15]["id"], made[10]["id"]]
+        assert [item["id"] for item in of_two["sessions"]] == [made[15]["id"], made[10]["id"]]
         assert of_two["total"] == 5
         for status, expected in (
             ("active", 23),
@@ -134,9 +134,9 @@ async def test_get_holds_repository_and_transcript(server: Running) -> None:
     assert detail["repo"] == await server.client.get(f"/api/repos/{session['repoId']}")
     messages = detail["messages"]
     assert messages == await server.client.get(f"/api/sessions/{session['id']}/messages")
-    assert [one["position"] for one in messages] == list(range(1, len(messages) + 1))
-    assert [one["createdAt"] for one in messages] == sorted(one["createdAt"] for one in messages)
-    assert [(one["role"], one["content"]["type"]) for one in messages] == [
+    assert [message["position"] for message in messages] == list(range(1, len(messages) + 1))
+    assert [message["createdAt"] for message in messages] == sorted(message["createdAt"] for message in messages)
+    assert [(message["role"], message["content"]["type"]) for message in messages] == [
         ("user", "text"),
         ("agent", "thought"),
         ("system", "plan"),
@@ -147,7 +147,7 @@ async def test_get_holds_repository_and_transcript(server: Running) -> None:
     assert detail["messageCount"] == len(messages)
     assert messages[0]["content"] == {"type": "text", "text": "[[think hm]][[plan a; b]][[say one]]"}
     assert messages[3]["content"] == {"type": "text", "text": "one", "partial": False}
-    assert all(one["sessionId"] == session["id"] for one in messages)
+    assert all(message["sessionId"] == session["id"] for message in messages)
     refused(await server.client.http.get(f"/api/sessions/{NOBODY}"), 404, "session_not_found")
 
 
@@ -169,11 +169,11 @@ async def test_messages_since(server: Running) -> None:
     await server.client.wait_task(session["taskId"])
     path = f"/api/sessions/{session['id']}/messages"
     first = await server.client.get(path)
-    last = max(one["updatedAt"] for one in first)
+    last = max(item["updatedAt"] for item in first)
     assert await server.client.get(path, params={"since": last}) == []
     await server.client.ask(session["id"], "two")
     news = await server.client.get(path, params={"since": last})
-    assert [one["content"]["text"] for one in news] == ["two", 'You said "two". This is user turn 2.']
+    assert [item["content"]["text"] for item in news] == ["two", 'You said "two". This is user turn 2.']
     elsewhere = datetime.fromisoformat(last).astimezone(timezone(timedelta(hours=5, minutes=30)))
     for written in (elsewhere.isoformat(), last.replace("Z", "+00:00"), last[:-1]):
         assert await server.client.get(path, params={"since": written}) == news

@@ -36,12 +36,16 @@ class Shell:
 
     async def tool(self, task_id: str) -> Json:
         messages = await self.client.get(f"/api/sessions/{self.id}/messages")
-        (tool,) = [one["content"] for one in messages if one["taskId"] == task_id and one["content"]["type"] == "tool"]
+        (tool,) = [
+            message["content"]
+            for message in messages
+            if message["taskId"] == task_id and message["content"]["type"] == "tool"
+        ]
         return tool
 
     def agents(self) -> list[psutil.Process]:
         home = f"{self.data}/terminal"
-        return [one for one in psutil.process_iter() if _environment(one).get("BOUGH_TERMINAL_HOME") == home]
+        return [item for item in psutil.process_iter() if _environment(item).get("BOUGH_TERMINAL_HOME") == home]
 
 
 def _environment(process: psutil.Process) -> dict[str, str]:
@@ -63,7 +67,7 @@ async def _until(shell: Shell, text: str) -> None:
 
     def printed(message: Json) -> bool:
         shown: list[Json] = message["content"].get("result", {}).get("content", [])
-        return any(one["content"]["text"] == text for one in shown)
+        return any(item["content"]["text"] == text for item in shown)
 
     async with shell.client.events(shell.id) as events:
         if not any(map(printed, await shell.client.get(f"/api/sessions/{shell.id}/messages"))):
@@ -153,5 +157,5 @@ async def test_much_output_and_odd_bytes(shell: Shell) -> None:
 async def test_the_agent_is_listed(server: Running) -> None:
     """A2: it is among the agents, and can be started."""
     agents = (await server.client.get("/api/agents"))["agents"]
-    (terminal,) = [one for one in agents if one["name"] == "terminal"]
+    (terminal,) = [agent for agent in agents if agent["name"] == "terminal"]
     assert terminal["installed"]

@@ -36,7 +36,7 @@ async def pages(server: Running) -> None:
     await server.services.store.write(lambda change: records.insert_messages(change, messages))
     path = f"/api/sessions/{session['id']}/messages"
     every = await client.get(path)
-    assert [one["position"] for one in every] == sorted(one["position"] for one in every)
+    assert [item["position"] for item in every] == sorted(item["position"] for item in every)
     for limit in (1, 2, 4, 100):
         since = "2001-02-03"
         seen: list[Json] = []
@@ -45,7 +45,7 @@ async def pages(server: Running) -> None:
             seen += page
             since = page[-1]["updatedAt"]
         ordered = sorted(every, key=lambda one: (one["updatedAt"], one["position"]))
-        assert [one["id"] for one in seen] == [one["id"] for one in ordered]
-    last = [one["id"] for one in every if one["updatedAt"] == moments[0]]
+        assert [item["id"] for item in seen] == [item["id"] for item in ordered]
+    last = [item["id"] for item in every if item["updatedAt"] == moments[0]]
     both = {"since": "2030-01-01", "after": last[0], "before": last[-1], "limit": 100}
-    assert [one["id"] for one in await client.get(path, params=both)] == last[1:-1]
+    assert [item["id"] for item in await client.get(path, params=both)] == last[1:-1]

@@ -38,7 +38,7 @@ async def branch(client: Client, session: Json | str, kind: str, prompt: str | N
 
 async def settled(client: Client, *sessions: Json) -> Json:
     """Waits until nothing runs or waits in any of them."""
-    return await client.post("/api/wait", {"sessionIds": [one["id"] for one in sessions]})
+    return await client.post("/api/wait", {"sessionIds": [session["id"] for session in sessions]})
 
 
 async def family(server: Running, **fields: Any) -> tuple[Json, Json, Json, Json]:
@@ -49,13 +49,13 @@ async def family(server: Running, **fields: Any) -> tuple[Json, Json, Json, Json
     child = await branch(client, root, "spawn", HANG, title="child")
     grandchild = await branch(client, child, "spawn", HANG, title="grandchild")
     fork = await branch(client, root, "fork")
-    for one in (child, grandchild):
-        await client.wait_task(one["taskId"], "running")
+    for item in (child, grandchild):
+        await client.wait_task(item["taskId"], "running")
     return root, child, grandchild, fork
 
 
 def outcomes(cascade: list[Json]) -> list[tuple[str, str]]:
-    return [(one["sessionId"], one["outcome"]) for one in cascade]
+    return [(item["sessionId"], item["outcome"]) for item in cascade]
 
 
 async def status(client: Client, session: Json) -> str:
@@ -70,24 +70,24 @@ async def test_a_whole_tree(server: Running) -> None:
     tree = await client.get(f"/api/sessions/{grandchild['id'][-8:]}/tree")
     assert tree == await client.get(f"/api/sessions/{root['id']}/tree")
     assert tree["rootSessionId"] == root["id"]
-    nodes = {one["id"]: one for one in tree["sessions"]}
-    assert list(nodes) == [one["id"] for one in (root, child, grandchild, fork)]
-    assert [one["kind"] for one in nodes.values()] == ["root", "subsession", "subsession", "fork"]
-    assert [one["depth"] for one in nodes.values()] == [0, 1, 2, 0]
+    nodes = {session["id"]: session for session in tree["sessions"]}
+    assert list(nodes) == [item["id"] for item in (root, child, grandchild, fork)]
+    assert [node["kind"] for node in nodes.values()] == ["root", "subsession", "subsession", "fork"]
+    assert [node["depth"] for node in nodes.values()] == [0, 1, 2, 0]
     assert nodes[child["id"]]["parentSessionId"] == root["id"]
     assert nodes[fork["id"]]["forkedFromSessionId"] == root["id"]
     assert nodes[fork["id"]]["branchTaskId"] == root["taskId"]
-    assert [one["queued"] for one in nodes.values()] == [0, 1, 0, 0]
-    assert [one["activity"] for one in nodes.values()] == ["idle", "running", "running", "not_started"]
+    assert [node["queued"] for node in nodes.values()] == [0, 1, 0, 0]
+    assert [node["activity"] for node in nodes.values()] == ["idle", "running", "running", "not_started"]
     assert nodes[child["id"]]["firstPrompt"] == HANG
     assert nodes[fork["id"]]["firstPrompt"] == ""
     assert (tree["running"], tree["queued"], tree["asking"], tree["budget"]) == (2, 1, 0, None)
     assert (tree["used"]["sessions"], tree["used"]["turns"]) == (4, 1)
     assert tree["used"]["tokens"] == nodes[root["id"]]["tokens"] > 0
     listed = await client.get(f"/api/sessions?rootId={root['id']}")
-    assert {one["id"] for one in listed["sessions"]} == nodes.keys()
+    assert {session["id"] for session in listed["sessions"]} == nodes.keys()
     children = await client.get(f"/api/sessions?parentId={root['id'][-8:]}")
-    assert [one["id"] for one in children["sessions"]] == [child["id"]]
+    assert [session["id"] for session in children["sessions"]] == [child["id"]]
     assert (await client.get(f"/api/sessions?rootId={child['id']}"))["total"] == 0
     refused(await client.http.get(f"/api/sessions/{NOBODY}/tree"), 404, "session_not_found")
     refused(await client.http.get(f"/api/sessions?parentId={NOBODY}"), 404, "session_not_found")
@@ -100,7 +100,7 @@ async def test_asks_are_counted_in_the_tree(server: Running) -> None:
     child = await branch(client, root, "spawn", "[[write a.txt b]]")
     approval = await client.approval(child["id"])
     tree = await client.get(f"/api/sessions/{root['id']}/tree")
-    assert [one["asking"] for one in tree["sessions"]] == [0, 1]
+    assert [session["asking"] for session in tree["sessions"]] == [0, 1]
     assert tree["asking"] == 1
     await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
     await client.wait_task(child["taskId"])
@@ -169,7 +169,7 @@ async def test_waiting_for_all_and_for_any(server: Running) -> None:
     waiting = asyncio.create_task(client.post("/api/wait", {**both, "sessionIds": [slow["id"]]}))
     await client.post(f"/api/sessions/{slow['id']}/stop")
     found = await waiting
-    assert {one["status"] for one in found["done"]} == {"completed", "cancelled", "idle"}
+    assert {item["status"] for item in found["done"]} == {"completed", "cancelled", "idle"}
     assert (found["pending"], len(found["done"])) == ([], 3)
 
 
@@ -195,13 +195,13 @@ async def test_a_wait_outlasts_what_is_removed(server: Running) -> None:
     await until_waiting(1)
     await client.call("DELETE", f"/api/sessions/{root['id']}?purge=true")
     done = (await waiting)["done"]
-    assert {one["id"] for one in done} == {root["taskId"], root["id"]}
-    assert {one["status"] for one in done} <= {"removed", "cancelled"}
+    assert {item["id"] for item in done} == {root["taskId"], root["id"]}
+    assert {item["status"] for item in done} <= {"removed", "cancelled"}
 
 
 def waiting_here() -> list[asyncio.Task[Any]]:
     """The waits of the server, which runs in this very loop."""
-    return [one for one in asyncio.all_tasks() if "Waiting.wait" in repr(one.get_coro())]
+    return [task for task in asyncio.all_tasks() if "Waiting.wait" in repr(task.get_coro())]
 
 
 async def until_waiting(count: int) -> None:
@@ -263,11 +263,11 @@ async def test_stop_cascades(server: Running) -> None:
     assert order[0] == (grandchild["id"], "stopped")
     assert sorted(order[1:3]) == sorted([(child["id"], "stopped"), (fork["id"], "unchanged")])
     assert order[3] == (root["id"], "paused")
-    assert {one["taskId"] for one in answer["cascade"]} == {grandchild["taskId"], child["taskId"], None}
+    assert {item["taskId"] for item in answer["cascade"]} == {grandchild["taskId"], child["taskId"], None}
     tree = await client.get(f"/api/sessions/{root['id']}/tree")
     assert tree["running"] == 0
     # The report of each waits at its parent.
-    assert [one["queued"] for one in tree["sessions"]] == [1, 1, 0, 0]
+    assert [session["queued"] for session in tree["sessions"]] == [1, 1, 0, 0]
     await client.post(f"/api/sessions/{root['id']}/resume")
     found = await settled(client, root)
     assert found["done"][0]["status"] == "idle"
@@ -284,14 +284,14 @@ async def test_complete_cascades(server: Running) -> None:
     path = f"/api/sessions/{root['id']}/complete"
     error = refused(await client.http.post(path, json={"cascade": True}), 409, "tree_busy")
     assert set(error["details"]["busy"]) == {child["id"], grandchild["id"]}
-    assert [await status(client, one) for one in (root, child, grandchild, fork)] == ["active"] * 4
+    assert [await status(client, item) for item in (root, child, grandchild, fork)] == ["active"] * 4
     assert not (await client.get(f"/api/sessions/{root['id']}"))["queuePaused"]
     body = {"cascade": True, "force": True, "idempotencyKey": "all"}
     answer = await client.post(path, body)
     assert {outcome for _, outcome in outcomes(answer["cascade"])} == {"completed"}
     assert [one for one, _ in outcomes(answer["cascade"])][::3] == [grandchild["id"], root["id"]]
     assert answer["status"] == "completed"
-    assert [await status(client, one) for one in (root, child, grandchild, fork)] == ["completed"] * 4
+    assert [await status(client, item) for item in (root, child, grandchild, fork)] == ["completed"] * 4
     assert (await client.get(f"/api/sessions/{root['id']}/tree"))["running"] == 0
     # The same key gives the same answer, whatever happened since.
     await client.post(f"/api/sessions/{child['id']}/resume")
@@ -311,11 +311,11 @@ async def test_archive_cascades(server: Running) -> None:
     await settled(client, root)
     answer = await client.post(path, {"cascade": True})
     assert (answer["archived"], len(answer["cascade"])) == (True, 4)
-    assert {one["outcome"] for one in answer["cascade"]} == {"archived"}
+    assert {item["outcome"] for item in answer["cascade"]} == {"archived"}
     assert (await client.get("/api/sessions?archived=true"))["total"] == 4
-    assert {one["outcome"] for one in (await client.post(path, {"cascade": True}))["cascade"]} == {"unchanged"}
+    assert {item["outcome"] for item in (await client.post(path, {"cascade": True}))["cascade"]} == {"unchanged"}
     back = await client.post(path, {"archived": False, "cascade": True})
-    assert {one["outcome"] for one in back["cascade"]} == {"unarchived"}
+    assert {item["outcome"] for item in back["cascade"]} == {"unarchived"}
     assert back["archived"] is False
     assert (await client.get("/api/sessions?archived=true"))["total"] == 0
     assert await status(client, fork) == "completed"
@@ -331,10 +331,10 @@ async def test_delete_cascades(server: Running) -> None:
     ended = await client.call("DELETE", path)
     assert outcomes(ended["cascade"]) == [(grandchild["id"], "cancelled"), (child["id"], "cancelled")]
     assert ended["status"] == "cancelled"
-    assert [await status(client, one) for one in (root, fork)] == ["active"] * 2
+    assert [await status(client, item) for item in (root, fork)] == ["active"] * 2
     refused(await client.http.delete(f"/api/sessions/{child['id']}?purge=true"), 409, "session_has_children")
     again = await client.call("DELETE", path)
-    assert {one["outcome"] for one in again["cascade"]} == {"unchanged"}
+    assert {item["outcome"] for item in again["cascade"]} == {"unchanged"}
     await settled(client, root)
     gone = await client.call("DELETE", f"/api/sessions/{root['id']}?cascade=true&purge=true")
     order = outcomes(gone["cascade"])
@@ -353,11 +353,11 @@ async def test_cascades_on_both_databases(database_url: str, tmp_path: Path) -> 
         assert (tree["running"], tree["used"]["sessions"]) == (2, 4)
         await client.post(f"/api/sessions/{root['id']}/stop", {"cascade": True})
         found = await settled(client, child, grandchild, fork)
-        assert {*found["paused"], *(one["id"] for one in found["done"])} == {
-            one["id"] for one in (child, grandchild, fork)
+        assert {*found["paused"], *(item["id"] for item in found["done"])} == {
+            item["id"] for item in (child, grandchild, fork)
         }
         gone = await client.call("DELETE", f"/api/sessions/{root['id']}?cascade=true&purge=true")
-        assert {one["outcome"] for one in gone["cascade"]} == {"removed"}
+        assert {item["outcome"] for item in gone["cascade"]} == {"removed"}
 
 
 async def test_a_cascade_that_was_cut_off_goes_on(server: Running) -> None:
@@ -375,7 +375,7 @@ async def test_a_cascade_that_was_cut_off_goes_on(server: Running) -> None:
         f"/api/sessions/{root['id']}/complete", {"cascade": True, "force": True, "idempotencyKey": "all"}
     )
     assert len(answer["cascade"]) == 4
-    assert [await status(client, one) for one in (root, child, grandchild, fork)] == ["completed"] * 4
+    assert [await status(client, item) for item in (root, child, grandchild, fork)] == ["completed"] * 4
 
 
 class Fertile(Control):
@@ -401,8 +401,8 @@ async def test_what_is_born_during_a_cascade_is_found(server: Running) -> None:
     services, control = server.services, Fertile(server, child["id"])
     cascades = Cascades(services.store, control)
     done = await cascades.run(Caller(), root["id"], "stop")
-    assert {one.session_id for one in done.sessions} == {
-        one["id"] for one in (root, child, grandchild, fork, *control.born)
+    assert {session.session_id for session in done.sessions} == {
+        item["id"] for item in (root, child, grandchild, fork, *control.born)
     }
     assert (done.sessions[-1].session_id, done.sessions[-1].outcome) == (control.born[0]["id"], "stopped")
     assert (await server.client.get(f"/api/sessions/{root['id']}/tree"))["running"] == 0
@@ -421,10 +421,10 @@ async def test_a_refusal_in_the_middle_is_told(server: Running) -> None:
 
     control = Stubborn(services.store, services.runner, services.tasks)
     cascades = Cascades(services.store, control)
-    done = {one.session_id: one for one in (await cascades.run(Caller(), root["id"], "stop")).sessions}
+    done = {session.session_id: session for session in (await cascades.run(Caller(), root["id"], "stop")).sessions}
     assert (done[child["id"]].outcome, done[child["id"]].code) == ("refused", "session_busy")
     assert done[grandchild["id"]].outcome == "stopped"
-    assert done.keys() == {one["id"] for one in (root, child, grandchild, fork)}
+    assert done.keys() == {item["id"] for item in (root, child, grandchild, fork)}
 
 
 async def test_a_fork_is_read_with_what_it_inherited(server: Running) -> None:
@@ -439,17 +439,17 @@ async def test_a_fork_is_read_with_what_it_inherited(server: Running) -> None:
     await client.wait_task(second["taskId"])
     path = f"/api/sessions/{second['id']}/messages"
     own = await client.get(path)
-    assert {one["sessionId"] for one in own} == {second["id"]}
+    assert {item["sessionId"] for item in own} == {second["id"]}
     whole = await client.get(f"{path}?inherited=true")
-    assert [one["content"]["text"] for one in whole if one["role"] == "agent"] == ["red", "blue", "violet"]
-    assert list(dict.fromkeys(one["sessionId"] for one in whole)) == [root["id"], fork["id"], second["id"]]
+    assert [item["content"]["text"] for item in whole if item["role"] == "agent"] == ["red", "blue", "violet"]
+    assert list(dict.fromkeys(item["sessionId"] for item in whole)) == [root["id"], fork["id"], second["id"]]
     assert whole[-len(own) :] == own
     assert await client.get(f"{path}?inherited=true&limit=2") == whole[-2:]
     assert await client.get(f"{path}?inherited=true&after={whole[0]['id']}&limit=2") == whole[1:3]
     assert await client.get(f"{path}?inherited=true&before={whole[2]['id']}") == whole[:2]
     since = whole[1]["updatedAt"]
     changed = await client.get(f"{path}?inherited=true&since={since}")
-    assert changed and all(one["updatedAt"] > since for one in changed)
+    assert changed and all(item["updatedAt"] > since for item in changed)
     refused(await client.http.get(f"{path}?inherited=true&after={NOBODY}"), 404, "message_not_found")
     root_path = f"/api/sessions/{root['id']}/messages"
     assert await client.get(f"{root_path}?inherited=true") == await client.get(root_path)

@@ -251,7 +251,7 @@ async def talking(server: Running) -> AsyncGenerator[Json]:
 
 async def final(client: Client, session: Json) -> dict[str, str]:
     messages = await client.get(f"/api/sessions/{session['id']}/messages")
-    return {one["id"]: one["content"]["text"] for one in messages if one["role"] == "agent"}
+    return {message["id"]: message["content"]["text"] for message in messages if message["role"] == "agent"}
 
 
 async def follow(client: Client, session: Json, joined: asyncio.Event) -> Transcript:

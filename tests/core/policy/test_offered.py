@@ -13,7 +13,7 @@ from bough.core.turns.agent_settings import MOST_OFFERED, offered, with_offered
 
 
 def option(id: str, *values: str) -> dict[str, Any]:
-    choices = [{"value": one, "name": one.upper()} for one in values]
+    choices = [{"value": value, "name": value.upper()} for value in values]
     return {"id": id, "name": id.title(), "type": "select", "currentValue": values[0], "options": choices}
 
 
@@ -25,7 +25,7 @@ def told(answer: dict[str, Any], agent: str = "demo") -> list[dict[str, Any]]:
 def test_models_and_efforts_are_offered() -> None:
     """O4: those two with their category and all values; other options are the agent's own business."""
     found = told({"configOptions": [option("model", "a", "b"), option("mode", "x"), option("effort", "low")]})
-    assert [(one["id"], one["category"], one["currentValue"]) for one in found] == [
+    assert [(item["id"], item["category"], item["currentValue"]) for item in found] == [
         ("model", "model", "a"),
         ("effort", "thought_level", "low"),
     ]
@@ -39,7 +39,7 @@ def test_models_told_in_the_older_way() -> None:
     """O4: agents that name their models outside of the options."""
     models = {"currentModelId": "a", "availableModels": [{"modelId": "a"}, {"modelId": "b"}, 3]}
     (found,) = told({"models": models})
-    assert (found["category"], [one["value"] for one in found["options"]]) == ("model", ["a", "b"])
+    assert (found["category"], [option["value"] for option in found["options"]]) == ("model", ["a", "b"])
 
 
 def test_only_news_is_written() -> None:

@@ -81,7 +81,7 @@ class Wanting:
         return await self.client.call("PATCH", f"/api/sessions/{self.session}", json=fields)
 
     async def permissions(self) -> list[Json | None]:
-        return [one.get("permission") for one in await messages(self.client, self.session, "tool")]
+        return [message.get("permission") for message in await messages(self.client, self.session, "tool")]
 
     async def rule(self, effect: Any, **conditions: Any) -> str:
         return (await self.server.services.rules.add(Caller(), NewRule(effect=effect, **conditions))).id
@@ -196,7 +196,7 @@ async def test_without_a_way_to_allow_once_people_can_only_deny(tmp_path: Path) 
 
 async def test_of_several_ways_to_allow_a_person_chooses(tmp_path: Path) -> None:
     """P4: a question with choices is never answered with the first of them, and the one that was chosen is sent."""
-    options = [{"optionId": one, "name": one, "kind": "allow_once"} for one in ("red", "blue")]
+    options = [{"optionId": item, "name": item, "kind": "allow_once"} for item in ("red", "blue")]
     options.append({"optionId": "no", "name": "no", "kind": "reject_once"})
     async with wanting(tmp_path, "allow-all") as one:
         task = await one.wants({"title": "Which?"}, options=options)
@@ -265,8 +265,8 @@ async def test_always_reaches_as_far_as_was_said(tmp_path: Path) -> None:
                 f"/api/approvals/{asked[0]['id']}", {"decision": "allow_always", "scope": scope}
             )
             assert decided["decision"] == "allow_always"
-            now = [await client.get(f"/api/approvals/{one['id']}") for one in asked]
-            assert [one["status"] for one in now] == ["allowed"] * reached + ["pending"] * (3 - reached)
+            now = [await client.get(f"/api/approvals/{item['id']}") for item in asked]
+            assert [item["status"] for item in now] == ["allowed"] * reached + ["pending"] * (3 - reached)
             for approval in now[reached:]:
                 await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
             for task in tasks:
@@ -375,9 +375,9 @@ async def test_commands_of_the_demo_agent(tmp_path: Path) -> None:
         await server.services.rules.add(Caller(), NewRule(effect="deny", path="c"))
         await client.post(f"/api/approvals/{asked['id']}", {"decision": "deny"})
         assert (await client.wait_task(task))["status"] == "completed"
-        assert {one.name for one in (server.root / "repo").iterdir()}.isdisjoint({"a", "b", "c"})
+        assert {path.name for path in (server.root / "repo").iterdir()}.isdisjoint({"a", "b", "c"})
         listed = (await client.get(f"/api/approvals?sessionId={session}"))["approvals"]
-        assert [(one["status"], one["decidedBy"]["kind"]) for one in listed] == [
+        assert [(item["status"], item["decidedBy"]["kind"]) for item in listed] == [
             ("denied", "person"),
             ("denied", "policy"),
         ]

@@ -49,7 +49,7 @@ async def told(place: ToolServer, session: str) -> Json:
     async with asyncio.timeout(20), place.client.events() as events:
         while True:
             found = await place.client.get(f"/api/sessions/{session}/messages")
-            shown = [one for one in found if one["content"]["type"] == "outcome"]
+            shown = [item for item in found if item["content"]["type"] == "outcome"]
             if shown:
                 assert len(shown) == 1
                 return shown[0]
@@ -212,7 +212,7 @@ async def test_nobody_answers_in_time(tmp_path: Path, headless: str, done: int) 
         assert "call_denied" in raised
         assert len(await children(place, agent.id)) == done
         found = (await place.client.get("/api/approvals"))["approvals"]
-        assert [one["status"] for one in found] == ["expired", "expired"]
+        assert [item["status"] for item in found] == ["expired", "expired"]
 
 
 @pytest.mark.usefixtures("impatient")
@@ -227,13 +227,13 @@ async def test_what_is_allowed_without_a_look_is_judged_again(tmp_path: Path) ->
         await place.client.call("PATCH", f"/api/sessions/{sibling}", json={"permissionMode": "bypassPermissions"})
         await place.rule("deny", "bough/agor_sessions_update")
         async with asyncio.timeout(20), place.client.events() as events:
-            while any(one.state in ("asked", "acting") for one in await rows(place, agent.id)):
+            while any(row.state in ("asked", "acting") for row in await rows(place, agent.id)):
                 await events.next()
         found = await rows(place, agent.id)
-        assert [one.state for one in found] == ["failed", "failed"], found
-        assert all(b"call_denied" in bytes(one.outcome or b"") for one in found)
+        assert [item.state for item in found] == ["failed", "failed"], found
+        assert all(b"call_denied" in bytes(item.outcome or b"") for item in found)
         tasks = (await place.client.get(f"/api/sessions/{sibling}/tasks"))["tasks"]
-        assert [one["prompt"] for one in tasks] == ["hello"]
+        assert [task["prompt"] for task in tasks] == ["hello"]
 
 
 async def rows(place: ToolServer, session: str) -> list[Any]:
@@ -263,7 +263,7 @@ async def test_always_answers_what_waits_alike(place: ToolServer) -> None:
     async with asyncio.timeout(20), place.client.events() as events:
         while len(await place.pending()) < 4:
             await events.next()
-    first = next(one for one in await place.pending() if "auto" not in one["title"])
+    first = next(item for item in await place.pending() if "auto" not in item["title"])
     await place.decide(first["id"], "allow_always")
     assert not any(said.wrong for said in await asyncio.gather(*alike))
     [left] = await place.pending()
@@ -285,5 +285,7 @@ async def test_nobody_is_asked_twice(place: ToolServer) -> None:
     await place.decide(approval["id"])
     assert (await place.client.wait_task(task))["status"] == "completed"
     asked = (await place.client.get(f"/api/approvals?sessionId={session}"))["approvals"]
-    assert [one["toolKind"] for one in asked if one["decidedBy"] and one["decidedBy"]["kind"] == "person"] == ["call"]
+    assert [item["toolKind"] for item in asked if item["decidedBy"] and item["decidedBy"]["kind"] == "person"] == [
+        "call"
+    ]
     assert len(await children(place, session)) == 1

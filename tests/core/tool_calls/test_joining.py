@@ -33,7 +33,7 @@ async def place(tmp_path: Path) -> AsyncGenerator[ToolServer]:
 
 async def children(place: ToolServer, parent: str) -> list[str]:
     page = await place.client.get(f"/api/sessions?parentId={parent}&limit=200")
-    return [one["id"] for one in page["sessions"]]
+    return [session["id"] for session in page["sessions"]]
 
 
 async def rows(place: ToolServer, session: str) -> list[Any]:
@@ -89,14 +89,14 @@ async def test_a_key_stands_for_one_call(place: ToolServer) -> None:
     said = await asyncio.gather(*(agent.does(SPAWN, **QUIET, idempotencyKey="k") for _ in range(5)))
     said.append(await agent.does(SPAWN, **QUIET, idempotencyKey="k"))
     [child] = await children(place, agent.id)
-    assert {one["sessionId"] for one in said} == {child}
+    assert {item["sessionId"] for item in said} == {child}
     text = await agent.fails(SPAWN, prompt="other words", idempotencyKey="k")
     assert "idempotency_key_reused" in text
     # Of another tool, or another session, it is another key.
     await agent.does("agor_sessions_update", sessionId=agent.id, title="New", idempotencyKey="k")
     assert (await other.does(SPAWN, **QUIET, idempotencyKey="k"))["sessionId"] != child
     assert (await agent.does(SPAWN, **QUIET, idempotencyKey="l"))["sessionId"] != child
-    assert [len(await children(place, one.id)) for one in (agent, other)] == [2, 1]
+    assert [len(await children(place, item.id)) for item in (agent, other)] == [2, 1]
 
 
 async def test_the_same_words_on_purpose(place: ToolServer) -> None:
@@ -106,8 +106,8 @@ async def test_the_same_words_on_purpose(place: ToolServer) -> None:
     for _ in range(3):
         said.append(await agent.does(SPAWN, **QUIET))
     made = await children(place, agent.id)
-    assert len(made) == 23 and {one["sessionId"] for one in said} == set(made)
-    assert all(one.answered_at for one in await rows(place, agent.id))
+    assert len(made) == 23 and {item["sessionId"] for item in said} == set(made)
+    assert all(row.answered_at for row in await rows(place, agent.id))
 
 
 async def test_a_line_that_breaks_while_the_call_acts(place: ToolServer) -> None:
@@ -177,7 +177,7 @@ async def test_a_line_that_breaks_while_a_person_thinks(place: ToolServer) -> No
         return (await place.get(agent.id))["activity"] == "waiting_permission"
 
     await eventually(waits)
-    assert [one["id"] for one in await place.pending()] == [approval["id"]]
+    assert [item["id"] for item in await place.pending()] == [approval["id"]]
     await place.decide(approval["id"])
     said = await again
     assert await children(place, agent.id) == [said["sessionId"]]

@@ -54,7 +54,7 @@ class Stage:
 
     async def children(self) -> list[str]:
         page = await self.client.get(f"/api/sessions?parentId={self.session}")
-        return [one["id"] for one in page["sessions"]]
+        return [session["id"] for session in page["sessions"]]
 
     async def cut_off(self, tool: str, **arguments: Any) -> None:
         """Makes a call during which the server dies."""
@@ -63,7 +63,7 @@ class Stage:
 
     async def outcomes(self) -> list[Json]:
         found = await self.client.get(f"/api/sessions/{self.session}/messages")
-        return [one for one in found if one["content"]["type"] == "outcome"]
+        return [item for item in found if item["content"]["type"] == "outcome"]
 
 
 @contextlib.asynccontextmanager

@@ -118,21 +118,21 @@ async def answer(client: Client, task: str) -> str:
     assert ended["status"] == "completed", ended
     found = await client.get(f"/api/sessions/{ended['sessionId']}/messages")
     return "\n".join(
-        one["content"]["text"]
-        for one in found
-        if one["taskId"] == task and one["role"] == "agent" and one["content"]["type"] == "text"
+        item["content"]["text"]
+        for item in found
+        if item["taskId"] == task and item["role"] == "agent" and item["content"]["type"] == "text"
     )
 
 
 async def contents(client: Client, session: str, kind: str) -> list[Json]:
     """The contents of one type in a transcript."""
     found = await client.get(f"/api/sessions/{session}/messages")
-    return [one["content"] for one in found if one["content"]["type"] == kind]
+    return [item["content"] for item in found if item["content"]["type"] == kind]
 
 
 async def rested(client: Client, session: str, count: int) -> list[Json]:
     async def look() -> list[Json] | None:
         tasks = (await client.get(f"/api/sessions/{session}/tasks?limit=200"))["tasks"]
-        return tasks if len(tasks) >= count and all(one["endedAt"] for one in tasks) else None
+        return tasks if len(tasks) >= count and all(task["endedAt"] for task in tasks) else None
 
     return await client.eventually(look)

@@ -150,8 +150,8 @@ async def test_two_at_once_with_one_key(tmp_path: Path, monkeypatch: pytest.Monk
         caller, fork = Caller(idempotency_key="once"), trees.server.services.branches.fork
         asked = [fork(caller, root, Branch(worktree="new")) for _ in range(2)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
-        made = [one for one in answers if isinstance(one, Branched)]
-        assert len(made) == 2 - failures and len({one.session_id for one in made}) == 1
+        made = [answer for answer in answers if isinstance(answer, Branched)]
+        assert len(made) == 2 - failures and len({item.session_id for item in made}) == 1
         [found] = await worktrees(trees)
         session = await trees.get(made[0].session_id)
         assert session["worktreeId"] == found["id"] and (await place(trees, session["id"])).is_dir()
@@ -215,7 +215,7 @@ async def test_what_comes_to_nothing_leaves_nothing(tmp_path: Path, monkeypatch:
         assert (await trees.refused(f"{root}/fork", body))["code"] == "unlucky"
         assert left(repo) == before and not (repo / ".worktrees").exists() and await worktrees(trees) == []
         gone = (await trees.client.get("/api/worktrees?removed=true"))["worktrees"]
-        assert [one["recoveryRef"] for one in gone] == [None]
+        assert [item["recoveryRef"] for item in gone] == [None]
         fork = await trees.client.post(f"/api/sessions/{root}/fork", body)
         assert (await place(trees, fork["sessionId"]) / "mine").exists()
 

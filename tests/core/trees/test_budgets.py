@@ -110,11 +110,11 @@ async def test_what_runs_may_finish_and_one_answer_is_for_the_whole_tree(tmp_pat
         assert (await client.wait_task(running))["status"] == "completed"
         waiting = [await client.prompt(child, "[[say x]]"), await client.prompt(root, "[[say x]]")]
         other, task = await trees.spawn(root, "[[say x]]", callback={"enabled": False})
-        questions = [await limited(trees, one) for one in (child, root, other)]
+        questions = [await limited(trees, item) for item in (child, root, other)]
         await decide(trees, questions[1], "allow")
-        for one in (*waiting, task):
-            assert (await client.wait_task(one))["status"] == "completed"
-        decided = [(await client.get(f"/api/approvals/{one['id']}"))["status"] for one in questions]
+        for item in (*waiting, task):
+            assert (await client.wait_task(item))["status"] == "completed"
+        decided = [(await client.get(f"/api/approvals/{question['id']}"))["status"] for question in questions]
         assert decided == ["allowed"] * 3
 
 
@@ -157,11 +157,11 @@ async def test_what_runs_counts_as_a_turn(tmp_path: Path, database_url: str) -> 
         await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=2))
         running = await client.prompt(root, "[[hang]]")
         await client.wait_task(running, "running")
-        tasks = await asyncio.gather(*(client.prompt(one, "[[hang]]") for one in both))
-        found = await asyncio.gather(*(client.wait_task(one, "running", "interrupted") for one in tasks))
-        assert sorted(one["status"] for one in found) == ["interrupted", "running"]
-        for one in (root, *both):
-            await client.post(f"/api/sessions/{one}/stop")
+        tasks = await asyncio.gather(*(client.prompt(item, "[[hang]]") for item in both))
+        found = await asyncio.gather(*(client.wait_task(task, "running", "interrupted") for task in tasks))
+        assert sorted(item["status"] for item in found) == ["interrupted", "running"]
+        for item in (root, *both):
+            await client.post(f"/api/sessions/{item}/stop")
 
 
 async def test_what_was_removed_stays_used(tmp_path: Path, database_url: str) -> None:
@@ -304,6 +304,6 @@ async def test_reports_count_as_turns_that_agents_cause(tmp_path: Path) -> None:
         question = await limited(trees, root)
         await decide(trees, question, "deny")
         ended = await trees.rested(root, 2)
-        assert [one["status"] for one in ended] == ["completed", "cancelled"]
+        assert [item["status"] for item in ended] == ["completed", "cancelled"]
         [_, report] = await trees.callbacks(root)
         assert report.state == "held"

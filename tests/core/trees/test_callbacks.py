@@ -104,10 +104,10 @@ async def test_every_way_to_end_is_told(tmp_path: Path) -> None:
         await client.wait_task(hanging, "running")
         await client.call("DELETE", f"/api/sessions/{child}")
         tasks = await trees.rested(parent, 5)
-        reports = {one.child_task_id: one for one in await trees.callbacks(parent)}
+        reports = {callback.child_task_id: callback for callback in await trees.callbacks(parent)}
         assert set(reports) == {failed, stopped, queued, hanging, behind}
-        assert all("Status: cancelled" in reports[one].text for one in (stopped, queued, hanging, behind))
-        assert {one.state for one in reports.values()} == {"delivered"} and len(tasks) == 5
+        assert all("Status: cancelled" in reports[item].text for item in (stopped, queued, hanging, behind))
+        assert {report.state for report in reports.values()} == {"delivered"} and len(tasks) == 5
 
 
 async def test_an_agent_that_is_given_up_is_told(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_a_report_waits_for_a_busy_parent_and_a_paused_queue(tmp_path: Pat
         [report] = await trees.callbacks(parent)
         assert report.state == "queued"
         await client.post(f"/api/sessions/{parent}/stop")
-        assert [one["status"] for one in await trees.tasks(parent)] == ["cancelled", "queued"]
+        assert [item["status"] for item in await trees.tasks(parent)] == ["cancelled", "queued"]
         await client.post(f"/api/sessions/{parent}/resume")
         await trees.rested(parent, 2)
         [report] = await trees.callbacks(parent)
@@ -164,11 +164,11 @@ async def test_a_report_does_not_need_room_in_the_queue(tmp_path: Path) -> None:
         await trees.refused(f"{parent}/prompt", {"text": "one more"}, 429)
         for n in range(3):
             await trees.client.wait_task((await trees.spawn(parent, f"[[say {n}]]"))[1])
-        assert [one["status"] for one in await trees.tasks(parent)] == ["running", *["queued"] * 4]
+        assert [task["status"] for task in await trees.tasks(parent)] == ["running", *["queued"] * 4]
         await trees.client.post(f"/api/sessions/{parent}/stop")
         await trees.client.post(f"/api/sessions/{parent}/resume")
         ended = await trees.rested(parent, 5)
-        assert [one["status"] for one in ended[1:]] == ["completed"] * 4
+        assert [item["status"] for item in ended[1:]] == ["completed"] * 4
 
 
 async def test_a_report_wakes_a_sleeping_parent(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ async def test_a_report_resumes_what_only_time_has_ended(tmp_path: Path) -> None
         await trees.rested(child, 1)
 
         async def asleep() -> bool:
-            return all([(await trees.get(one))["status"] == "completed" for one in (parent, child)])
+            return all([(await trees.get(item))["status"] == "completed" for item in (parent, child)])
 
         await trees.client.eventually(asleep)
         assert (await trees.get(parent))["metadata"]["reason"] == "idle_timeout"
@@ -233,7 +233,7 @@ async def test_a_report_that_is_taken_out_of_the_queue_is_held(tmp_path: Path) -
         one, two = await trees.callbacks(parent)
         assert (one.state, two.state) == ("held", "queued") and one.reason is not None
         await trees.client.call("DELETE", f"/api/sessions/{parent}")
-        assert [one.state for one in await trees.callbacks(parent)] == ["held", "held"]
+        assert [callback.state for callback in await trees.callbacks(parent)] == ["held", "held"]
 
 
 async def test_a_terminal_is_not_told(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ async def test_a_parent_whose_worktree_is_gone_is_not_resumed(tmp_path: Path) ->
         child, _ = await trees.spawn(parent, "[[say x]]", callback={"enabled": False})
 
         async def asleep() -> bool:
-            return all([(await trees.get(one))["status"] == "completed" for one in (parent, child)])
+            return all([(await trees.get(item))["status"] == "completed" for item in (parent, child)])
 
         await trees.client.eventually(asleep)
 

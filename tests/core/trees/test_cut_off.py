@@ -53,8 +53,8 @@ async def settled(client: Client, root: str, expected: int) -> None:
     """So many worktrees, and a session in each."""
     found = (await client.get("/api/worktrees"))["worktrees"]
     tree = await client.get(f"/api/sessions/{root}/tree")
-    used = {one["worktreeId"] for one in tree["sessions"]} - {None}
-    assert {one["id"] for one in found} == used and len(used) == expected
+    used = {session["worktreeId"] for session in tree["sessions"]} - {None}
+    assert {item["id"] for item in found} == used and len(used) == expected
 
 
 @pytest.mark.parametrize(("where", "made"), [("inside", 0), ("after", 2)])
@@ -72,10 +72,10 @@ async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: s
             await settled(client, root, made)
             assert folders(repo) == 1 + made
             await client.post("/api/checkpoints/prune", {"days": 30})
-            left = [one for one in refs(repo) if one.startswith(("refs/heads/", "refs/bough/races/"))]
+            left = [ref for ref in refs(repo) if ref.startswith(("refs/heads/", "refs/bough/races/"))]
             assert len(left) == 1 + made + (1 if made else 0)
-            for one in (await client.post(f"/api/sessions/{root}/race", RACE))["sessions"]:
-                await answer(client, one["taskId"])
+            for session in (await client.post(f"/api/sessions/{root}/race", RACE))["sessions"]:
+                await answer(client, session["taskId"])
             await settled(client, root, made + 2)
 
 
@@ -98,7 +98,7 @@ async def test_a_session_that_brings_its_worktree(tmp_path: Path, where: str, ma
             assert folders(repo) == 1 + made
             sessions = (await client.get("/api/sessions"))["sessions"]
             found = (await client.get("/api/worktrees"))["worktrees"]
-            assert [one["worktreeId"] for one in sessions] == [one["id"] for one in found]
+            assert [session["worktreeId"] for session in sessions] == [item["id"] for item in found]
 
 
 async def test_what_somebody_put_there_is_kept(tmp_path: Path) -> None:

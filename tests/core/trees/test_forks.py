@@ -211,10 +211,10 @@ async def test_a_long_past_is_told_within_bounds_and_said_so(trees: Grove, monke
     fork, task = await trees.fork(parent, "[[recall]]")
     said = await answer(trees.client, task)
     assert "newest ibis" in said and "oldest heron" not in said
-    [told] = [one["text"] for one in await trees.contents(fork, "notice") if "not all of it" in one["text"]]
+    [told] = [item["text"] for item in await trees.contents(fork, "notice") if "not all of it" in item["text"]]
     assert "output of 1 tool calls" in told and "oldest entries" in told
     # What there is no room for is only counted.
-    assert b"oldest heron" not in b"".join(bytes(one.content) for one in read)
+    assert b"oldest heron" not in b"".join(bytes(item.content) for item in read)
     assert len(read) < len(await trees.client.get(f"/api/sessions/{parent}/messages"))
 
 

@@ -52,7 +52,7 @@ async def test_forks_of_forks_without_end(tmp_path: Path, database_url: str) -> 
         fork, _ = await trees.fork(root)
         last = await forked_often(trees, fork)
         assert "red" in (await SessionContext(store, last).history()).text
-        assert [one.session_id for one in await inherited.page(store, last.id, limit=1)] == [root]
+        assert [item.session_id for item in await inherited.page(store, last.id, limit=1)] == [root]
 
 
 async def test_a_fork_is_read_page_by_page(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,23 +67,25 @@ async def test_a_fork_is_read_page_by_page(tmp_path: Path, database_url: str, mo
         last, task = await trees.fork(fork, "[[say violet]]")
         await trees.client.wait_task(task)
         whole = await inherited.page(store, last)
-        ids = [one.id for one in whole]
-        assert {one.session_id for one in whole} == {root, fork, last}
+        ids = [item.id for item in whole]
+        assert {item.session_id for item in whole} == {root, fork, last}
         for limit in range(1, len(ids) + 2):
-            assert [one.id for one in await inherited.page(store, last, limit=limit)] == ids[-limit:]
+            assert [item.id for item in await inherited.page(store, last, limit=limit)] == ids[-limit:]
         for place, known in enumerate(ids):
-            assert [one.id for one in await inherited.page(store, last, before=known)] == ids[:place]
+            assert [item.id for item in await inherited.page(store, last, before=known)] == ids[:place]
             behind = await inherited.page(store, last, after=known, limit=2)
-            assert [one.id for one in behind] == ids[place + 1 : place + 3]
+            assert [item.id for item in behind] == ids[place + 1 : place + 3]
         between = await inherited.page(store, last, after=ids[0], before=ids[-1])
-        assert [one.id for one in between] == ids[1:-1]
+        assert [item.id for item in between] == ids[1:-1]
         changed = sorted(whole, key=lambda one: one.updated_at)
         first = await inherited.page(store, last, since="2000-01-01T00:00:00Z", limit=2)
-        assert [one.id for one in first] == [one.id for one in changed if one.updated_at <= changed[1].updated_at]
+        assert [item.id for item in first] == [item.id for item in changed if item.updated_at <= changed[1].updated_at]
         later = await inherited.page(store, last, since=first[-1].updated_at)
-        assert [one.id for one in first + later] == [one.id for one in changed]
+        assert [item.id for item in first + later] == [item.id for item in changed]
         [unknown] = [
-            one["id"] for one in await trees.client.get(f"/api/sessions/{root}/messages") if "[[say never" in str(one)
+            item["id"]
+            for item in await trees.client.get(f"/api/sessions/{root}/messages")
+            if "[[say never" in str(item)
         ]
         with pytest.raises(NotFound):
             await inherited.page(store, last, before=unknown)
@@ -91,6 +93,6 @@ async def test_a_fork_is_read_page_by_page(tmp_path: Path, database_url: str, mo
         session = await store.read(lambda tx: records.session(tx, last))
         spans = await store.read(lambda tx: lineage.spans(tx, session))
         pages = [page async for page, _ in lineage.backwards(store, spans)]
-        assert [one.id for page in pages for one in page] == ids[::-1]
+        assert [item.id for page in pages for item in page] == ids[::-1]
         assert max(map(len, pages)) == 2
         assert await store.read(lambda tx: lineage.count(tx, spans)) == len(ids)

@@ -32,9 +32,9 @@ async def race(
     """Begins a race and waits until all have run."""
     body = {"prompt": prompt, "contenders": [SAME] * count, **fields}
     begun = await trees.client.post(f"/api/sessions/{root}/race", body)
-    for one in begun["sessions"]:
-        await trees.client.wait_task(one["taskId"])
-    return begun["raceId"], [one["sessionId"] for one in begun["sessions"]]
+    for session in begun["sessions"]:
+        await trees.client.wait_task(session["taskId"])
+    return begun["raceId"], [session["sessionId"] for session in begun["sessions"]]
 
 
 async def keep(trees: Grove, race_id: str, session: str, expect: int = 200, **fields: Any) -> Json:
@@ -83,7 +83,7 @@ async def test_all_begin_with_the_files_of_one_moment(tmp_path: Path) -> None:
         git(top, "add", "staged")
         before = status(top)
         race_id, sessions = await race(trees, root, "[[recall]] [[run ls > listed]]", 3, title="Birds")
-        places = [await folder(trees, one) for one in sessions]
+        places = [await folder(trees, item) for item in sessions]
         assert len({*places, top}) == 4
         for number, (session, place) in enumerate(zip(sessions, places, strict=True), 1):
             assert not (place / "gone").exists() and (place / "changed").read_text() == "new\n"
@@ -94,10 +94,12 @@ async def test_all_begin_with_the_files_of_one_moment(tmp_path: Path) -> None:
             assert (made["kind"], made["forkedFromSessionId"], made["title"]) == ("fork", root, f"Birds ({number})")
             assert "one heron" in "".join(await trees.client.texts(session))
         assert status(top) == before
-        [told] = [one for one in await trees.contents(root, "notice") if "race" in one]
+        [told] = [item for item in await trees.contents(root, "notice") if "race" in item]
         assert race_id in told["text"]
         found = await trees.client.get(f"/api/races/{race_id}")
-        assert [(one["files"], one["insertions"], one["deletions"]) for one in found["contenders"]] == [(1, 5, 0)] * 3
+        assert [
+            (contender["files"], contender["insertions"], contender["deletions"]) for contender in found["contenders"]
+        ] == [(1, 5, 0)] * 3
 
 
 async def test_standings(tmp_path: Path) -> None:
@@ -118,7 +120,7 @@ async def test_standings(tmp_path: Path) -> None:
         assert "+one" in diff["text"] and "mine" not in diff["text"]
         assert (await trees.client.get(f"/api/races/{race_id}/diff?session={first}&path=README.md"))["additions"] == 0
         whole = await trees.client.get(f"/api/races/{race_id}?full=true")
-        assert [one["diff"]["text"] for one in whole["contenders"]] == [diff["text"], ""]
+        assert [contender["diff"]["text"] for contender in whole["contenders"]] == [diff["text"], ""]
         # Spawns of a race do not report unless told to.
         assert await trees.callbacks(root) == [] and len(await trees.tasks(root)) == 0
         assert (await trees.get(second))["parentSessionId"] == root
@@ -151,10 +153,10 @@ async def test_the_winner_is_merged(tmp_path: Path, moved: bool) -> None:
         body = git(winner, "log", "-1", "--format=%B")
         assert race_id in body and body.startswith("[[write shared.txt x]] count birds")
         assert len(commits(top)) == (4 if moved else 2)
-        [told] = [one for one in await trees.contents(root, "notice") if "was kept" in one["text"]]
+        [told] = [item for item in await trees.contents(root, "notice") if "was kept" in item["text"]]
         assert "merged into main" in told["text"]
         found = await trees.client.get(f"/api/races/{race_id}")
-        assert found["keptSessionId"] == second and [one["files"] for one in found["contenders"]] == [2, 2]
+        assert found["keptSessionId"] == second and [contender["files"] for contender in found["contenders"]] == [2, 2]
         assert await keep(trees, race_id, second) == kept
         refused = await keep(trees, race_id, first, 409)
         assert refused["error"]["code"] == "race_decided" and refused["error"]["details"]["sessionId"] == second
@@ -173,16 +175,16 @@ async def test_the_others_are_put_away_and_can_be_had_back(tmp_path: Path) -> No
         place = await folder(trees, idle)
         kept = await keep(trees, race_id, winner, how="branch")
         assert (kept["how"], kept["committed"], kept["merged"], kept["files"]) == ("branch", False, None, 0)
-        assert [one["sessionId"] for one in kept["others"]] == [idle, running]
-        assert all(one["archived"] and one["worktreeRemoved"] and not one["message"] for one in kept["others"])
-        states = [(await trees.get(one))["status"] for one in (idle, running, winner)]
+        assert [other["sessionId"] for other in kept["others"]] == [idle, running]
+        assert all(other["archived"] and other["worktreeRemoved"] and not other["message"] for other in kept["others"])
+        states = [(await trees.get(item))["status"] for item in (idle, running, winner)]
         assert states == ["completed", "cancelled", "active"]
-        assert {one["status"] for one in await trees.tasks(running)} == {"completed", "cancelled"}
+        assert {task["status"] for task in await trees.tasks(running)} == {"completed", "cancelled"}
         assert not place.exists() and (await folder(trees, winner)).exists()
         assert f"bough worktree recover {kept['others'][0]['worktreeId']}" in kept["others"][0]["recover"]
         # What they had changed can still be compared.
         standings = (await trees.client.get(f"/api/races/{race_id}"))["contenders"]
-        assert [one["files"] for one in standings] == [2, 1, 0]
+        assert [standing["files"] for standing in standings] == [2, 1, 0]
         await trees.client.post(f"/api/worktrees/{kept['others'][0]['worktreeId']}/recover")
         assert (place / "a.txt").read_text() == "one" and status(place) == "?? b.txt\n"
         assert commits(place)[0] == "mine"
@@ -288,7 +290,7 @@ async def test_one_that_fails_does_not_spoil_the_race(tmp_path: Path) -> None:
         root = await trees.root(permissionMode=MODE)
         race_id, [bad, good] = await race(trees, root, "[[write a.txt one]]", contenders=[{"agent": "broken"}, SAME])
         found = (await trees.client.get(f"/api/races/{race_id}"))["contenders"]
-        assert [(one["agent"], one["taskStatus"], one["files"]) for one in found] == [
+        assert [(item["agent"], item["taskStatus"], item["files"]) for item in found] == [
             ("broken", "failed", 0),
             ("demo", "completed", 1),
         ]
@@ -361,16 +363,16 @@ async def test_what_a_race_began_with_is_held_as_long_as_it_is_needed(tmp_path: 
         await keep(trees, decided, first, how="branch")
         await pruning.prune()
         assert len(starts(top)) == 3
-        for one in (open_race, decided):
-            await store.write(lambda change, one=one: change.tx.run(old, id=one))
+        for item in (open_race, decided):
+            await store.write(lambda change, item=item: change.tx.run(old, id=item))
         for session in left:
             await trees.client.call("DELETE", f"/api/sessions/{session}?purge=true")
         await pruning.prune()
         assert starts(top) == [f"refs/bough/races/{open_race}"]
         found = await trees.client.get(f"/api/races/{open_race}")
-        assert [one["files"] for one in found["contenders"]] == [0, 0]
+        assert [contender["files"] for contender in found["contenders"]] == [0, 0]
         kept = (await trees.client.get("/api/checkpoints?limit=100"))["checkpoints"]
-        assert [one["id"] for one in kept if one["moment"] == "fork"] == [open_race]
+        assert [item["id"] for item in kept if item["moment"] == "fork"] == [open_race]
         assert (await trees.client.get(f"/api/races/{gone}"))["contenders"] == []
 
 

@@ -81,11 +81,11 @@ async def test_a_queue_that_cannot_be_cancelled_is_not_reported(tmp_path: Path) 
         with failing_commits(trees.server.services.store.db, "add_callback", 1):
             await trees.client.call("DELETE", f"/api/sessions/{child}", expect=429)
         assert (await trees.callbacks(parent), (await trees.get(child))["status"]) == ([], "active")
-        assert [one["status"] for one in await trees.tasks(child)] == ["running", *["queued"] * 3]
+        assert [item["status"] for item in await trees.tasks(child)] == ["running", *["queued"] * 3]
         await trees.client.call("DELETE", f"/api/sessions/{child}")
         await trees.rested(parent, 4)
         reports = await trees.callbacks(parent)
-        assert [one.child_task_id for one in reports[:3]] == queued and len(reports) == 4
+        assert [report.child_task_id for report in reports[:3]] == queued and len(reports) == 4
 
 
 async def check(client: Client, parent: str, child: str, task: str) -> None:
@@ -143,6 +143,6 @@ async def test_a_killed_server_finds_everything_again(tmp_path: Path) -> None:
             assert (await client.get(f"/api/approvals/{question['id']}"))["status"] == "pending"
             await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
             tasks = await rested(client, parent, 2)
-            assert [one["status"] for one in tasks] == ["completed"] * 2
-            assert {one["sourceSessionId"] for one in tasks} >= {second} and first
+            assert [item["status"] for item in tasks] == ["completed"] * 2
+            assert {item["sourceSessionId"] for item in tasks} >= {second} and first
             assert (await answer(client, await client.prompt(other, "[[recall]]"))).count("> grey") == 1

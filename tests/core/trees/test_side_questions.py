@@ -126,7 +126,7 @@ async def test_nothing_grows_out_of_it(tmp_path: Path) -> None:
         _, again = await trees.btw(fork, "[[say on]]")
         assert await answer(trees.client, again) == "on"
         tree = await trees.client.get(f"/api/sessions/{parent}/tree")
-        assert [one["kind"] for one in tree["sessions"]] == ["root", "btw", "fork", "btw"]
+        assert [session["kind"] for session in tree["sessions"]] == ["root", "btw", "fork", "btw"]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ async def test_the_idle_clock_is_not_confused(tmp_path: Path) -> None:
         assert (await trees.get(parent))["metadata"]["reason"] == "idle_timeout"
         assert (await trees.get(aside))["metadata"]["reason"] == "answered"
         messages = await trees.client.get(f"/api/sessions/{parent}/messages")
-        assert [one["content"]["type"] for one in messages] == ["btw"]
+        assert [message["content"]["type"] for message in messages] == ["btw"]
 
 
 async def test_it_does_not_leave_its_mode(tmp_path: Path) -> None:
@@ -234,8 +234,8 @@ async def test_it_does_not_leave_its_mode(tmp_path: Path) -> None:
         await answer(trees.client, task)
         store = trees.server.services.store
         effects: list[str] = []
-        for one in (aside, parent):
-            session = await store.read(lambda tx, one=one: records.session(tx, one))
+        for item in (aside, parent):
+            session = await store.read(lambda tx, item=item: records.session(tx, item))
             use = ToolUse(agent="demo", cwd=session.cwd, kind="switch_mode")
             verdict = await store.read(lambda tx, session=session, use=use: evaluate.judge(tx, session, use))
             effects.append(verdict.effect)

@@ -45,7 +45,7 @@ async def test_a_child_inherits_and_begins_afresh(tmp_path: Path) -> None:
         assert other["env"] == {"HERON": "***"}
         assert "grey" in await env_of(trees, child)
         assert "demo-large" in said and "high" in said
-        [run] = [one for one in await trees.contents(child, "tool") if "echo" in str(one)]
+        [run] = [item for item in await trees.contents(child, "tool") if "echo" in str(item)]
         assert "grey" in str(run["result"])
 
 
@@ -138,12 +138,12 @@ async def test_spawned_at_once_each_reports_once(tmp_path: Path, database_url: s
         made = await asyncio.gather(*(trees.spawn(parent, f"[[say done {n}]]") for n in range(count)))
         assert len({session for session, _ in made}) == count
         tasks = await trees.rested(parent, count)
-        assert [one["status"] for one in tasks] == ["completed"] * count
-        assert {one["sourceSessionId"] for one in tasks} == {session for session, _ in made}
+        assert [item["status"] for item in tasks] == ["completed"] * count
+        assert {item["sourceSessionId"] for item in tasks} == {session for session, _ in made}
         reports = await trees.callbacks(parent)
-        assert sorted(one.child_task_id for one in reports) == sorted(task for _, task in made)
-        assert {one.state for one in reports} == {"delivered"}
-        positions = [one["position"] for one in tasks]
+        assert sorted(report.child_task_id for report in reports) == sorted(task for _, task in made)
+        assert {report.state for report in reports} == {"delivered"}
+        positions = [item["position"] for item in tasks]
         assert positions == list(range(1, count + 1))
         page: Any = await trees.client.get("/api/sessions?limit=100")
         assert page["total"] == count + 1
@@ -162,7 +162,7 @@ async def test_children_of_children_report_up_the_chain(tmp_path: Path) -> None:
         assert (told["source"], told["sourceSessionId"]) == ("callback", lowest)
         assert (above["source"], above["sourceSessionId"]) == ("callback", middle)
         assert "> lowest" in told["prompt"] and told["id"] in above["prompt"]
-        assert [one.parent_session_id for one in await trees.callbacks(lowest)] == [middle]
+        assert [callback.parent_session_id for callback in await trees.callbacks(lowest)] == [middle]
 
 
 async def test_agents_that_cannot_resume_do_not_starve_their_tree(tmp_path: Path) -> None:
@@ -191,9 +191,9 @@ async def test_children_finish_while_their_parent_works(tmp_path: Path) -> None:
         made = [await trees.spawn(parent, f"[[say done {n}]]") for n in range(8)]
         for _, task in made:
             assert (await trees.client.wait_task(task))["status"] == "completed"
-        waiting = [one["status"] for one in await trees.tasks(parent)]
+        waiting = [item["status"] for item in await trees.tasks(parent)]
         assert waiting == ["running", *["queued"] * 8]
         await trees.client.post(f"/api/sessions/{parent}/stop")
         await trees.client.post(f"/api/sessions/{parent}/resume")
         ended = await trees.rested(parent, 9)
-        assert [one["status"] for one in ended] == ["cancelled", *["completed"] * 8]
+        assert [item["status"] for item in ended] == ["cancelled", *["completed"] * 8]

@@ -22,7 +22,7 @@ async def idle(trees: Grove) -> set[str]:
     found = await trees.server.services.store.read(
         lambda tx: tx.all(SESSIONS.idle, Session, before=tomorrow, limit=100)
     )
-    return {one.id for one in found}
+    return {item.id for item in found}
 
 
 @pytest.mark.parametrize("kind", ["fork", "spawn", "btw"])
@@ -53,10 +53,10 @@ async def test_a_tree_times_out_from_below(tmp_path: Path) -> None:
         assert told["status"] == "completed"
 
         async def quiet() -> bool:
-            return all([(await trees.get(one))["status"] == "completed" for one in (root, child)])
+            return all([(await trees.get(item))["status"] == "completed" for item in (root, child)])
 
         await trees.client.eventually(quiet)
-        assert {(await trees.get(one))["metadata"]["reason"] for one in (root, child)} == {"idle_timeout"}
+        assert {(await trees.get(item))["metadata"]["reason"] for item in (root, child)} == {"idle_timeout"}
 
 
 async def test_stopping_a_parent_leaves_its_children(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ async def test_stopping_a_parent_leaves_its_children(tmp_path: Path) -> None:
         await trees.client.post(f"/api/sessions/{root}/stop")
         assert "done" in await answer(trees.client, task)
         assert (await trees.get(child))["status"] == "active"
-        assert [one["status"] for one in await trees.tasks(root)] == ["cancelled", "queued"]
+        assert [item["status"] for item in await trees.tasks(root)] == ["cancelled", "queued"]
         await trees.say(root, "[[say go on]]")
         await trees.rested(root, 3)
 
@@ -89,11 +89,11 @@ async def test_completing_a_parent_with_a_report_in_its_queue(tmp_path: Path) ->
         await trees.client.post(f"/api/sessions/{root}/complete", {"force": True})
         assert (await trees.get(busy))["activity"] == "running"
         await trees.client.post(f"/api/sessions/{busy}/stop")
-        assert [one.state for one in await trees.callbacks(root)] == ["held", "held"]
+        assert [callback.state for callback in await trees.callbacks(root)] == ["held", "held"]
         # Resumed, it is not told what was kept from it; it can be read.
         await trees.client.prompt(root, "[[say on]]", resume=True)
         ended = await trees.rested(root, 3)
-        assert [one["status"] for one in ended] == ["cancelled", "cancelled", "completed"]
+        assert [item["status"] for item in ended] == ["cancelled", "cancelled", "completed"]
         assert len(await trees.contents(root, "callback")) == 2
 
 

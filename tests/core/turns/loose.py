@@ -15,7 +15,7 @@ prompt: Any = None
 
 
 def options() -> dict[str, Any]:
-    choices = [{"value": one, "name": one} for one in ("on", "off")]
+    choices = [{"value": item, "name": item} for item in ("on", "off")]
     known = {"id": "everything", "name": "All", "type": "select", "currentValue": everything, "options": choices}
     return {"configOptions": [known] if how not in ("without", "refuses") else []}
 

@@ -30,7 +30,7 @@ def be_in(wanted: str) -> None:
 
 
 def opened() -> dict[str, Any]:
-    available = [{"id": one, "name": one} for one in MODES]
+    available = [{"id": item, "name": item} for item in MODES]
     modes = {} if how == "modeless" else {"modes": {"currentModeId": mode, "availableModes": available}}
     return {"sessionId": SESSION, **modes}
 

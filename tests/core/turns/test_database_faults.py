@@ -50,7 +50,7 @@ async def test_the_hub_survives_a_failed_read(server: Running) -> None:
             await client.ask(session, "[[say heron]]")
             await failures.over()
         done = await events.until(lambda one: one["type"] == "task.patched" and one["data"]["status"] == "completed")
-        cursors = [one["cursor"] for one in events.seen if one.get("cursor") is not None]
+        cursors = [item["cursor"] for item in events.seen if item.get("cursor") is not None]
     assert cursors == list(range(cursors[0], done["cursor"] + 1))
 
 

@@ -187,7 +187,7 @@ async def test_words_after_the_end_of_a_turn_do_not_stay_open(tmp_path: Path) ->
         async with client.events(session) as late:
             await client.ask(session, "quick")
             await late.until(lambda one: one["type"] == "task.patched" and one["data"]["status"] == "completed")
-            assert not [one for one in late.seen if one["type"] == "message.snapshot"]
+            assert not [item for item in late.seen if item["type"] == "message.snapshot"]
         assert await client.texts(session) == ["in time", "too late", "in time", "in time"]
 
 

@@ -21,7 +21,7 @@ async def kill_agent(server: Running, task_id: str) -> None:
     """Ends the one agent of a server that is in the middle of a turn, and what it started, the hard way."""
     await server.client.wait_task(task_id, "running", "waiting_permission")
     mark = f"{server.data}/demo"
-    agents = [one.pid for one in psutil.process_iter() if mark == _environment(one).get("BOUGH_DEMO_HOME")]
+    agents = [item.pid for item in psutil.process_iter() if mark == _environment(item).get("BOUGH_DEMO_HOME")]
     assert agents
     for pid in agents:
         # Its keeper ends the rest as soon as the first is dead.

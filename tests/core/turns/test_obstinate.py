@@ -44,7 +44,7 @@ async def test_a_mode_that_cannot_be_taken_back_ends_the_turn(tmp_path: Path) ->
         task = await server.client.ask(session, "go")
         assert task["status"] == "failed"
         told = await messages(server.client, session, "notice")
-        assert any("could not be brought back" in one["text"] for one in told)
+        assert any("could not be brought back" in item["text"] for item in told)
 
 
 async def test_a_mode_that_is_lowered_while_the_agent_starts(tmp_path: Path) -> None:

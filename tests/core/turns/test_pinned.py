@@ -74,4 +74,6 @@ async def test_what_cannot_be_taken_back_ends_the_turn(tmp_path: Path) -> None:
         session = await open_session(server, agent="stubborn")
         assert (await server.client.ask(session, "loosen"))["status"] == "failed"
         told = await messages(server.client, session, "notice")
-        assert any("set everything to 'on' by itself" in one["text"] and "it is ended" in one["text"] for one in told)
+        assert any(
+            "set everything to 'on' by itself" in item["text"] and "it is ended" in item["text"] for item in told
+        )

@@ -68,10 +68,10 @@ async def test_what_an_agent_cannot_be_set_to_is_said(tmp_path: Path) -> None:
         for _ in range(2):
             assert (await client.ask(session, "default"))["status"] == "completed"
         told = "switches_mode has no setting for {}; the session's choice is ignored."
-        assert [one["text"] for one in await messages(client, session, "notice")] == [told.format("effort")]
+        assert [message["text"] for message in await messages(client, session, "notice")] == [told.format("effort")]
         await client.call("PATCH", f"/api/sessions/{session}", json={"model": "large"})
         await client.ask(session, "default")
-        assert [one["text"] for one in await messages(client, session, "notice")][1:] == [told.format("model")]
+        assert [message["text"] for message in await messages(client, session, "notice")][1:] == [told.format("model")]
         other = await open_session(server, agent="demo", effort="high", model="demo-large")
         await client.ask(other, "[[status]]")
         assert "model: demo-large\neffort: high" in (await client.texts(other))[-1]

@@ -91,7 +91,10 @@ async def test_allowed_it_goes_on_and_is_remembered(tmp_path: Path) -> None:
         task = await client.prompt(found.session, "[[recall]]")
         approval = await found.asked()
         assert "hooks/start.js, .wary/deep/rules.txt" in approval["title"] and "Wary" in approval["title"]
-        assert [Path(one["path"]).name for one in approval["toolCall"]["locations"]] == ["start.js", "rules.txt"]
+        assert [Path(location["path"]).name for location in approval["toolCall"]["locations"]] == [
+            "start.js",
+            "rules.txt",
+        ]
         waiting = await client.get(f"/api/tasks/{task}")
         assert (waiting["status"], waiting["held"], waiting["attempt"]) == ("interrupted", True, 1)
         assert (await client.get(f"/api/sessions/{found.session}"))["activity"] == "waiting_permission"
@@ -153,7 +156,8 @@ async def test_nobody_answers(tmp_path: Path) -> None:
             assert (approval["status"], approval["decision"]) == ("expired", "deny")
             assert not (await found.client.get("/api/policy/choices"))["choices"]
             assert any(
-                "Nobody answered" in one["text"] for one in await messages(found.client, found.session, "notice")
+                "Nobody answered" in message["text"]
+                for message in await messages(found.client, found.session, "notice")
             )
 
 

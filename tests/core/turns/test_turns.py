@@ -16,7 +16,7 @@ async def test_the_transcript_is_folded(server: Running) -> None:
         session, "[[think a]] [[slow 3 0.1]] [[write x.txt hi]] [[plan A; B]] [[plan C]] [[say end]]"
     )
     found = await client.get(f"/api/sessions/{session}/messages")
-    assert [(one["role"], one["content"]["type"]) for one in found] == [
+    assert [(item["role"], item["content"]["type"]) for item in found] == [
         ("user", "text"),
         ("agent", "thought"),
         ("agent", "text"),
@@ -90,9 +90,9 @@ async def test_always_is_remembered_by_us_for_exactly_that_call(server: Running)
     session = await open_session(server, permissionMode="ask")
     task = await client.prompt(session, "[[run true]]")
     approval = await client.approval(session)
-    always = next(one["optionId"] for one in approval["options"] if one["kind"] == "allow_always")
+    always = next(option["optionId"] for option in approval["options"] if option["kind"] == "allow_always")
     decided = await client.post(f"/api/approvals/{approval['id']}", {"optionId": always})
-    once = next(one["optionId"] for one in approval["options"] if one["kind"] == "allow_once")
+    once = next(option["optionId"] for option in approval["options"] if option["kind"] == "allow_once")
     assert (decided["decision"], decided["optionId"]) == ("allow_always", once)
     await client.wait_task(task)
     assert (await client.ask(session, "[[run true]]"))["status"] == "completed"
@@ -143,7 +143,7 @@ async def test_a_crash_loop_is_bounded(tmp_path: Path) -> None:
         refused = await client.post(f"/api/sessions/{session}/prompt", {"text": "x", "resume": True}, expect=409)
         assert refused["error"]["code"] == "session_failed" and "Fork it" in refused["error"]["message"]
         errors = await messages(client, session, "error")
-        assert errors and all(one["stderr"] for one in errors)
+        assert errors and all(error["stderr"] for error in errors)
 
 
 async def test_a_silent_agent_fails_with_its_command_named(tmp_path: Path) -> None:

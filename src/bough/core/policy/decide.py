@@ -52,7 +52,7 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
         return _switch(mode, rule)
     if rule is not None and rule.effect == "allow":
         return Verdict("allow", "rule", rule.id, f"{named(rule)} allows this.")
-    choice = next((one for one in choices if use.key and one.key == use.key and one.agent == use.agent), None)
+    choice = next((item for item in choices if use.key and item.key == use.key and item.agent == use.agent), None)
     if choice is not None:
         reason = f"A person has said always to exactly this, {REACH[choice.scope]} (choice {short(choice.id)})."
         return Verdict("allow", "choice", choice.id, reason)

@@ -146,7 +146,7 @@ def _remembered(use: ToolUse, choices: list[Choice]) -> ToolUse:
     if use.command is None:
         return use
     title = tool_use.describe(use.command)
-    key = next((one.key for one in choices if one.tool_kind == use.kind and one.title == title), use.key)
+    key = next((choice.key for choice in choices if choice.tool_kind == use.kind and choice.title == title), use.key)
     return msgspec.structs.replace(use, key=key)
 
 
@@ -165,7 +165,7 @@ def _considered(rule: Rule, use: ToolUse) -> Considered:
 
 def _only(rule: Rule, name: str) -> Rule:
     """The same rule with one condition left."""
-    others = dict.fromkeys((one for one in CONDITIONS if one != name), None)
+    others = dict.fromkeys((condition for condition in CONDITIONS if condition != name), None)
     return msgspec.structs.replace(rule, **others)
 
 

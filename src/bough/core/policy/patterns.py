@@ -59,7 +59,7 @@ def command_touched(pattern: str, command: str) -> bool:
     line = command.strip(BLANKS)
     # A shell takes a continued line for one; whether a backslash continues it or is one itself, is not told apart.
     joined = _CONTINUED.sub("", line)
-    return any(_touched(wanted, one) for one in dict.fromkeys((line, joined)))
+    return any(_touched(wanted, item) for item in dict.fromkeys((line, joined)))
 
 
 def _touched(wanted: str, line: str) -> bool:
@@ -70,7 +70,7 @@ def _touched(wanted: str, line: str) -> bool:
         # The word behind a redirection is a file, or what a quote makes one; the command comes after it.
         hidden = hidden or operator in "<>"
         written = part.split()
-        words = [word for one in written if (word := one.translate(_QUOTES))]
+        words = [word for item in written if (word := item.translate(_QUOTES))]
         if globs.matches_end(wanted, " ".join(words), _starts(words, wrapped=hidden or _is_open(written))):
             return True
         # A part that ends within a quote, or has nothing in it, does not say yet where the command begins.

@@ -116,7 +116,7 @@ class Rules:
             kept = {name: getattr(before, name) for name in ("effect", "agent", "note", *MATCHERS)}
             # An agent that is gone by now may stay in a rule that was made for it.
             self._check(kept | changes, known_agent=before.agent)
-            others = [one for one in await change.tx.all(RULES.all, Rule) if one.id != before.id]
+            others = [item for item in await change.tx.all(RULES.all, Rule) if item.id != before.id]
             place = min(changes.get("position", before.position), len(others) + 1)
             rule = await _update(change, before.id, **changes | {"position": place})
             await _number(change, [*others[: place - 1], rule, *others[place - 1 :]])

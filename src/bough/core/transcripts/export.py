@@ -58,13 +58,13 @@ def markdown(found: Export) -> str:
 
 
 def _spoken(messages: list[Message]) -> list[str]:
-    return [_part(one, msgspec.json.decode(one.content)) for one in messages]
+    return [_part(message, msgspec.json.decode(message.content)) for message in messages]
 
 
 def _part(message: Message, content: dict[str, Any]) -> str:
     kind = content.get("type")
     if kind == "text":
-        named = "".join(f"\n\n- {one.described}" for one in files_of(content))
+        named = "".join(f"\n\n- {item.described}" for item in files_of(content))
         return f"## {'You' if message.role == 'user' else 'Agent'}\n\n{content.get('text', '')}{named}"
     if kind == "thought":
         return "\n".join(f"> {line}" for line in str(content.get("text", "")).splitlines())
@@ -75,6 +75,6 @@ def _part(message: Message, content: dict[str, Any]) -> str:
     if kind == "plan":
         steps: list[dict[str, Any]] = content.get("steps") or []
         return "\n".join(
-            f"- [{'x' if one.get('status') == 'completed' else ' '}] {one.get('content')}" for one in steps
+            f"- [{'x' if step.get('status') == 'completed' else ' '}] {step.get('content')}" for step in steps
         )
     return f"_{content.get('text', '')}_" if content.get("text") else ""

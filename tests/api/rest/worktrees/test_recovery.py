@@ -47,7 +47,7 @@ async def test_the_way_back_is_known_before_anything_goes(server: Running, monke
 
     monkeypatch.setattr(worktrees, "remove", remove)
     gone = await server.client.call("DELETE", f"{path}?force=true")
-    assert [one["recoveryRef"] for one in seen] == [gone["recoveryRef"]]
+    assert [item["recoveryRef"] for item in seen] == [gone["recoveryRef"]]
     assert gone["recoveryRef"] is not None
 
 

@@ -83,7 +83,9 @@ async def test_work_is_not_removed_by_accident(server: Running) -> None:
     refused(await server.client.http.delete(path), 409, "worktree_removed")
     refused(await server.client.http.get(f"{path}/diff"), 409, "worktree_removed")
     assert (await server.client.get(path))["git"] is None
-    assert [one["id"] for one in (await server.client.get("/api/worktrees?removed=true"))["worktrees"]] == [tree["id"]]
+    assert [worktree["id"] for worktree in (await server.client.get("/api/worktrees?removed=true"))["worktrees"]] == [
+        tree["id"]
+    ]
     back = await server.client.post(f"{path}/recover")
     assert (head(folder), back["branch"], back["removedAt"]) == (sha, "feature", None)
 
@@ -176,8 +178,8 @@ async def test_detached_and_nested(server: Running) -> None:
     (inner / "more.txt").write_text("more\n")
     path = f"/api/worktrees/{tree['id']}"
     error = refused(await server.client.http.delete(path), 409, "worktree_dirty")
-    assert [one["subject"] for one in error["details"]["commits"]] == ["Loose."]
-    assert [one["path"] for one in error["details"]["files"]] == ["inner/"]
+    assert [item["subject"] for item in error["details"]["commits"]] == ["Loose."]
+    assert [file["path"] for file in error["details"]["files"]] == ["inner/"]
     gone = await server.client.call("DELETE", f"{path}?force=true")
     (ref,) = gone["innerRefs"]
     assert git(top, "show", f"{ref}:more.txt") == "more\n"
@@ -247,7 +249,7 @@ async def test_a_repository_that_is_gone(server: Running) -> None:
 
 
 def of(diff: Json, path: str) -> Json:
-    (found,) = [one for one in diff["files"] if one["path"] == path]
+    (found,) = [file for file in diff["files"] if file["path"] == path]
     return found
 
 
@@ -280,8 +282,8 @@ async def test_what_has_changed(server: Running) -> None:
     since_base = await server.client.get(path)
     assert since_base["sha"] == tree["baseSha"]
     assert of(since_base, "kept.txt")["additions"] == 30
-    assert not [one for one in since_base["files"] if one["path"] in ("doomed.txt", "old name.txt")]
-    assert since_base["additions"] == sum(one["additions"] for one in since_base["files"])
+    assert not [file for file in since_base["files"] if file["path"] in ("doomed.txt", "old name.txt")]
+    assert since_base["additions"] == sum(file["additions"] for file in since_base["files"])
 
 
 async def test_large_changes_are_cut(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ async def test_one_call_makes_both(server: Running) -> None:
     body["worktree"] = {"branch": "feature/x", "base": "main"}
     answers = await asyncio.gather(*(server.client.post("/api/sessions", body) for _ in range(3)))
     session = answers[0]
-    assert all(one == session for one in answers)
+    assert all(answer == session for answer in answers)
     tree = await server.client.get(f"/api/worktrees/{session['worktreeId']}")
     assert (tree["path"], tree["branch"]) == (session["cwd"], "feature/x")
     assert session["gitState"]["branch"] == "feature/x"
@@ -73,7 +73,7 @@ async def test_a_session_takes_its_worktree_along(server: Running) -> None:
     refused(await server.client.http.delete(f"{tree}?force=true"), 409, "worktree_in_use")
     at(session["cwd"], "new.txt").write_text("x")
     error = refused(await server.client.http.delete(f"{path}?purge=true&worktree=remove"), 409, "worktree_dirty")
-    assert [one["path"] for one in error["details"]["files"]] == ["new.txt"]
+    assert [file["path"] for file in error["details"]["files"]] == ["new.txt"]
     assert (await server.client.get(path))["status"] == "active"
     gone = await server.client.call("DELETE", f"{path}?purge=true&worktree=remove&force=true")
     assert gone["id"] == session["id"]
@@ -98,7 +98,7 @@ async def test_others_in_the_same_worktree(server: Running) -> None:
     second = await server.client.post("/api/sessions", here)
     answer = await server.client.http.delete(f"/api/sessions/{first['id']}?worktree=remove")
     error = refused(answer, 409, "worktree_in_use")
-    assert [one["id"] for one in error["details"]["sessions"]] == [second["id"]]
+    assert [session["id"] for session in error["details"]["sessions"]] == [second["id"]]
     assert (await server.client.get(f"/api/sessions/{first['id']}"))["status"] == "active"
     await server.client.call("DELETE", f"/api/sessions/{second['id']}")
     commit(at(tree["path"]), "a.txt")

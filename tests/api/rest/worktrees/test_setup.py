@@ -192,8 +192,8 @@ async def test_submodules_come_along(server: Running, tmp_path: Path, monkeypatc
     path = f"/api/worktrees/{trees[0]['id']}"
     commit(at(trees[0]["path"], "lib"), "new.txt", message="Inside.")
     error = refused(await server.client.http.delete(path), 409, "worktree_dirty")
-    assert [one["path"] for one in error["details"]["files"]] == ["lib"]
-    assert [one["subject"] for one in error["details"]["commits"]] == ["lib: Inside."]
+    assert [file["path"] for file in error["details"]["files"]] == ["lib"]
+    assert [item["subject"] for item in error["details"]["commits"]] == ["lib: Inside."]
     gone = await server.client.call("DELETE", f"{path}?force=true")
     (ref,) = gone["innerRefs"]
     assert git(top, "show", f"{ref}:new.txt") == "text\n"

@@ -49,7 +49,7 @@ async def test_a_branch_that_is_missing_is_made(server: Running) -> None:
     excluded = (top / ".git" / "info" / "exclude").read_text().split("\n")
     assert excluded.count("/.worktrees/") == 1
     page = await server.client.get(f"/api/worktrees?repoId={repo['id']}")
-    assert [one["branch"] for one in page["worktrees"]] == ["two", "feature/one"]
+    assert [worktree["branch"] for worktree in page["worktrees"]] == ["two", "feature/one"]
     assert (page["total"], page["limit"], page["offset"]) == (2, 20, 0)
     assert (await server.client.get(f"/api/worktrees?repoId={repo['id']}&removed=true"))["total"] == 0
 
@@ -86,7 +86,7 @@ async def test_names_in_any_script(server: Running) -> None:
     assert git(at(repo["path"]), "status", "--porcelain") == ""
     at(tree["path"], "neu ñ.txt").write_text("x\n")
     diff = await server.client.get(f"/api/worktrees/{tree['id']}/diff")
-    assert [one["path"] for one in diff["files"]] == ["neu ñ.txt"]
+    assert [file["path"] for file in diff["files"]] == ["neu ñ.txt"]
 
 
 async def test_branches_that_cannot_be(server: Running) -> None:
@@ -154,7 +154,7 @@ async def test_nothing_is_made_outside_of_the_root(server: Running, tmp_path: Pa
         with capture_logs() as logs:
             body = {"repoId": repo["id"], "branch": "x", "path": path}
             refused(await server.client.http.post("/api/worktrees", json=body), 403, code)
-        assert [one["log_level"] for one in logs if one["event"] == "path_escape"] == ["warning"]
+        assert [log["log_level"] for log in logs if log["event"] == "path_escape"] == ["warning"]
     assert list(outside.iterdir()) == []
     assert branches(top) == ["main"]
 
@@ -177,7 +177,7 @@ async def test_twenty_at_once(server: Running) -> None:
     again = await asyncio.gather(
         *(server.client.http.post("/api/worktrees", json={"repoId": repo["id"], "branch": "same"}) for _ in range(5))
     )
-    assert sorted(one.status_code for one in again) == [201, 409, 409, 409, 409]
+    assert sorted(item.status_code for item in again) == [201, 409, 409, 409, 409]
 
 
 async def test_bare_repositories(server: Running) -> None:
@@ -197,7 +197,7 @@ async def test_the_same_key_makes_one(server: Running) -> None:
     repo = await registered(server)
     body = {"repoId": repo["id"], "branch": "once", "idempotencyKey": "k"}
     answers = await asyncio.gather(*(server.client.post("/api/worktrees", body) for _ in range(4)))
-    assert all(one == answers[0] for one in answers)
+    assert all(answer == answers[0] for answer in answers)
     other = await server.client.http.post("/api/worktrees", json={**body, "branch": "other"})
     refused(other, 409, "idempotency_key_reused")
     await server.client.call("DELETE", f"/api/worktrees/{answers[0]['id']}")
@@ -221,9 +221,9 @@ async def test_worktrees_made_elsewhere_are_adopted(server: Running) -> None:
     ours = await made(server.client, repo)
     path = f"/api/repos/{repo['id']}/worktrees"
     found = (await server.client.get(path))["worktrees"]
-    assert {one["path"]: one["worktreeId"] for one in found}[ours["path"]] == ours["id"]
+    assert {item["path"]: item["worktreeId"] for item in found}[ours["path"]] == ours["id"]
     unknown = await server.client.get(f"{path}?known=false")
-    assert sorted(one["branch"] or "" for one in unknown["worktrees"]) == ["", "hand"]
+    assert sorted(worktree["branch"] or "" for worktree in unknown["worktrees"]) == ["", "hand"]
     tree = await server.client.post("/api/worktrees", {"repoId": repo["id"], "path": str(server.root / "hand made")})
     assert (tree["branch"], tree["name"], tree["madeByBough"]) == ("hand", "hand", False)
     assert tree["baseSha"] == head(top)
@@ -264,7 +264,7 @@ async def test_how_it_stands(server: Running) -> None:
     state = found["git"]
     assert (state["sha"], state["dirty"], state["changed"], state["untracked"]) == (sha, True, 1, 2)
     assert (state["ahead"], state["behind"], state["against"]) == (1, 1, "main")
-    assert [(one["id"], one["title"], one["status"]) for one in found["sessions"]] == [
+    assert [(item["id"], item["title"], item["status"]) for item in found["sessions"]] == [
         (session["id"], "Here", "active")
     ]
     git(at(repo["path"]), "worktree", "lock", "--reason", "on a stick", tree["path"])

@@ -27,7 +27,7 @@ def planned(script: str, *after: Turn, tools: tuple[Tool, ...] = (Tool("Read"), 
 
 def test_every_verb_is_read() -> None:
     text = "a [[say two words]] b [[think hm]] [[slow 3 0.5]][[recall]] [[tools]] [[http 429]] [[hang 7]] [[tool X {}]]"
-    read = [(one.verb, one.text or one.name) for one in parse_script(text)]
+    read = [(item.verb, item.text or item.name) for item in parse_script(text)]
     assert read == [
         *(("say", "two words"), ("think", "hm"), ("slow", "3 0.5"), ("recall", ""), ("tools", "")),
         *(("http", "429"), ("hang", "7"), ("tool", "X")),

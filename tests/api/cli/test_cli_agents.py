@@ -132,7 +132,7 @@ def test_what_the_catalog_knows_better(folder: Path, tmp_path: Path) -> None:
     [
         ("exits_at_once", "agent_gone", "ended with code 3: no credentials: run `agent login` first"),
         ("refuses", "agent_refused", "Refuses says: state runtime failed"),
-        ("other_version", "agent_protocol", "of the Agent Client Protocol, Bough speaks version 1"),
+        ("other_version", "agent_protocol", "of the Agent Client Protocol, but Bough speaks version 1"),
         ("silent", "agent_timeout", "did not answer initialize within 0.3 s."),
         ("never_exits", "", ""),
         ("leaves_children", "", ""),
@@ -203,7 +203,7 @@ def test_what_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytes
     broken = run_here(["agents", "test", "broken"])
     assert broken.code == 1 and "broken.toml names no command" in broken.err
     gone = run_here(["agents", "test", "demo", "--cwd", str(tmp_path / "gone")])
-    assert gone.code == 1 and "is not there" in gone.err
+    assert gone.code == 1 and "does not exist" in gone.err
     describe(tmp_path, "asks", ["{python}", "-m", "bough.agents.demo"], '[repository]\nask = ["plugin"]')
     (folder / "plugin").mkdir()
     (folder / "plugin" / "evil.js").write_text("")

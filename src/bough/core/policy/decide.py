@@ -1,5 +1,5 @@
-"""Policy: whether a use of a tool is allowed, asked about or denied, by rules, remembered choices and the session's
-mode (P3). Pure; reading a use is `tool_use`, fetching rules and choices and acting on a verdict is `judging`."""
+"""Decides whether a tool use is allowed, asked about or denied, by rules, remembered choices and the session's mode
+(P3). Pure: `evaluate` fetches the rules and choices."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bough.model.tool import ToolUse
 
 OWN_SERVER = "bough"
 """The MCP server of Bough itself, whose tools ask by themselves where it matters (5d)."""
-# Kinds that work on files: one that does not say on which may be what a rule about paths is about.
+# Kinds that work on files. A use that names no file may still be what a path rule is about.
 OF_FILES = frozenset({"read", "search", "edit", "delete", "move"})
-# Kinds that do to all that is in a folder what they do to it.
+# Kinds that affect everything inside a folder.
 TAKES_ALONG = frozenset({"delete", "move"})
 REACH = {"session": "in this session", "worktree": "in this folder", "everywhere": "everywhere"}
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What follows, from what, and why in a sentence for people."""
+    """The decision, what it follows from, and a sentence that explains it."""
 
     effect: Effect
     by: Literal["rule", "choice", "mode"]
@@ -32,12 +32,14 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: Sequence[Choice]) -> Verdict:
-    """What becomes of a use. `rules` are in order and the first that matches counts; `choices` reach the session.
+    """Decides about one tool use. `rules` are in order and the first match counts; `choices` are those that apply
+    to the session.
 
-    A rule that denies is final in every mode. In mode `plan` nothing is allowed, whatever rules and choices say, but
-    Bough's own tools; leaving the mode is asked of a person. Otherwise a rule that allows allows; one that asks, or
-    none, gives way to a remembered choice; what is left is the mode's.
-    """
+    - A rule that denies is final in every mode.
+    - In mode `plan`, only Bough's own tools are allowed, whatever rules and choices say; leaving the mode is asked.
+    - Otherwise a rule that allows, allows.
+    - A rule that asks, or no rule, gives way to a remembered choice.
+    - What remains is up to the mode."""
     rule, sure = first(rules, use)
     if rule is not None and sure and rule.effect == "deny":
         return Verdict("deny", "rule", rule.id, f"{named(rule)} denies this.")
@@ -67,7 +69,7 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
 
 
 def short(id: str) -> str:
-    """An id as people are shown it: its end, which differs even among siblings born together (R5)."""
+    """Returns the end of an id, which differs even among siblings created together (R5)."""
     return id[-8:]
 
 
@@ -75,8 +77,8 @@ def short(id: str) -> str:
 
 
 def first(rules: Sequence[Rule], use: ToolUse) -> tuple[Rule | None, bool]:
-    """The first rule that matches, and whether it surely does. One that asks or denies about commands or paths that
-    the agent does not tell is taken to ask, unless what would count without it surely denies."""
+    """Returns the first matching rule, and whether it certainly matches. A rule that asks or denies by command or path
+    counts as asking if the agent does not say which, unless the next match certainly denies."""
     unsure = None
     for rule in rules:
         matched = matches(rule, use)
@@ -90,18 +92,19 @@ def first(rules: Sequence[Rule], use: ToolUse) -> tuple[Rule | None, bool]:
 
 
 def matches(rule: Rule, use: ToolUse) -> bool | None:
-    """Whether a rule is about a use; None if that cannot be known. What would allow must match in every part."""
+    """Tells whether a rule applies to a use; None if that cannot be known. A rule that allows must match in every
+    part."""
     if rule.agent is not None and rule.agent != use.agent:
         return False
-    found = [
+    results = [
         _kind(rule, use) if rule.kind is not None else True,
         _tool(rule, use) if rule.tool is not None else True,
         _command(rule, use) if rule.command is not None else True,
         _path(rule, use) if rule.path is not None else True,
     ]
-    if False in found:
+    if False in results:
         return False
-    return None if None in found else True
+    return None if None in results else True
 
 
 def _kind(rule: Rule, use: ToolUse) -> bool | None:
@@ -111,7 +114,8 @@ def _kind(rule: Rule, use: ToolUse) -> bool | None:
 
 
 def _tool(rule: Rule, use: ToolUse) -> bool | None:
-    """Tools of MCP servers are called SERVER/TOOL: nobody is tricked by a server whose tool is named like another."""
+    """Matches the tool's name. Tools of MCP servers are called SERVER/TOOL, so that a server cannot imitate another
+    tool."""
     pattern, allows = rule.tool or "", rule.effect == "allow"
     if use.server is not None and globs.matches(pattern, f"{use.server}/{use.name}"):
         return True
@@ -121,7 +125,8 @@ def _tool(rule: Rule, use: ToolUse) -> bool | None:
 
 
 def _command(rule: Rule, use: ToolUse) -> bool | None:
-    """What allows is about commands that are run: any other tool may have an argument that looks like one."""
+    """Matches the command. A rule that allows applies only to commands that run: another tool may have a similar
+    argument."""
     pattern = rule.command or ""
     if rule.effect == "allow":
         runs = use.kind == "execute" and use.command is not None
@@ -132,8 +137,8 @@ def _command(rule: Rule, use: ToolUse) -> bool | None:
 
 
 def _path(rule: Rule, use: ToolUse) -> bool | None:
-    """What allows is about tools that work on files, and must cover every path, as it really is; what asks or denies
-    meets any, also as it was named, and what is deleted or moved along with a folder."""
+    """Matches the paths. A rule that allows applies to tools that work on files and must cover every resolved path; one
+    that asks or denies matches any path, also as spelled, and everything moved or deleted with a folder."""
     pattern = rule.path or ""
     if rule.effect == "allow":
         named = use.kind in OF_FILES and bool(use.paths)
@@ -149,7 +154,7 @@ def _path(rule: Rule, use: ToolUse) -> bool | None:
 
 
 def named(rule: Rule) -> str:
-    """A rule for people: its note, or what it is about."""
+    """Returns a rule's name for people: its note, or its conditions."""
     parts = [rule.effect, *(part for part in (rule.agent, rule.kind, rule.tool, rule.command, rule.path) if part)]
     return f"Rule {rule.note.strip() or ' '.join(parts)!r} ({short(rule.id)})"
 
@@ -158,7 +163,7 @@ def named(rule: Rule) -> str:
 
 
 def _switch(mode: PermissionMode, rule: Rule | None) -> Verdict:
-    """A change of the agent's own mode is never allowed beforehand, unless everything is."""
+    """Decides about a change of the agent's own mode, which is never allowed beforehand unless everything is."""
     if RANK[mode] == RANK["allow-all"] and (rule is None or rule.effect == "allow"):
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything.")
     return Verdict("ask", "mode", None, "The agent wants to change its own mode; that is always asked.")
@@ -184,7 +189,7 @@ def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
 
 
 def _leaves_sandbox(use: ToolUse) -> bool:
-    """Whether a use that is asked about needs more than the sandbox lets through: commands within it do not ask."""
+    """Tells whether a use needs more than the sandbox allows: commands inside it do not ask."""
     if use.kind == "mcp":
         return False
     inside = all(below(path, use.cwd) and path not in use.protected for path in use.paths)
@@ -192,6 +197,6 @@ def _leaves_sandbox(use: ToolUse) -> bool:
 
 
 def below(path: str, folder: str) -> bool:
-    """Whether a resolved path lies in a resolved folder, and is not the folder itself."""
+    """Tells whether a resolved path is inside a resolved folder and not the folder itself."""
     odd = "\0" in path or ".." in path.split("/")
     return not odd and path != folder and path.startswith(folder.rstrip("/") + "/")

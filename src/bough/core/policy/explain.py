@@ -1,5 +1,5 @@
-"""What the policy would say to a use of a tool, and which rules it looked at (P3): the same `policy.decide` that
-answers agents, asked by people. Nothing is changed, asked or remembered here."""
+"""Explains what the policy would decide about a tool use and which rules it considers (P3). Changes and asks
+nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONDITIONS = ("agent", "kind", "tool", "command", "path")
 
 
 class ExplainBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A use of a tool as an agent could ask for it. With a session, what is named beside it takes its place."""
+    """A tool use to explain. Fields given beside a session override the session's."""
 
     session_id: str | None = None
     agent: str | None = None
@@ -53,7 +53,7 @@ class Considered(msgspec.Struct, rename="camel"):
 
 
 class Explanation(msgspec.Struct, rename="camel"):
-    """The answer, what gave it, and every rule in the order in which they are tried."""
+    """The decision, what led to it, and every rule in the order in which they apply."""
 
     effect: Effect
     by: Literal["rule", "choice", "mode"]
@@ -64,7 +64,7 @@ class Explanation(msgspec.Struct, rename="camel"):
 
 
 class Explanations:
-    """Answers what the policy would say."""
+    """Explains decisions of the policy."""
 
     def __init__(self, store: Store, settings: Settings, catalog: Catalog) -> None:
         self._store = store
@@ -102,7 +102,7 @@ class Explanations:
         return msgspec.json.decode(kept, type=Explanation)
 
     def _use(self, asked: ExplainBody, session: Session | None) -> tuple[PermissionMode, ToolUse]:
-        """The use that is asked about, with what the session, or else the server, says to what is left out."""
+        """Builds the tool use. Omitted fields come from the session, or else from the server."""
         agent = asked.agent or (session.agent if session else self._catalog.default(self._settings.default_agent))
         if asked.agent is not None:
             self._catalog.get(agent)
@@ -112,10 +112,10 @@ class Explanations:
         args = {"command": asked.command, "paths": asked.paths}
         body = {"kind": kind, "name": asked.tool, "title": asked.command, "args": args}
         use = tool_use.read(self._catalog, agent, os.path.expanduser(cwd), body)
-        # A kind that nobody names is the catalog's to know, if the tool changes the agent's mode.
+        # Without a kind, the catalog knows whether the tool changes the agent's mode.
         if asked.kind is None and asked.server is None and use.kind == "switch_mode":
             kind = use.kind
-        # An MCP server is known by what an agent's program says; a person says it plainly.
+        # Agents name MCP servers in their own way; a person names them directly.
         return mode, msgspec.structs.replace(use, kind=kind, name=asked.tool or use.name, server=asked.server)
 
 
@@ -133,7 +133,7 @@ def _check(asked: ExplainBody) -> None:
 
 
 def _kind(asked: ExplainBody) -> ToolKind:
-    """The kind that people mean who do not name one."""
+    """Guesses the kind that a person means who does not name one."""
     if asked.server is not None:
         return "mcp"
     if asked.command is not None:
@@ -142,7 +142,8 @@ def _kind(asked: ExplainBody) -> ToolKind:
 
 
 def _remembered(use: ToolUse, choices: list[Choice]) -> ToolUse:
-    """The use with the key of a choice about the same command: what else an agent gave with it, nobody can ask here."""
+    """Returns the use with the key of a choice about the same command, because the rest of an agent's arguments is
+    unknown here."""
     if use.command is None:
         return use
     title = tool_use.describe(use.command)
@@ -164,13 +165,13 @@ def _considered(rule: Rule, use: ToolUse) -> Considered:
 
 
 def _only(rule: Rule, name: str) -> Rule:
-    """The same rule with one condition left."""
+    """Returns the rule with only one condition."""
     others = dict.fromkeys((condition for condition in CONDITIONS if condition != name), None)
     return msgspec.structs.replace(rule, **others)
 
 
 def _missed(name: str, rule: Rule, use: ToolUse) -> str:
-    """What would have had to be otherwise."""
+    """Says what would have to be different for a rule to match."""
     wanted = getattr(rule, name)
     if name in ("agent", "kind"):
         return f"{name} is {getattr(use, name)}, not {wanted}"

@@ -1,5 +1,5 @@
-"""Patterns of rules: globs over command lines and over paths, read so that nobody allows more than they meant. What
-follows from a match is `policy`."""
+"""Matches the patterns of rules: globs over command lines and paths, interpreted so that nobody allows more than
+intended."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bough.core.policy import globs
 
 BLANKS = " \t\r\n"
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
-# Whatever makes a line more than one plain command to a shell: lists, pipes, redirections, substitutions and
-# expansions, groups, line breaks and other control characters. Quotes do not hide them: to be sure what a quote
-# holds one would have to be that shell.
+# Everything that makes a line more than one plain command to a shell: lists, pipes, redirections, substitutions and
+# expansions, groups, line breaks and other control characters. Quotes do not hide them, because only that shell knows
+# for sure what a quote contains.
 OPERATORS = re.compile(r"[;&|<>()$`\x00-\x08\x0a-\x1f\x7f]")
 _CUTS = re.compile(r"[;&|<>()`\n\r]|\$(?=\()")
 _CONTINUED = re.compile(r"\\\r?\n")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*")
 _QUOTES = str.maketrans("", "", "\"'\\")
-# Words that only introduce the command that is meant; where it begins behind their options is theirs to know.
+# Words that only introduce the real command; only they know where it starts after their options.
 WRAPPERS = frozenset(
     {"!", "{", "builtin", "busybox", "case", "chroot", "command", "do", "doas", "elif", "else", "env", "eval", "exec"}
     | {"if", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo", "then", "time", "timeout", "until", "watch"}
@@ -29,35 +29,34 @@ WRAPPERS = frozenset(
 
 
 def plain(command: str) -> bool:
-    """Whether a line is one command and its words, and nothing else to any shell."""
+    """Tells whether a line is a single command with its words to any shell."""
     return OPERATORS.search(command.strip(BLANKS)) is None
 
 
 def command_allowed(pattern: str, command: str) -> bool:
-    """Whether the pattern of an *allow* rule covers a command line: the whole of it, from end to end.
+    """Tells whether the pattern of an *allow* rule covers a whole command line.
 
-    A star must not reach over the end of one command into the next: `git *` is not meant to cover `git log; rm -rf .`,
-    nor `git log > ~/.bashrc`, nor `git log $(rm -rf .)`. So a line with an operator in it (`;`, `&`, `|`, `<`, `>`,
-    `(`, `)`, `$`, a backtick, a line break), quoted or not, is covered only by a pattern that is that line, character
-    by character.
-    """
+    A star must not reach beyond one command into the next: `git *` is not meant to cover `git log; rm -rf .`, `git
+    log > ~/.bashrc` or `git log $(rm -rf .)`. So a line that contains an operator (`;`, `&`, `|`, `<`, `>`, `(`,
+    `)`, `$`, a backtick, a line break), quoted or not, is covered only by a pattern that equals it character by
+    character."""
     line = command.strip(BLANKS)
     wanted = pattern.strip(BLANKS)
     return wanted == line or (plain(line) and globs.matches(wanted, line))
 
 
 def command_touched(pattern: str, command: str) -> bool:
-    """Whether the pattern of an *ask* or *deny* rule meets a command line: the whole of it, or any command in it.
+    """Tells whether the pattern of an *ask* or *deny* rule matches a command line: all of it, or any command in it.
 
-    The line is cut at every operator, quoted or not; of each part, quotes and backslashes are taken away, assignments
-    before it and the folder of its program are passed over, and behind a word like `sudo`, `env` or `bash`, or behind
-    a redirection, every further word may begin the command. So `rm *` meets `cd x && "/bin/rm" -rf y` and
-    `sudo -u me sh -c 'rm y'`. This catches what is written plainly; a shell has endless ways to say a thing, so whoever
-    must be sure denies the kind.
-    """
+    The line is cut at every operator, quoted or not. In each part, quotes and backslashes are removed, leading
+    assignments and the program's folder are skipped, and after a word like `sudo`, `env` or `bash`, or after a
+    redirection, every further word may start the command. So `rm *` matches `cd x && "/bin/rm" -rf y` and `sudo -u
+    me sh -c 'rm y'`. This catches plain spellings. A shell has endless others, so whoever must be sure denies the
+    kind."""
     wanted = pattern.strip(BLANKS)
     line = command.strip(BLANKS)
-    # A shell takes a continued line for one; whether a backslash continues it or is one itself, is not told apart.
+    # A shell joins a continued line. Whether a backslash continues the line or stands for itself is not
+    # distinguished.
     joined = _CONTINUED.sub("", line)
     return any(_touched(wanted, item) for item in dict.fromkeys((line, joined)))
 
@@ -67,19 +66,19 @@ def _touched(wanted: str, line: str) -> bool:
         return True
     hidden = False
     for operator, part in _parted(line):
-        # The word behind a redirection is a file, or what a quote makes one; the command comes after it.
+        # The word after a redirection is a file, or what a quote makes one; the command follows it.
         hidden = hidden or operator in "<>"
         written = part.split()
         words = [word for item in written if (word := item.translate(_QUOTES))]
         if globs.matches_end(wanted, " ".join(words), _starts(words, wrapped=hidden or _is_open(written))):
             return True
-        # A part that ends within a quote, or has nothing in it, does not say yet where the command begins.
+        # A part that ends inside a quote, or is empty, does not yet say where the command starts.
         hidden = (hidden and not words) or (_is_open(written) and all(map(_ASSIGNMENT.fullmatch, words)))
     return False
 
 
 def _parted(line: str) -> Iterator[tuple[str, str]]:
-    """The parts of a line between operators, each with the operator before it."""
+    """Yields the parts of a line between operators, each with the operator before it."""
     operator, start = ";", 0
     for cut in _CUTS.finditer(line):
         yield operator, line[start : cut.start()]
@@ -88,7 +87,7 @@ def _parted(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_open(written: list[str]) -> bool:
-    """Whether one of the assignments that a part begins with goes on behind a blank: `A="b c"`, `A=b\\ c`."""
+    r"""Tells whether one of the leading assignments continues after a blank: `A="b c"`, `A=b\\ c`."""
     for word in written:
         if not _ASSIGNMENT.fullmatch(word.translate(_QUOTES)):
             return False
@@ -98,8 +97,8 @@ def _is_open(written: list[str]) -> bool:
 
 
 def _starts(words: list[str], *, wrapped: bool) -> Iterator[int]:
-    """Where in a line of words a command may begin, in order: at a word, and at its last name if it is a path; at any
-    word if the line is `wrapped`."""
+    """Yields where a command may start among the words: at a word, and at its last name if it is a path; at any word if
+    the line is `wrapped`."""
     at = 0
     for word in words:
         if not _ASSIGNMENT.fullmatch(word):
@@ -114,15 +113,15 @@ def _starts(words: list[str], *, wrapped: bool) -> Iterator[int]:
 
 
 def path_matches(pattern: str, path: str, cwd: str) -> bool:
-    """Whether a glob covers an absolute path. `*` and `?` stay within one folder, `**` is any number of folders; what
-    is relative counts from the session's folder, `~` is the home folder; `src/` and `src/**` are the folder itself and
-    all that is in it."""
+    """Tells whether a glob covers an absolute path. `*` and `?` stay within one folder, and `**` matches any number of
+    folders. Relative globs start at the session's folder, `~` is the home folder, and `src/` and `src/**` are the
+    folder itself and everything in it."""
     return path.startswith("/") and globs.matches_names(_parts(pattern, cwd), path[1:].split("/"))
 
 
 def path_holds(pattern: str, path: str, cwd: str, *, folder: bool) -> bool:
-    """Whether something below an absolute path may be covered by a glob: where the glob names what is in it, and where
-    it means any folder, if the path is one."""
+    """Tells whether a glob may cover something below an absolute path: where it names something inside, and where it
+    matches any folder, if the path is one."""
     if not path.startswith("/"):
         return False
     wanted, parts = _parts(pattern, cwd), [part for part in path.split("/") if part]
@@ -134,14 +133,14 @@ def path_holds(pattern: str, path: str, cwd: str, *, folder: bool) -> bool:
 
 @lru_cache(maxsize=1024)
 def _parts(pattern: str, cwd: str) -> tuple[str, ...]:
-    """A glob over paths as one over the names in them, from the root on."""
+    """Splits a glob over paths into globs over names, from the root."""
     text = pattern.strip()
     base = "" if text.startswith("/") else cwd
     if text.startswith("~"):
         first, slash, rest = text.partition("/")
         home = _home(first)
         base, text = (home, slash + rest) if home is not None else (base, text)
-    # A folder that is only looked up is no pattern, whatever it is called.
+    # A folder that is only looked up is not a pattern, whatever its name.
     parts = [globs.escape(name) for name in base.split("/") if name]
     for name in text.split("/"):
         if name == "..":
@@ -154,7 +153,7 @@ def _parts(pattern: str, cwd: str) -> tuple[str, ...]:
 
 
 def _home(user: str) -> str | None:
-    """The home folder that `~` or `~user` is; None if there is none."""
+    """Returns the home folder of `~` or `~user`, if it exists."""
     try:
         home = os.path.expanduser(user)
     except ValueError:

@@ -1,5 +1,4 @@
-"""Rules: what people say beforehand about uses of tools, in the order in which it counts (P3). What follows from them
-is `policy`; asking what would follow is `explanations`."""
+"""Manages rules: decisions made beforehand about tool uses, in the order in which they apply (P3)."""
 
 from __future__ import annotations
 
@@ -23,17 +22,17 @@ from bough.storage.backend import Tx
 
 LONGEST_PATTERN = 1000
 LONGEST_NOTE = 2000
-# All of them are read at every question.
+# All rules are read for every question.
 MOST_RULES = 1000
-# What narrows a rule to some uses of tools; an agent's name alone does not.
+# Conditions that narrow a rule to some tool uses; an agent's name alone does not.
 MATCHERS = ("kind", "tool", "command", "path")
 PATTERNS = ("tool", "command", "path")
-# A pattern of nothing else matches whatever there is.
+# A pattern of only these characters matches everything.
 WILD = "*?/"
 
 
 class NewRule(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A rule to add: what is left out matches everything, and so a rule says at least what it is about."""
+    """A rule to add. Omitted conditions match everything, so at least one is required."""
 
     effect: Effect
     agent: str | None = None
@@ -47,7 +46,7 @@ class NewRule(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class RulePatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Changes to a rule; what is left out stays, null takes a condition away, a position moves it there."""
+    """Changes to a rule. Omitted fields stay, null removes a condition, and a position moves the rule."""
 
     effect: Effect | msgspec.UnsetType = msgspec.UNSET
     agent: str | msgspec.UnsetType | None = msgspec.UNSET
@@ -60,7 +59,7 @@ class RulePatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class Rules:
-    """Keeps the rules; positions are 1, 2, 3 … without a gap, and a change counts from the next question on."""
+    """Stores the rules. Positions are 1, 2, 3 … without a gap, and a change applies from the next question on."""
 
     def __init__(self, store: Store, catalog: Catalog) -> None:
         self._store = store
@@ -95,7 +94,7 @@ class Rules:
         return await self._store.read(lambda tx: find(tx, "rules", rule_id, RULES.get, Rule))
 
     async def list(self, limit: int, offset: int) -> Page[Rule]:
-        """Rules, in the order in which they are tried."""
+        """Lists rules in the order in which they apply."""
 
         async def work(tx: Tx) -> Page[Rule]:
             rows = await tx.all(RULES.page, Rule, limit=limit, offset=offset)
@@ -104,17 +103,17 @@ class Rules:
         return await self._store.read(work)
 
     async def patch(self, caller: Caller, rule_id: str, patch: RulePatch) -> Rule:
-        """Changes a rule, checked like a new one; with a position it goes there, and the others close up."""
+        """Changes a rule and validates it like a new one. A position moves it, and the others close the gap."""
         only_people(caller)
         changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
         if not changes:
-            raise Invalid("nothing_to_change", "Name at least one field to change.")
+            raise Invalid("nothing_to_change", "Give at least one field to change.")
         _check_position(changes.get("position"))
 
         async def work(change: Change) -> Rule:
             before = await find(change.tx, "rules", rule_id, RULES.get, Rule)
             kept = {name: getattr(before, name) for name in ("effect", "agent", "note", *MATCHERS)}
-            # An agent that is gone by now may stay in a rule that was made for it.
+            # A rule may keep the name of an agent that no longer exists.
             self._check(kept | changes, known_agent=before.agent)
             others = [item for item in await change.tx.all(RULES.all, Rule) if item.id != before.id]
             place = min(changes.get("position", before.position), len(others) + 1)
@@ -160,7 +159,7 @@ class Rules:
 
 
 def only_people(caller: Caller) -> None:
-    """What agents may do is not for agents to say."""
+    """Refuses sessions: agents must not decide what agents may do."""
     if caller.kind == "session":
         raise Denied("policy_for_people", "Rules and remembered choices are for people to change, not for sessions.")
 
@@ -170,7 +169,7 @@ def _narrows(value: str | None) -> bool:
 
 
 def _check_glob(name: str, pattern: str) -> None:
-    """A glob that can match nothing is refused here, not found out when an agent asks."""
+    """Refuses a glob that can match nothing, before an agent's question depends on it."""
     if (odd := globs.empty_set(pattern)) is not None:
         raise Invalid("bad_rule", f"The {name} {pattern!r} is a pattern that matches nothing: {odd} is an empty set.")
 
@@ -189,7 +188,7 @@ async def _update(change: Change, rule_id: str, **columns: Any) -> Rule:
 
 
 async def _number(change: Change, order: list[Rule]) -> None:
-    """Gives each rule the position that it has in this order; those that have it already are left alone."""
+    """Numbers the rules in this order and leaves those with the right position alone."""
     for position, rule in enumerate(order, 1):
         if rule.position != position:
             await _update(change, rule.id, position=position)

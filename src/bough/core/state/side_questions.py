@@ -1,6 +1,5 @@
-"""Questions that are asked aside (B4): the answer of an ephemeral fork goes into the transcript of the session that it
-was asked about, to that session's agent with its next prompt, and to whoever asked. Then the fork is put away. What
-else an agent is told with its next prompt is noted here too, and sent by `runner`."""
+"""Delivers the answer of a side question (B4): into the transcript of the session it was about, to that session's agent
+with its next prompt, and to whoever asked. Then the fork is archived."""
 
 from __future__ import annotations
 
@@ -19,24 +18,24 @@ from bough.model.session import Session
 from bough.model.task import Task
 
 LONGEST_ANSWER = 20_000
-WHY_NONE = {"failed": "the question failed", "cancelled": "the question was called off"}
+WHY_NONE = {"failed": "the question failed", "cancelled": "the question was cancelled"}
 
 
 async def answer(change: Change, aside: Session, task: Task) -> None:
-    """The ephemeral fork has ended its turn: its answer, or that it has none, is told where it was asked."""
+    """Delivers the answer of an ephemeral fork whose turn has ended, or says that there is none."""
     about = await change.tx.one(SESSIONS.get, Session, id=aside.parent_session_id)
-    said = (await last_words(change.tx, task))[:LONGEST_ANSWER]
-    answered = task.status == "completed" and bool(said)
+    answer_text = (await last_words(change.tx, task))[:LONGEST_ANSWER]
+    answered = task.status == "completed" and bool(answer_text)
     if not answered:
         failed = msgspec.json.decode(task.error).get("message", "") if task.error is not None else ""
-        said = f"No answer: {WHY_NONE.get(task.status, 'nothing was said')}. {failed}".strip()
+        answer_text = f"No answer: {WHY_NONE.get(task.status, 'nothing was said')}. {failed}".strip()
     if about is not None:
-        await _tell(change, about, aside, task, said)
-    await _put_away(change, aside, "answered" if answered else "unanswered")
+        await _tell(change, about, aside, task, answer_text)
+    await _archive(change, aside, "answered" if answered else "unanswered")
 
 
 async def _tell(change: Change, about: Session, aside: Session, task: Task, said: str) -> None:
-    """Into the transcript of the session that was asked about, to its agent, and to whoever asked."""
+    """Writes the answer into the session's transcript and sends it to the session's agent and to whoever asked."""
     body = {
         "type": "btw",
         "question": task.prompt,
@@ -56,7 +55,7 @@ async def _tell(change: Change, about: Session, aside: Session, task: Task, said
             await callbacks.deliver(change, caller, aside, task, heading + callbacks.quoted(said))
 
 
-async def _put_away(change: Change, aside: Session, reason: str) -> None:
+async def _archive(change: Change, aside: Session, reason: str) -> None:
     columns: dict[str, Any] = {"archived": True, "activity": "idle"}
     if aside.status == "active":
         columns |= {"status": "completed", "ended_at": change.now, "end_reason": reason}

@@ -1,5 +1,4 @@
-"""A turn as rows: claimed, sent, ended. Each step is one transaction; talking to the
-agent is `runner`."""
+"""Moves a turn through its rows: claimed, sent, ended. Each step is one transaction."""
 
 from __future__ import annotations
 
@@ -25,10 +24,12 @@ from bough.model.session import Session
 from bough.model.task import Task, TaskStatus
 from bough.storage.backend import Tx
 
-# What people are shown of an agent's last words.
+# How much of an agent's last stderr output people are shown.
 LONGEST_STDERR = 4000
-GIVEN_UP = "It has died too often in the last minutes: the session is given up, and what waited in it is cancelled."
-HELD_BACK = "The prompt was not sent. What waits behind it waits for the next prompt, or for resume."
+GIVEN_UP = (
+    "The agent has died too often in the last minutes. The session has ended, and its queued prompts are cancelled."
+)
+HELD_BACK = "The prompt was not sent. The queue behind it is paused until the next prompt or a resume."
 
 
 CalledOff = Literal["stopped", "denied"]
@@ -36,25 +37,25 @@ DENIED = "The agent ended its turn, because what it asked for was denied."
 
 
 class Claimed(msgspec.Struct):
-    """A task that is ours to run now, and its session as it stood then."""
+    """A task that this server runs now, and its session at that time."""
 
     task: Task
     session: Session
 
 
 class Outcome(msgspec.Struct):
-    """How a turn ended."""
+    """The way a turn ended."""
 
     status: TaskStatus
     stop_reason: str | None = None
     error: BoughError | None = None
     usage: dict[str, Any] | None = None
-    # The agent fails again and again: the session ends with the turn (T3).
+    # The agent fails again and again, so the session ends with the turn (T3).
     hopeless: bool = False
 
 
 async def claim(store: Store, session_id: str) -> Claimed | None:
-    """Takes the head of the queue; its prompt enters the conversation with its first attempt."""
+    """Claims the head of the queue. Its prompt enters the conversation with its first attempt."""
 
     async def work(change: Change) -> Claimed | None:
         task = await change.tx.one(TASKS.claim, Task, session_id=session_id, now=change.now)
@@ -70,7 +71,7 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
 
 
 async def sent(store: Store, task: Task, taken: Taken, notices: list[str]) -> bool:
-    """Writes down that this attempt is about to be sent, and what of it is not; false if the turn was stopped
+    """Records that this attempt is about to be sent, and what is left out. Returns False if the turn was stopped
     meanwhile."""
 
     async def work(change: Change) -> bool:
@@ -97,7 +98,7 @@ async def sent(store: Store, task: Task, taken: Taken, notices: list[str]) -> bo
 
 
 async def tell(store: Store, task: Task, texts: list[str]) -> None:
-    """Says in the transcript what people should know about how an agent came up, each thing once in a session."""
+    """Adds notices about how an agent started to the transcript, each once per session."""
     if not texts:
         return
 
@@ -114,13 +115,14 @@ async def tell(store: Store, task: Task, texts: list[str]) -> None:
 
 
 def new_links(session: Session) -> list[Block]:
-    """Context files that were named after the agent's conversation had begun."""
+    """Returns links to context files that were added after the conversation started."""
     known = session.metadata.linked_paths
     return [link for link, file in zip(links(session), context_files(session), strict=True) if file not in known]
 
 
 async def called_off(tx: Tx, task: Task) -> CalledOff | None:
-    """Why an agent gave up a turn: it was stopped, or denied something, over which some agents end a turn."""
+    """Returns why an agent gave up a turn: it was stopped, or something was denied, which makes some agents end the
+    turn."""
     known = await records.task(tx, task.id)
     if known.status == "stopping":
         return "stopped"
@@ -128,7 +130,7 @@ async def called_off(tx: Tx, task: Task) -> CalledOff | None:
 
 
 def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None = None) -> Outcome:
-    """The end of a turn by the agent's answer; `counts` is what its tokens count."""
+    """Builds the outcome from the agent's answer; `counts` says what its tokens count."""
     usage = None
     if result.usage is not None and counts != "none":
         usage = {**msgspec.to_builtins(result.usage), "source": "prompt_response", "counts": counts}
@@ -138,12 +140,12 @@ def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None 
 
 
 async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken: Taken | None) -> Task | None:
-    """Ends a task for good, in the transaction that stores the tail of its transcript."""
+    """Ends a task in the transaction that stores the end of its transcript."""
     known = await records.task(change.tx, task.id)
     session = await records.session(change.tx, task.session_id)
     error = outcome.error
     status = outcome.status
-    # Whatever an agent says while it is being stopped, a failure then is the stop.
+    # A failure while the turn is being stopped is the stop itself, whatever the agent says.
     if known.status == "stopping" and status == "failed":
         status, error = "cancelled", None
     ended = await records.end_task(
@@ -174,7 +176,7 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
     elif outcome.stop_reason == "denied":
         await records.add_message(change, task.session_id, task.id, "system", message.notice(DENIED))
     await task_ended.ended(change, ended)
-    # What could not even be sent would fail the next prompt too: those behind it wait for somebody to look.
+    # What could not even be sent would fail the next prompt too, so the queue waits for a person.
     paused = session.queue_paused or unsent
     session = await records.update_session(
         change, task.session_id, activity="idle", active_at=change.now, queue_paused=paused
@@ -188,7 +190,7 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
 
 
 def failure(error: BoughError, what_next: str = "") -> msgspec.Raw:
-    """An error as an entry of the transcript, with the agent's last words and what comes of it."""
+    """Builds the transcript message of an error, with the agent's last output and the consequences."""
     details: dict[str, Any] = {}
     stderr = str(error.details.get("stderr") or "").strip()
     if stderr:
@@ -198,18 +200,18 @@ def failure(error: BoughError, what_next: str = "") -> msgspec.Raw:
 
 
 async def _of_turn(tx: Tx, task: Task, usage: dict[str, Any]) -> dict[str, Any]:
-    """Tokens of this turn, also from an agent that counts over the whole conversation."""
+    """Returns this turn's tokens, also for an agent that counts over the whole conversation."""
     if usage["counts"] != "session":
         return usage
     before: bytes | None = await tx.value(TASKS.last_usage, session_id=task.session_id, task_id=task.id)
     session = await records.session(tx, task.session_id)
     if before is None and session.metadata.fork_history == "native":
-        # The copy of a conversation counts on where that stood.
+        # A copied conversation continues the count of its origin.
         origin, point = session.forked_from_session_id, session.branch_task_id
         before = await tx.value(TREES.usage_before, session_id=origin, task_id=point)
     known: dict[str, Any] = cast("dict[str, Any]", msgspec.json.decode(before)).get("session", {}) if before else {}
     total = {name: value for name, value in usage.items() if isinstance(value, int)}
-    # Less than before: the agent has begun to count anew.
+    # Less than before: the agent has restarted its count.
     begins = any(value < known.get(name, 0) for name, value in total.items())
     grown = {name: value - (0 if begins else known.get(name, 0)) for name, value in total.items()}
     return usage | grown | {"session": total}

@@ -84,7 +84,7 @@ async def test_a_worktree_in_use_stays(site: Site, page: Page) -> None:
     name = "repo · feature/used"
     await page.goto("/board")
     dialog = await ask_to_remove(page, name)
-    await expect(dialog.get_by_text("1 active session works in it.")).to_be_visible()
+    await expect(dialog.get_by_text("Active sessions are working in worktree")).to_be_visible()
     await expect(dialog.get_by_role("button", name="Remove worktree")).to_be_disabled()
     assert await asyncio.to_thread((Path(made["path"]) / "notes.txt").exists)
 

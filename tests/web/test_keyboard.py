@@ -91,7 +91,7 @@ async def test_who_looks_elsewhere_is_told(site: Site, page: Page) -> None:
         document.hasFocus = () => false;"""
     )
     await page.goto("/settings")
-    await page.get_by_label("Notifications").select_option("needed")
+    await page.get_by_role("combobox", name="Notifications").select_option("needed")
     session = await site.session(title="Asks", permissionMode="default")
     await site.client.prompt(session["id"], "[[run true]]")
     async with asyncio.timeout(20):

@@ -64,7 +64,7 @@ async def test_a_race_is_run_and_one_is_kept(site: Site, page: Page) -> None:
     await expect(page.get_by_text("Decided: kept racer 2", exact=False)).to_be_visible()
     await expect(racer(page, 2).get_by_text("Kept", exact=True)).to_be_visible()
     await expect(racer(page, 1).get_by_text("Archived", exact=True)).to_be_visible()
-    await expect(page.get_by_role("status", name="Result")).to_contain_text("merged")
+    await expect(page.get_by_role("status", name="Result")).to_contain_text("Merged")
     assert (site.repo / "who.txt").read_text("utf-8").strip() == folders[1].name
     assert git(site.repo, "status", "--porcelain", "--untracked-files=no") == ""
     assert not await asyncio.to_thread(folders[0].exists)

@@ -162,7 +162,7 @@ async def test_settings_reach_the_agent(site: Site, page: Page) -> None:
     await form.get_by_label("Model").fill("demo-large")
     await form.get_by_label("Effort").fill("high")
     await form.get_by_role("button", name="Add variable").click()
-    await form.get_by_label("Variable name").fill("SECRET")
+    await form.get_by_label("Name of variable 1").fill("SECRET")
     await form.get_by_label("Value of SECRET").fill("very-secret")
     assert await axe(page) == []
     await form.get_by_role("button", name="Save").click()

@@ -21,12 +21,15 @@ export const offline = () =>
   new ApiError("offline", "The server cannot be reached. The page may be out of date.", 0);
 
 const RETRY_PAUSES = [250, 750, 1500, 3000];
+/** A prompt is worth waiting for while a server restarts. */
+const KEYED_RETRY_PAUSES = [...RETRY_PAUSES, 5000, 8000];
 
 /** Repeats requests that got no response. A repeated POST has the same key, so the server acts once and returns the first
  * response. */
 async function retryingFetch(request: Request): Promise<Response> {
-  const repeatable = request.method === "GET" || request.headers.has("idempotency-key");
-  for (const pause of [...(repeatable ? RETRY_PAUSES : []), null]) {
+  const keyed = request.headers.has("idempotency-key");
+  const pauses = keyed ? KEYED_RETRY_PAUSES : request.method === "GET" ? RETRY_PAUSES : [];
+  for (const pause of [...pauses, null]) {
     try {
       return await fetch(request.clone());
     } catch (error) {
@@ -38,7 +41,7 @@ async function retryingFetch(request: Request): Promise<Response> {
   throw offline();
 }
 
-const keyed: Middleware = {
+const withKey: Middleware = {
   onRequest({ request }) {
     if (request.method === "POST" && !request.headers.has("idempotency-key"))
       request.headers.set("idempotency-key", crypto.randomUUID());
@@ -67,7 +70,7 @@ const refused: Middleware = {
 const base = typeof location === "undefined" ? "http://127.0.0.1" : location.origin;
 
 export const api = createClient<paths>({ baseUrl: base, fetch: retryingFetch });
-api.use(keyed, refused);
+api.use(withKey, refused);
 
 /** Returns the data of a response; a refusal was thrown before. */
 export async function got<T>(answer: Promise<{ data?: T }>): Promise<T> {

@@ -11,7 +11,7 @@ import msgspec
 from bough.core.sessions.control import Control
 from bough.core.store import records
 from bough.core.store.sql import TREES
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, Store, scoped
 from bough.errors import BoughError, Conflict, NotFound
 from bough.model.session import Caller, Session
 from bough.model.task import Task
@@ -71,7 +71,7 @@ class Cascades:
     async def run(self, caller: Caller, session_id: str, verb: Verb, *, force: bool = False) -> Cascade:
         """Applies an operation to all descendants of a session, then to the session. If work that is running forbids
         it, nothing is done; later refusals are reported per session."""
-        scope = f"sessions.cascade.{verb}:{session_id}"
+        scope = scoped(f"sessions.cascade.{verb}", session_id)
         answer = await self._store.write_once(
             caller, scope, force, Cascade, lambda change: _begin(change, session_id, verb, force)
         )

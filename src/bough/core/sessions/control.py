@@ -11,7 +11,7 @@ from bough.core.state import budgets, interruption, tool_call
 from bough.core.state import session as lifecycle
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, EVENTS, MESSAGES, SESSIONS, TASKS
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, Store, scoped
 from bough.core.turns.runner import Runner
 from bough.errors import Conflict
 from bough.model.session import Caller, Session
@@ -40,7 +40,7 @@ class Control:
 
     async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
         """Stops the running turn and pauses the queue until the next prompt or resume (T6)."""
-        scope = f"sessions.stop:{session_id}"
+        scope = scoped("sessions.stop", session_id)
         stopped = await self._store.write_once(
             caller, scope, expected_task, Stopped, lambda change: self._stop(change, session_id, expected_task)
         )
@@ -76,7 +76,7 @@ class Control:
     async def cancel_task(self, caller: Caller, task_id: str) -> Task:
         """Removes a prompt from the queue, or stops its running turn."""
         known = await self._tasks.get(task_id)
-        scope = f"tasks.cancel:{known.id}"
+        scope = scoped("tasks.cancel", known.id)
 
         async def work(change: Change) -> Task:
             if (await records.task(change.tx, known.id)).status not in UNDER_WAY:
@@ -130,7 +130,7 @@ class Control:
                 )
             return Stopped(await lifecycle.end(change, session, "completed", "completed"), task)
 
-        scope = f"sessions.complete:{session_id}"
+        scope = scoped("sessions.complete", session_id)
         done = await self._store.write_once(caller, scope, force, Stopped, work)
         session = await self._end(done.session, done.task)
         if session.status == "active":

@@ -164,7 +164,7 @@ class Store:
         name = _scope(caller, scope)
 
         async def once(change: Change) -> T:
-            scope = name if about is None else f"{name}:{await whole_id(change.tx, *about)}"
+            scope = name if about is None else scoped(name, await whole_id(change.tx, *about))
             claimed = await change.tx.run(KEYS.claim, key=key, scope=scope, fingerprint=fingerprint, now=change.now)
             if not claimed:
                 stored = await change.tx.one(KEYS.find, KeptAnswer, scope=scope, key=key)
@@ -212,6 +212,11 @@ class Store:
 async def forget_in(change: Change, caller: Caller, scope: str) -> None:
     """Releases a key as part of a larger transaction."""
     await change.tx.run(KEYS.forget, scope=_scope(caller, scope), key=caller.idempotency_key)
+
+
+def scoped(action: str, record_id: str) -> str:
+    """Returns the scope of an idempotency key for an action on one record, by its full id."""
+    return f"{action}:{record_id}"
 
 
 def _scope(caller: Caller, scope: str) -> str:

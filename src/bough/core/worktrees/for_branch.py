@@ -17,7 +17,7 @@ import structlog
 from bough.core.checkpoints import take
 from bough.core.checkpoints.take import Checkpoints
 from bough.core.store.sql import REPOS, WORKTREES
-from bough.core.store.transactions import Change, Store, forget_in
+from bough.core.store.transactions import Change, Store, forget_in, scoped
 from bough.core.worktrees.records import NewWorktree, SessionUse, Start
 from bough.core.worktrees.service import REPAIR_WITHIN, Worktrees
 from bough.errors import BoughError, Conflict, Invalid
@@ -101,7 +101,7 @@ class BranchPlaces:
         start = msgspec.structs.replace(start, asked=(room.branch, room.path, room.task_id, room.ignored))
         name = room.branch or f"{_slug(room.title)}-{_suffix(caller, source)}"
         mark = marked(new_id()) if caller.idempotency_key is None else None
-        maker, scope = (caller, f"{SCOPE}:{source.id}") if mark is None else (mark, MARKS)
+        maker, scope = (caller, scoped(SCOPE, source.id)) if mark is None else (mark, MARKS)
         worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, room.path), scope, start)
         try:
             yield Place(worktree.id, worktree.path, mark)

@@ -13,7 +13,7 @@ import structlog
 
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import WORKTREES
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, Store, scoped
 from bough.core.worktrees import records, refusals, setup
 from bough.core.worktrees.create import Making, add_keeping_hooks
 from bough.core.worktrees.losses import find_lost
@@ -161,7 +161,7 @@ class Removal:
     async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
         """Restores a removed worktree at its old path, with branch, commits and uncommitted files, and sets it up."""
         whole = await self._store.read(lambda tx: whole_id(tx, "worktrees", worktree_id))
-        scope = f"worktrees.recover:{whole}"
+        scope = scoped("worktrees.recover", whole)
         stored = await self._store.kept(caller, scope, None, Worktree)
         if stored is not None:
             return stored

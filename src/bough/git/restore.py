@@ -214,7 +214,7 @@ def _check(made: Plan) -> None:
         raise Conflict(
             "files_not_kept",
             f"These files cannot be read, so their contents would be lost: {', '.join(unread)}. Make them readable, "
-            "move them away, or name other paths.",
+            "move them, or choose other paths.",
             paths=unread,
         )
     removes = set(made.removes)

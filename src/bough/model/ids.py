@@ -46,8 +46,8 @@ def checked_short(text: str, noun: str) -> str:
     if _SHORT.fullmatch(short) is None:
         raise Invalid(
             "bad_id",
-            f"{text[:64]!r} is no {noun} id: give the whole id, or at least {SHORTEST} characters of its "
-            "beginning or end.",
+            f"{text[:64]!r} is not a valid {noun} id. Use the full id, or at least {SHORTEST} characters of "
+            "its start or end.",
         )
     return short
 

@@ -251,7 +251,7 @@ class Sessions:
                 columns["env"] = raw(dict.fromkeys(env, "***"))
                 await change.tx.run(SESSIONS.set_env, id=session.id, env=raw(env))
             if not columns:
-                raise Invalid("nothing_to_change", "Name at least one field to change.")
+                raise Invalid("nothing_to_change", "Give at least one field to change.")
             fresh = await records.update_session(change, session.id, **columns)
             if patch.headless is not msgspec.UNSET:
                 await reschedule(change, fresh, self._settings)

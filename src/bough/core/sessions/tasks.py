@@ -98,7 +98,7 @@ class Tasks:
         """Changes the text of a queued prompt, or moves it before another one, or to the end if `before` is empty. Its
         files stay."""
         if prompt is None and before is None:
-            raise Invalid("nothing_to_change", "Name at least one field to change.")
+            raise Invalid("nothing_to_change", "Give at least one field to change.")
         text = checked_prompt(prompt, self._settings.max_prompt) if prompt is not None else None
 
         async def work(change: Change) -> Task:

@@ -11,7 +11,7 @@ import sys
 from datetime import date
 from pathlib import Path
 
-from tools.release_files import ReleaseError, build, check_files, try_wheel
+from tools.release_check import ReleaseError, build, check_files, try_wheel
 
 ROOT = Path(__file__).parents[1]
 VERSION_LINE = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)

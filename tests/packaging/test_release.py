@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import release, release_files
-from tools.release_files import IN_ARCHIVE, IN_WHEEL, ReleaseError
+from tools import release, release_check
+from tools.release_check import IN_ARCHIVE, IN_WHEEL, ReleaseError
 
 CHANGELOG = """# Changelog
 
@@ -143,13 +143,13 @@ def stub_build(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_files_of_a_release_are_complete(tmp_path: Path) -> None:
     """A wheel without the page, or with files that belong to nobody, is not released."""
     metadata = "bough-1.2.3.dist-info/METADATA"
-    release_files.check_files(wheel(tmp_path, [*IN_WHEEL, metadata]), archive(tmp_path, IN_ARCHIVE))
+    release_check.check_files(wheel(tmp_path, [*IN_WHEEL, metadata]), archive(tmp_path, IN_ARCHIVE))
     with pytest.raises(ReleaseError, match=r"lacks bough/web/index\.html"):
-        release_files.check_files(wheel(tmp_path, IN_WHEEL[:-1]), archive(tmp_path, IN_ARCHIVE))
+        release_check.check_files(wheel(tmp_path, IN_WHEEL[:-1]), archive(tmp_path, IN_ARCHIVE))
     with pytest.raises(ReleaseError, match=r"lacks web/package\.json"):
-        release_files.check_files(wheel(tmp_path, IN_WHEEL), archive(tmp_path, IN_ARCHIVE[:-1]))
+        release_check.check_files(wheel(tmp_path, IN_WHEEL), archive(tmp_path, IN_ARCHIVE[:-1]))
     with pytest.raises(ReleaseError, match=r"outside the package: tests/conftest\.py"):
-        release_files.check_files(wheel(tmp_path, [*IN_WHEEL, "tests/conftest.py"]), archive(tmp_path, IN_ARCHIVE))
+        release_check.check_files(wheel(tmp_path, [*IN_WHEEL, "tests/conftest.py"]), archive(tmp_path, IN_ARCHIVE))
 
 
 def wheel(folder: Path, names: Iterable[str]) -> Path:
@@ -173,9 +173,9 @@ def test_a_program_that_fails_stops_the_release(tmp_path: Path) -> None:
     write(program, "#!/bin/sh\necho broken >&2\nexit 3\n")
     program.chmod(0o755)
     with pytest.raises(ReleaseError, match="bough --version failed: broken"):
-        release_files.run(program, "--version")
+        release_check.run(program, "--version")
     with (
         pytest.raises(ReleaseError, match="did not start: broken"),
-        release_files.running_server(program, tmp_path),
+        release_check.running_server(program, tmp_path),
     ):
         pytest.fail("a server that failed is not used")

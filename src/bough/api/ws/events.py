@@ -16,7 +16,7 @@ from litestar.response import Stream as StreamResponse
 
 from bough.api.errors import meaning
 from bough.api.http.requests import Services, errors
-from bough.core.events.hub import Dropped, Frame
+from bough.core.events.subscription import Dropped, Frame
 from bough.errors import BoughError, Invalid
 
 # 4000 plus the equivalent HTTP status; 4008 means too slow, reconnect from the cursor in the reason.

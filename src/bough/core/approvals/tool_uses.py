@@ -15,7 +15,7 @@ from bough.core.approvals.base import (
     Expired,
 )
 from bough.core.approvals.options import once, options_of, why_not_once
-from bough.core.policy import evaluate, tool_use
+from bough.core.policy import for_session, tool_use
 from bough.core.policy.decide import Verdict
 from bough.core.state import tool_call
 from bough.core.store import records
@@ -80,8 +80,8 @@ class ToolUseKind(ApprovalKind):
         self, change: Change, catalog: Catalog, approval: Approval, like: Approval, by: By
     ) -> Conclusion | None:
         session = await records.session(change.tx, approval.session_id)
-        use = await evaluate.read_again(change.tx, catalog, session, approval)
-        verdict = await evaluate.judge(change.tx, session, use)
+        use = await for_session.read_again(change.tx, catalog, session, approval)
+        verdict = await for_session.judge(change.tx, session, use)
         by_choice = verdict.effect == "allow" and verdict.by == "choice"
         return Conclusion("allow", by, verdict.reason) if by_choice and once(options_of(approval), "allow") else None
 
@@ -90,8 +90,8 @@ class ToolUseKind(ApprovalKind):
         if approval.on_expiry != "allow":
             return Expired("deny", DENIED_ON_EXPIRY)
         session = await records.session(change.tx, approval.session_id)
-        use = await evaluate.read_again(change.tx, catalog, session, approval)
-        verdict = await evaluate.judge(change.tx, session, use)
+        use = await for_session.read_again(change.tx, catalog, session, approval)
+        verdict = await for_session.judge(change.tx, session, use)
         if verdict.effect == "deny":
             return Expired("deny", f"Nobody answered in time. {verdict.reason}")
         options = options_of(approval)

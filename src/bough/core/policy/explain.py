@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.core.policy import decide, evaluate, tool_use
+from bough.core.policy import decide, for_session, tool_use
 from bough.core.policy.choices import reaching
 from bough.core.store import records
 from bough.core.store.sql import RULES
@@ -80,7 +80,7 @@ class Explanations:
             rules = await tx.all(RULES.all, Rule)
             choices = await reaching(tx, use.agent, use.cwd, session.id if session else None)
             use = _remembered(use, choices)
-            verdict = evaluate.side_question(session, use) if session is not None else None
+            verdict = for_session.side_question(session, use) if session is not None else None
             verdict = verdict or decide.decide(mode, use, rules, choices)
             return Explanation(
                 effect=verdict.effect,

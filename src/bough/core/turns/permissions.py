@@ -13,7 +13,7 @@ import structlog
 from bough.core.approvals.ask import Asked, Question
 from bough.core.approvals.kinds import TOOL_USE
 from bough.core.approvals.options import once, why_not_once
-from bough.core.policy import evaluate, tool_use
+from bough.core.policy import for_session, tool_use
 from bough.core.policy.decide import Verdict
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, TASKS
@@ -101,7 +101,7 @@ class Permissions:
 
         async def work(tx: Tx) -> tuple[Session, list[str]]:
             session = await records.session(tx, agent.session_id)
-            return session, await evaluate.servers_of(tx, session)
+            return session, await for_session.servers_of(tx, session)
 
         session, servers = await _patiently(lambda: self._store.read(work))
         catalog = self._agents.catalog
@@ -183,7 +183,7 @@ async def _judge(tx: Tx, agent: Agent, asked: Asked) -> Judged | None:
     task = next((task for task in open_tasks if task.status in ("running", "waiting_permission")), None)
     if task is None:
         return None
-    verdict = await evaluate.judge(tx, session, asked.use)
+    verdict = await for_session.judge(tx, session, asked.use)
     options = asked.question.options
     if verdict.effect == "allow" and once(options, "allow") is None:
         verdict = msgspec.structs.replace(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -28,6 +27,7 @@ from bough.core.turns import trust
 from bough.core.turns.agent import Agent
 from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.context import continuation
+from bough.core.turns.crash_limit import CrashLimit
 from bough.core.turns.permissions import Permissions
 from bough.core.turns.prompt_files import PromptFiles, prompt_files
 from bough.errors import AgentFailed, BoughError, Busy, Internal
@@ -40,8 +40,6 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.runner")
 
-# An agent that dies `max_deaths` times within this many seconds fails its session.
-DEATHS_WITHIN = 300.0
 # How often an agent is started for one attempt, if the settings that it starts with change meanwhile.
 MOST_STARTS = 5
 # Pauses in seconds between attempts to store the end of a turn while the database is busy.
@@ -54,7 +52,7 @@ class Runner:
     def __init__(self, store: Store, settings: Settings, agents: AgentPool) -> None:
         self._store = store
         self._settings = settings
-        self._deaths: dict[str, deque[float]] = {}
+        self._crash_limit = CrashLimit(settings.max_deaths)
         self.agents = agents
         self.permissions = Permissions(store, settings, agents)
         self.checkpoints = Checkpoints(store, settings)
@@ -116,7 +114,7 @@ class Runner:
         """Tells whether a session may need its agent again; one that ended during its turn does not (T3)."""
         session = await self._store.read(lambda tx: records.session(tx, session_id))
         if session.status != "active":
-            self._deaths.pop(session_id, None)
+            self._crash_limit.forget(session_id)
         return session.status == "active"
 
     async def _attempt(self, claimed: Claimed) -> None:
@@ -266,21 +264,13 @@ class Runner:
         """Gives a turn whose agent died another attempt, unless it was being stopped or the agent keeps dying."""
         task = await self._store.read(lambda tx: records.task(tx, claimed.task.id))
         stopping = task.status == "stopping"
-        if stopping or self._keeps_dying(claimed.session.id):
+        if stopping or self._crash_limit.reached(claimed.session.id):
             await self._end(claimed, Outcome("failed", error=error, hopeless=not stopping))
             return
         await self._interrupt(claimed, error, self._settings.on_interrupt)
 
     async def _interrupt(self, claimed: Claimed, error: BoughError, policy: OnInterrupt) -> None:
         await self._close(claimed, lambda change: kinds.INTERRUPTED.interrupt(change, claimed.task, error, policy))
-
-    def _keeps_dying(self, session_id: str) -> bool:
-        now = time.monotonic()
-        # Deaths that are too long ago to count are forgotten, whatever became of their sessions.
-        self._deaths = {known: times for known, times in self._deaths.items() if now - times[-1] < DEATHS_WITHIN}
-        deaths = self._deaths.setdefault(session_id, deque(maxlen=self._settings.max_deaths))
-        deaths.append(now)
-        return len(deaths) == self._settings.max_deaths and deaths[-1] - deaths[0] < DEATHS_WITHIN
 
     # Stopping
 

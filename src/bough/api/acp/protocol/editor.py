@@ -30,7 +30,7 @@ from bough.api.acp.sessions.prompts import Prompts, TurnEnds
 from bough.api.acp.view.attachment import Client
 from bough.api.acp.view.children import Children
 from bough.api.acp.view.projection import Update
-from bough.core.events.hub import Dropped
+from bough.core.events.subscription import Dropped
 from bough.core.services import Services
 from bough.errors import BoughError
 from bough.model.session import Caller, Session

@@ -179,7 +179,8 @@ async def test_raising_asks_in_every_mode_whatever_is_remembered(place: ToolServ
 async def test_a_person_may_raise_once(place: ToolServer) -> None:
     """5e: what a person allows with open eyes is done, and only that."""
     agent = await place.root("default")
-    arguments = {"prompt": "hello", "permissionMode": "bypassPermissions", "title": "strong"}
+    # The child hangs, so that no report of it arrives while nothing may change.
+    arguments = {"prompt": "[[hang]]", "permissionMode": "bypassPermissions", "title": "strong"}
     approval = await place.asked_every_time(agent, "agor_sessions_spawn", **arguments)
     async with place.client.events() as events:
         await place.decide(approval["id"])

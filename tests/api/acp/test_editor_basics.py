@@ -206,7 +206,7 @@ async def test_choices(editor: Editor) -> None:
     with pytest.raises(Refused):
         await editor.request("session/set_mode", {"sessionId": session, "modeId": "godlike"})
     await editor.prompt(session, "[[say begun]]")
-    with pytest.raises(Refused, match="has begun"):
+    with pytest.raises(Refused, match="has already worked"):
         await set_option("agent", "terminal")
 
 

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from bough.api.acp.protocol import editor as editor_module
 from bough.api.acp.protocol.door import CLOSE_TOO_SLOW
-from bough.core.events import hub
+from bough.core.events import subscription
 from tests.api.acp.editor_client import Editor, editing
 from tests.support.acp_driver import PATIENCE, Json, Refused
 from tests.support.eventually import eventually
@@ -169,7 +169,7 @@ async def test_vanishing_anywhere(server: Running, editor: Editor) -> None:
 
 async def test_one_that_does_not_read(server: Running, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     """C2: who does not take what it is sent slows nobody down, and is told to load again when it comes back."""
-    monkeypatch.setattr(hub, "MOST_BYTES_BEHIND", 2_500_000)
+    monkeypatch.setattr(subscription, "MOST_BYTES_BEHIND", 2_500_000)
     session = await editor.open()
     small = sockets.socket()
     small.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)

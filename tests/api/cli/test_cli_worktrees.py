@@ -73,7 +73,7 @@ async def test_setup_is_shown(server: Running, cli: Cli) -> None:
     said = await cli("worktree", "new", "a", "--repo", str(top))
     assert said.code == 1
     assert "one two" in said.err
-    assert "ended with 3" in said.err
+    assert "exited with 3" in said.err
     assert "setup failed" in (await cli("worktree", "list")).out
     told = await cli("worktree", "new", "b", "--repo", str(top), "--json")
     assert json.loads(told.out)["setupOutput"] == "one two\n"

@@ -197,7 +197,7 @@ async def test_the_agent_is_told_of_it_once(tmp_path: Path, database_url: str) -
         for _ in range(2):
             await ask(server, session, "[[recall]]")
             known = (await server.client.texts(session))[-1]
-            assert known.count("somebody has put files back") == 1
+            assert known.count("files were restored to an earlier state") == 1
             assert known.count("written: README.md") == 1 and known.count("removed: a.txt") == 1
 
 

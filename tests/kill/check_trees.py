@@ -149,7 +149,9 @@ def check_asides(
         assert called_off or entry["text"] == texts[-1]
         assert member.session["archived"]
         assert all(turn.aside(task["prompt"]) <= 1 for turn in turns), "one prompt tells of an aside twice"
-        telling = [turn for turn in turns if any(block.startswith("Aside, ") for block in turn.blocks)]
+        telling = [
+            turn for turn in turns if any(block.startswith("While you worked, somebody asked") for block in turn.blocks)
+        ]
         telling = [turn for turn in telling if turn.aside(task["prompt"]) and not turn.past.count(task["prompt"])]
         carriers = [
             carrier

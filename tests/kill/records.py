@@ -39,8 +39,12 @@ class Turn:
 
     def aside(self, question: str) -> int:
         """Counts how often this prompt tells of a side question."""
-        blocks = [block for block in self.blocks if block.startswith("Aside, ") and f"\n> {question}\n" in block]
-        return len(blocks) + self.past.count(f"[asked aside]\n    {question}\n")
+        blocks = [
+            block
+            for block in self.blocks
+            if block.startswith("While you worked, somebody asked") and f"\n> {question}\n" in block
+        ]
+        return len(blocks) + self.past.count(f"[side question]\n    {question}\n")
 
 
 def read_turns(home: Path, cwd: str) -> list[Turn]:

@@ -130,7 +130,7 @@ async def test_an_agent_asks_itself_a_side_question(real: Real, record: Record) 
     assert told["sessionId"] == fork["id"] and "Remember the heron." in told["text"]
     assert not (real.repo / "never.txt").exists()
     known = await done(real, session, actions.recall(WHOLE))
-    assert "Aside, while you worked" in known
+    assert "While you worked, somebody asked" in known
     record("side question to its own session, by tool", "answered")
 
 
@@ -145,7 +145,7 @@ async def test_a_child_asks_its_parent_a_side_question(real: Real, record: Recor
     await done(real, session, actions.own("agor_sessions_spawn", prompt=work, enableCallback=False))
     [_, child, *_] = (await real.client.get(f"/api/sessions/{session}/tree"))["sessions"]
     [answer] = await ended(real, child["id"], 1, "callback")
-    assert "What you asked session" in answer["prompt"] and "Remember the heron." in answer["prompt"]
+    assert "Your side question to session" in answer["prompt"] and "Remember the heron." in answer["prompt"]
     [_, _, aside] = await tree(real, session, 3)
     assert (aside["kind"], aside["parentSessionId"], answer["sourceSessionId"]) == ("btw", session, aside["id"])
     assert await tasks(real, session, "callback") == []

@@ -140,7 +140,7 @@ async def test_a_side_question_to_an_idle_session(real: Real, record: Record) ->
     assert "heron" in told["text"]
     assert git(real.repo, "status", "--porcelain") == ""
     known = await _recalled(real, parent)
-    assert "2 user turns" in known and "Aside, while you worked, somebody asked:" in known
+    assert "2 user turns" in known and "While you worked, somebody asked a side question:" in known
     record("side question to an idle session", TOLD[how])
 
 
@@ -169,7 +169,7 @@ async def test_a_side_question(real: Real, record: Record) -> None:
     said = " ".join((await real.said(parent)).split())
     assert " ".join(f"tick {number}" for number in range(1, 41)) in said and said.endswith("all done")
     known = await _recalled(real, parent)
-    assert "3 user turns" in known and "Aside, while you worked, somebody asked:" in known
+    assert "3 user turns" in known and "While you worked, somebody asked a side question:" in known
     record("side question", "answered during a turn, changes nothing")
 
 

@@ -53,7 +53,7 @@ def test_words_of_others_are_attributed() -> None:
     aside = said(1, "system", type="btw", question="what?\nreally?", text="this")
     report = said(2, "user", type="callback", text="Status: completed\nmore")
     text = transcript([aside, report]).text
-    assert "[asked aside]\n    what?\n    really?\n[answer]\n    this" in text
+    assert "[side question]\n    what?\n    really?\n[answer]\n    this" in text
     assert "[report of a child session]\n    Status: completed\n    more" in text
 
 

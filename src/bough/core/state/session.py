@@ -54,7 +54,7 @@ def refuse_side_question(session: Session) -> None:
     if session.kind == "btw":
         raise Conflict(
             "aside_asked_once",
-            f"Session {session.id} is a question that was asked aside, and takes no other. Ask session "
+            f"Session {session.id} is a side question and takes no other prompt. Ask session "
             f"{session.parent_session_id} again, or fork this one.",
         )
 

@@ -46,11 +46,11 @@ async def _tell(change: Change, about: Session, aside: Session, task: Task, said
     }
     await records.add_message(change, about.id, None, "system", raw(body))
     asked = callbacks.quoted(task.prompt)
-    text = f"Aside, while you worked, somebody asked:\n{asked}\nand was answered:\n{callbacks.quoted(said)}"
+    text = f"While you worked, somebody asked a side question:\n{asked}\nThe answer was:\n{callbacks.quoted(said)}"
     await agent_notes.add(change, about.id, text, aside.id)
     if task.source_session_id is not None and task.source_session_id != about.id:
         caller = await change.tx.one(SESSIONS.get, Session, id=task.source_session_id)
-        heading = f"What you asked session {about.title or about.id} aside:\n{asked}\nThe answer:\n"
+        heading = f"Your side question to session {about.title or about.id}:\n{asked}\nThe answer:\n"
         if caller is not None:
             await callbacks.deliver(change, caller, aside, task, heading + callbacks.quoted(said))
 

@@ -116,7 +116,7 @@ def _entry(message: Message, texts: Mapping[str, str]) -> tuple[str, str | None]
         return (call + NO_OUTPUT, call + text) if len(text) > len(NO_OUTPUT) else (call + text, None)
     if kind == "btw":
         question = _indent(str(content.get("question", "")))
-        return f"[asked aside]\n{question}\n[answer]\n{_indent(_said(content))}", None
+        return f"[side question]\n{question}\n[answer]\n{_indent(_said(content))}", None
     if kind in ("callback", "outcome"):
         what = "report of a child session" if kind == "callback" else "outcome of a call that a person decided about"
         return f"[{what}]\n{_indent(_said(content))}", None

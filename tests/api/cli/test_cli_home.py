@@ -43,7 +43,7 @@ async def test_losses(server: Running, cli: Cli) -> None:
     (Path(tree["path"]) / "new.txt").write_text("new")
     shown = await cli("worktree", "losses", tree["id"][-8:])
     assert "untracked    new.txt" in shown.out
-    assert "1 uncommitted or untracked file." in shown.out
+    assert "1 uncommitted or untracked file (new.txt)" in shown.out
     told = json.loads((await cli("worktree", "losses", tree["id"], "--json")).out)
     assert told == await server.client.get(f"/api/worktrees/{tree['id']}/losses")
 

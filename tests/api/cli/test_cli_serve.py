@@ -53,7 +53,7 @@ async def test_what_cannot_be_is_one_sentence(server: Running, tmp_path: Path) -
     new = ("--data", str(tmp_path / "new"))
     wrong = {
         f"Cannot use port {port} on 127.0.0.1: ": (*new, "--port", port, "--log-level", "error"),
-        "Another Bough server runs on": ("--data", str(server.data), "--port", "0"),
+        "Another Bough server is running on": ("--data", str(server.data), "--port", "0"),
         "Cannot use /proc/bough": ("--data", "/proc/bough", "--port", "0"),
         "PostgreSQL cannot be reached": (
             "--data",

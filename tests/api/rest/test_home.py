@@ -126,7 +126,7 @@ async def test_totals_are_of_a_persons_day(server: Running) -> None:
     assert (await client.get("/api/home"))["totals"] == totals
     for wrong in ("901", "-901", "x"):
         refused(await client.http.get(f"/api/home?tz={wrong}"), 400)
-    with pytest.raises(Invalid, match="tz is how many minutes"):
+    with pytest.raises(Invalid, match="tz must be"):
         day_began(901)
 
 

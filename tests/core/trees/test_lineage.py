@@ -23,7 +23,7 @@ DEEP = 1100
 # What a row has that nobody says when a session is opened.
 GROWN = (
     *("status", "activity", "message_count", "queue_paused", "archived", "context", "cost", "ended_at"),
-    *("created_at", "updated_at", "active_at", "turns", "tokens", "seconds", "spent", "seen_at"),
+    *("created_at", "updated_at", "active_at", "turns", "tokens", "seconds", "spent", "seen_at", "metadata"),
 )
 
 
@@ -35,6 +35,7 @@ async def forked_often(trees: Grove, source: str) -> Session:
         for _ in range(DEEP):
             columns = {name: value for name, value in asdict(last).items() if name not in GROWN}
             columns |= {"id": new_id(), "kind": "fork", "forked_from_session_id": last.id, "branch_task_id": None}
+            columns |= {"race_id": None, "race_number": None}
             made = await change.tx.one(SESSIONS.add, Session, now=change.now, **columns)
             assert made is not None
             last = made

@@ -118,9 +118,9 @@ async def test_nothing_grows_out_of_it(tmp_path: Path) -> None:
             assert error["code"] == "aside_has_no_children" and parent in error["message"]
         branches, own = trees.server.services.branches, session_caller(aside)
         for make in (branches.fork, branches.spawn, branches.side_question):
-            with pytest.raises(Conflict, match="opens no sessions"):
+            with pytest.raises(Conflict, match="cannot create sessions"):
                 await make(own, parent, Branch(prompt="x", permission_mode="plan"))
-        with pytest.raises(Conflict, match="opens no sessions"):
+        with pytest.raises(Conflict, match="cannot create sessions"):
             await branches.fork(own, aside, Branch(worktree="new"))
         fork, _ = await trees.fork(aside)
         _, again = await trees.btw(fork, "[[say on]]")
@@ -133,7 +133,7 @@ async def test_nothing_grows_out_of_it(tmp_path: Path) -> None:
     ("prompt", "status", "text"),
     [
         ("[[fail no luck]]", "failed", "no luck"),
-        ("[[hang]]", "cancelled", "called off"),
+        ("[[hang]]", "cancelled", "was cancelled"),
         ("[[think x]]", "completed", ""),
     ],
 )

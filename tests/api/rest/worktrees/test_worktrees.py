@@ -115,7 +115,7 @@ async def test_what_is_refused_changes_nothing(server: Running) -> None:
     (top / ".worktrees" / "taken" / "file").write_text("mine")
     tree = await made(server.client, repo, "used")
     for known, body, status, code, word in (
-        (repo, {"branch": "taken"}, 409, "path_exists", "left as it is"),
+        (repo, {"branch": "taken"}, 409, "path_exists", "already exists"),
         (repo, {"branch": "again", "path": tree["path"]}, 409, "path_exists", tree["path"]),
         (folder, {"branch": "x"}, 409, "repo_is_plain", "git init"),
         (unborn, {"branch": "x"}, 409, "repo_empty", "Commit first"),

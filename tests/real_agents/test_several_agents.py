@@ -251,6 +251,8 @@ async def test_asked_once(real: Real, record: Record) -> None:
     """5d: In mode default, a spawn is asked about once, by Bough and not by the agent too. Allowed, it is carried out;
     denied by a person or a rule, the model is told so."""
     actions, session = real.actions, await real.session(permissionMode="default")
+    # By then its MCP servers are connected, also on a slow machine.
+    await real.ask(session, actions.say("awake"))
     spawn = actions.own("agor_sessions_spawn", prompt=actions.say("hello"), title="Helper")
     seen = await watch(real, session, spawn, "deny")
     [asked] = seen.asked

@@ -73,7 +73,9 @@ async def test_every_command_of_the_tutorial(tmp_path: Path) -> None:
     """A new user can follow the tutorial: each command succeeds and prints what the page shows."""
     (tmp_path / ".gitconfig").write_text(GIT_CONFIG, "utf-8")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("BOUGH_", "GIT_", "XDG_"))}
-    inherited.pop("COLUMNS", None)
+    # `make test ARGS=…` hands its own flags down.
+    for name in ("COLUMNS", "ARGS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+        inherited.pop(name, None)
     env = inherited | {"HOME": str(tmp_path), "NO_COLOR": "1"}
     serve, *commands = examples(PAGE.read_text("utf-8"))
     assert serve.command == "make serve" and len(commands) > 20

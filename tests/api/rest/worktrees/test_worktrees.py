@@ -123,7 +123,7 @@ async def test_what_is_refused_changes_nothing(server: Running) -> None:
         (repo, {"branch": "used", "path": "elsewhere"}, 409, "branch_in_use", tree["path"]),
         (repo, {"branch": "x", "base": "nowhere"}, 400, "bad_base", "nowhere"),
         (repo, {"branch": "x", "base": "--all"}, 400, "bad_base", "--all"),
-        (repo, {"branch": "x", "path": ".git/x"}, 400, "bad_path", "own data"),
+        (repo, {"branch": "x", "path": ".git/x"}, 400, "bad_path", "git data"),
         (repo, {"branch": "x", "path": f"{tree['path']}/x"}, 400, "bad_path", "another worktree"),
         (repo, {"branch": "x", "boardId": NOBODY}, 404, "board_not_found", NOBODY),
         (repo, {}, 400, "branch_missing", "branch"),

@@ -36,7 +36,7 @@ class Call(msgspec.Struct, rename="camel"):
 
 
 class Claim(msgspec.Struct, kw_only=True, frozen=True):
-    """What a call would do: a sentence for people, and the rights that it needs (5d, 5e)."""
+    """Describes what a call would do: a sentence for people, and the rights that it needs (5d, 5e)."""
 
     title: str
     # The session to prompt, change, stop or branch.

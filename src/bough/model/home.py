@@ -73,7 +73,7 @@ class HomeTree(msgspec.Struct, rename="camel"):
 
 
 class Needs(msgspec.Struct, rename="camel"):
-    """What needs a person: approvals, failures, and finished work that nobody has looked at."""
+    """The things that need a person: approvals, failures, and finished work that nobody has looked at."""
 
     approvals: list[HomeApproval]
     failed: list[HomeSession]
@@ -81,7 +81,7 @@ class Needs(msgspec.Struct, rename="camel"):
 
 
 class Spent(msgspec.Struct, rename="camel"):
-    """What turns have used."""
+    """The usage of turns."""
 
     turns: int
     tokens: int

@@ -57,7 +57,7 @@ def parse_statuses(text: str | None) -> tuple[Status, ...]:
 
 
 class CallbackConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What a child reports to its parent at the end of each task (Q3)."""
+    """Sets what a child reports to its parent at the end of each task (Q3)."""
 
     enabled: bool = True
     include_last_message: bool = True

@@ -12,7 +12,7 @@ ToolKind = Literal[
 
 
 class ToolUse(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
-    """What an agent wants to do. Paths are absolute and resolved; `cwd` is the session's folder."""
+    """One thing that an agent wants to do. Paths are absolute and resolved; `cwd` is the session's folder."""
 
     agent: str
     cwd: str

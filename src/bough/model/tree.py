@@ -61,7 +61,7 @@ class Budget(msgspec.Struct, rename="camel"):
 
 
 class Used(msgspec.Struct, rename="camel"):
-    """What a tree has used so far."""
+    """A tree's usage so far."""
 
     sessions: int
     turns: int

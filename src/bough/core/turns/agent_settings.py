@@ -29,7 +29,7 @@ Value = str | bool | None
 
 
 class KnownSettings(msgspec.Struct):
-    """What is stored with the keeper: whether an agent has modes, and its options with their initial values."""
+    """The settings stored with the keeper: whether an agent has modes, and its options with their initial values."""
 
     has_modes: bool
     options: dict[str, Value]

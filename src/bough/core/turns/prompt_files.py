@@ -16,7 +16,8 @@ from bough.storage.backend import Tx
 
 
 class PromptCapabilities(msgspec.Struct, frozen=True):
-    """What an agent accepts in a prompt besides text; stored with its keeper, so that it outlives the server."""
+    """The kinds of content that an agent accepts besides text; stored with its keeper, so that it outlives the
+    server."""
 
     images: bool = False
     resources: bool = False

@@ -36,7 +36,7 @@ class LossCounts(msgspec.Struct, rename="camel"):
 
 
 class Losses(msgspec.Struct, rename="camel"):
-    """What only this worktree has, the active sessions in it, and whether it can be removed without force.
+    """Lists what only this worktree has, the active sessions in it, and whether it can be removed without force.
 
     `why` gives the reason in a sentence. A forced removal keeps everything listed here on a recovery ref."""
 

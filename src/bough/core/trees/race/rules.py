@@ -19,7 +19,8 @@ LONGEST_NAME = 60
 
 
 class PutAway(msgspec.Struct, rename="camel"):
-    """What became of a racer that was not kept: `recover` says how to get its files back, `message` what failed."""
+    """Says what became of a racer that was not kept: `recover` tells how to get its files back, `message` what
+    failed."""
 
     session_id: str
     archived: bool

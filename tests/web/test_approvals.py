@@ -76,6 +76,7 @@ async def test_always_is_remembered_for_the_session(site: Site, page: Page) -> N
     await expect(card.get_by_text("echo other")).to_be_visible()
     await expect(card.get_by_text("echo same")).to_have_count(0)
     await card.get_by_role("button", name="Deny", exact=True).click()
+    await expect(page.get_by_text("You denied this")).to_be_visible()
     # Decisions of the policy are recorded as well; a person was asked twice.
     by_person = [
         approval for approval in await approvals_of(site, session_id) if approval["decidedBy"]["kind"] == "person"

@@ -14,7 +14,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from bough.api.acp.protocol import editor as editor_module
 from bough.api.acp.protocol.door import CLOSE_TOO_SLOW
+from bough.api.acp.sessions.open_sessions import OpenSessions
+from bough.api.acp.view.attachment import Attachment
 from bough.core.events import subscription
+from bough.model.session import Session
 from tests.api.acp.editor_client import Editor, editing
 from tests.support.acp_driver import PATIENCE, Json, Refused
 from tests.support.eventually import eventually
@@ -102,22 +105,37 @@ async def test_floods(server: Running, editor: Editor, monkeypatch: pytest.Monke
         editor.raw(json.dumps(twice).encode(), turns[0])
         with pytest.raises(Refused, match="in use"):
             await editor.answer(turns[0])
-        # Its first use is answered yet.
+        # The first request with this id is still open.
         editor.expect(turns[0], "session/prompt")
         cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
         for _ in range(200):
             editor.raw(json.dumps(cancel).encode())
         assert [await editor.answer(turn) for turn in turns] == [{"stopReason": "cancelled"}] * 5
-        # Behind all of them. An answer is out a moment before its place is free.
-        async with asyncio.timeout(20):
-            while True:
-                try:
-                    await editor.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
-                    break
-                except Refused as refused:
-                    assert "too many" in str(refused)
+        # This one waits behind all notifications.
+        await editor.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
         assert len((await other.request("session/list", {}))["sessions"]) == 1
         assert await other.prompt(session, "[[say alive]]") == {"stopReason": "end_turn"}
+
+
+async def test_an_answered_request_no_longer_counts(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C2: whoever has read an answer may send the next request, even if Bough is not done with the last one."""
+    watched = asyncio.Event()
+    watch = OpenSessions.watch
+
+    async def slow_watch(self: OpenSessions, session: Session) -> Attachment:
+        await watched.wait()
+        return await watch(self, session)
+
+    monkeypatch.setattr(OpenSessions, "watch", slow_watch)
+    monkeypatch.setattr(editor_module, "MOST_REQUESTS", 2)
+    session = await editor.open()
+    sessions = (await editor.request("session/list", {}))["sessions"]
+    assert [listed["sessionId"] for listed in sessions] == [session]
+    waiting = [editor.send_prompt(session, "[[say ready]]") for _ in range(2)]
+    with pytest.raises(Refused, match="too many"):
+        await editor.request("session/list", {})
+    watched.set()
+    assert [await editor.answer(prompt) for prompt in waiting] == [{"stopReason": "end_turn"}] * 2
 
 
 async def test_huge_frames(server: Running, editor: Editor) -> None:

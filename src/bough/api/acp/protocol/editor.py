@@ -37,6 +37,7 @@ from bough.model.session import Caller, Session
 
 log = structlog.get_logger("bough.acp")
 
+# More requests without an answer are refused; with more answers than this on their way, reading pauses.
 MOST_REQUESTS = 200
 # With more pending notifications than this, reading pauses until some are handled.
 MOST_NOTICES = 50
@@ -63,8 +64,9 @@ class Editor:
         self._methods = Methods(services, caller, self._open_sessions, self._prompts)
         self._children: Children | None = None
         self._initialized = False
-        # Requests being answered, and notifications being handled.
+        # Requests without an answer, requests whose answer is on its way, and notifications being handled.
         self._requests: dict[RequestId, asyncio.Task[None]] = {}
+        self._answering: set[asyncio.Task[None]] = set()
         self._noted: set[asyncio.Task[None]] = set()
         self._answers: dict[str, Callable[[msgspec.Raw], Awaitable[Json]]] = {
             "initialize": self._initialize,
@@ -96,13 +98,15 @@ class Editor:
             reason = "this id is in use" if message.id in self._requests else "too many requests at once"
             await self.peer.refuse(message.id, RpcError(INVALID_REQUEST, f"Invalid request: {reason}"))
         else:
+            if len(self._answering) >= MOST_REQUESTS:
+                await asyncio.wait(self._answering, return_when=asyncio.FIRST_COMPLETED)
             job = self._requests[message.id] = asyncio.create_task(self._request(message))
             job.add_done_callback(lambda job, id=message.id: self._done(job, id))
 
     async def end(self) -> None:
         """Cleans up after the editor has disconnected. Its turns continue, and other watchers are not affected."""
         self.peer.gone = True
-        jobs = [*self._requests.values(), *self._noted]
+        jobs = [*self._requests.values(), *self._answering, *self._noted]
         for job in jobs:
             job.cancel()
         if jobs:
@@ -126,6 +130,7 @@ class Editor:
 
     def _done(self, job: asyncio.Task[None], request_id: RequestId = None) -> None:
         self._noted.discard(job)
+        self._answering.discard(job)
         if self._requests.get(request_id) is job:
             del self._requests[request_id]
         if not job.cancelled() and (error := job.exception()) is not None:
@@ -155,22 +160,27 @@ class Editor:
     async def _request(self, message: Message) -> None:
         request_id: Any = message.id
         method = str(message.method)
-        created = None
+        answer: Json = {}
+        created: Session | None = None
+        refusal: RpcError | None = None
         try:
             answer, created = await self._answer(method, message.params)
         except RpcError as error:
-            await self.peer.refuse(request_id, error)
+            refusal = error
         except BoughError as error:
-            await self.peer.refuse(request_id, rpc_error(error))
+            refusal = rpc_error(error)
         except asyncio.CancelledError:
-            await self.peer.refuse(request_id, RpcError(CANCELLED, "Cancelled"))
+            refusal = RpcError(CANCELLED, "Cancelled")
         except Exception as error:
             log.exception("acp_request_failed", method=method)
-            await self.peer.refuse(request_id, RpcError(INTERNAL_ERROR, f"Bough failed: {type(error).__name__}"))
+            refusal = RpcError(INTERNAL_ERROR, f"Bough failed: {type(error).__name__}")
+        # An editor that has read the answer may use the id again and send as many requests as before.
+        self._answering.add(self._requests.pop(request_id))
+        if refusal is not None:
+            await self.peer.refuse(request_id, refusal)
+        elif created is None:
+            await self.peer.answer(request_id, answer)
         else:
-            if created is None:
-                await self.peer.answer(request_id, answer)
-                return
             # The editor learns a new session's id before its updates, and later requests wait until it is watched.
             async with self._open_sessions.order(created.id):
                 await self.peer.answer(request_id, answer)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from bough.api.cli.framework import formats
+from bough.api.cli.framework import formats, terminal_safety
 from bough.api.cli.session.print_transcript import TranscriptPrinter
 from bough.model.ids import new_id
 
@@ -94,8 +94,8 @@ def test_nothing_steers_the_terminal() -> None:
     talk.message(_message(_text("a\x1b]0;title\x07[red]b\x9b2Jc", partial=False)))
     talk.message(_message({"type": "tool", "title": "x\x1b[2J", "result": {"status": "failed"}}, "t"))
     assert file.getvalue() == "a]0;title[red]b2Jc\n\n✗ x[2J\n"
-    assert formats.clean("\ud800") == "?"
-    assert formats.clean("rm \u202e\u2066x\u2069") == "rm x"
+    assert terminal_safety.clean("\ud800") == "?"
+    assert terminal_safety.clean("rm \u202e\u2066x\u2069") == "rm x"
 
 
 def test_a_sentence_names_ids_shortly() -> None:

@@ -16,7 +16,8 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command, group_default
 from bough.api.cli.framework.client import Json
 from bough.api.cli.framework.completion import agents as complete
-from bough.api.cli.framework.formats import brief, clean
+from bough.api.cli.framework.formats import brief
+from bough.api.cli.framework.terminal_safety import clean
 from bough.errors import AgentFailed, Invalid
 from bough.model.session import MODES, PermissionMode
 

@@ -14,7 +14,8 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Answer, Json, part, parts, path
 from bough.api.cli.framework.completion import ids
-from bough.api.cli.framework.formats import ago, ahead, brief, clean, moment, short, short_forms
+from bough.api.cli.framework.formats import ago, ahead, brief, moment, short, short_forms
+from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.prompt import OfSession
 from bough.model.rule import Scope
 

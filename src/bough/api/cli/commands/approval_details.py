@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from bough.api.cli.framework import output
 from bough.api.cli.framework.client import Json, part, parts
-from bough.api.cli.framework.formats import brief, clean
+from bough.api.cli.framework.formats import brief
+from bough.api.cli.framework.terminal_safety import clean
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 NO_NEWLINE = "\\ No newline at the end"

@@ -10,7 +10,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import path
-from bough.api.cli.framework.formats import clean
+from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.prompt import SessionId
 from bough.errors import Invalid
 

@@ -11,7 +11,8 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json
-from bough.api.cli.framework.formats import ago, amount, brief, clean, short_forms
+from bough.api.cli.framework.formats import ago, amount, brief, short_forms
+from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.control import state
 
 # Rows shown per section.

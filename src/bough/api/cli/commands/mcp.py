@@ -16,7 +16,8 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Client, Json, path
 from bough.api.cli.framework.completion import mcp_servers
-from bough.api.cli.framework.formats import ago, clean, moment, short, short_forms
+from bough.api.cli.framework.formats import ago, moment, short, short_forms
+from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.options import parse_pairs
 from bough.errors import NotFound
 from bough.model.ids import LENGTH, SHORTEST

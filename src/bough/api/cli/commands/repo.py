@@ -12,7 +12,8 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Client, Json, Refused, path
 from bough.api.cli.framework.completion import ids
-from bough.api.cli.framework.formats import ago, clean, moment, short, short_forms
+from bough.api.cli.framework.formats import ago, moment, short, short_forms
+from bough.api.cli.framework.terminal_safety import clean
 from bough.errors import NotFound
 
 PAGE = 500

@@ -11,7 +11,8 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json
 from bough.api.cli.framework.completion import ids
-from bough.api.cli.framework.formats import ago, brief, clean, short_forms
+from bough.api.cli.framework.formats import ago, brief, short_forms
+from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.prompt import OfSession
 
 MOST = 100

@@ -11,7 +11,8 @@ from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
 from bough.api.cli.framework.client import Answer, Json, Refused, path
 from bough.api.cli.framework.completion import ids
-from bough.api.cli.framework.formats import amount, brief, clean, short, short_forms
+from bough.api.cli.framework.formats import amount, brief, short, short_forms
+from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.branch import spent
 from bough.api.cli.session.control import origin, state
 from bough.errors import NotFound

@@ -13,7 +13,8 @@ from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
 from bough.api.cli.framework.client import SETUP_WITHIN, Client, Json, Refused, parts, path
 from bough.api.cli.framework.completion import ids
-from bough.api.cli.framework.formats import ago, brief, clean, moment, short, short_forms
+from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms
+from bough.api.cli.framework.terminal_safety import clean
 from bough.errors import NotFound
 
 # Seconds without output after which a setup is polled, in case its event was missed.

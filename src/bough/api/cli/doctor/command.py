@@ -10,7 +10,7 @@ import typer
 
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
-from bough.api.cli.framework.formats import clean
+from bough.api.cli.framework.terminal_safety import clean
 from bough.errors import BoughError, Busy, Internal
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Formats ids, times, numbers and texts so that they fit in a line and are safe to print on a terminal."""
+"""Formats ids, times, numbers and texts so that they fit in a line."""
 
 from __future__ import annotations
 
@@ -6,27 +6,12 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from bough.api.cli.framework.terminal_safety import clean
 from bough.model.ids import LENGTH, SHORTEST, shortest_unique
 
-# An agent's text must not control the terminal, so control characters other than newline and tab are removed. So are
-# the ones that change the text's direction, which could make a command look like a different one.
-_DIRECTION_MARKS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_CODES = tuple(code for code in (*range(0x20), 0x7F, *range(0x80, 0xA0), *_DIRECTION_MARKS) if chr(code) not in "\n\t")
-_CONTROLS: dict[int, str | None] = dict.fromkeys(_CODES)
-_ESCAPES = {code: f"\\u{code:04x}" for code in _CODES}
 _SPACES = re.compile(r"\s+")
 # A full id that is a word of its own; one inside a path or a link is not matched.
 _ID = re.compile(r"(?<![\w/.=-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w/=-])")
-
-
-def clean(text: str) -> str:
-    """Returns text that is safe to print, even with lone surrogates."""
-    return text.translate(_CONTROLS).encode("utf-8", "replace").decode("utf-8")
-
-
-def escaped(document: str) -> str:
-    """Returns a JSON document that is safe to print and has the same value."""
-    return document.translate(_ESCAPES)
 
 
 def brief(text: str, most: int = 80) -> str:

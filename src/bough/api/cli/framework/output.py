@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bough.api.cli.framework.formats import brief, clean, escaped
+from bough.api.cli.framework.formats import brief
+from bough.api.cli.framework.terminal_safety import clean, escaped
 
 if TYPE_CHECKING:
     from rich.console import Console

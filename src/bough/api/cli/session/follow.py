@@ -13,8 +13,9 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Json, Refused, part, parts, path
 from bough.api.cli.framework.error_hints import explain
-from bough.api.cli.framework.formats import brief, clean, short
+from bough.api.cli.framework.formats import brief, short
 from bough.api.cli.framework.stream import Item, Stream
+from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.event_order import EventOrder
 from bough.api.cli.session.print_transcript import TranscriptPrinter
 from bough.model.task import TERMINAL

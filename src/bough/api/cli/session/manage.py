@@ -14,7 +14,8 @@ from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
 from bough.api.cli.framework.completion import agents, ids
-from bough.api.cli.framework.formats import ago, brief, clean, moment, short, short_forms
+from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms
+from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session import control
 from bough.api.cli.session import prompt as prompt_command
 from bough.api.cli.session.control import print_state, state

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from bough.api.cli.framework.client import Json
-from bough.api.cli.framework.formats import clean
+from bough.api.cli.framework.terminal_safety import clean
 from bough.model.file import LARGEST_FILE
 from bough.model.session import MODES, PermissionMode
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from bough.api.cli.framework.client import Json, part, parts
-from bough.api.cli.framework.formats import brief, clean
+from bough.api.cli.framework.formats import brief
+from bough.api.cli.framework.terminal_safety import clean
 from bough.model.message import QUEUED_BASE
 
 Group = Literal["user", "text", "thought", "tool", "plan", "note"]

@@ -10,8 +10,8 @@ from typing import Any
 
 from bough.agents.keeper import frames
 from bough.agents.keeper.agent_process import AgentProcess
-from bough.agents.keeper.files import Disk
 from bough.agents.keeper.frames import VERSION, Frame
+from bough.agents.keeper.full_disk import Disk
 from bough.agents.keeper.journal import Journal, Lost, ReadPosition
 from bough.agents.keeper.server_connection import ServerConnection
 

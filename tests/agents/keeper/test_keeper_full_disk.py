@@ -18,7 +18,7 @@ from bough.agents.keeper.keeper_link import KeeperLink
 from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read
 from tests.support.eventually import eventually
 
-QUICK = "from bough.agents.keeper import files; files.DISK_RETRY = 0.02"
+QUICK = "from bough.agents.keeper import full_disk; full_disk.DISK_RETRY = 0.02"
 """A keeper that looks for room more often than a disk would like."""
 WRITER = """
 import sys

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bough.model.file import LONGEST_NAME, as_text, image_type, is_plain_name, text_type
+from bough.model.file import LONGEST_NAME, is_plain_name
+from bough.model.file_type import as_text, image_type, text_type
 
 
 @pytest.mark.parametrize(

@@ -19,15 +19,15 @@ from bough.core.store.sql import SESSIONS, TREES
 from bough.core.store.transactions import Change, Store, scoped
 from bough.core.transcripts import files
 from bough.core.transcripts.files import NewFiles
-from bough.core.trees.limits import BranchKind, check_room, refuse_side_question
+from bough.core.trees.limits import BranchKind, check_mode, check_room, refuse_side_question
 from bough.core.worktrees.for_branch import BranchPlaces, Place, Room, filled
 from bough.core.worktrees.records import usable, worktree
-from bough.errors import Conflict, Denied, Invalid
+from bough.errors import Conflict, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import notice, raw
 from bough.model.repo import GitState
-from bough.model.session import RANK, CallbackConfig, Caller, Headless, PermissionMode, RacePlace, Session
+from bough.model.session import CallbackConfig, Caller, Headless, PermissionMode, RacePlace, Session
 from bough.model.task import Source, Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -212,18 +212,8 @@ class Branches:
         depth = records.depth_below(source, kind)
         await refuse_side_question(change.tx, caller, source, kind)
         await check_room(change.tx, self._settings, source, kind, depth, count)
-        await self._check_rights(change.tx, caller, source, wanted.permission_mode or source.permission_mode, kind)
+        await check_mode(change.tx, caller, source, wanted.permission_mode or source.permission_mode, kind)
         await self._branch_point(change.tx, source, wanted, kind)
-
-    async def _check_rights(
-        self, tx: Tx, caller: Caller, source: Session, mode: PermissionMode, kind: BranchKind
-    ) -> None:
-        if caller.granted:
-            return
-        if kind == "subsession":
-            check_rights(source, mode)
-        if caller.kind == "session" and caller.id is not None:
-            check_rights(await records.session(tx, caller.id), mode)
 
     def _check(self, wanted: Branch, kind: BranchKind) -> None:
         check_texts(wanted.title or "", wanted.description or "")
@@ -263,7 +253,7 @@ class Branches:
         mode: PermissionMode = "plan" if kind == "btw" else wanted.permission_mode or source.permission_mode
         if place.worktree_id is not None:
             await usable(change.tx, place.worktree_id)
-        await self._check_rights(change.tx, caller, source, mode, kind)
+        await check_mode(change.tx, caller, source, mode, kind)
         source_env: dict[str, str] = msgspec.json.decode(await change.tx.value(SESSIONS.env, id=source.id) or b"{}")
         env = wanted.env if wanted.env is not None else source_env
         servers = source.mcp_server_ids
@@ -315,18 +305,6 @@ class Branches:
         if task.ended_at is None or not task.sent_attempt:
             raise Conflict("task_not_ended", f"Task {task.id} is {task.status}. Fork after a turn has ended.")
         return task
-
-
-def check_rights(bound: Session, mode: PermissionMode) -> None:
-    """Raises `Denied` if a mode grants more than that of the parent, or of the session that requests it (5e)."""
-    if RANK[mode] > RANK[bound.permission_mode]:
-        raise Denied(
-            "mode_above_parent",
-            f"{mode} grants more than {bound.permission_mode}, the mode of session {bound.id}. Request that mode or "
-            "less; a person can change the mode of the new session afterwards.",
-            mode=mode,
-            parent=bound.permission_mode,
-        )
 
 
 def _title(source: Session, wanted: Branch, kind: BranchKind) -> str:

@@ -1,5 +1,5 @@
-"""Limits of a tree: how deep it grows, how many children and sessions it has (B5), and that nothing branches off a side
-question (B4)."""
+"""Checks the limits of a tree: its depth, its number of children and sessions (B5), that nothing branches off a side
+question (B4), and that a child's mode is not more permissive than its parent's (5e)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 
 from bough.core.store import records
 from bough.core.store.sql import TREES
-from bough.errors import Conflict
-from bough.model.session import Caller, Session
+from bough.errors import Conflict, Denied
+from bough.model.session import RANK, Caller, PermissionMode, Session
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -71,4 +71,26 @@ async def refuse_side_question(tx: Tx, caller: Caller, source: Session, kind: Br
             "aside_has_no_children",
             f"Session {caller.id} is a side question and cannot create sessions. Say in the answer what should be "
             "done.",
+        )
+
+
+async def check_mode(tx: Tx, caller: Caller, source: Session, mode: PermissionMode, kind: BranchKind) -> None:
+    """Raises `Denied` if a mode grants more than that of the parent, or of the session that requests it (5e), unless a
+    person approved the request."""
+    if caller.granted:
+        return
+    if kind == "subsession":
+        _refuse_wider_mode(source, mode)
+    if caller.kind == "session" and caller.id is not None:
+        _refuse_wider_mode(await records.session(tx, caller.id), mode)
+
+
+def _refuse_wider_mode(bound: Session, mode: PermissionMode) -> None:
+    if RANK[mode] > RANK[bound.permission_mode]:
+        raise Denied(
+            "mode_above_parent",
+            f"{mode} grants more than {bound.permission_mode}, the mode of session {bound.id}. Request that mode or "
+            "less; a person can change the mode of the new session afterwards.",
+            mode=mode,
+            parent=bound.permission_mode,
         )

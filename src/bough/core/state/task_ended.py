@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from bough.core.state import callbacks, side_questions
+from bough.core.state import agent_time, callbacks, side_questions
 from bough.core.store import records
 from bough.core.store.sql import HOME, TREES
 from bough.core.store.transactions import Change
 from bough.model.task import Task
-from bough.model.times import quarter, seconds_between
+from bough.model.times import quarter
 
 
 async def ended(change: Change, task: Task) -> None:
@@ -22,7 +22,7 @@ async def ended(change: Change, task: Task) -> None:
         usage: dict[str, Any] = msgspec.json.decode(task.usage) if task.usage is not None else {}
         cost: dict[str, Any] = msgspec.json.decode(task.cost) if task.cost is not None else {}
         tokens, spent = _tokens(usage), float(cost.get("amount") or 0)
-        seconds = await _working_time(change, task)
+        seconds = await agent_time.worked_seconds(change, task)
         await change.tx.run(TREES.count_turn, id=session.id, tokens=tokens, cost=spent, seconds=seconds)
         await change.tx.run(HOME.spend, quarter=quarter(change.now), tokens=tokens, cost=spent)
     await callbacks.carried(change, task, "held", "The task that carried it ended before it was sent.")
@@ -30,17 +30,6 @@ async def ended(change: Change, task: Task) -> None:
         await side_questions.answer(change, session, task)
     else:
         await callbacks.report(change, session, task)
-
-
-async def _working_time(change: Change, task: Task) -> float:
-    """Returns the seconds that a turn took, without the time it waited for people."""
-    began = task.started_at or change.now
-    worked, since = 0.0, began
-    for asked, answered in await change.tx.all(TREES.waits, tuple[str, str], task_id=task.id):
-        # Several questions may be open at a time; one from before the turn began does not count.
-        worked += seconds_between(since, max(asked, began))
-        since = max(since, answered)
-    return worked + seconds_between(since, change.now)
 
 
 def _tokens(usage: dict[str, Any]) -> int:

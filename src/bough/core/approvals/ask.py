@@ -1,5 +1,4 @@
-"""Writes a question down as an approval, with its deadline. The kinds in `kinds` call this; so does the session service
-when a session's setting for unattended approvals changes."""
+"""Stores a question as an approval, with its deadline. The kinds in `kinds` call this."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp.wire import AgentRequest, RequestId
+from bough.core.approvals.deadlines import deadline
 from bough.core.store import records
 from bough.core.store.records import Decided
 from bough.core.store.sql import APPROVALS
@@ -16,7 +16,6 @@ from bough.model.approval import Approval, Option
 from bough.model.message import notice
 from bough.model.session import Session
 from bough.model.task import Task
-from bough.model.times import after
 from bough.model.tool import ToolUse
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -75,28 +74,6 @@ async def write(
     if expires_at is not None:
         change.tx.notify(CHANNEL_APPROVALS, approval.id)
     return approval
-
-
-def deadline(session: Session, settings: Settings) -> tuple[str | None, str | None]:
-    """Returns until when an approval of a session waits and what is answered then; (None, None) if it waits forever."""
-    headless = session.headless or settings.headless
-    return (None, None) if headless == "wait" else (after(settings.approval_timeout * 60), headless)
-
-
-async def reschedule(change: Change, session: Session, settings: Settings) -> None:
-    """Gives the open approvals of a session the deadline of its changed setting, counted from now."""
-    expires_at, on_expiry = deadline(session, settings)
-    rescheduled = await change.tx.all(
-        APPROVALS.reschedule,
-        Approval,
-        session_id=session.id,
-        expires_at=expires_at,
-        on_expiry=on_expiry,
-        now=change.now,
-    )
-    for approval in rescheduled:
-        change.approval("approval.patched", approval)
-        change.tx.notify(CHANNEL_APPROVALS, approval.id)
 
 
 async def show_denial(change: Change, approval: Approval) -> None:

@@ -11,7 +11,7 @@ import structlog
 
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
-from bough.core.approvals.ask import reschedule
+from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
 from bough.core.sessions.requests import NewSession, Opened, SessionFilter, SessionPatch, check_choice, check_texts
 from bough.core.sessions.tasks import Tasks

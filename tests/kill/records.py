@@ -9,6 +9,7 @@ from typing import Any
 
 from bough.core.state.callbacks import GO_ON
 from bough.core.transcripts import replay
+from bough.core.turns.continuation_prompt import CONTINUE, quoted
 
 Json = dict[str, Any]
 
@@ -30,7 +31,10 @@ class Turn:
 
     def concerns(self, prompt: str, source: str) -> bool:
         """Tells whether this is the prompt itself or a continuation that quotes it."""
-        return self.carries(prompt, source) or self.blocks[-2:] == [replay.quoted(prompt), replay.CONTINUE]
+        return self.carries(prompt, source) or self.blocks[-2:] == [
+            quoted(prompt),
+            CONTINUE,
+        ]
 
     @property
     def past(self) -> str:

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from bough.agents.terminal.output import HEAD, LIVE_HEAD, LIVE_TAIL, TAIL
-from bough.core.transcripts import replay
+from bough.core.turns.continuation_prompt import CONTINUE, quoted
 from tests.agents.terminal.terminals import WAIT_FOR_GO, Json, Terminal
 
 
@@ -159,7 +159,7 @@ async def test_a_command_that_was_cut_off_is_not_run_twice(terminal: Terminal, c
     session = await terminal.open(cwd)
     await terminal.run(session, "echo x >> made")
     for _ in range(2):
-        await terminal.prompt(session, replay.quoted("echo x >> made"), replay.CONTINUE)
+        await terminal.prompt(session, quoted("echo x >> made"), CONTINUE)
         assert "not run again" in terminal.said(session)
     assert (cwd / "made").read_text() == "x\n"
 
@@ -169,7 +169,7 @@ async def test_a_command_that_never_came_is_run(terminal: Terminal, cwd: Path) -
     session = await terminal.open(cwd)
     await terminal.run(session, "echo before")
     for _ in range(2):
-        await terminal.prompt(session, replay.quoted("echo x >> made\necho '> y' >> made"), replay.CONTINUE)
+        await terminal.prompt(session, quoted("echo x >> made\necho '> y' >> made"), CONTINUE)
     assert (cwd / "made").read_text() == "x\n> y\n"
 
 

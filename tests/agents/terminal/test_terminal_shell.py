@@ -13,7 +13,7 @@ from bough.agents.acp_server.session_store import now
 from bough.agents.terminal.prompts import CUT_OFF
 from bough.agents.terminal.shell import MARK, STATE_LIMIT, ShellState, environment, read_state
 from bough.agents.terminal.state import open_store
-from bough.core.transcripts import replay
+from bough.core.turns.continuation_prompt import CONTINUE
 
 BASE = {"PATH": "/bin", "HOME": "/root", "BOUGH_TOKEN": "secret"}
 names = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,8}", fullmatch=True).filter(
@@ -84,4 +84,4 @@ def test_a_shell_moves_with_its_session(tmp_path: Path) -> None:
 
 def test_the_prompt_to_continue_is_recognized() -> None:
     """O2: the prompt that Bough sends to an agent that was cut off begins as the terminal expects."""
-    assert replay.CONTINUE.startswith(CUT_OFF)
+    assert CONTINUE.startswith(CUT_OFF)

@@ -189,8 +189,3 @@ def with_preface(preface: list[Block], blocks: Sequence[Block]) -> list[Block]:
     if preface and isinstance(preface[-1], ResourceLinkBlock) and isinstance(first, TextBlock):
         return [*preface, TextBlock(text=f"\n{first.text}"), *blocks[1:]]
     return [*preface, *blocks]
-
-
-def continuation(prompt: str) -> list[Block]:
-    """Builds the prompt for a task whose last attempt was cut off: the quoted task, then the request to continue."""
-    return [TextBlock(text=replay.quoted(prompt)), TextBlock(text=replay.CONTINUE)]

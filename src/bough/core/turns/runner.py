@@ -26,7 +26,7 @@ from bough.core.transcripts import agent_notes
 from bough.core.turns import trust
 from bough.core.turns.agent import Agent
 from bough.core.turns.agent_pool import AgentPool
-from bough.core.turns.context import continuation
+from bough.core.turns.continuation_prompt import continuation
 from bough.core.turns.crash_limit import CrashLimit
 from bough.core.turns.permissions import Permissions
 from bough.core.turns.prompt_files import PromptFiles, prompt_files

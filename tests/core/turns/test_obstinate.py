@@ -1,5 +1,5 @@
 """Agents that do not take the mode that they are told to work in, and modes that change while an agent starts. Agents
-that leave their mode and can be brought back are `test_straying`."""
+that leave their mode and can be brought back are `test_self_granted_rights`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Options that would grant rights beside the mode: each prompt finds them as the catalog pins them, and nobody but
-people changes that. Modes are `test_straying` and `test_obstinate`."""
+people changes that. Modes are `test_self_granted_rights` and `test_obstinate`."""
 
 from __future__ import annotations
 

@@ -13,10 +13,11 @@ from bough.agents.catalog import Catalog
 from bough.core.state import call_rights, tool_call
 from bough.core.state.tool_call import ENDED
 from bough.core.store import records
+from bough.core.store.retry_while_busy import retry_while_busy
 from bough.core.store.sql import CALLS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
 from bough.core.tool_calls.waiters import WaitCounts
-from bough.errors import BoughError, Busy, Conflict, Denied
+from bough.errors import BoughError, Conflict, Denied
 from bough.model.call import Call, Claim
 from bough.model.message import raw
 from bough.model.session import Caller
@@ -166,14 +167,11 @@ class Executor:
                 await tool_call.tell(change, ended)
             return ended
 
-        while True:
-            try:
-                ended = await self._store.write(work)
-                break
-            except Busy as error:
-                # What is done must be recorded as done, so this never gives up.
-                log.warning("outcome_not_stored", call=call.id, error=error.message)
-                await asyncio.sleep(RETRY_PAUSE)
+        # What is done must be recorded as done, so this never gives up.
+        ended = await retry_while_busy(
+            lambda: self._store.write(work),
+            lambda error: log.warning("outcome_not_stored", call=call.id, error=error.message),
+        )
         self._ended()
         return ended
 

@@ -235,14 +235,6 @@ async def wanted_mode(tx: Tx, entry: CatalogEntry, session: Session) -> ModeSett
     return entry.mode(session.permission_mode, await is_strict(tx, entry.name))
 
 
-async def may_move(tx: Tx, entry: CatalogEntry, session: Session, move: Move) -> bool:
-    """Tells whether an agent may keep a setting that it changed by itself: a mode that grants no more than the
-    session's, but never a pinned option."""
-    if move.option is not None:
-        return False
-    return entry.may_be_in(str(move.value), session.permission_mode, await is_strict(tx, entry.name))
-
-
 def _model_ids(offered: Any) -> list[str]:
     items = cast("list[Any]", offered) if isinstance(offered, list) else []
     return [str(cast("dict[str, Any]", item).get("modelId")) for item in items if isinstance(item, dict)]

@@ -16,14 +16,15 @@ from bough.core.approvals.options import once, why_not_once
 from bough.core.policy import for_session, tool_use
 from bough.core.policy.decide import Verdict
 from bough.core.store import records
+from bough.core.store.retry_while_busy import retry_while_busy
 from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
 from bough.core.turns.agent import Agent
 from bough.core.turns.agent_pool import AgentPool
-from bough.core.turns.agent_settings import Move, may_move
-from bough.errors import AgentFailed, BoughError, Busy
+from bough.core.turns.agent_settings import Move
+from bough.core.turns.self_granted_rights import SelfGrantedRights
+from bough.errors import BoughError
 from bough.model.approval import Approval
-from bough.model.message import notice
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.settings import Settings
@@ -33,7 +34,7 @@ log = structlog.get_logger("bough.questions")
 
 T = TypeVar("T")
 
-# Seconds until an answer that could not be read or sent is tried again.
+# Seconds until an answer that could not be sent is tried again.
 RETRY_PAUSE = 1.0
 
 
@@ -59,7 +60,7 @@ class Permissions:
         self._store = store
         self._settings = settings
         self._agents = agents
-        self._ends: set[asyncio.Task[None]] = set()
+        self._self_granted = SelfGrantedRights(store)
 
     async def ask(self, agent: Agent, question: Question) -> None:
         """Answers a request, or stores it together with the number of its line.
@@ -109,40 +110,8 @@ class Permissions:
         return Asked(question, use, body)
 
     async def moved(self, agent: Agent, move: Move) -> None:
-        """Reverts a mode or option that an agent changed by itself, if it would widen the agent's rights (P2)."""
-
-        async def work(tx: Tx) -> bool:
-            session = await records.session(tx, agent.session_id)
-            return await may_move(tx, agent.entry, session, move)
-
-        if await _patiently(lambda: self._store.read(work)):
-            return
-        log.warning("mode_taken_back", session=agent.session_id, agent=agent.entry.name, mode=move.value)
-        text = f"{agent.entry.title} {move} by itself and was brought back: nobody had allowed it."
-        failed = None
-        try:
-            await agent.revert(move)
-        except AgentFailed as error:
-            failed = error
-            text = (
-                f"{agent.entry.title} {move} by itself, which nobody had allowed, and could not be brought back: it is "
-                f"ended. {error.message}"
-            )
-
-        async def tell(change: Change) -> None:
-            await records.add_message(change, agent.session_id, agent.task_id, "system", notice(text))
-
-        await _patiently(lambda: self._store.write(tell))
-        if failed is not None:
-            # Not in this task, which is one of those that end with the agent.
-            end = asyncio.create_task(agent.end(), name=f"end {agent.session_id}")
-            self._ends.add(end)
-            end.add_done_callback(self._ended)
-
-    def _ended(self, end: asyncio.Task[None]) -> None:
-        self._ends.discard(end)
-        if not end.cancelled() and (error := end.exception()) is not None:
-            log.warning("agent_not_ended", error=str(error))
+        """Takes back rights that an agent gave itself."""
+        await self._self_granted.revert(agent, move)
 
     async def follow(self) -> None:
         """Sends decisions to agents until cancelled."""
@@ -202,9 +171,4 @@ def _decision_entry(verdict: Verdict) -> dict[str, Any] | None:
 
 async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
     """Retries while the database is busy, so that an agent's request is not lost."""
-    while True:
-        try:
-            return await work()
-        except Busy as error:
-            log.warning("question_not_stored", error=error.message)
-            await asyncio.sleep(RETRY_PAUSE)
+    return await retry_while_busy(work, lambda error: log.warning("question_not_stored", error=error.message))

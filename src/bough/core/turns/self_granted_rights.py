@@ -1,0 +1,77 @@
+"""Takes back rights that an agent gave itself in the middle of a turn, by changing its mode or a pinned option (P2). An
+agent that does not give them up is ended."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from bough.agents.catalog import CatalogEntry
+from bough.core.store import records
+from bough.core.store.retry_while_busy import retry_while_busy
+from bough.core.store.transactions import Change, Store
+from bough.core.turns.agent import Agent
+from bough.core.turns.agent_settings import Move, is_strict
+from bough.errors import AgentFailed, Busy
+from bough.model.message import notice
+from bough.model.session import Session
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.questions")
+
+
+class SelfGrantedRights:
+    """Reverts changes that agents made to their own rights."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._ends: set[asyncio.Task[None]] = set()
+
+    async def revert(self, agent: Agent, move: Move) -> None:
+        """Reverts a mode or option that an agent changed by itself, unless the session allows it."""
+
+        async def work(tx: Tx) -> bool:
+            session = await records.session(tx, agent.session_id)
+            return await _may_move(tx, agent.entry, session, move)
+
+        if await retry_while_busy(lambda: self._store.read(work), _report):
+            return
+        log.warning("mode_taken_back", session=agent.session_id, agent=agent.entry.name, mode=move.value)
+        text = f"{agent.entry.title} {move} by itself and was brought back: nobody had allowed it."
+        failed = None
+        try:
+            await agent.revert(move)
+        except AgentFailed as error:
+            failed = error
+            text = (
+                f"{agent.entry.title} {move} by itself, which nobody had allowed, and could not be brought back: it is "
+                f"ended. {error.message}"
+            )
+
+        async def tell(change: Change) -> None:
+            await records.add_message(change, agent.session_id, agent.task_id, "system", notice(text))
+
+        await retry_while_busy(lambda: self._store.write(tell), _report)
+        if failed is not None:
+            # Not in this task, which is one of those that end with the agent.
+            end = asyncio.create_task(agent.end(), name=f"end {agent.session_id}")
+            self._ends.add(end)
+            end.add_done_callback(self._ended)
+
+    def _ended(self, end: asyncio.Task[None]) -> None:
+        self._ends.discard(end)
+        if not end.cancelled() and (error := end.exception()) is not None:
+            log.warning("agent_not_ended", error=str(error))
+
+
+async def _may_move(tx: Tx, entry: CatalogEntry, session: Session, move: Move) -> bool:
+    """Tells whether an agent may keep a setting that it changed by itself: a mode that grants no more than the
+    session's, but never a pinned option."""
+    if move.option is not None:
+        return False
+    return entry.may_be_in(str(move.value), session.permission_mode, await is_strict(tx, entry.name))
+
+
+def _report(error: Busy) -> None:
+    log.warning("question_not_stored", error=error.message)

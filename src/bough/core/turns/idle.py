@@ -1,0 +1,73 @@
+"""Completes sessions that were idle for long (T4) and suspends agents with nothing to do. `maintenance` calls it."""
+
+from __future__ import annotations
+
+import time
+
+import structlog
+
+from bough.core.state import session as lifecycle
+from bough.core.state.end_reasons import IDLE
+from bough.core.store import records
+from bough.core.store.sql import SESSIONS
+from bough.core.store.transactions import Change, Store
+from bough.core.turns.agent import Agent
+from bough.core.turns.agent_pool import AgentPool
+from bough.errors import BoughError
+from bough.model.session import Session
+from bough.model.times import before
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.upkeep")
+
+# How many sessions are completed at a time.
+BATCH = 50
+
+
+class Idle:
+    """Ends what has been idle for longer than the settings allow."""
+
+    def __init__(self, store: Store, settings: Settings, agents: AgentPool) -> None:
+        self._store = store
+        self._settings = settings
+        self._agents = agents
+
+    async def complete_sessions(self) -> None:
+        """Completes sessions that have been idle for longer than `idle_timeout`."""
+        deadline = before(self._settings.idle_timeout * 60)
+
+        async def find(tx: Tx) -> list[Session]:
+            return await tx.all(SESSIONS.idle, Session, before=deadline, limit=BATCH)
+
+        for idle in await self._store.read(find):
+            if await self._store.write(lambda change, idle=idle: self._complete(change, idle, deadline)):
+                agent = self._agents.get(idle.id)
+                if agent is not None:
+                    await agent.farewell()
+                    await self._suspend(agent)
+
+    async def _complete(self, change: Change, idle: Session, deadline: str) -> bool:
+        """Completes a session unless it has become active since it was found."""
+        still_idle = await change.tx.all(SESSIONS.idle, Session, before=deadline, limit=BATCH)
+        if idle.id not in {session.id for session in still_idle}:
+            return False
+        session = await records.session(change.tx, idle.id)
+        await lifecycle.end(change, session, "completed", IDLE)
+        return True
+
+    async def suspend_agents(self) -> None:
+        """Suspends agents that died, or that have been idle for longer than `sleep_after` and can be resumed."""
+        limit = time.monotonic() - self._settings.sleep_after
+        for agent in self._agents:
+            if agent.busy:
+                continue
+            if agent.down or (agent.entry.resume and agent.idle_since < limit):
+                log.info("agent_put_to_sleep", session=agent.session_id, reason="dead" if agent.down else "idle")
+                await self._suspend(agent)
+
+    async def _suspend(self, agent: Agent) -> None:
+        try:
+            await self._agents.suspend(agent)
+        except BoughError as error:
+            log.warning("agent_not_put_to_sleep", session=agent.session_id, error=error.message)

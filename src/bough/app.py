@@ -29,9 +29,11 @@ from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.search.service import Search
 from bough.core.services import Services
+from bough.core.sessions.archive import Archiving
 from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
+from bough.core.sessions.purge import Purging
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -125,9 +127,11 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     worktrees = Worktrees(store, settings)
     sessions = Sessions(store, settings, catalog, tasks)
     control = Control(store, runner, tasks)
+    archiving = Archiving(store, control)
+    purging = Purging(store, control)
     places = BranchPlaces(store, worktrees, runner.checkpoints)
     branches = Branches(store, settings, catalog, places)
-    cascades = Cascades(store, control)
+    cascades = Cascades(store, control, archiving, purging)
     calls = Calls(store, settings, catalog, scheduler.lending)
     repos = Repos(store, settings)
     return Services(
@@ -137,7 +141,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         hub=hub,
         repos=repos,
         worktrees=worktrees,
-        worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control),
+        worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),
         mcp_servers=McpServers(store),
         marking=Marking(store, settings),
@@ -155,6 +159,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         restoring=Restoring(store, runner.checkpoints),
         pruning=Pruning(store, settings),
         control=control,
+        archiving=archiving,
+        purging=purging,
         branches=branches,
         races=Races(store, settings, branches, places),
         race_statuses=RaceStatuses(store, runner.checkpoints),

@@ -19,9 +19,11 @@ from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.search.service import Search
+from bough.core.sessions.archive import Archiving
 from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
+from bough.core.sessions.purge import Purging
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -75,6 +77,8 @@ class Services:
     restoring: Restoring
     pruning: Pruning
     control: Control
+    archiving: Archiving
+    purging: Purging
     branches: Branches
     races: Races
     race_statuses: RaceStatuses

@@ -399,7 +399,7 @@ async def test_what_is_born_during_a_cascade_is_found(server: Running) -> None:
     """B5: a session that is opened below while all is being stopped is stopped as well."""
     root, child, grandchild, fork = await family(server)
     services, control = server.services, Fertile(server, child["id"])
-    cascades = Cascades(services.store, control)
+    cascades = Cascades(services.store, control, services.archiving, services.purging)
     done = await cascades.run(Caller(), root["id"], "stop")
     assert {session.session_id for session in done.sessions} == {
         item["id"] for item in (root, child, grandchild, fork, *control.born)
@@ -420,7 +420,7 @@ async def test_a_refusal_in_the_middle_is_told(server: Running) -> None:
             return await super().stop(caller, session_id, expected_task)
 
     control = Stubborn(services.store, services.runner, services.tasks)
-    cascades = Cascades(services.store, control)
+    cascades = Cascades(services.store, control, services.archiving, services.purging)
     done = {session.session_id: session for session in (await cascades.run(Caller(), root["id"], "stop")).sessions}
     assert (done[child["id"]].outcome, done[child["id"]].code) == ("refused", "session_busy")
     assert done[grandchild["id"]].outcome == "stopped"

@@ -114,7 +114,7 @@ async def archive_session(
         full_id = await whole_id(services, "sessions", session_id)
         result = await services.cascades.run(keyed, full_id, "archive" if body.archived else "unarchive")
         return SessionSteered(*_values(result.session), cascade=result.sessions)
-    return SessionSteered(*_values(await services.control.archive(keyed, session_id, body.archived)))
+    return SessionSteered(*_values(await services.archiving.archive(keyed, session_id, body.archived)))
 
 
 @post(

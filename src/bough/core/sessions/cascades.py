@@ -8,7 +8,9 @@ from typing import Literal
 
 import msgspec
 
+from bough.core.sessions.archive import Archiving
 from bough.core.sessions.control import Control
+from bough.core.sessions.purge import Purging
 from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change, Store, scoped
@@ -64,9 +66,11 @@ class AtWork(msgspec.Struct):
 class Cascades:
     """Applies operations to whole subtrees."""
 
-    def __init__(self, store: Store, control: Control) -> None:
+    def __init__(self, store: Store, control: Control, archiving: Archiving, purging: Purging) -> None:
         self._store = store
         self._control = control
+        self._archiving = archiving
+        self._purging = purging
 
     async def run(self, caller: Caller, session_id: str, verb: Verb, *, force: bool = False) -> Cascade:
         """Applies an operation to all descendants of a session, then to the session. If work that is running forbids
@@ -123,7 +127,7 @@ class Cascades:
         self, caller: Caller, session: Session, verb: Verb, force: bool
     ) -> tuple[Outcome, Session, Task | None]:
         if verb == "purge":
-            return "removed", await self._control.purge(caller, session.id), None
+            return "removed", await self._purging.purge(caller, session.id), None
         if verb == "stop":
             stopped = await self._control.stop(caller, session.id)
             paused = stopped.session.status == "active" and stopped.session.queue_paused
@@ -133,7 +137,7 @@ class Cascades:
             wanted = verb == "archive"
             if session.archived == wanted:
                 return "unchanged", session, None
-            fresh = await self._control.archive(caller, session.id, wanted)
+            fresh = await self._archiving.archive(caller, session.id, wanted)
             return "archived" if wanted else "unarchived", fresh, None
         if session.status != "active":
             return "unchanged", session, None

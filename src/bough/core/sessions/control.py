@@ -1,4 +1,4 @@
-"""Stops turns, and completes, cancels, archives or purges sessions: first the rows, then the running agent (T3, T6)."""
+"""Stops turns, and completes or cancels sessions: first the rows, then the running agent (T3, T6)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import asyncio
 import msgspec
 
 from bough.core.sessions.tasks import Tasks
-from bough.core.state import budgets, interruption, tool_call
+from bough.core.state import interruption, tool_call
 from bough.core.state import session as lifecycle
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, EVENTS, MESSAGES, SESSIONS, TASKS
+from bough.core.store.sql import TASKS
 from bough.core.store.transactions import Change, Store, scoped
 from bough.core.turns.runner import Runner
 from bough.errors import Conflict
 from bough.model.session import Caller, Session
 from bough.model.task import IN_FLIGHT, Task
-from bough.storage.backend import Tx
 
 # Seconds to wait for a stopped turn to end; by then its process was killed at the latest.
 SETTLE = 30.0
@@ -139,64 +138,13 @@ class Control:
         await self._store.keep_answer(caller, scope, Stopped(session, None))
         return session
 
-    async def archive(self, caller: Caller, session_id: str, archived: bool) -> Session:
-        """Archives a session and ends its agent, or takes it out of the archive. An active session is completed by
-        it; one with work to do is refused."""
-
-        async def work(change: Change) -> Session:
-            session = await records.session(change.tx, session_id)
-            if archived and session.status == "active":
-                tasks = await change.tx.all(TASKS.open, Task, session_id=session.id)
-                if tasks:
-                    queued = sum(1 for task in tasks if task.status == "queued")
-                    busy = "A turn is running" if len(tasks) > queued else "Nothing runs"
-                    raise Conflict(
-                        "session_busy",
-                        f"{busy} and {queued} prompts are queued in session {session.id}. Let it finish, or complete "
-                        "it with force: true, then archive it.",
-                        queued=queued,
-                    )
-                session = await lifecycle.end(change, session, "completed", "archived")
-            if session.archived == archived:
-                return session
-            return await records.update_session(change, session.id, archived=archived)
-
-        about = ("sessions", session_id)
-        session = await self._store.write_once(caller, "sessions.archive", archived, Session, work, about=about)
-        await self._end_agent(session.id)
-        return session
-
-    async def _end_agent(self, session_id: str) -> Session:
+    async def end_agent(self, session_id: str) -> Session:
         """Ends the agent of a session that has ended, and returns the session as it is now. It may have been resumed
         meanwhile, by somebody else or before this call was repeated."""
         agent = self._runner.agents.get(session_id)
         session = (await self._fresh(session_id, None)).session
         if agent is not None and session.status != "active":
             await self._runner.agents.suspend(agent)
-        return session
-
-    async def check_purge(self, session_id: str) -> None:
-        """Raises if `purge` would be refused."""
-        await self._store.read(lambda tx: _childless(tx, session_id))
-
-    async def purge(self, caller: Caller, session_id: str) -> Session:
-        """Deletes a session with its transcript and events. Files that its agent keeps elsewhere stay."""
-        # Checked first, so that a refused session is not cancelled.
-        await self.check_purge(session_id)
-        session = await self.cancel(caller, session_id)
-
-        async def work(change: Change) -> None:
-            fresh = await _childless(change.tx, session_id)
-            if fresh.status == "active" or await change.tx.all(TASKS.open, Task, session_id=session.id):
-                raise Conflict("session_busy", f"Session {session.id} is running again. Try again.")
-            for query in (APPROVALS, MESSAGES, TASKS, EVENTS):
-                await change.tx.run(query.remove_of_session, session_id=session.id)
-            await budgets.forget(change, fresh)
-            await change.tx.run(SESSIONS.remove_private, id=session.id)
-            await change.tx.run(SESSIONS.remove, id=session.id)
-            change.session("session.removed", session)
-
-        await self._store.write(work)
         return session
 
     async def _under_way(self, change: Change, session_id: str) -> Task | None:
@@ -207,7 +155,7 @@ class Control:
         """Waits for the turn that was stopped, then ends the agent of a session that has ended."""
         if task is not None:
             await self._settle(session.id, task)
-        return await self._end_agent(session.id)
+        return await self.end_agent(session.id)
 
     async def _settle(self, session_id: str, task: Task) -> None:
         """Waits until a stopped turn has ended, but not for ever."""
@@ -226,14 +174,3 @@ class Control:
             return Stopped(await records.session(tx, session_id), fresh)
 
         return await self._store.read(work)
-
-
-async def _childless(tx: Tx, session_id: str) -> Session:
-    """Returns a session; raises `Conflict` if others were forked or spawned from it."""
-    session = await records.session(tx, session_id)
-    if await tx.value(SESSIONS.children, id=session.id):
-        raise Conflict(
-            "session_has_children",
-            f"Other sessions were forked or spawned from session {session.id}. Purge those first.",
-        )
-    return session

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from bough.core.sessions.control import Control
+from bough.core.sessions.purge import Purging
 from bough.core.sessions.requests import NewSession, Opened
 from bough.core.sessions.service import Sessions
 from bough.core.state import session as lifecycle
@@ -37,13 +38,20 @@ class WorktreeSessions:
     """Operations on a session and its worktree at once."""
 
     def __init__(
-        self, store: Store, settings: Settings, worktrees: Worktrees, sessions: Sessions, control: Control
+        self,
+        store: Store,
+        settings: Settings,
+        worktrees: Worktrees,
+        sessions: Sessions,
+        control: Control,
+        purging: Purging,
     ) -> None:
         self._store = store
         self._settings = settings
         self._worktrees = worktrees
         self._sessions = sessions
         self._control = control
+        self._purging = purging
 
     async def create(self, caller: Caller, new: NewSession) -> Opened:
         """Creates a session, and first its worktree if one is requested; one idempotency key covers both."""
@@ -93,11 +101,11 @@ class WorktreeSessions:
                 raise Invalid("no_worktree", f"Session {session.id} does not work in a worktree.")
             # Checked first, so that a refused session is not cancelled.
             if purge:
-                await self._control.check_purge(session.id)
+                await self._purging.check(session.id)
             await self._worktrees.check_removal(session.worktree_id, force=force, besides=session.id)
             session = await self._control.cancel(caller, session.id)
             assert session.worktree_id is not None
             removed = await self._worktrees.remove(session.worktree_id, force=force)
         if purge:
-            return Ended(await self._control.purge(caller, session.id), removed)
+            return Ended(await self._purging.purge(caller, session.id), removed)
         return Ended(session if removed else await self._control.cancel(caller, session.id), removed)

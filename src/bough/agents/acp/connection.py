@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import structlog
 from msgspec import Raw, Struct
 
-from bough.agents.acp.flood import decode_flood
+from bough.agents.acp.chunk_batches import decode_batch
 from bough.agents.acp.wire import (
     AgentRequest,
     Junk,
@@ -165,10 +165,10 @@ class AgentConnection:
         await self._send(encode_error(request_id, code, message), key)
 
     async def _dispatch(self, batch: Batch) -> None:
-        flood = decode_flood(batch.lines)
-        if flood:
+        decoded = decode_batch(batch.lines)
+        if decoded:
             self._junk_in_a_row = 0
-            self._handler.on_updates(flood, batch.last)
+            self._handler.on_updates(decoded, batch.last)
             return
         updates: list[Update] = []
         last = 0

@@ -1,7 +1,7 @@
 """Decodes the lines that an agent writes, tolerantly: each becomes a message or raises `Junk`.
 
 Nearly all lines are updates. Each takes one typed decode of the fields that Bough uses, and no exception (0.7 µs). An
-update keeps its line, so that nothing an agent adds is lost. `flood` decodes many lines at once.
+update keeps its line, so that nothing an agent adds is lost. `chunk_batches` decodes many lines at once.
 """
 
 import re

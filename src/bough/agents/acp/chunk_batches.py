@@ -33,7 +33,7 @@ class _Form(NamedTuple):
     chunk: Update
 
 
-def decode_flood(lines: list[bytes]) -> list[Update] | None:
+def decode_batch(lines: list[bytes]) -> list[Update] | None:
     """Decodes a batch that consists mostly of message chunks of one form.
 
     Returns None if the lines have no common form or if one of them is not an update. Adjacent chunks of that form

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bough.agents.acp.flood import MANY, decode_flood
+from bough.agents.acp.chunk_batches import MANY, decode_batch
 from bough.agents.acp.wire import Junk, Update, decode
 
 SAID, THOUGHT = "agent_message_chunk", "agent_thought_chunk"
@@ -70,26 +70,26 @@ TALK = st.builds(chunk, st.just(SAID), st.text(max_size=5))
 @given(st.lists(CHUNKS | st.just(TOOL), min_size=1, max_size=30) | st.lists(TALK | CHUNKS, min_size=MANY, max_size=60))
 def test_a_batch_means_the_same_as_its_lines(lines: list[bytes]) -> None:
     """R4: adjacent chunks of one message become one update, and nothing else changes."""
-    flood = decode_flood(lines)
-    assert flood is None or joined(flood) == one_by_one(lines)
+    batch = decode_batch(lines)
+    assert batch is None or joined(batch) == one_by_one(lines)
 
 
 @given(st.lists(TALK, min_size=MANY, max_size=60))
 def test_chunks_of_one_message_are_decoded_at_once(lines: list[bytes]) -> None:
     """R4: a batch of nothing but chunks of one message is one update."""
-    flood = decode_flood(lines)
-    assert flood is not None
-    assert len(flood) == 1
-    assert flood == one_by_one(lines)
+    batch = decode_batch(lines)
+    assert batch is not None
+    assert len(batch) == 1
+    assert batch == one_by_one(lines)
 
 
 def test_chunks_of_one_form_become_one_update() -> None:
     """R4: adjacent chunks of one form become one update, with the line of the first."""
     lines = [chunk(SAID, f'{number} \\ "ü" 😀\n') for number in range(MANY)]
-    flood = decode_flood([*lines, TOOL, *lines])
+    batch = decode_batch([*lines, TOOL, *lines])
     whole = "".join(f'{number} \\ "ü" 😀\n' for number in range(MANY))
     said = Update("s", SAID, whole, None, lines[0])
-    assert flood == [said, Update("s", "tool_call", None, None, TOOL), said]
+    assert batch == [said, Update("s", "tool_call", None, None, TOOL), said]
 
 
 NOT_UPDATES = [
@@ -111,7 +111,7 @@ NOT_UPDATES = [
 @pytest.mark.parametrize("others", [[TOOL], [chunk(SAID, "y")] * MANY])
 def test_a_batch_with_another_line_is_not_decoded_at_once(line: bytes, others: list[bytes]) -> None:
     """C1: a batch with a line that is not an update is decoded line by line."""
-    assert decode_flood([*others, line, *others]) is None
+    assert decode_batch([*others, line, *others]) is None
 
 
 OTHER_UPDATES = [
@@ -124,9 +124,9 @@ OTHER_UPDATES = [
 def test_other_updates_may_stand_between_chunks(line: bytes) -> None:
     """R4: an update of another kind between chunks is decoded by itself."""
     lines = [*[chunk(SAID, "y")] * MANY, line, *[chunk(SAID, "y")] * MANY]
-    flood = decode_flood(lines)
-    assert flood is not None
-    assert flood == one_by_one(lines)
+    batch = decode_batch(lines)
+    assert batch is not None
+    assert batch == one_by_one(lines)
 
 
 BEFORE, AFTER = chunk(SAID, "|").split(b"|")
@@ -141,5 +141,5 @@ def test_no_text_reaches_into_the_next_line(texts: list[bytes], position: int) -
     """C1: whatever an agent writes in place of a text means the same as in a line by itself."""
     plain = [chunk(SAID, "y")] * (MANY + position)
     lines = [*plain[:position], *(BEFORE + text + AFTER for text in texts), *plain[position:]]
-    flood = decode_flood(lines)
-    assert flood is None or joined(flood) == one_by_one(lines)
+    batch = decode_batch(lines)
+    assert batch is None or joined(batch) == one_by_one(lines)

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from bough.core.turns import tokens
+from bough.core.turns import agent_tokens
 from tests.support.client import Client
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -90,9 +90,9 @@ async def agent_with_token(url: str, data: Path, session_id: str, task_id: str =
 def replace_token(data: Path, session_id: str) -> str:
     """Replaces the token that a session's agent was started with, because only its hash is stored; returns the new
     one."""
-    token = tokens.mint(session_id)
+    token = agent_tokens.mint(session_id)
     with contextlib.closing(sqlite3.connect(data / "bough.db", timeout=20)) as database, database:
         query = "UPDATE keepers SET token_hash = ? WHERE session_id = ?"
-        changed = database.execute(query, (tokens.hashed(token), session_id)).rowcount
+        changed = database.execute(query, (agent_tokens.hashed(token), session_id)).rowcount
     assert changed == 1, f"session {session_id} has no agent at work"
     return token

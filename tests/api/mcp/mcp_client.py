@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 
-from bough.core.turns import tokens
+from bough.core.turns import agent_tokens
 from bough.storage.queries import Query
 from tests.support.client import Client
 from tests.support.server import Running
@@ -83,9 +83,9 @@ def person(server: Running) -> Mcp:
 
 async def agent_of(server: Running, session: Json) -> Mcp:
     """Somebody with the token of a session whose agent has started; the agent's own is void from then on."""
-    token = tokens.mint(session["id"])
+    token = agent_tokens.mint(session["id"])
     store = server.services.store
-    adopted = {"session_id": session["id"], "token_hash": tokens.hashed(token)}
+    adopted = {"session_id": session["id"], "token_hash": agent_tokens.hashed(token)}
     await store.write(lambda change: change.tx.run(ADOPT, **adopted))
     return Mcp(server.client.http, token)
 

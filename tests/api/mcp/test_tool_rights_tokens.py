@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bough.core.tool_calls import service
-from bough.core.turns import tokens
+from bough.core.turns import agent_tokens
 from bough.model.ids import new_id
 from tests.support.eventually import eventually
 from tests.support.tool_caller import HEADERS, Agent, agent_in_turn, agent_with_token, replace_token
@@ -52,21 +52,21 @@ async def test_tokens_that_open_nothing(place: ToolServer) -> None:
     long = "x" * 5000
     for token in (
         "x",
-        tokens.PREFIX,
-        f"{tokens.PREFIX}{agent.id}",
-        f"{tokens.PREFIX}{agent.id}.",
-        f"{tokens.PREFIX}.{secret}",
-        f"{tokens.PREFIX}{other.id}.{secret}",
-        f"{tokens.PREFIX}{agent.id[:8]}.{secret}",
-        f"{tokens.PREFIX}{agent.id.upper()}.{secret}",
-        f"{tokens.PREFIX}{new_id()}.{secret}",
+        agent_tokens.PREFIX,
+        f"{agent_tokens.PREFIX}{agent.id}",
+        f"{agent_tokens.PREFIX}{agent.id}.",
+        f"{agent_tokens.PREFIX}.{secret}",
+        f"{agent_tokens.PREFIX}{other.id}.{secret}",
+        f"{agent_tokens.PREFIX}{agent.id[:8]}.{secret}",
+        f"{agent_tokens.PREFIX}{agent.id.upper()}.{secret}",
+        f"{agent_tokens.PREFIX}{new_id()}.{secret}",
         f"{agent.token}x",
         agent.token[:-1],
-        agent.token.removeprefix(tokens.PREFIX),
-        tokens.hashed(agent.token),
-        tokens.mint(agent.id),
-        f"{tokens.PREFIX}{long}",
-        f"{tokens.PREFIX}%00",
+        agent.token.removeprefix(agent_tokens.PREFIX),
+        agent_tokens.hashed(agent.token),
+        agent_tokens.mint(agent.id),
+        f"{agent_tokens.PREFIX}{long}",
+        f"{agent_tokens.PREFIX}%00",
     ):
         await unknown(agent, token)
     async with httpx.AsyncClient(base_url=place.client.url) as http:
@@ -141,11 +141,11 @@ async def test_no_token_is_kept(place: ToolServer) -> None:
         [(kept,)] = database.execute("SELECT token_hash FROM keepers WHERE session_id = ?", (session,)).fetchall()
         dump = "\n".join(database.iterdump())
     database.close()
-    assert len(kept) == 64 and tokens.PREFIX not in dump
+    assert len(kept) == 64 and agent_tokens.PREFIX not in dump
     token = replace_token(data, session)
-    assert tokens.hashed(token) != kept
+    assert agent_tokens.hashed(token) != kept
     shown = await place.client.get(f"/api/sessions/{session}/messages")
-    assert tokens.PREFIX not in str(shown) + str(await place.get(session))
+    assert agent_tokens.PREFIX not in str(shown) + str(await place.get(session))
 
 
 async def test_forged_arguments(place: ToolServer) -> None:

@@ -12,7 +12,7 @@ from bough.core.state import budgets
 from bough.core.state.budgets import BudgetBody
 from bough.core.store import records
 from bough.core.store.transactions import Change
-from bough.core.turns import trust
+from bough.core.turns import repository_trust
 from bough.errors import Denied, Invalid
 from bough.model.message import raw
 from bough.model.session import Caller
@@ -231,8 +231,10 @@ async def test_a_turn_that_is_stopped_while_it_is_looked_at_has_stopped(tmp_path
                 await LIMIT.ask(change, task, budgets.Overdrawn("budget_used", "Over."), services.settings)
             else:
                 files = [str(trees.server.root / "repo" / "hook.js")]
-                untrusted = trust.Untrusted(services.catalog.get("demo"), files, str(trees.server.root), "key")
-                await trust.ask(change, task, untrusted, services.settings)
+                untrusted = repository_trust.Untrusted(
+                    services.catalog.get("demo"), files, str(trees.server.root), "key"
+                )
+                await repository_trust.ask(change, task, untrusted, services.settings)
 
         await services.store.write(late)
         assert (await trees.client.get(f"/api/tasks/{task_id}"))["status"] == "cancelled"

@@ -24,7 +24,7 @@ from bough.core.store import records
 from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
-from bough.core.turns import tokens, trust
+from bough.core.turns import agent_tokens, repository_trust
 from bough.core.turns.agent import Agent, Opened, PermissionHandler
 from bough.core.turns.agent_settings import KnownSettings, Value, wanted_mode, with_offered
 from bough.core.turns.context import SessionContext
@@ -98,7 +98,7 @@ class AgentPool:
             await self.suspend(agent)
             agent = None
         if agent is None:
-            await trust.check(self._store, entry, session)
+            await repository_trust.check(self._store, entry, session)
             agent = await self._start(session, entry, private, mode, made_of, handler)
         agent.want(mode)
         agent.busy = True
@@ -132,7 +132,7 @@ class AgentPool:
         prepared = await asyncio.to_thread(prepare, entry, self._settings.data_path, session.cwd, mode, env)
         await self._clear(session)
         keeper_id = new_id()
-        token = tokens.mint(session.id)
+        token = agent_tokens.mint(session.id)
 
         async def announce(change: Change) -> None:
             await change.tx.run(
@@ -140,7 +140,7 @@ class AgentPool:
                 id=keeper_id,
                 session_id=session.id,
                 made_of=made_of,
-                token_hash=tokens.hashed(token),
+                token_hash=agent_tokens.hashed(token),
                 now=change.now,
             )
 

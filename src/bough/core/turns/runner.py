@@ -23,7 +23,7 @@ from bough.core.store import records
 from bough.core.store.sql import APPROVALS, KEEPERS, MESSAGES
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
 from bough.core.transcripts import agent_notes
-from bough.core.turns import trust
+from bough.core.turns import repository_trust
 from bough.core.turns.agent import Agent
 from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.continuation_prompt import continuation
@@ -99,9 +99,11 @@ class Runner:
         except budgets.Overdrawn as error:
             overdrawn = error
             await self._close(claimed, lambda change: kinds.LIMIT.ask(change, claimed.task, overdrawn, self._settings))
-        except trust.Untrusted as error:
+        except repository_trust.Untrusted as error:
             untrusted = error
-            await self._close(claimed, lambda change: trust.ask(change, claimed.task, untrusted, self._settings))
+            await self._close(
+                claimed, lambda change: repository_trust.ask(change, claimed.task, untrusted, self._settings)
+            )
         except Busy as error:
             # The database was busy before the prompt was sent: the next attempt may succeed.
             await self._interrupt(claimed, error, "continue")

@@ -14,7 +14,7 @@ from litestar.types import Message, Receive, Scope, Send
 from bough.api.mcp.protocol.calling import Toolbox
 from bough.api.mcp.tools.all_tools import TOOLS
 from bough.core.services import Services
-from bough.core.turns import tokens
+from bough.core.turns import agent_tokens
 from bough.errors import BoughError, Unauthenticated
 from bough.model.session import Caller
 
@@ -105,7 +105,7 @@ class Door:
         if scheme.lower() != "bearer":
             raise Unauthenticated("unauthenticated", "Send a bearer token.")
         token = token.strip()
-        return Caller() if self._person(token) else await tokens.caller(self._services.store, token)
+        return Caller() if self._person(token) else await agent_tokens.caller(self._services.store, token)
 
 
 class _Client:

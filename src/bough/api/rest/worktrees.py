@@ -9,7 +9,7 @@ from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, with_key
-from bough.core.worktrees.preview import Preview
+from bough.core.worktrees.creation_preview import Preview
 from bough.core.worktrees.records import NewWorktree, SessionUse, WorktreePatch
 from bough.core.worktrees.removal_preview import Losses
 from bough.core.worktrees.remove import Removed, how_to_recover

@@ -6,7 +6,7 @@ import msgspec
 
 from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Store
-from bough.core.worktrees import records, refusals
+from bough.core.worktrees import records, removal_refusals
 from bough.core.worktrees.losses import Lost, find_lost
 from bough.core.worktrees.records import SessionUse
 from bough.errors import BoughError
@@ -54,7 +54,7 @@ async def losses(store: Store, worktree_id: str, besides: str | None = None) -> 
 
     async def work(tx: Tx) -> tuple[Worktree, Repo, list[SessionUse]]:
         row = await records.worktree(tx, worktree_id)
-        if error := refusals.removed(row):
+        if error := removal_refusals.removed(row):
             raise error
         uses = await tx.all(WORKTREES.active_sessions, SessionUse, id=row.id, path=row.path)
         return row, await records.repo_of(tx, row), [use for use in uses if use.id != besides]
@@ -62,8 +62,8 @@ async def losses(store: Store, worktree_id: str, besides: str | None = None) -> 
     row, repo, uses = await store.read(work)
     lost, refusal = await _inspect(row, repo)
     if lost is not None and row.made_by_bough:
-        refusal = refusal or refusals.dirty(row, lost)
-    refusal = refusals.in_use(row, uses) or refusal
+        refusal = refusal or removal_refusals.dirty(row, lost)
+    refusal = removal_refusals.in_use(row, uses) or refusal
     changed = [file["path"] for file in lost.files if file["state"] != "untracked"] if lost else []
     untracked = [file["path"] for file in lost.files if file["state"] == "untracked"] if lost else []
     commits = [OwnCommit(commit["sha"], commit["subject"]) for commit in lost.commits] if lost else []
@@ -80,7 +80,7 @@ async def losses(store: Store, worktree_id: str, besides: str | None = None) -> 
 
 async def _inspect(row: Worktree, repo: Repo) -> tuple[Lost | None, BoughError | None]:
     """Returns what the worktree holds, as far as git can tell, and what else prevents its removal."""
-    if error := refusals.busy(row, force=False):
+    if error := removal_refusals.busy(row, force=False):
         return None, error
     if not is_folder(row.path):
         return None, None
@@ -90,11 +90,11 @@ async def _inspect(row: Worktree, repo: Repo) -> tuple[Lost | None, BoughError |
     except BoughError as error:
         return None, error
     if listed is None:
-        return None, refusals.unknown_to_git(row, repo) if row.made_by_bough and is_there(row.path) else None
+        return None, removal_refusals.unknown_to_git(row, repo) if row.made_by_bough and is_there(row.path) else None
     lost = await find_lost(row, listed)
     if not row.made_by_bough:
         return lost, None
-    return lost, refusals.locked(row, listed) or refusals.holds_others(row, inside)
+    return lost, removal_refusals.locked(row, listed) or removal_refusals.holds_others(row, inside)
 
 
 def _harmless(row: Worktree) -> str:

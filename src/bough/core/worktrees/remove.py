@@ -14,7 +14,7 @@ import structlog
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, Store, scoped
-from bough.core.worktrees import records, refusals, setup
+from bough.core.worktrees import records, removal_refusals, setup
 from bough.core.worktrees.create import Making, add_keeping_hooks
 from bough.core.worktrees.losses import find_lost
 from bough.core.worktrees.paths import free_inside
@@ -59,7 +59,7 @@ class Removal:
         await self._store.read(lambda tx: _check_unused(tx, row, besides))
         if row.made_by_bough and not force and is_folder(row.path):
             listed = await git.find_worktree(repo.path, row.path)
-            if listed is not None and (error := refusals.dirty(row, await find_lost(row, listed))):
+            if listed is not None and (error := removal_refusals.dirty(row, await find_lost(row, listed))):
                 raise error
 
     async def remove(self, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep") -> Removed:
@@ -96,8 +96,8 @@ class Removal:
         if not row.made_by_bough and not force:
             return Removed(await self._gone(row, ref, entry.branch if entry else row.branch), True, False, [])
         if entry is None and is_there(row.path):
-            raise refusals.unknown_to_git(row, repo)
-        if entry is not None and (error := refusals.locked(row, entry)):
+            raise removal_refusals.unknown_to_git(row, repo)
+        if entry is not None and (error := removal_refusals.locked(row, entry)):
             raise error
         inner = list[str]()
         if entry is not None:
@@ -119,11 +119,11 @@ class Removal:
             await git.remove(repo.path, row.path, force=True)
             return ref, []
         inside = [other.path for other in await git.list_worktrees(repo.path) if below(other.path, row.path)]
-        if error := refusals.holds_others(row, inside):
+        if error := removal_refusals.holds_others(row, inside):
             raise error
         lost = await find_lost(row, entry)
         if not force:
-            if error := refusals.dirty(row, lost):
+            if error := removal_refusals.dirty(row, lost):
                 raise error
             # Without force git checks once more; but it never removes submodules without force.
             await git.remove(repo.path, row.path, force=lost.submodules)
@@ -219,7 +219,7 @@ class Removal:
 
 async def _existing(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
     row = await records.worktree(tx, worktree_id)
-    if error := refusals.removed(row):
+    if error := removal_refusals.removed(row):
         raise error
     return row, await records.repo_of(tx, row)
 
@@ -234,14 +234,14 @@ async def _removed(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
 async def _check_unused(tx: Tx, row: Worktree, besides: str | None = None) -> None:
     """Refuses while active sessions other than `besides` work there."""
     uses = await tx.all(WORKTREES.active_sessions, SessionUse, id=row.id, path=row.path)
-    if error := refusals.in_use(row, [use for use in uses if use.id != besides]):
+    if error := removal_refusals.in_use(row, [use for use in uses if use.id != besides]):
         raise error
 
 
 async def _claim(change: Change, worktree_id: str, force: bool) -> None:
     """Marks the worktree as being removed, so that no session starts there."""
     row, _ = await _existing(change.tx, worktree_id)
-    if error := refusals.busy(row, force=force):
+    if error := removal_refusals.busy(row, force=force):
         raise error
     await _check_unused(change.tx, row)
     await records.update(change, row.id, status="removing")

@@ -16,8 +16,8 @@ from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import records
 from bough.core.worktrees.create import INTERRUPTED, SCOPE, Making, unfinished
+from bough.core.worktrees.creation_preview import Preview, preview
 from bough.core.worktrees.paths import resolve_inside
-from bough.core.worktrees.preview import Preview, preview
 from bough.core.worktrees.records import NewWorktree, SessionUse, Start, WorktreePatch, checked_notes
 from bough.core.worktrees.removal_preview import Losses, losses
 from bough.core.worktrees.remove import BranchFate, Removal, Removed

@@ -58,7 +58,7 @@ from bough.core.worktrees.boards import Boards
 from bough.core.worktrees.for_branch import BranchPlaces
 from bough.core.worktrees.repos import Repos
 from bough.core.worktrees.service import Worktrees
-from bough.datafolder import only_one
+from bough.data_folder_lock import only_one
 from bough.errors import Busy
 from bough.settings import Settings
 from bough.storage import migrate

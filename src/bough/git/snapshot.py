@@ -15,8 +15,8 @@ from functools import lru_cache
 
 import msgspec
 
+from bough.git.changed_paths import Scan, scan
 from bough.git.run import GitFailed, git
-from bough.git.scan import Scan, scan
 from bough.git.threads import in_thread
 
 # Nothing of the user's runs or asks, except the filters that define a file's content in git.

@@ -15,7 +15,7 @@ from bough.api.agents import Agent, default_agent, describe
 from bough.api.http.openapi import document
 from bough.api.http.requests import Services, errors
 from bough.api.http.static_pages import HTML, headers
-from bough.core.environment.masks import masked_url
+from bough.core.environment.mask_secrets import masked_url
 from bough.core.overview.counts import counts
 from bough.observe import metrics
 

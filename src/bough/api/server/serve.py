@@ -21,7 +21,7 @@ from bough.api.mcp.protocol import door
 from bough.api.server import app
 from bough.api.server.limits import BoundedProtocol
 from bough.core.services import Services
-from bough.datafolder import only_one
+from bough.data_folder_lock import only_one
 from bough.errors import Conflict, Invalid
 from bough.settings import Settings
 

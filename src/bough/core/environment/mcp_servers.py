@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp import types as acp
-from bough.core.environment.masks import is_address, masked, masked_url, unmasked
+from bough.core.environment.mask_secrets import is_address, masked, masked_url, unmasked
 from bough.core.environment.variables import checked_env
 from bough.core.store import records
 from bough.core.store.paging import Page

@@ -9,7 +9,7 @@ import time
 import msgspec
 import structlog
 
-from bough.core.search.text import searchable
+from bough.core.search.message_text import searchable
 from bough.core.search.words import indexed, of_session, vector
 from bough.core.store.sql import SEARCH
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store

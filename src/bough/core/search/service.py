@@ -8,9 +8,9 @@ from typing import Any, cast, get_args
 import msgspec
 
 from bough.core.search.index import Index
+from bough.core.search.message_text import searchable
 from bough.core.search.query import Asked, read, spelled
 from bough.core.search.snippets import Snippets
-from bough.core.search.text import searchable
 from bough.core.store.paging import DEFAULT_LIMIT, checked_limit, checked_offset
 from bough.core.store.short_ids import Table, find_id
 from bough.core.store.sql import SEARCH

@@ -18,7 +18,7 @@ import typer
 
 from bough.api.cli.framework import output as output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
-from bough.api.cli.framework.target import Target
+from bough.api.cli.framework.find_server import Target
 from bough.errors import NotFound
 
 # Seconds; a server is usually ready in one or two, but not on a machine that has just booted.

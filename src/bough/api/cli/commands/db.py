@@ -137,7 +137,7 @@ def _work(
 ) -> dict[str, Any]:
     """Runs `work` on the database: with `alone`, only while no server uses it; unless `new`, it must exist."""
     from bough import settings
-    from bough.datafolder import only_one
+    from bough.data_folder_lock import only_one
     from bough.storage.open import open_backend
 
     configured = settings.load({"data": ctx.target.data, "database": database})

@@ -16,7 +16,7 @@ import typer
 from bough import settings
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, CommandContext, GlobalOptions, guarded, set_signature
-from bough.api.cli.framework.target import Target
+from bough.api.cli.framework.find_server import Target
 from bough.errors import Conflict, Invalid
 
 # The settings that most people need; the help lists the others separately.

@@ -24,7 +24,7 @@ from bough.api.cli.commands.db import database_file, without_password
 from bough.api.cli.doctor.keepers import HeldAgent
 from bough.api.cli.framework.client import Client, Json, Refused
 from bough.api.cli.framework.error_hints import explain
-from bough.datafolder import in_use
+from bough.data_folder_lock import in_use
 from bough.errors import BoughError
 from bough.observe.logging import silent
 from bough.settings import Settings, default_data

@@ -79,7 +79,7 @@ def _check(ctx: CommandContext) -> int:
 def _clean(ctx: CommandContext, configured: Settings) -> int:
     """Ends leftover agents while holding the folder's lock, so that no server can start and take them over."""
     from bough.api.cli.doctor.keepers import end
-    from bough.datafolder import only_one
+    from bough.data_folder_lock import only_one
 
     held: list[HeldAgent] = []
     survivors: list[int] = []

@@ -18,7 +18,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.client import Answer, Client, Refused
 from bough.api.cli.framework.error_hints import explain
-from bough.api.cli.framework.target import Target
+from bough.api.cli.framework.find_server import Target
 from bough.errors import BoughError, Invalid
 
 if TYPE_CHECKING:

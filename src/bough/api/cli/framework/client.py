@@ -9,7 +9,7 @@ import json
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
-from bough.api.cli.framework.target import Target
+from bough.api.cli.framework.find_server import Target
 from bough.errors import BoughError, NotFound
 
 Json = dict[str, Any]

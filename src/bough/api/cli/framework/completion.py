@@ -9,8 +9,8 @@ from typing import Any
 import typer
 
 from bough.api.cli.framework.client import Client, Json
+from bough.api.cli.framework.find_server import Target
 from bough.api.cli.framework.formats import brief, short_forms
-from bough.api.cli.framework.target import Target
 from bough.errors import BoughError
 
 # Nobody reads more than this in a shell.

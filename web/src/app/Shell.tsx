@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useApprovals } from "@/api/queries";
 import { ButtonLink } from "@/ui/controls/Button";
-import { Connection } from "./Connection";
+import { ConnectionBar } from "./ConnectionBar";
 import { CommandPalette } from "./keyboard/CommandPalette";
 import { useActions } from "./keyboard/shortcuts";
 import { useNotifications } from "./notifications";
@@ -76,7 +76,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </div>
       </nav>
       <div className={css.view}>
-        <Connection />
+        <ConnectionBar />
         <main id="main" className={css.main} tabIndex={-1}>
           {children}
         </main>

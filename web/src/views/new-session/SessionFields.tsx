@@ -2,11 +2,11 @@
 import { useAgents } from "@/api/queries";
 import type { Repo, Session } from "@/api/types";
 import { Field, Input, Switch } from "@/ui/controls/Field";
+import { AdvancedFields } from "@/views/forms/fields/AdvancedFields";
 import { AgentPicker } from "@/views/forms/fields/AgentPicker";
 import { CallbackFields } from "@/views/forms/fields/CallbackFields";
 import { type DirectoryKind, DirectoryPicker } from "@/views/forms/fields/DirectoryPicker";
 import { ModePicker } from "@/views/forms/fields/ModePicker";
-import { MoreFields } from "@/views/forms/fields/MoreFields";
 import { PromptField } from "@/views/forms/fields/PromptField";
 import { RepoPicker } from "@/views/forms/fields/RepoPicker";
 import { Fold, FormSection } from "@/views/forms/layout/FormParts";
@@ -91,7 +91,7 @@ export function SessionFields({
           </Fold>
         )}
         {(!proposal || proposal.model || proposal.mcp || proposal.files) && (
-          <MoreFields
+          <AdvancedFields
             draft={draft}
             set={set}
             of={of}

@@ -9,7 +9,7 @@ import { firstLine } from "@/lib/format";
 import { nameOf } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
-import { MoreFields } from "@/views/forms/fields/MoreFields";
+import { AdvancedFields } from "@/views/forms/fields/AdvancedFields";
 import { PromptField } from "@/views/forms/fields/PromptField";
 import { DialogButtons } from "@/views/forms/layout/DialogButtons";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
@@ -85,7 +85,7 @@ function ForkForm({ session, onClose, taskId }: ForkDialogProps) {
             takesIgnored={!taskId}
             replays
           />
-          <MoreFields draft={draft} set={set} of={form} from={session} />
+          <AdvancedFields draft={draft} set={set} of={form} from={session} />
         </div>
       </SubmitKeys>
     </Dialog>

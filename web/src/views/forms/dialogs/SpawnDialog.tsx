@@ -8,8 +8,8 @@ import { nameOf } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
 import { toast } from "@/ui/feedback/toast";
+import { AdvancedFields } from "@/views/forms/fields/AdvancedFields";
 import { CallbackFields } from "@/views/forms/fields/CallbackFields";
-import { MoreFields } from "@/views/forms/fields/MoreFields";
 import { PromptField } from "@/views/forms/fields/PromptField";
 import { DialogButtons } from "@/views/forms/layout/DialogButtons";
 import { Fold } from "@/views/forms/layout/FormParts";
@@ -87,7 +87,7 @@ function SpawnForm({ session, onClose }: SpawnDialogProps) {
           <Fold label="Report" value={draft.callback.enabled ? "Reports back" : "No report"}>
             <CallbackFields value={draft.callback} onChange={(callback) => set({ callback })} />
           </Fold>
-          <MoreFields draft={draft} set={set} of={form} from={session} />
+          <AdvancedFields draft={draft} set={set} of={form} from={session} />
         </div>
       </SubmitKeys>
     </Dialog>

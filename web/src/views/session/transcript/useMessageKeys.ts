@@ -2,7 +2,7 @@
 import { type RefObject, useRef } from "react";
 import type { VirtualizerHandle } from "virtua";
 import { useActions } from "@/app/keyboard/shortcuts";
-import type { Row } from "./rows";
+import type { Row } from "./transcriptRows";
 
 /** A row that was out of sight takes some frames to be drawn. */
 const MAX_FRAMES = 20;

@@ -11,7 +11,7 @@ import { McpServerChoices } from "./McpServerChoices";
 import { ModelFields } from "./ModelFields";
 import { UnattendedSelect } from "./UnattendedSelect";
 
-export function MoreFields({
+export function AdvancedFields({
   draft,
   set,
   of,

@@ -1,7 +1,7 @@
 /** Tests the rows of a transcript: where turns end, where a fork began, and which rows were prepended. */
 import { describe, expect, it } from "vitest";
 import type { Message } from "@/api/types";
-import { isPrepended, type RowSource, rowsOf } from "./rows";
+import { isPrepended, type RowSource, rowsOf } from "./transcriptRows";
 
 type Spec = [id: string, taskId: string | null, type?: string, sessionId?: string];
 

@@ -4,12 +4,12 @@ import { useEffect, useState } from "react";
 import { useConnection, useStream } from "@/live/hooks";
 import { Button } from "@/ui/controls/Button";
 import { Time } from "@/ui/labels/Time";
-import css from "./Connection.module.css";
+import css from "./ConnectionBar.module.css";
 
 /** A server restart is shorter than this and not worth a message. */
 const PATIENCE = 1500;
 
-export function Connection() {
+export function ConnectionBar() {
   const link = useConnection();
   const stream = useStream();
   const [late, setLate] = useState(false);

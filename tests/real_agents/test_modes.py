@@ -85,11 +85,13 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
         assert "denied by policy" in sent and note in sent
     if real.agent == "codex":
         # Everything that its sandbox permits is allowed; a request to leave the sandbox is not.
-        seen = await watch(real, session, actions.shell_outside(repo.parent / "outside", escalate=True), "deny")
-        assert (len(seen.asked), (repo.parent / "outside").exists()) == (1, False)
+        file, approvals, exists = repo.parent / "outside", 1, False
+        prompt = actions.shell_outside(file, escalate=True)
     else:
-        seen = await watch(real, session, actions.shell_write("by-command"), "deny")
-        assert (seen.asked, (repo / "by-command").exists()) == ([], True)
+        file, approvals, exists = repo / "by-command", 0, True
+        prompt = actions.shell_write(file.name)
+    seen = await watch(real, session, prompt, "deny")
+    assert (len(seen.asked), file.exists()) == (approvals, exists)
     assert await pending(real) == []
     record("deny rules in acceptEdits, auto, bypassPermissions", "apply")
     # Agents read without asking, and rules only answer requests, so this is recorded, not promised.

@@ -113,9 +113,6 @@ async def test_a_repository_grants_nothing(real: Real, traps: Traps, place: Path
     """P3: In `default`, the agent asks before it acts, whatever the repository's files say, and runs nothing of
     them."""
     put(real.repo, traps.files(real.agent))
-    if real.agent == "opencode":
-        await opened(real, traps, "default", decision="deny")
-        assert not await real.model.log()
     session = await opened(real, traps, "default")
     before = traps.sprung()
     # Said once: by the agent, or by Bough if it keeps the agent from reading the file.
@@ -129,6 +126,15 @@ async def test_a_repository_grants_nothing(real: Real, traps: Traps, place: Path
     assert any(".gemini/settings.json" in text for text in notices) == (real.agent == "gemini")
     ways = {"opencode": "asks first, then only plugins", "gemini": "ignored, and MCP servers too"}
     record("rights from a repository's files", ways.get(real.agent, "ignored"))
+
+
+@pytest.mark.only("opencode")
+async def test_a_repository_that_is_not_trusted(real: Real, traps: Traps) -> None:
+    """P3: While a person does not trust a repository, the model is sent nothing; the next session asks again."""
+    put(real.repo, traps.files(real.agent))
+    await opened(real, traps, "default", decision="deny")
+    assert not await real.model.log()
+    await opened(real, traps, "default")
 
 
 async def test_a_repository_grants_nothing_in_plan(real: Real, traps: Traps, place: Path, record: Record) -> None:

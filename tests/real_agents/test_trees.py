@@ -96,12 +96,19 @@ async def test_a_fork_into_a_worktree(real: Real, record: Record) -> None:
     assert (folder / "seed.txt").read_text("utf-8") == "one\nTWO\nTHREE\n"
     assert (real.repo / "seed.txt").read_text("utf-8") == "one\nTWO\nthree\n"
     record("fork into a new worktree", TOLD[how])
-    if real.agent == "codex":
-        # Its sandbox is that of the new folder, and the old one is now outside of it.
-        await real.ask(fork, real.actions_in(folder).shell_write("made.txt"))
-        assert (folder / "made.txt").exists()
-        await real.ask(fork, real.actions.shell_outside(real.repo / "strayed.txt"))
-        assert not (real.repo / "strayed.txt").exists()
+
+
+@pytest.mark.only("codex")
+async def test_a_sandbox_moves_with_a_fork(real: Real) -> None:
+    """B2: The sandbox of a fork is its new worktree; its parent's folder is outside of it."""
+    parent = await real.session(permissionMode="bypassPermissions")
+    await real.ask(parent, "Remember the heron.")
+    fork = await _fork(real, parent, worktree="new")
+    folder = Path((await _session(real, fork))["cwd"])
+    await real.ask(fork, real.actions_in(folder).shell_write("made.txt"))
+    assert (folder / "made.txt").exists()
+    await real.ask(fork, real.actions.shell_outside(real.repo / "strayed.txt"))
+    assert not (real.repo / "strayed.txt").exists()
 
 
 @pytest.mark.skipif(not FULL, reason="FULL=1 is for what takes long")

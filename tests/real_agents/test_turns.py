@@ -203,9 +203,19 @@ async def test_a_failing_model(
         assert (told["type"], told["code"]) == ("error", "agent_login")
         assert "not logged in, or its key was refused" in told["text"]
         record("refused key", "agent_login")
-        if FULL and agent in ("claude-code", "codex"):
-            # The others retry for a minute or longer.
-            assert (await real.ask(session, real.actions.http(500)))["status"] == "failed"
+        assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
+        assert "heron" in (await real.client.texts(session))[-1]
+
+
+# The other agents retry for a minute or longer.
+@pytest.mark.only("claude-code", "codex")
+@pytest.mark.skipif(not FULL, reason="FULL=1 includes slow tests")
+async def test_a_broken_model(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path) -> None:
+    """T3: An error of the model's service fails the turn, and the session stays usable."""
+    async with behind_server(agent, home, model, place, repo, env=IMPATIENT) as real:
+        session = await real.session()
+        await real.ask(session, "Remember the heron.")
+        assert (await real.ask(session, real.actions.http(500)))["status"] == "failed"
         assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
         assert "heron" in (await real.client.texts(session))[-1]
 

@@ -16,7 +16,7 @@ from bough.model.session import MODES, RANK
 
 NAMES = sorted(path.stem for path in BUILT_IN.glob("*.toml"))
 BY_RANK = sorted(MODES, key=RANK.__getitem__)
-# Modes of the agents' own that grant more than their names say, or than any of ours: none stands for one of ours.
+# The agents' own modes that grant more than their names say, or more than any of our modes, so we never use them.
 NEVER = {
     "claude-code": {"auto", "dontAsk"},
     "codex": {"agent", "agent-full-access", "auto"},
@@ -40,15 +40,21 @@ def own(tmp_path: Path, name: str, text: str) -> Catalog:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_mode_has_its_settings(tmp_path: Path, name: str) -> None:
-    """P1: every agent names all eight modes; those of one rank have the same settings, demo and terminal aside."""
+    """P1: Every agent names all eight modes, and agents that are installed as packages list their unsafe modes here."""
     entry = described(tmp_path, name)
     assert set(entry.modes) == set(MODES)
     assert all(entry.mode(mode).mode for mode in MODES)
-    if entry.package is not None:
-        for item in MODES:
-            same = {_settings(entry.mode(other)) for other in MODES if RANK[other] == RANK[item]}
-            assert same == {_settings(entry.mode(item))}
-        assert {mode.mode for mode in map(entry.mode, MODES)}.isdisjoint(NEVER[name])
+    assert (entry.package is not None) == (name in NEVER)
+
+
+@pytest.mark.parametrize("name", sorted(NEVER))
+def test_modes_of_one_rank_have_the_same_settings(tmp_path: Path, name: str) -> None:
+    """P1: Modes of one rank have the same settings, and none of them uses an unsafe mode of the agent."""
+    entry = described(tmp_path, name)
+    for mode in MODES:
+        settings = {_settings(entry.mode(other)) for other in MODES if RANK[other] == RANK[mode]}
+        assert settings == {_settings(entry.mode(mode))}
+    assert {mode.mode for mode in map(entry.mode, MODES)}.isdisjoint(NEVER[name])
 
 
 @pytest.mark.parametrize("name", NAMES)

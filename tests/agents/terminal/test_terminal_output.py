@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bough.agents.terminal.output import LIVE_HEAD, LIVE_TAIL, CommandOutput
@@ -27,19 +27,28 @@ def test_output_within_bounds_is_complete(text: str, cuts: list[int]) -> None:
     assert output.text() == text
 
 
-@given(pieces=st.lists(text, min_size=1), head=st.integers(1, 20), tail=st.integers(1, 20))
-def test_output_beyond_bounds_is_counted(pieces: list[str], head: int, tail: int) -> None:
-    """C1: the beginning and the end are kept at whole characters, and the bytes in between are counted."""
+@given(pieces=st.lists(text, min_size=1), head=st.integers(1, 20), spare=st.integers(0, 20))
+def test_output_up_to_the_bounds_is_complete(pieces: list[str], head: int, spare: int) -> None:
+    """C1: Output that fits into the bounds together is complete."""
+    whole = "".join(pieces)
+    output = CommandOutput(head, max(1, len(whole.encode()) - head + spare))
+    for piece in pieces:
+        output.add(piece.encode())
+    assert output.text() == whole
+
+
+@given(pieces=st.lists(text, min_size=1), bounds=st.data())
+def test_output_beyond_bounds_is_counted(pieces: list[str], bounds: st.DataObject) -> None:
+    """C1: Keeps the beginning and the end at whole characters, and counts the bytes in between."""
+    whole = "".join(pieces)
+    size = len(whole.encode())
+    assume(size > 2 and not NOTE.search(whole))
+    head = bounds.draw(st.integers(1, min(20, size - 2)))
+    tail = bounds.draw(st.integers(1, min(20, size - 1 - head)))
     output = CommandOutput(head, tail)
     for piece in pieces:
         output.add(piece.encode())
-    whole = "".join(pieces)
-    size = len(whole.encode())
-    shown = output.text()
-    if size <= head + tail:
-        assert shown == whole
-        return
-    first, left_out, last = NOTE.split(shown, maxsplit=1) if not NOTE.search(whole) else ("", str(size), "")
+    first, left_out, last = NOTE.split(output.text(), maxsplit=1)
     assert whole.startswith(first)
     assert whole.endswith(last)
     assert len(first.encode()) + int(left_out) + len(last.encode()) == size

@@ -49,31 +49,34 @@ class Mcp:
         return self._tools
 
     async def raw(self, tool: str, arguments: Json) -> Json:
-        """What a call gives, as it stands; whatever is structured fits the listed schema and is what the text says."""
+        """Returns the whole result of a call. Checks that its text and its structured content are the same, that this
+        fits the listed schema, and that only errors have none."""
         result = await self.request("tools/call", {"name": tool, "arguments": arguments})
         (content,) = result["content"]
         assert content["type"] == "text"
-        if (value := result.get("structuredContent")) is not None:
-            assert json.loads(content["text"]) == value
-            schema = (await self.tools())[tool]["outputSchema"]
-            errors = list(map(str, Draft202012Validator(schema).iter_errors(value)))  # pyright: ignore[reportUnknownMemberType]
-            assert errors == []
+        value = result.get("structuredContent")
+        assert json.loads(content["text"]) == value if value is not None else result["isError"], result
+        assert value is None or await self._mismatches(tool, value) == []
         return result
 
+    async def _mismatches(self, tool: str, value: Json) -> list[str]:
+        schema = (await self.tools())[tool]["outputSchema"]
+        return list(map(str, Draft202012Validator(schema).iter_errors(value)))  # pyright: ignore[reportUnknownMemberType]
+
     async def call(self, tool: str, **arguments: Any) -> Any:
-        """The structured result of a call that must work."""
+        """Returns the structured result of a call that must work."""
         result = await self.raw(tool, arguments)
         assert not result["isError"], result
         return result["structuredContent"]
 
     async def refused(self, tool: str, code: str, **arguments: Any) -> str:
-        """What is said about a call that must be refused with this code."""
+        """Returns the text of a call that must be refused with this code."""
         result = await self.raw(tool, arguments)
         assert result["isError"], result
         text: str = result["content"][0]["text"]
-        found = CODE.search(text)
-        assert found is not None, text
-        assert found[1] == code, text
+        named = CODE.search(text)
+        assert named is not None, text
+        assert named[1] == code, text
         return text
 
 
@@ -82,7 +85,7 @@ def person(server: Running) -> Mcp:
 
 
 async def agent_of(server: Running, session: Json) -> Mcp:
-    """Somebody with the token of a session whose agent has started; the agent's own is void from then on."""
+    """Returns a caller with a new token of a session whose agent has started; the agent's own is void from then on."""
     token = agent_tokens.mint(session["id"])
     store = server.services.store
     adopted = {"session_id": session["id"], "token_hash": agent_tokens.hashed(token)}

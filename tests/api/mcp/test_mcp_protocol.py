@@ -62,42 +62,51 @@ class Speaker:
 
 
 async def _greet(speaker: Speaker, revision: str) -> dict[str, Any]:
+    """Begins as clients of this revision do, and returns what the server says about itself."""
     if revision == MODERN:
-        found = await speaker.result("server/discover")
-        assert revision in found["supportedVersions"]
-        return found
-    who = {"name": "test", "version": "1"}
-    found = await speaker.result("initialize", protocolVersion=revision, capabilities={}, clientInfo=who)
-    assert found["protocolVersion"] == revision
-    assert found["serverInfo"]["name"] == "bough"
-    return found
+        hello = await speaker.result("server/discover")
+        spoken = hello["supportedVersions"]
+    else:
+        who = {"name": "test", "version": "1"}
+        hello = await speaker.result("initialize", protocolVersion=revision, capabilities={}, clientInfo=who)
+        spoken = [hello["protocolVersion"]]
+    assert revision in spoken
+    return hello
 
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_every_revision_lists_and_calls(server: Running, path: str) -> None:
-    """5, 5c: the same tools are listed and called by clients of every revision, with the slash and without, and no
-    request needs what another one said before."""
+    """5, 5c: Clients of every revision list and call the same tools, with the slash and without, and no request depends
+    on an earlier one."""
     repo = await server.client.repo(server.repo())
     session = await server.client.session(repo["id"], title="Seen")
     lists: list[Any] = []
+    structured: dict[str, Any] = {}
     for revision in (*HANDSHAKES, MODERN):
         speaker = Speaker(server, path, revision)
         hello = await _greet(speaker, revision)
         assert set(hello["capabilities"]) == {"tools", "prompts", "resources"}
         assert guide.ADDRESS in hello["instructions"]
-        found = (await speaker.result("tools/list"))["tools"]
-        assert [tool["name"] for tool in found] == NAMES
-        lists.append([(tool["name"], tool["description"], tool["inputSchema"]) for tool in found])
+        tools = (await speaker.result("tools/list"))["tools"]
+        assert [tool["name"] for tool in tools] == NAMES
+        lists.append([(tool["name"], tool["description"], tool["inputSchema"]) for tool in tools])
         called = await speaker.result("tools/call", name="agor_sessions_get", arguments={"sessionId": session["id"]})
         assert not called.get("isError")
         assert '"title":"Seen"' in called["content"][0]["text"]
-        if revision not in HANDSHAKES[:2]:
-            assert called["structuredContent"]["session_id"] == session["id"]
-    assert all(item == lists[0] for item in lists)
+        structured[revision] = called.get("structuredContent", {}).get("session_id")
+    assert all(listed == lists[0] for listed in lists)
+    # The first two revisions know no structured content.
+    assert [structured[revision] for revision in (*HANDSHAKES[2:], MODERN)] == [session["id"]] * 3
+
+
+async def test_the_server_names_itself(server: Running) -> None:
+    """5: The answer to a handshake names the server."""
+    for revision in HANDSHAKES:
+        assert (await _greet(Speaker(server, "/mcp", revision), revision))["serverInfo"]["name"] == "bough"
 
 
 async def test_without_a_revision(server: Running) -> None:
-    """5: whoever names no revision, as a script with curl does, is served too."""
+    """5: A client that names no revision, such as a script with curl, is served too."""
     speaker = Speaker(server, "/mcp", None)
     assert len((await speaker.result("tools/list"))["tools"]) == len(NAMES)
     assert (await speaker.result("tools/call", name="agor_repos_list", arguments={}))["structuredContent"]["total"] == 0

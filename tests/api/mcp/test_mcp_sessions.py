@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
+
+from bough.agents.catalog import load_catalog
 from tests.api.mcp.mcp_client import Json, Mcp, agent_of, opened, person
 from tests.support.server import Running, serving
 
@@ -155,17 +161,20 @@ async def test_create_in_a_repository(server: Running, mcp: Mcp) -> None:
     assert "agor_worktrees_create" in text
 
 
-async def test_the_mode_of_who_names_none(server: Running, mcp: Mcp) -> None:
-    """P1: a new session's mode is its agent's default: auto for codex, else acceptEdits."""
+@pytest.mark.parametrize(("agent", "mode"), [("codex", "auto"), ("gemini", "acceptEdits"), ("demo", "acceptEdits")])
+async def test_the_default_mode(
+    server: Running, mcp: Mcp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, mode: str
+) -> None:
+    """P1: Without a mode, a new session gets its agent's default: auto for codex, acceptEdits for others."""
+    # A session starts its agent only with a prompt, so any program will do.
+    program = tmp_path / "bin" / load_catalog(server.data).get(agent).command[0].strip("{}")
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
     repo = await server.client.repo(server.repo())
-    for agent, mode in (("codex", "auto"), ("gemini", "acceptEdits"), ("demo", "acceptEdits")):
-        result = await mcp.raw("agor_sessions_create", {"worktreeId": repo["id"], "agenticTool": agent})
-        if result["isError"]:
-            # It is not installed here; then that is what is said.
-            assert agent != "demo"
-            assert agent in result["content"][0]["text"]
-        else:
-            assert result["structuredContent"]["permission_config"]["mode"] == mode
+    session = await mcp.call("agor_sessions_create", worktreeId=repo["id"], agenticTool=agent)
+    assert session["permission_config"]["mode"] == mode
 
 
 async def test_one_root_too_many(server: Running) -> None:

@@ -177,23 +177,30 @@ async def test_a_paused_queue_waits(queue: Queue) -> None:
     assert (await queue.client.wait_task(waiting))["status"] == "completed"
 
 
-async def test_a_stop_pauses_the_queue(queue: Queue) -> None:
-    """T6: a stop ends the turn and keeps what waits; `resume` lets it go on, and so does the next prompt."""
-    client = queue.client
-    for go_on in ("resume", "prompt"):
-        running, first = await queue.fill(f"[[say {go_on} 1]]")
-        stopped = await client.post(f"{queue.path}/stop")
-        assert (stopped["task"]["id"], stopped["task"]["status"]) == (running, "cancelled")
-        assert stopped["session"]["queuePaused"] is True
-        assert stopped["session"]["activity"] == "idle"
-        assert (await client.get(f"/api/tasks/{first}"))["status"] == "queued"
-        if go_on == "resume":
-            assert (await client.post(f"{queue.path}/resume"))["queuePaused"] is False
-            last = first
-        else:
-            last = await client.prompt(queue.id, "[[say after]]")
-        await client.wait_task(last)
-    assert await client.texts(queue.id) == ["resume 1", "prompt 1", "after"]
+async def stopped_with_one_queued(queue: Queue) -> str:
+    """Stops a turn while a prompt is queued, checks that the prompt stays there, and returns its task."""
+    running, waiting = await queue.fill("[[say queued]]")
+    stopped = await queue.client.post(f"{queue.path}/stop")
+    assert (stopped["task"]["id"], stopped["task"]["status"]) == (running, "cancelled")
+    assert stopped["session"]["queuePaused"] is True
+    assert stopped["session"]["activity"] == "idle"
+    assert (await queue.client.get(f"/api/tasks/{waiting}"))["status"] == "queued"
+    return waiting
+
+
+async def test_resume_continues_a_stopped_queue(queue: Queue) -> None:
+    """T6: A stop ends the turn and pauses the queue; `resume` continues it."""
+    waiting = await stopped_with_one_queued(queue)
+    assert (await queue.client.post(f"{queue.path}/resume"))["queuePaused"] is False
+    await queue.client.wait_task(waiting)
+    assert await queue.client.texts(queue.id) == ["queued"]
+
+
+async def test_a_prompt_continues_a_stopped_queue(queue: Queue) -> None:
+    """T6: A stop ends the turn and pauses the queue; the next prompt continues it and comes last."""
+    await stopped_with_one_queued(queue)
+    await queue.client.wait_task(await queue.client.prompt(queue.id, "[[say after]]"))
+    assert await queue.client.texts(queue.id) == ["queued", "after"]
 
 
 async def test_a_stop_of_nothing(queue: Queue) -> None:

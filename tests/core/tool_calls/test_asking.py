@@ -45,15 +45,15 @@ async def children(place: ToolServer, parent: str) -> list[Json]:
 
 
 async def told(place: ToolServer, session: str) -> Json:
-    """Waits for the outcome that a session is told; gives it as its transcript or its queue shows it."""
-    async with asyncio.timeout(20), place.client.events() as events:
-        while True:
-            found = await place.client.get(f"/api/sessions/{session}/messages")
-            shown = [item for item in found if item["content"]["type"] == "outcome"]
-            if shown:
-                assert len(shown) == 1
-                return shown[0]
-            await events.next()
+    """Waits for the only outcome that a session receives, and returns its entry in the transcript or the queue."""
+
+    async def outcomes() -> list[Json]:
+        messages = await place.client.get(f"/api/sessions/{session}/messages")
+        return [message for message in messages if message["content"]["type"] == "outcome"]
+
+    async with place.client.events() as events:
+        (outcome,) = await eventually(outcomes, "the session receives an outcome", changed=events.next)
+    return outcome
 
 
 async def test_allowed_within_the_wait(place: ToolServer) -> None:

@@ -104,12 +104,19 @@ async def test_each_goes_as_the_agent_takes_it(server: Running, takes: PromptCap
     sent = await server.services.store.read(lambda tx: prompt_files.prompt_files(tx, task, takes, "Agent"))
     assert [type(block) for block in sent.blocks] == kinds
     assert bool(sent.notices) is not takes.images
-    if takes == PromptCapabilities(True, True):
-        shot, text = sent.blocks
-        assert isinstance(shot, ImageBlock) and (shot.mime_type, shot.uri) == ("image/png", "file:///%C3%BC.png")
-        assert text == ResourceBlock(
-            resource=TextResource(uri="file:///a%20b.json", text="{}", mime_type="application/json")
-        )
+
+
+async def test_files_keep_their_names_and_types(server: Running) -> None:
+    """C1: Sends each file with its media type and its name as an address."""
+    session = await open_session(server)
+    task = await server.client.prompt(session, "look", files=[picture("ü.png"), {"name": "a b.json", "text": "{}"}])
+    takes = PromptCapabilities(True, True)
+    sent = await server.services.store.read(lambda tx: prompt_files.prompt_files(tx, task, takes, "Agent"))
+    shot, text = sent.blocks
+    assert isinstance(shot, ImageBlock) and (shot.mime_type, shot.uri) == ("image/png", "file:///%C3%BC.png")
+    assert text == ResourceBlock(
+        resource=TextResource(uri="file:///a%20b.json", text="{}", mime_type="application/json")
+    )
 
 
 async def test_files_wait_with_their_prompt(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""B5: when a budget holds a turn, as a table, without a server."""
+"""Tests as tables when a budget holds a turn, and which budgets can be set (B5)."""
 
 from __future__ import annotations
 
@@ -8,60 +8,110 @@ import msgspec
 import pytest
 
 from bough.core.state import budgets
-from bough.core.state.budgets import Overdrawn
+from bough.core.state.budgets import BudgetBody, Budgets, Overdrawn
+from bough.core.store import records
 from bough.core.store.sql import TREES
+from bough.errors import Denied, Invalid
+from bough.model.session import Caller
 from bough.model.tree import Budget, Used
 from bough.settings import Settings
+from bough.storage.backend import Tx
 from tests.core.state.rows import FakeTx, session, task
+from tests.core.state.stored_rows import StoredRows
 
 BUDGET: dict[str, Any] = {field.name: 0 for field in msgspec.structs.fields(Budget)}
 USED: dict[str, Any] = {field.name: 0 for field in msgspec.structs.fields(Used)}
 NO_LIMITS: dict[str, Any] = {"max_tokens": None, "max_cost": None, "max_turns": None, "max_minutes": None}
 
 
-@pytest.mark.parametrize(
-    ("limits", "used", "running", "over"),
-    [
-        ({}, {"tokens": 10**9, "cost": 10**6, "turns": 999, "seconds": 10**6}, 5, None),
-        ({"max_tokens": 100}, {"tokens": 99}, 0, None),
-        ({"max_tokens": 100}, {"tokens": 100}, 0, "100 tokens"),
-        ({"max_tokens": 100, "base_tokens": 50}, {"tokens": 149}, 0, None),
-        ({"max_tokens": 100, "base_tokens": 50}, {"tokens": 150}, 0, "100 tokens"),
-        ({"max_cost": 0.5}, {"cost": 0.5}, 0, "0.5 cost"),
-        ({"max_turns": 2}, {"turns": 1}, 0, None),
-        ({"max_turns": 2}, {"turns": 1}, 1, "2 turns"),
-        ({"max_minutes": 2}, {"seconds": 119}, 0, None),
-        ({"max_minutes": 2}, {"seconds": 120}, 0, "2 minutes"),
-    ],
-)
-async def test_a_turn_starts_below_every_limit(
-    limits: dict[str, Any], used: dict[str, Any], running: int, over: str | None
-) -> None:
-    """Uses count from when the budget was set, and turns that run count as used."""
-    tx = FakeTx(
+def tree(limits: dict[str, Any], used: dict[str, Any], running: int) -> Tx:
+    """Returns a transaction that sees a tree with these limits, usage and running turns."""
+    return FakeTx(
         {
             TREES.budget.name: Budget(**BUDGET | NO_LIMITS | limits),
             TREES.used.name: Used(**USED | used),
             TREES.under_way.name: running,
         }
     )
-    if over is None:
-        await budgets.check(tx, session(), task(source_session_id=None), Settings())
-        return
-    with pytest.raises(Overdrawn, match=f"budget of {over}"):
-        await budgets.check(tx, session(), task(source_session_id=None), Settings())
 
 
 @pytest.mark.parametrize(
-    ("from_session", "turns", "over"), [(None, 999, False), ("other", 3, False), ("other", 4, True)]
+    ("limits", "used", "running"),
+    [
+        ({}, {"tokens": 10**9, "cost": 10**6, "turns": 999, "seconds": 10**6}, 5),
+        ({"max_tokens": 100}, {"tokens": 99}, 0),
+        ({"max_tokens": 100, "base_tokens": 50}, {"tokens": 149}, 0),
+        ({"max_cost": 0.5}, {"cost": 0.49}, 0),
+        ({"max_turns": 2}, {"turns": 1}, 0),
+        ({"max_turns": 2, "base_turns": 3}, {"turns": 3}, 1),
+        ({"max_minutes": 2}, {"seconds": 119}, 0),
+    ],
 )
-async def test_unattended_turns(from_session: str | None, turns: int, over: bool) -> None:
-    """A person's prompt always starts; what agents cause among themselves is limited."""
+async def test_a_turn_starts_below_every_limit(limits: dict[str, Any], used: dict[str, Any], running: int) -> None:
+    """B5: A turn starts while every use, counted since the budget was set, is below its limit."""
+    await budgets.check(tree(limits, used, running), session(), task(source_session_id=None), Settings())
+
+
+@pytest.mark.parametrize(
+    ("limits", "used", "running", "over"),
+    [
+        ({"max_tokens": 100}, {"tokens": 100}, 0, "100 tokens"),
+        ({"max_tokens": 100, "base_tokens": 50}, {"tokens": 150}, 0, "100 tokens"),
+        ({"max_cost": 0.5}, {"cost": 0.5}, 0, "0.5 cost"),
+        ({"max_turns": 2}, {"turns": 1}, 1, "2 turns"),
+        ({"max_turns": 2}, {}, 2, "2 turns"),
+        ({"max_minutes": 2}, {"seconds": 120}, 0, "2 minutes"),
+    ],
+)
+async def test_a_limit_holds_a_turn(limits: dict[str, Any], used: dict[str, Any], running: int, over: str) -> None:
+    """B5: A turn is held when one limit is reached; running turns count as used."""
+    with pytest.raises(Overdrawn, match=f"budget of {over}"):
+        await budgets.check(tree(limits, used, running), session(), task(source_session_id=None), Settings())
+
+
+@pytest.mark.parametrize(("from_session", "turns"), [(None, 999), ("other", 3)])
+async def test_unattended_turns_within_the_limit(from_session: str | None, turns: int) -> None:
+    """B5: A person's prompt always starts; prompts from agents start up to the limit."""
     tx = FakeTx({TREES.unattended.name: turns})
-    settings = Settings(max_unattended=3)
-    if not over:
-        await budgets.check(tx, session(), task(source_session_id=from_session), settings)
-        return
+    await budgets.check(tx, session(), task(source_session_id=from_session), Settings(max_unattended=3))
+
+
+async def test_too_many_unattended_turns() -> None:
+    """B5: Holds the turn beyond the limit on turns that agents cause among themselves."""
+    tx = FakeTx({TREES.unattended.name: 4})
     with pytest.raises(Overdrawn) as raised:
-        await budgets.check(tx, session(), task(source_session_id=from_session), settings)
+        await budgets.check(tx, session(), task(source_session_id="other"), Settings(max_unattended=3))
     assert raised.value.code == "unattended"
+
+
+@pytest.mark.parametrize("limits", [{"max_tokens": 0}, {"max_cost": -0.1}, {"max_turns": 0}, {"max_minutes": -1}])
+async def test_a_budget_is_positive(rows: StoredRows, limits: dict[str, Any]) -> None:
+    """B5: Refuses a limit that no turn could stay below."""
+    with pytest.raises(Invalid, match=next(iter(limits))) as raised:
+        await Budgets(rows.store).set(Caller(), (await rows.session()).id, BudgetBody(**limits))
+    assert raised.value.code == "bad_budget"
+
+
+async def test_only_people_set_budgets(rows: StoredRows) -> None:
+    """B5: A session cannot change the budget of its own tree."""
+    root = await rows.session()
+    with pytest.raises(Denied):
+        await Budgets(rows.store).set(Caller("session", root.id), root.id, BudgetBody(max_turns=9))
+
+
+async def test_a_budget_counts_from_when_it_was_set_or_renewed(rows: StoredRows) -> None:
+    """B5: Setting or renewing a budget starts its count again; it is one budget for the whole tree."""
+    root = await rows.session(turns=5)
+    child = await rows.session("subsession", root, turns=2)
+    prompt = await rows.task(child, "work")
+
+    async def check() -> None:
+        await rows.store.read(lambda tx: budgets.check(tx, child, prompt, Settings()))
+
+    await Budgets(rows.store).set(Caller(), child.id, BudgetBody(max_turns=1))
+    await check()
+    await rows.store.write(lambda change: records.update_session(change, root.id, turns=6))
+    with pytest.raises(Overdrawn, match="budget of 1 turns"):
+        await check()
+    await rows.store.write(lambda change: budgets.renew(change, child))
+    await check()

@@ -1,5 +1,5 @@
-"""5d, 5e as a table: what a mode, a rule, a remembered choice and the weight of a call come to. What a call weighs is
-found out at the real door, in the api suite."""
+"""Tests as a table what a mode, rules, remembered choices and the weight of a call decide (5d, 5e). The tests of the
+MCP door check what a call weighs."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def verdict(mode: PermissionMode, weighed: Weighed, rules: list[Rule], choices: 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_raises_rights_asks_or_is_denied(mode: PermissionMode) -> None:
-    """5e: in every mode, whatever is remembered and allowed."""
+def test_a_call_that_raises_rights_is_never_allowed(mode: PermissionMode) -> None:
+    """5e: A call that raises rights asks or is denied in every mode, whatever rules and choices allow."""
     for rules in ([], [rule("allow")], [rule("ask")], [rule("allow", "*")]):
         for choices in ([], [choice()]):
             assert verdict(mode, RAISES, rules, choices) == "ask"
@@ -67,8 +67,9 @@ def test_what_raises_rights_asks_or_is_denied(mode: PermissionMode) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_within_ones_rights(mode: PermissionMode) -> None:
-    """5d: the mode that allows everything acts at once, others ask unless a rule or a choice allows; plan asks."""
+def test_a_call_within_the_callers_rights(mode: PermissionMode) -> None:
+    """5d: Runs at once in the mode that allows everything; other modes ask unless a rule or a choice allows it; plan
+    always asks."""
     top = RANK[mode] == RANK["allow-all"]
     allowed = "ask" if mode == "plan" else "allow"
     assert verdict(mode, WITHIN, [], []) == ("allow" if top else "ask")
@@ -80,14 +81,14 @@ def test_within_ones_rights(mode: PermissionMode) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_beyond_ones_tree(mode: PermissionMode) -> None:
-    """5d: asks in every mode, unless a rule or a choice allows exactly that."""
+def test_a_call_beyond_the_callers_tree(mode: PermissionMode) -> None:
+    """5d: Asks in every mode unless a rule allows it."""
     assert verdict(mode, BEYOND, [], []) == "ask"
     assert verdict(mode, BEYOND, [rule("allow")], []) == ("ask" if mode == "plan" else "allow")
 
 
-def test_by_what_calls_are_known_again() -> None:
-    """P3: a tool within the tree, one target beyond it, and nothing for what raises rights."""
+def test_the_keys_of_remembered_calls() -> None:
+    """P3: An "always" covers a tool within the tree, or one target beyond it; a call that raises rights has no key."""
     claim = Claim(title="?", target="t", repo="r")
     assert call_rights.key(TOOL, claim, WITHIN) == f"bough/{TOOL}"
     assert call_rights.key(TOOL, claim, BEYOND) == f"bough/{TOOL} t"

@@ -1,4 +1,4 @@
-"""Q3: what a report says, and which sessions take none, as tables, without a server."""
+"""Tests as tables what a report says and which sessions receive none (Q3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.core.state.rows import FakeTx, session, task
 CHILD = session(id="child", title="Look", agent="demo", kind="subsession")
 
 
-def said(*texts: str) -> list[Message]:
+def agent_messages(*texts: str) -> list[Message]:
     return [Message("m", "child", "t", 1, "agent", raw({"type": "text", "text": text}), "", "") for text in texts]
 
 
@@ -36,18 +36,18 @@ async def text_of(config: CallbackConfig, messages: list[Message], **fields: Any
         ({}, {"status": "cancelled", "stop_reason": "stopped"}, ["Status: cancelled (stopped)"], []),
     ],
 )
-async def test_what_a_report_says(
+async def test_the_text_of_a_report(
     config: dict[str, Any], fields: dict[str, Any], present: list[str], absent: list[str]
 ) -> None:
-    """The report holds what the child's settings ask for, with all that others wrote quoted."""
-    text = await text_of(CallbackConfig(**config), said("Done.\nAll of it."), **fields)
+    """Q3: A report contains what the child's settings ask for, and quotes what others wrote."""
+    text = await text_of(CallbackConfig(**config), agent_messages("Done.\nAll of it."), **fields)
     assert text.startswith("Callback from session 'Look' (child, demo).")
     assert [part for part in present if part not in text] == []
     assert [part for part in absent if part in text] == []
 
 
 async def test_a_task_without_a_word() -> None:
-    """A child that said nothing has a summary all the same."""
+    """Q3: The report of a task without any text has a summary too."""
     assert "Summary: The task completed without a word." in await text_of(CallbackConfig(), [])
 
 
@@ -60,8 +60,8 @@ async def test_a_task_without_a_word() -> None:
         ({"status": "cancelled"}, "ended (cancelled)"),
     ],
 )
-async def test_who_takes_no_report(parent: dict[str, Any], refusal: str | None) -> None:
-    """A session that a person has archived or ended is not sent a report."""
+async def test_parents_that_receive_no_report(parent: dict[str, Any], refusal: str | None) -> None:
+    """Q3: A session that a person has archived or ended is not sent a report."""
     change = Change(cast("Any", FakeTx({})))
     refused = await callbacks.refuses(change, session(**parent))
     assert (refused is None) == (refusal is None)

@@ -1,4 +1,4 @@
-"""B6: the rules of races that need neither rows nor git."""
+"""Tests the rules of races that need neither rows nor git (B6)."""
 
 from __future__ import annotations
 
@@ -47,10 +47,12 @@ def make_kept(how: How = "merge", **fields: Any) -> Kept:
 
 
 def test_an_open_race_has_no_result() -> None:
+    """B6: An undecided race has no result."""
     assert result_of(make_race()) is None
 
 
 def test_a_result_is_read_back_whole() -> None:
+    """B6: A stored result is read back unchanged."""
     kept = make_kept(merged="none", into="main", files=3, others=[])
     assert msgspec.to_builtins(result_of(make_race(kept))) == msgspec.to_builtins(kept)
 
@@ -66,19 +68,21 @@ def test_a_result_is_read_back_whole() -> None:
     ],
 )
 def test_which_racer_may_be_kept(decided_as: How | None, chosen: str, how: How, repeated: bool) -> None:
-    """An open race may be decided; a decided one may be repeated, or its winner kept in another way."""
+    """B6: An open race may be decided; a decided one may be repeated, or its winner kept in another way."""
     race = make_race(make_kept(decided_as) if decided_as is not None else None)
     assert (earlier_result(race, chosen, how) is not None) == repeated
 
 
 @pytest.mark.parametrize("how", ["merge", "checkout", "branch"])
 def test_another_racer_cannot_be_kept_afterwards(how: How) -> None:
+    """B6: Refuses to keep another racer of a decided race, and names the winner."""
     with pytest.raises(Conflict) as raised:
         earlier_result(make_race(make_kept()), "loser", how)
     assert (raised.value.code, raised.value.details["sessionId"]) == ("race_decided", "winner")
 
 
 def test_only_racers_can_be_kept() -> None:
+    """B6: Refuses a session that does not run in the race, and lists the racers."""
     check_racer("b", "b-whole", ["a-whole", "b-whole"])
     with pytest.raises(Invalid, match="Its racers are: a-whole, b-whole") as raised:
         check_racer("c", "c-whole", ["a-whole", "b-whole"])
@@ -97,6 +101,7 @@ def test_only_racers_can_be_kept() -> None:
     ],
 )
 def test_how_long_the_start_is_needed(decided: bool, created_at: str, racers_left: int, needed: bool) -> None:
+    """B6: Keeps the files that a race began with while a racer is left and the race is undecided or recent."""
     race = make_race(make_kept() if decided else None, created_at)
     assert is_start_needed(race, racers_left, DEADLINE) is needed
 
@@ -112,6 +117,7 @@ def test_how_long_the_start_is_needed(decided: bool, created_at: str, racers_lef
     ],
 )
 def test_names(prompt: str, name: str) -> None:
+    """B6: A race is named by the beginning of its prompt, on one line."""
     assert race_name(prompt) == name
 
 
@@ -125,6 +131,7 @@ def test_names(prompt: str, name: str) -> None:
     ],
 )
 def test_notices(kept: Kept, words: str) -> None:
+    """B6: The notice says how the winner was kept, and how to undo that."""
     assert kept_notice(kept).endswith(words)
 
 
@@ -133,6 +140,7 @@ def test_notices(kept: Kept, words: str) -> None:
     [(100, "+one\n+two\n", False), (10, "+one\n+two\n", False), (9, "+one\n", True), (3, "", True)],
 )
 def test_diffs_are_cut_after_a_line(limit: int, text: str, truncated: bool) -> None:
+    """B6: A diff beyond the limit is cut after a whole line and says so."""
     diff = Diff(sha="0" * 40, text="+one\n+two\n", files=[], additions=2, deletions=0, truncated=False, note=None)
     cut = cut_diff(diff, limit)
     assert (cut.text, cut.truncated, cut.note is not None) == (text, truncated, truncated)

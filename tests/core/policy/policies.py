@@ -20,9 +20,9 @@ AT = "2026-11-15T08:19:00.000000Z"
 
 
 def rule(effect: Effect, **conditions: Any) -> Rule:
-    given: dict[str, Any] = {"agent": None, "kind": None, "tool": None, "command": None, "path": None, "note": ""}
+    defaults: dict[str, Any] = {"agent": None, "kind": None, "tool": None, "command": None, "path": None, "note": ""}
     return Rule(
-        id=new_id(), position=1, effect=effect, created_by=NULL, created_at=AT, updated_at=AT, **given | conditions
+        id=new_id(), position=1, effect=effect, created_by=NULL, created_at=AT, updated_at=AT, **defaults | conditions
     )
 
 

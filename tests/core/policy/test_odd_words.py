@@ -49,18 +49,18 @@ def test_odd_words_about_a_call(odd: dict[str, Any]) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON)), max_size=4))
-def test_whatever_an_agent_says_is_folded(said: list[tuple[str, dict[str, Any]]]) -> None:
+def test_whatever_an_agent_says_is_folded(updates: list[tuple[str, dict[str, Any]]]) -> None:
     """R4, C1: no words of an agent's break the transcript, or what is known of its settings."""
     fold, tuning = Fold(), AgentSettings(ENTRY)
-    for kind, body in said:
+    for kind, body in updates:
         update = {"sessionUpdate": kind, **body, "currentModeId": body.get("title"), "entries": body.get("content")}
-        told = wire.decode(
+        decoded = wire.decode(
             msgspec.json.encode({"method": "session/update", "params": {"sessionId": "s", "update": update}})
         )
-        assert isinstance(told, wire.Update)
-        fold.add([told])
+        assert isinstance(decoded, wire.Update)
+        fold.add([decoded])
         if kind in CONFIGURED:
-            tuning.observe(told)
+            tuning.observe(decoded)
     fold.close()
     for entry in fold.dirty:
         msgspec.json.decode(entry.content())

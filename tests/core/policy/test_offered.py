@@ -24,12 +24,12 @@ def told(answer: dict[str, Any], agent: str = "demo") -> list[dict[str, Any]]:
 
 def test_models_and_efforts_are_offered() -> None:
     """O4: those two with their category and all values; other options are the agent's own business."""
-    found = told({"configOptions": [option("model", "a", "b"), option("mode", "x"), option("effort", "low")]})
-    assert [(item["id"], item["category"], item["currentValue"]) for item in found] == [
+    offered = told({"configOptions": [option("model", "a", "b"), option("mode", "x"), option("effort", "low")]})
+    assert [(item["id"], item["category"], item["currentValue"]) for item in offered] == [
         ("model", "model", "a"),
         ("effort", "thought_level", "low"),
     ]
-    assert found[0]["options"] == [{"value": "a", "name": "A"}, {"value": "b", "name": "B"}]
+    assert offered[0]["options"] == [{"value": "a", "name": "A"}, {"value": "b", "name": "B"}]
     assert told({}) == []
     many = told({"configOptions": [option("model", *(f"m{number}" for number in range(1000)))]})
     assert len(many[0]["options"]) == MOST_OFFERED
@@ -38,8 +38,8 @@ def test_models_and_efforts_are_offered() -> None:
 def test_models_told_in_the_older_way() -> None:
     """O4: agents that name their models outside of the options."""
     models = {"currentModelId": "a", "availableModels": [{"modelId": "a"}, {"modelId": "b"}, 3]}
-    (found,) = told({"models": models})
-    assert (found["category"], [option["value"] for option in found["options"]]) == ("model", ["a", "b"])
+    (offered,) = told({"models": models})
+    assert (offered["category"], [option["value"] for option in offered["options"]]) == ("model", ["a", "b"])
 
 
 def test_only_news_is_written() -> None:

@@ -34,18 +34,20 @@ LATER = 60.0
 
 
 def add_wanting(folder: Path) -> Path:
-    heard = folder / "heard"
-    add_agent(folder, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.requests_permission", str(heard)])
-    return heard
+    received = folder / "heard"
+    add_agent(
+        folder, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.requests_permission", str(received)]
+    )
+    return received
 
 
-def answers(heard: Path) -> list[str]:
-    lines = [json.loads(line) for line in heard.read_text().splitlines()]
+def answers(received: Path) -> list[str]:
+    lines = [json.loads(line) for line in received.read_text().splitlines()]
     return [line["answer"] for line in lines if "answer" in line]
 
 
-def prompts(heard: Path) -> list[list[str]]:
-    lines = [json.loads(line) for line in heard.read_text().splitlines()]
+def prompts(received: Path) -> list[list[str]]:
+    lines = [json.loads(line) for line in received.read_text().splitlines()]
     return [line["prompt"] for line in lines if "prompt" in line]
 
 
@@ -55,7 +57,7 @@ class Wanting:
 
     server: Running
     session: str
-    heard: Path
+    received: Path
 
     @property
     def client(self) -> Client:
@@ -69,7 +71,7 @@ class Wanting:
         """Has the agent ask for what nobody needs to answer; gives back what it heard."""
         task = await self.client.wait_task(await self.wants(call, **more))
         assert task["status"] == "completed"
-        return answers(self.heard)[-1]
+        return answers(self.received)[-1]
 
     async def rows(self) -> list[Json]:
         return (await self.client.get(f"/api/approvals?sessionId={self.session}"))["approvals"]
@@ -93,21 +95,21 @@ class Wanting:
 
 @contextlib.asynccontextmanager
 async def wanting(folder: Path, mode: str = "default", **settings: Any) -> AsyncGenerator[Wanting]:
-    heard = add_wanting(folder)
+    received = add_wanting(folder)
     async with serving(folder, **settings) as server:
         repo = await server.client.repo(server.repo())
         session = await server.client.session(repo["id"], agent="wants", permissionMode=mode)
-        yield Wanting(server, session["id"], heard)
+        yield Wanting(server, session["id"], received)
 
 
 async def test_what_is_allowed_leaves_no_question(tmp_path: Path) -> None:
     """P3: by mode and by rule the agent is answered once only; the transcript says who allowed it, no row is left."""
-    async with wanting(tmp_path, "acceptEdits") as one:
-        assert await one.settled(one.edit("a")) == "yes"
-        rule = await one.rule("allow", command="make *", note="builds")
-        assert await one.settled(RUN) == "yes"
-        assert await one.rows() == []
-        by_mode, by_rule = await one.permissions()
+    async with wanting(tmp_path, "acceptEdits") as wanter:
+        assert await wanter.settled(wanter.edit("a")) == "yes"
+        rule = await wanter.rule("allow", command="make *", note="builds")
+        assert await wanter.settled(RUN) == "yes"
+        assert await wanter.rows() == []
+        by_mode, by_rule = await wanter.permissions()
         assert by_mode and (by_mode["decision"], by_mode["by"], by_mode["id"]) == ("allowed", "mode", None)
         assert by_rule and (by_rule["decision"], by_rule["by"], by_rule["id"]) == ("allowed", "rule", rule)
         assert "builds" in by_rule["reason"]
@@ -115,157 +117,159 @@ async def test_what_is_allowed_leaves_no_question(tmp_path: Path) -> None:
 
 async def test_what_is_denied_is_told(tmp_path: Path) -> None:
     """P3: a denial by policy is a row that names its rule, a notice at once, and a word with the next prompt, once."""
-    async with wanting(tmp_path, "allow-all") as one:
-        assert await one.settled(RUN) == "yes"
-        rule = await one.rule("deny", command="make *", note="no builds")
-        assert await one.settled(RUN) == "no"
-        (row,) = await one.rows()
+    async with wanting(tmp_path, "allow-all") as wanter:
+        assert await wanter.settled(RUN) == "yes"
+        rule = await wanter.rule("deny", command="make *", note="no builds")
+        assert await wanter.settled(RUN) == "no"
+        (row,) = await wanter.rows()
         assert (row["status"], row["decision"], row["optionId"]) == ("denied", "deny", "no")
         assert row["decidedBy"] == {"kind": "policy", "id": rule} and row["decidedAt"]
         assert "no builds" in row["reason"]
-        (notice,) = await messages(one.client, one.session, "notice")
+        (notice,) = await messages(wanter.client, wanter.session, "notice")
         assert "make it" in notice["text"] and "no builds" in notice["text"]
-        denied = (await one.permissions())[-1]
+        denied = (await wanter.permissions())[-1]
         assert denied and (denied["decision"], denied["by"]) == ("denied", "rule")
-        await one.settled(one.edit("a"))
-        await one.settled(one.edit("b"))
-        _, second, third, last = prompts(one.heard)
+        await wanter.settled(wanter.edit("a"))
+        await wanter.settled(wanter.edit("b"))
+        _, second, third, last = prompts(wanter.received)
         assert (len(second), len(third), len(last)) == (1, 2, 1)
         assert "no builds" in third[0] and "make it" in third[0]
 
 
 async def test_a_persons_reason_is_told(tmp_path: Path) -> None:
     """P4: an answer has no room for a reason, so the agent is told it with its next prompt, once."""
-    async with wanting(tmp_path, "default") as one:
-        task = await one.wants(RUN)
-        asked = await one.client.approval(one.session)
+    async with wanting(tmp_path, "default") as wanter:
+        task = await wanter.wants(RUN)
+        approval = await wanter.client.approval(wanter.session)
         answer = {"decision": "deny", "because": "Not today."}
-        await one.client.post(f"/api/approvals/{asked['id']}", answer)
-        await one.client.wait_task(task)
+        await wanter.client.post(f"/api/approvals/{approval['id']}", answer)
+        await wanter.client.wait_task(task)
         for _ in range(2):
-            task = await one.wants(RUN)
-            asked = await one.client.approval(one.session)
-            await one.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
-            await one.client.wait_task(task)
-        first, second, third = prompts(one.heard)
+            task = await wanter.wants(RUN)
+            approval = await wanter.client.approval(wanter.session)
+            await wanter.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+            await wanter.client.wait_task(task)
+        first, second, third = prompts(wanter.received)
         assert (len(first), len(second), len(third)) == (1, 2, 1)
         assert "make it: Not today." in second[0] and "a person" in second[0]
 
 
 async def test_plan_denies_whatever_is_said(tmp_path: Path) -> None:
     """P3: in plan nothing runs, whatever rules and choices say; an edit neither."""
-    async with wanting(tmp_path, "plan") as one:
-        await one.rule("allow", command="make *")
-        for wish in (RUN, one.edit("a")):
-            assert await one.settled(wish) == "no"
-        assert [row["decidedBy"] for row in await one.rows()] == [POLICY, POLICY]
-        assert all("plan" in row["reason"] for row in await one.rows())
+    async with wanting(tmp_path, "plan") as wanter:
+        await wanter.rule("allow", command="make *")
+        for wish in (RUN, wanter.edit("a")):
+            assert await wanter.settled(wish) == "no"
+        assert [row["decidedBy"] for row in await wanter.rows()] == [POLICY, POLICY]
+        assert all("plan" in row["reason"] for row in await wanter.rows())
 
 
 async def test_what_is_asked_says_why_and_shows_everything(tmp_path: Path) -> None:
     """P3, P4: the question holds what the agent said before it, and the rule that has it asked."""
-    async with wanting(tmp_path, "allow-all") as one:
-        await one.rule("ask", path="/etc/**", note="careful")
+    async with wanting(tmp_path, "allow-all") as wanter:
+        await wanter.rule("ask", path="/etc/**", note="careful")
         diff = {"type": "diff", "path": "/etc/x", "newText": "y"}
-        task = await one.wants(
+        task = await wanter.wants(
             {"title": "Edit files", "kind": "edit"}, before=[{"title": "Editing", "content": [diff]}]
         )
-        asked = await one.client.approval(one.session)
-        assert (asked["title"], asked["toolKind"]) == ("Edit files", "edit")
-        assert asked["toolCall"]["content"] == [diff]
-        assert "careful" in asked["reason"]
-        assert (asked["expiresAt"], asked["onExpiry"]) == (None, None)
-        await one.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
-        await one.client.wait_task(task)
-        assert answers(one.heard) == ["yes"]
+        approval = await wanter.client.approval(wanter.session)
+        assert (approval["title"], approval["toolKind"]) == ("Edit files", "edit")
+        assert approval["toolCall"]["content"] == [diff]
+        assert "careful" in approval["reason"]
+        assert (approval["expiresAt"], approval["onExpiry"]) == (None, None)
+        await wanter.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+        await wanter.client.wait_task(task)
+        assert answers(wanter.received) == ["yes"]
 
 
 async def test_without_a_way_to_allow_once_people_can_only_deny(tmp_path: Path) -> None:
     """P3: an agent that only offers always is not told always, neither by policy nor by a person."""
-    async with wanting(tmp_path, "allow-all") as one:
-        task = await one.wants(RUN, options=NO_ONCE)
-        asked = await one.client.approval(one.session)
-        path = f"/api/approvals/{asked['id']}"
+    async with wanting(tmp_path, "allow-all") as wanter:
+        task = await wanter.wants(RUN, options=NO_ONCE)
+        approval = await wanter.client.approval(wanter.session)
+        path = f"/api/approvals/{approval['id']}"
         for answer in ({"decision": "allow"}, {"decision": "allow_always"}, {"optionId": "ever"}):
-            refused = await one.client.post(path, answer, expect=409)
+            refused = await wanter.client.post(path, answer, expect=409)
             assert refused["error"]["code"] == "no_once_option"
-        await one.client.post(path, {"decision": "deny"})
-        await one.client.wait_task(task)
-        assert answers(one.heard) == ["no"]
+        await wanter.client.post(path, {"decision": "deny"})
+        await wanter.client.wait_task(task)
+        assert answers(wanter.received) == ["no"]
 
 
 async def test_of_several_ways_to_allow_a_person_chooses(tmp_path: Path) -> None:
     """P4: a question with choices is never answered with the first of them, and the one that was chosen is sent."""
     options = [{"optionId": item, "name": item, "kind": "allow_once"} for item in ("red", "blue")]
     options.append({"optionId": "no", "name": "no", "kind": "reject_once"})
-    async with wanting(tmp_path, "allow-all") as one:
-        task = await one.wants({"title": "Which?"}, options=options)
-        asked = await one.client.approval(one.session)
-        assert "several ways" in asked["reason"]
-        path = f"/api/approvals/{asked['id']}"
+    async with wanting(tmp_path, "allow-all") as wanter:
+        task = await wanter.wants({"title": "Which?"}, options=options)
+        approval = await wanter.client.approval(wanter.session)
+        assert "several ways" in approval["reason"]
+        path = f"/api/approvals/{approval['id']}"
         for answer in ({"decision": "allow"}, {"decision": "allow_always"}):
-            assert (await one.client.post(path, answer, expect=409))["error"]["code"] == "no_once_option"
-        assert (await one.client.post(path, {"optionId": "blue"}))["optionId"] == "blue"
-        await one.client.wait_task(task)
-        assert answers(one.heard) == ["blue"]
+            assert (await wanter.client.post(path, answer, expect=409))["error"]["code"] == "no_once_option"
+        assert (await wanter.client.post(path, {"optionId": "blue"}))["optionId"] == "blue"
+        await wanter.client.wait_task(task)
+        assert answers(wanter.received) == ["blue"]
 
 
 async def test_an_odd_agent_stops_nobody_elses_answers(tmp_path: Path) -> None:
     """R4, P4: what one agent says of its call and its cost, however odd, leaves its own turn and others as they are."""
-    async with wanting(tmp_path) as one:
-        repo = (await one.get())["repoId"]
-        beside = Wanting(one.server, (await one.client.session(repo, agent="wants"))["id"], one.heard)
+    async with wanting(tmp_path) as wanter:
+        repo = (await wanter.get())["repoId"]
+        beside = Wanting(wanter.server, (await wanter.client.session(repo, agent="wants"))["id"], wanter.received)
         usage = {"sessionUpdate": "usage_update", "cost": 5, "used": 1, "size": 2}
         odd = {"title": "x", "status": [], "_meta": [1]}
-        tasks = [await one.wants(odd, before=[usage]), await beside.wants(RUN)]
-        for session, decision in ((one, "deny"), (beside, "allow")):
-            asked = await one.client.approval(session.session)
-            await one.client.post(f"/api/approvals/{asked['id']}", {"decision": decision})
-        assert [(await one.client.wait_task(task))["status"] for task in tasks] == ["completed", "completed"]
-        assert sorted(answers(one.heard)) == ["no", "yes"]
+        tasks = [await wanter.wants(odd, before=[usage]), await beside.wants(RUN)]
+        for session, decision in ((wanter, "deny"), (beside, "allow")):
+            approval = await wanter.client.approval(session.session)
+            await wanter.client.post(f"/api/approvals/{approval['id']}", {"decision": decision})
+        assert [(await wanter.client.wait_task(task))["status"] for task in tasks] == ["completed", "completed"]
+        assert sorted(answers(wanter.received)) == ["no", "yes"]
 
 
 async def test_leaving_plan_is_a_persons_word(tmp_path: Path) -> None:
     """P2, P3: an agent that asks to leave plan is let out by a person only, once, and the session's mode follows."""
-    async with wanting(tmp_path, "plan") as one:
-        await one.rule("allow", kind="switch_mode")
+    async with wanting(tmp_path, "plan") as wanter:
+        await wanter.rule("allow", kind="switch_mode")
         for decision, mode in (("deny", "plan"), ("allow", "default")):
-            task = await one.wants(LEAVE)
-            asked = await one.client.approval(one.session)
-            assert asked["toolKind"] == "switch_mode" and "default" in asked["reason"]
-            path = f"/api/approvals/{asked['id']}"
+            task = await wanter.wants(LEAVE)
+            approval = await wanter.client.approval(wanter.session)
+            assert approval["toolKind"] == "switch_mode" and "default" in approval["reason"]
+            path = f"/api/approvals/{approval['id']}"
             for always in ({"decision": "allow_always"}, {"optionId": "ever"}):
-                refused = await one.client.post(path, always, expect=409)
+                refused = await wanter.client.post(path, always, expect=409)
                 assert refused["error"]["code"] == "never_always"
-            await one.client.post(path, {"decision": decision})
-            assert (await one.get())["permissionMode"] == mode
-            await one.client.wait_task(task)
-        assert answers(one.heard) == ["no", "yes"]
+            await wanter.client.post(path, {"decision": decision})
+            assert (await wanter.get())["permissionMode"] == mode
+            await wanter.client.wait_task(task)
+        assert answers(wanter.received) == ["no", "yes"]
         # From now on what would be denied in plan is asked.
-        await one.wants(one.edit("a"))
-        assert (await one.client.approval(one.session))["status"] == "pending"
+        await wanter.wants(wanter.edit("a"))
+        assert (await wanter.client.approval(wanter.session))["status"] == "pending"
 
 
 async def test_always_reaches_as_far_as_was_said(tmp_path: Path) -> None:
     """P3: for a session, a folder or everywhere; what is asked at that moment within reach is answered too."""
-    async with wanting(tmp_path) as one:
-        client, server = one.client, one.server
-        repo = (await one.get())["repoId"]
-        beside = Wanting(server, (await client.session(repo, agent="wants", permissionMode="ask"))["id"], one.heard)
+    async with wanting(tmp_path) as wanter:
+        client, server = wanter.client, wanter.server
+        repo = (await wanter.get())["repoId"]
+        beside = Wanting(
+            server, (await client.session(repo, agent="wants", permissionMode="ask"))["id"], wanter.received
+        )
         other = await client.repo(server.repo("other"))
         away = Wanting(
-            server, (await client.session(other["id"], agent="wants", permissionMode="ask"))["id"], one.heard
+            server, (await client.session(other["id"], agent="wants", permissionMode="ask"))["id"], wanter.received
         )
-        every = (one, beside, away)
+        every = (wanter, beside, away)
         for scope, reached in (("session", 1), ("worktree", 2), ("everywhere", 3)):
             call = {**RUN, "rawInput": {"command": f"make {scope}"}}
             tasks = [await session.wants(call) for session in every]
-            asked = [await client.approval(session.session) for session in every]
+            approvals = [await client.approval(session.session) for session in every]
             decided = await client.post(
-                f"/api/approvals/{asked[0]['id']}", {"decision": "allow_always", "scope": scope}
+                f"/api/approvals/{approvals[0]['id']}", {"decision": "allow_always", "scope": scope}
             )
             assert decided["decision"] == "allow_always"
-            now = [await client.get(f"/api/approvals/{item['id']}") for item in asked]
+            now = [await client.get(f"/api/approvals/{item['id']}") for item in approvals]
             assert [item["status"] for item in now] == ["allowed"] * reached + ["pending"] * (3 - reached)
             for approval in now[reached:]:
                 await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
@@ -274,90 +278,90 @@ async def test_always_reaches_as_far_as_was_said(tmp_path: Path) -> None:
             # Again: those within reach are not asked, the others are.
             for session in every[:reached]:
                 assert await session.settled(call) == "yes"
-                told = (await session.permissions())[-1]
-                assert told and told["by"] == "choice"
-        assert len((await one.get())["allowedTools"]) == 1
+                permission = (await session.permissions())[-1]
+                assert permission and permission["by"] == "choice"
+        assert len((await wanter.get())["allowedTools"]) == 1
         assert (await beside.get())["allowedTools"] == []
 
 
 async def test_sessions_do_not_answer_for_people(tmp_path: Path) -> None:
     """5e: whoever has a session's token cannot allow what that session, or another, asks a person."""
-    async with wanting(tmp_path) as one:
-        await one.wants(RUN)
-        asked = await one.client.approval(one.session)
-        caller = Caller("session", one.session)
+    async with wanting(tmp_path) as wanter:
+        await wanter.wants(RUN)
+        approval = await wanter.client.approval(wanter.session)
+        caller = Caller("session", wanter.session)
         with pytest.raises(Denied, match="people"):
-            await one.server.services.approvals.decide(caller, asked["id"], AnswerBody(decision="allow"))
-        assert (await one.rows())[0]["status"] == "pending"
+            await wanter.server.services.approvals.decide(caller, approval["id"], AnswerBody(decision="allow"))
+        assert (await wanter.rows())[0]["status"] == "pending"
 
 
-@pytest.mark.parametrize(("headless", "heard"), [("deny", "no"), ("allow", "yes")])
-async def test_what_nobody_answers_in_time(tmp_path: Path, headless: str, heard: str) -> None:
+@pytest.mark.parametrize(("headless", "received"), [("deny", "no"), ("allow", "yes")])
+async def test_what_nobody_answers_in_time(tmp_path: Path, headless: str, received: str) -> None:
     """P4: the server's word about unanswered questions is carried out, and said to be policy's."""
-    async with wanting(tmp_path, headless=headless, approval_timeout=SOON) as one:
-        assert await one.settled(RUN) == heard
-        (row,) = await one.rows()
+    async with wanting(tmp_path, headless=headless, approval_timeout=SOON) as wanter:
+        assert await wanter.settled(RUN) == received
+        (row,) = await wanter.rows()
         assert (row["status"], row["decision"], row["decidedBy"]) == ("expired", headless, POLICY)
         assert row["expiresAt"] <= row["decidedAt"] and row["onExpiry"] == headless
         assert "Nobody answered" in row["reason"]
-        assert len(await messages(one.client, one.session, "notice")) == (headless == "deny")
-        assert await one.settled(one.edit("a")) == heard
-        assert len(prompts(one.heard)[-1]) == 1 + (headless == "deny")
+        assert len(await messages(wanter.client, wanter.session, "notice")) == (headless == "deny")
+        assert await wanter.settled(wanter.edit("a")) == received
+        assert len(prompts(wanter.received)[-1]) == 1 + (headless == "deny")
 
 
 async def test_what_time_never_allows(tmp_path: Path) -> None:
     """P4: a change of mode, what cannot be allowed once and what a rule forbids by now are denied when time is over."""
-    async with wanting(tmp_path, headless="allow", approval_timeout=SOON) as one:
-        assert await one.settled(LEAVE) == "no"
-        assert await one.settled(RUN, options=NO_ONCE) == "no"
-        assert {row["status"] for row in await one.rows()} == {"expired"}
-        assert {row["decision"] for row in await one.rows()} == {"deny"}
-    async with wanting(tmp_path / "late", headless="allow", approval_timeout=1 / 60) as one:
-        task = await one.wants(RUN)
-        await one.client.approval(one.session)
-        await one.rule("deny", command="make *", note="not any more")
-        await one.client.wait_task(task)
-        (row,) = await one.rows()
+    async with wanting(tmp_path, headless="allow", approval_timeout=SOON) as wanter:
+        assert await wanter.settled(LEAVE) == "no"
+        assert await wanter.settled(RUN, options=NO_ONCE) == "no"
+        assert {row["status"] for row in await wanter.rows()} == {"expired"}
+        assert {row["decision"] for row in await wanter.rows()} == {"deny"}
+    async with wanting(tmp_path / "late", headless="allow", approval_timeout=1 / 60) as wanter:
+        task = await wanter.wants(RUN)
+        await wanter.client.approval(wanter.session)
+        await wanter.rule("deny", command="make *", note="not any more")
+        await wanter.client.wait_task(task)
+        (row,) = await wanter.rows()
         assert (row["status"], row["decision"]) == ("expired", "deny") and "not any more" in row["reason"]
-        assert answers(one.heard) == ["no"]
+        assert answers(wanter.received) == ["no"]
 
 
 async def test_a_sessions_own_word_comes_first(tmp_path: Path) -> None:
     """P4: a session says for itself what becomes of its questions, the open ones too; null is the server's."""
-    async with wanting(tmp_path, headless="deny", approval_timeout=LATER) as one:
-        await one.patch(headless="wait")
-        await one.wants(RUN)
-        asked = await one.client.approval(one.session)
-        assert asked["expiresAt"] is None
-        path = f"/api/approvals/{asked['id']}"
-        async with one.client.events(one.session) as events:
-            assert (await one.patch(headless="allow"))["headless"] == "allow"
+    async with wanting(tmp_path, headless="deny", approval_timeout=LATER) as wanter:
+        await wanter.patch(headless="wait")
+        await wanter.wants(RUN)
+        approval = await wanter.client.approval(wanter.session)
+        assert approval["expiresAt"] is None
+        path = f"/api/approvals/{approval['id']}"
+        async with wanter.client.events(wanter.session) as events:
+            assert (await wanter.patch(headless="allow"))["headless"] == "allow"
             changed = (await events.until(lambda event: event["type"] == "approval.patched"))["data"]
         assert (changed["onExpiry"], changed["status"]) == ("allow", "pending") and changed["expiresAt"]
-        assert await one.client.get(path) == changed
-        await one.patch(headless=None)
-        assert (await one.client.get(path))["onExpiry"] == "deny"
-        await one.patch(headless="wait")
-        assert (await one.client.get(path))["expiresAt"] is None
+        assert await wanter.client.get(path) == changed
+        await wanter.patch(headless=None)
+        assert (await wanter.client.get(path))["onExpiry"] == "deny"
+        await wanter.patch(headless="wait")
+        assert (await wanter.client.get(path))["expiresAt"] is None
 
 
 async def test_time_runs_on_while_no_server_does(tmp_path: Path) -> None:
     """P4, O2: a question outlives a kill -9 of the server, and is answered when its time is over."""
-    heard = add_wanting(tmp_path)
+    received = add_wanting(tmp_path)
     flags = ("--headless", "deny", "--approval-timeout", str(2 / 60))
     async with ServerProcess(tmp_path / "data", tmp_path / "work", flags) as server:
         async with server.client() as client:
             session = await open_in(server, client, agent="wants", permissionMode="ask")
             task = await client.prompt(session, json.dumps({"call": RUN}))
-            asked = await client.approval(session)
+            approval = await client.approval(session)
         await server.stop(signal.SIGKILL)
-        assert not answers(heard)
+        assert not answers(received)
         await server.start()
         async with server.client() as client:
             assert (await client.wait_task(task))["attempt"] == 1
-            row = await client.get(f"/api/approvals/{asked['id']}")
+            row = await client.get(f"/api/approvals/{approval['id']}")
             assert (row["status"], row["decidedBy"]) == ("expired", POLICY)
-    assert answers(heard) == ["no"]
+    assert answers(received) == ["no"]
 
 
 async def test_commands_of_the_demo_agent(tmp_path: Path) -> None:
@@ -370,10 +374,10 @@ async def test_commands_of_the_demo_agent(tmp_path: Path) -> None:
         assert (await client.ask(session, "[[run touch made]]"))["status"] == "completed"
         assert (server.root / "repo" / "made").exists()
         task = await client.prompt(session, "[[run touch a; touch b]] [[write c d]]")
-        asked = await client.approval(session)
-        assert asked["title"] == "touch a; touch b"
+        approval = await client.approval(session)
+        assert approval["title"] == "touch a; touch b"
         await server.services.rules.add(Caller(), NewRule(effect="deny", path="c"))
-        await client.post(f"/api/approvals/{asked['id']}", {"decision": "deny"})
+        await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
         assert (await client.wait_task(task))["status"] == "completed"
         assert {path.name for path in (server.root / "repo").iterdir()}.isdisjoint({"a", "b", "c"})
         listed = (await client.get(f"/api/approvals?sessionId={session}"))["approvals"]

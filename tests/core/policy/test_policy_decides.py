@@ -87,11 +87,16 @@ def test_edits_beside_those_are_accepted(mode: PermissionMode, path: str) -> Non
 @pytest.mark.parametrize("mode", ALLOWING)
 def test_a_sandbox_is_left_only_if_a_person_says_so(mode: PermissionMode) -> None:
     """P1: an agent that keeps to its sandbox in every mode, and is kept asking by a rule, leaves it only if allowed."""
-    for wanted in (use("execute", command="ls"), use("edit", "/etc/passwd"), use("edit", f"{CWD}/.git/config"), use()):
-        assert decide(mode, msgspec.structs.replace(wanted, sandboxed=True), [], []).effect == "ask"
-        assert decide(mode, wanted, [], []).effect == "allow"
-    for wanted in (use("edit", INSIDE, sandboxed=True), use("mcp", sandboxed=True, server="far", name="shout")):
-        assert decide(mode, wanted, [], []).effect == "allow"
+    for tool_use in (
+        use("execute", command="ls"),
+        use("edit", "/etc/passwd"),
+        use("edit", f"{CWD}/.git/config"),
+        use(),
+    ):
+        assert decide(mode, msgspec.structs.replace(tool_use, sandboxed=True), [], []).effect == "ask"
+        assert decide(mode, tool_use, [], []).effect == "allow"
+    for tool_use in (use("edit", INSIDE, sandboxed=True), use("mcp", sandboxed=True, server="far", name="shout")):
+        assert decide(mode, tool_use, [], []).effect == "allow"
     allowed = rule("allow", command="ls*")
     assert decide(mode, use("execute", sandboxed=True, command="ls"), [allowed], []).effect == "allow"
 
@@ -109,8 +114,8 @@ def test_edits_that_are_accepted(path: str) -> None:
 def test_a_rule_that_denies_is_final(mode: PermissionMode) -> None:
     """P3: in every mode, over choices and later rules, for Bough's own tools and changes of mode too."""
     deny = rule("deny", note="not here")
-    for wanted in (use("execute", command="x"), use("mcp", server="bough"), use("switch_mode"), use("edit", INSIDE)):
-        verdict = decide(mode, wanted, [deny, rule("allow")], [choice("k")])
+    for tool_use in (use("execute", command="x"), use("mcp", server="bough"), use("switch_mode"), use("edit", INSIDE)):
+        verdict = decide(mode, tool_use, [deny, rule("allow")], [choice("k")])
         assert (verdict.effect, verdict.by, verdict.id) == ("deny", "rule", deny.id)
         assert "'not here'" in verdict.reason and deny.id[-8:] in verdict.reason
 
@@ -135,17 +140,17 @@ def test_bough_itself_is_never_asked_about(mode: PermissionMode) -> None:
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "plan"])
 def test_rules_then_choices_then_modes(mode: PermissionMode) -> None:
     """P3: the first rule that matches counts; one that asks, or none, gives way to a choice for exactly this."""
-    wanted = use("execute", command="git push")
+    tool_use = use("execute", command="git push")
     other = rule("deny", command="git pull*")
     allow, ask = rule("allow", command="git push"), rule("ask", kind="execute")
-    known = choice("k")
-    assert decide(mode, wanted, [other, allow, ask], []).id == allow.id
-    assert decide(mode, wanted, [other, ask, allow], []).id == ask.id
-    assert decide(mode, wanted, [ask], [known]).by == "choice"
-    assert decide(mode, wanted, [], [known]).id == known.id
+    remembered = choice("k")
+    assert decide(mode, tool_use, [other, allow, ask], []).id == allow.id
+    assert decide(mode, tool_use, [other, ask, allow], []).id == ask.id
+    assert decide(mode, tool_use, [ask], [remembered]).by == "choice"
+    assert decide(mode, tool_use, [], [remembered]).id == remembered.id
     foreign = [choice("k", agent="codex"), choice("K"), choice("")]
-    assert decide(mode, wanted, [ask], foreign).effect == "ask"
-    assert decide(mode, wanted, [], foreign).by == "mode"
+    assert decide(mode, tool_use, [ask], foreign).effect == "ask"
+    assert decide(mode, tool_use, [], foreign).by == "mode"
     assert decide(mode, use("execute", key=""), [ask], [choice("")]).effect == "ask"
 
 
@@ -175,18 +180,18 @@ def test_a_change_of_mode_is_asked(mode: PermissionMode) -> None:
 )
 def test_conditions(conditions: dict[str, Any], fields: dict[str, Any], matched: bool) -> None:
     """P3: every condition of a rule has to hold, whatever it does."""
-    wanted = use(**{"kind": "execute", "name": "Bash", "command": "ls -l"} | fields)
+    tool_use = use(**{"kind": "execute", "name": "Bash", "command": "ls -l"} | fields)
     for effect in ("allow", "ask", "deny"):
-        found = decide("default", wanted, [rule(effect, **conditions)], []).by == "rule"
-        assert found is matched, effect
+        is_decided_by_rule = decide("default", tool_use, [rule(effect, **conditions)], []).by == "rule"
+        assert is_decided_by_rule is matched, effect
 
 
 def test_a_tool_of_a_server_is_not_allowed_by_its_bare_name() -> None:
     """P3: any MCP server may have a tool of any name: to allow one, its server is named; to deny it, not."""
-    wanted = use("mcp", name="Read", server="other")
-    assert decide("default", wanted, [rule("allow", tool="Read")], []).effect == "ask"
-    assert decide("default", wanted, [rule("allow", tool="other/Read")], []).effect == "allow"
-    assert decide("allow-all", wanted, [rule("deny", tool="Read")], []).effect == "deny"
+    tool_use = use("mcp", name="Read", server="other")
+    assert decide("default", tool_use, [rule("allow", tool="Read")], []).effect == "ask"
+    assert decide("default", tool_use, [rule("allow", tool="other/Read")], []).effect == "allow"
+    assert decide("allow-all", tool_use, [rule("deny", tool="Read")], []).effect == "deny"
 
 
 def test_all_paths_to_allow_any_to_deny() -> None:
@@ -227,12 +232,12 @@ def test_what_an_agent_does_not_say_is_asked(conditions: dict[str, Any], kind: A
 def test_a_higher_mode_never_grants_less(mode: PermissionMode, kind: Any, inside: bool, effects: list[Any]) -> None:
     """P1: modes are ordered by what they grant, with the same rules in all."""
     order = {"deny": 0, "ask": 1, "allow": 2}
-    wanted = use(kind, INSIDE if inside else "/etc/x")
+    tool_use = use(kind, INSIDE if inside else "/etc/x")
     rules = [rule(effect) for effect in effects]
-    got = order[decide(mode, wanted, rules, []).effect]
+    got = order[decide(mode, tool_use, rules, []).effect]
     higher: list[PermissionMode] = [other for other in MODES if RANK[other] >= RANK[mode]]
     for other in higher:
-        assert order[decide(other, wanted, rules, []).effect] >= got
+        assert order[decide(other, tool_use, rules, []).effect] >= got
 
 
 @given(st.lists(st.sampled_from([".git", "a", "..", ".", "b c", ".claude", "git"]), min_size=1, max_size=6))
@@ -246,9 +251,9 @@ def test_what_is_accepted_lies_inside(parts: list[str]) -> None:
 def test_what_allows_is_about_its_own_kind() -> None:
     """P3: a rule that allows a command allows running it, one that allows a path working on that file."""
     for kind in KINDS:
-        wanted = use(kind, INSIDE, command="make it")
-        run = decide("default", wanted, [rule("allow", command="make *")], []).by == "rule"
-        work = decide("default", wanted, [rule("allow", path="src/**")], []).by == "rule"
+        tool_use = use(kind, INSIDE, command="make it")
+        run = decide("default", tool_use, [rule("allow", command="make *")], []).by == "rule"
+        work = decide("default", tool_use, [rule("allow", path="src/**")], []).by == "rule"
         assert (run, work) == (kind == "execute", kind in OF_FILES)
 
 

@@ -132,9 +132,9 @@ def test_commands(agent: str, update: dict[str, Any], command: str | None) -> No
 )
 def test_paths(agent: str, updates: list[dict[str, Any]], paths: str) -> None:
     """P3: every file that a call names anywhere counts, not only those that it points at."""
-    known = {"xa": "/repo/x/a", "eb": "/etc/b"}
+    full_paths = {"xa": "/repo/x/a", "eb": "/etc/b"}
     use = told(agent, {"kind": "edit"}, *updates)
-    assert use.paths == tuple(known[part] for part in paths.split())
+    assert use.paths == tuple(full_paths[part] for part in paths.split())
     assert decide("acceptEdits", use, [], []).effect == ("ask" if "eb" in paths else "allow")
 
 
@@ -175,8 +175,8 @@ def test_keys_are_exact() -> None:
     title = {"kind": "execute", "title": "echo a"}
     keys = {told("demo", {**title, "rawInput": {"command": item}}).key for item in ("echo a", "echo  a", "echo\na")}
     assert len(keys) == 3
-    asked = [{"name": "mcp__other__t", "rawInput": {"arguments": item}} for item in ({"x": 1}, {"x": 2})]
-    assert len({told("demo", item).key for item in asked}) == 2
+    calls = [{"name": "mcp__other__t", "rawInput": {"arguments": item}} for item in ({"x": 1}, {"x": 2})]
+    assert len({told("demo", item).key for item in calls}) == 2
 
 
 def test_the_call_is_whole() -> None:

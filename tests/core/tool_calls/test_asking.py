@@ -22,8 +22,8 @@ SPAWN = "agor_sessions_spawn"
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncGenerator[ToolServer]:
-    async with tool_server(tmp_path) as found:
-        yield found
+    async with tool_server(tmp_path) as tool_host:
+        yield tool_host
 
 
 @pytest.fixture
@@ -65,9 +65,9 @@ async def test_allowed_within_the_wait(place: ToolServer) -> None:
     assert (await place.get(agent.id))["activity"] == "waiting_permission"
     assert await children(place, agent.id) == []
     await place.decide(approval["id"])
-    said = await call
+    answer = await call
     [child] = await children(place, agent.id)
-    assert said.value["sessionId"] == child["id"] and not said.wrong
+    assert answer.value["sessionId"] == child["id"] and not answer.wrong
     assert (await place.get(agent.id))["activity"] == "running"
     [row] = (await place.server.services.calls.list(agent.id, 10, 0)).rows
     assert (row.state, row.told_task_id, row.granted, row.task_id) == ("done", None, True, agent.task_id)
@@ -78,8 +78,8 @@ async def test_denied_within_the_wait(place: ToolServer) -> None:
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello")
     await place.decide(approval["id"], "deny")
-    said = await call
-    assert said.wrong and "A person has denied this" in said.text and "call_denied" in said.text
+    answer = await call
+    assert answer.wrong and "A person has denied this" in answer.text and "call_denied" in answer.text
     assert await children(place, agent.id) == []
 
 
@@ -93,8 +93,8 @@ async def test_a_person_says_why(place: ToolServer) -> None:
         assert refused["error"]["code"] == "bad_answer"
     decided = await place.decide(approval["id"], "deny", because="Not on a\nFriday.")
     assert decided["decidedBy"] == {"kind": "person", "id": None, "because": "Not on a Friday."}
-    said = await call
-    assert said.wrong and "A person has denied this: Not on a Friday." in said.text
+    answer = await call
+    assert answer.wrong and "A person has denied this: Not on a Friday." in answer.text
 
 
 @pytest.mark.usefixtures("impatient")
@@ -113,9 +113,9 @@ async def test_people_are_not_flooded(place: ToolServer, monkeypatch: pytest.Mon
 async def test_decided_after_the_wait(place: ToolServer) -> None:
     """5d: the caller has a handle; what is allowed later is done once, and its outcome is queued to the caller."""
     agent = await place.root()
-    said = await agent.does(SPAWN, prompt="hello", title="kid", enableCallback=False)
-    approval = said["approvalId"]
-    assert said["status"] == "pending" and (await place.get(agent.id))["activity"] == "running"
+    answer = await agent.does(SPAWN, prompt="hello", title="kid", enableCallback=False)
+    approval = answer["approvalId"]
+    assert answer["status"] == "pending" and (await place.get(agent.id))["activity"] == "running"
     await place.decide(approval)
     shown = await told(place, agent.id)
     [child] = await children(place, agent.id)
@@ -135,8 +135,8 @@ async def test_decided_after_the_wait(place: ToolServer) -> None:
 async def test_denied_after_the_wait(place: ToolServer) -> None:
     """5d: this is told, too."""
     agent = await place.root()
-    said = await agent.does(SPAWN, prompt="hello")
-    await place.decide(said["approvalId"], "deny")
+    answer = await agent.does(SPAWN, prompt="hello")
+    await place.decide(answer["approvalId"], "deny")
     shown = await told(place, agent.id)
     assert "was denied" in shown["content"]["text"] and shown["content"]["status"] == "denied"
     assert await children(place, agent.id) == []
@@ -206,13 +206,13 @@ async def test_nobody_answers_in_time(tmp_path: Path, headless: str, done: int) 
     """P4: policy answers then as the session says; never for what raises rights."""
     async with tool_server(tmp_path, approval_timeout=0.2 / 60) as place:
         agent = await place.root(headless=headless)
-        said = await agent.call(SPAWN, prompt="hello", enableCallback=False)
-        assert said.wrong == (not done), said.text
+        answer = await agent.call(SPAWN, prompt="hello", enableCallback=False)
+        assert answer.wrong == (not done), answer.text
         raised = await agent.fails(SPAWN, prompt="hello", permissionMode="bypassPermissions")
         assert "call_denied" in raised
         assert len(await children(place, agent.id)) == done
-        found = (await place.client.get("/api/approvals"))["approvals"]
-        assert [item["status"] for item in found] == ["expired", "expired"]
+        approvals = (await place.client.get("/api/approvals"))["approvals"]
+        assert [item["status"] for item in approvals] == ["expired", "expired"]
 
 
 @pytest.mark.usefixtures("impatient")
@@ -229,9 +229,9 @@ async def test_what_is_allowed_without_a_look_is_judged_again(tmp_path: Path) ->
         async with asyncio.timeout(20), place.client.events() as events:
             while any(row.state in ("asked", "acting") for row in await rows(place, agent.id)):
                 await events.next()
-        found = await rows(place, agent.id)
-        assert [item.state for item in found] == ["failed", "failed"], found
-        assert all(b"call_denied" in bytes(item.outcome or b"") for item in found)
+        calls = await rows(place, agent.id)
+        assert [item.state for item in calls] == ["failed", "failed"], calls
+        assert all(b"call_denied" in bytes(item.outcome or b"") for item in calls)
         tasks = (await place.client.get(f"/api/sessions/{sibling}/tasks"))["tasks"]
         assert [task["prompt"] for task in tasks] == ["hello"]
 
@@ -247,10 +247,10 @@ async def test_withdrawn_with_the_turn_and_with_the_session(place: ToolServer, h
     call, approval = await waiting(place, agent, prompt="hello")
     body = {"force": True} if how == "complete" else {}
     await place.client.post(f"/api/sessions/{agent.id}/{how}", body)
-    said = await call
-    assert said.wrong and "call_withdrawn" in said.text
-    gone = await place.client.get(f"/api/approvals/{approval['id']}")
-    assert gone["status"] == "cancelled"
+    answer = await call
+    assert answer.wrong and "call_withdrawn" in answer.text
+    withdrawn = await place.client.get(f"/api/approvals/{approval['id']}")
+    assert withdrawn["status"] == "cancelled"
     await place.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"}, expect=409)
     assert await children(place, agent.id) == []
 
@@ -265,12 +265,12 @@ async def test_always_answers_what_waits_alike(place: ToolServer) -> None:
             await events.next()
     first = next(item for item in await place.pending() if "auto" not in item["title"])
     await place.decide(first["id"], "allow_always")
-    assert not any(said.wrong for said in await asyncio.gather(*alike))
-    [left] = await place.pending()
-    assert "auto" in left["title"] and (await place.get(agent.id))["activity"] == "waiting_permission"
+    assert not any(answer.wrong for answer in await asyncio.gather(*alike))
+    [remaining] = await place.pending()
+    assert "auto" in remaining["title"] and (await place.get(agent.id))["activity"] == "waiting_permission"
     # From now on it is not asked in this session, but in others.
     assert not (await agent.call(SPAWN, prompt="hello again")).wrong
-    await place.decide(left["id"], "deny")
+    await place.decide(remaining["id"], "deny")
     assert (await raising).wrong
     assert len(await children(place, agent.id)) == 4
 
@@ -284,8 +284,8 @@ async def test_nobody_is_asked_twice(place: ToolServer) -> None:
     assert approval["toolKind"] == "call"
     await place.decide(approval["id"])
     assert (await place.client.wait_task(task))["status"] == "completed"
-    asked = (await place.client.get(f"/api/approvals?sessionId={session}"))["approvals"]
-    assert [item["toolKind"] for item in asked if item["decidedBy"] and item["decidedBy"]["kind"] == "person"] == [
+    approvals = (await place.client.get(f"/api/approvals?sessionId={session}"))["approvals"]
+    assert [item["toolKind"] for item in approvals if item["decidedBy"] and item["decidedBy"]["kind"] == "person"] == [
         "call"
     ]
     assert len(await children(place, session)) == 1

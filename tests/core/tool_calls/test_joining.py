@@ -27,8 +27,8 @@ QUIET = {"prompt": "hello", "enableCallback": False}
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncGenerator[ToolServer]:
-    async with tool_server(tmp_path) as found:
-        yield found
+    async with tool_server(tmp_path) as tool_host:
+        yield tool_host
 
 
 async def children(place: ToolServer, parent: str) -> list[str]:
@@ -86,10 +86,10 @@ def held_up(place: ToolServer, tool: str) -> tuple[asyncio.Event, asyncio.Event]
 async def test_a_key_stands_for_one_call(place: ToolServer) -> None:
     """5c: the same key and words act once, at once or later; other words are refused; keys are their callers' own."""
     agent, other = await place.root("bypassPermissions"), await place.root("bypassPermissions")
-    said = await asyncio.gather(*(agent.does(SPAWN, **QUIET, idempotencyKey="k") for _ in range(5)))
-    said.append(await agent.does(SPAWN, **QUIET, idempotencyKey="k"))
+    answers = await asyncio.gather(*(agent.does(SPAWN, **QUIET, idempotencyKey="k") for _ in range(5)))
+    answers.append(await agent.does(SPAWN, **QUIET, idempotencyKey="k"))
     [child] = await children(place, agent.id)
-    assert {item["sessionId"] for item in said} == {child}
+    assert {item["sessionId"] for item in answers} == {child}
     text = await agent.fails(SPAWN, prompt="other words", idempotencyKey="k")
     assert "idempotency_key_reused" in text
     # Of another tool, or another session, it is another key.
@@ -102,11 +102,11 @@ async def test_a_key_stands_for_one_call(place: ToolServer) -> None:
 async def test_the_same_words_on_purpose(place: ToolServer) -> None:
     """5c: twenty at once are twenty acts, and so is one after the other, however soon."""
     agent = await place.root("bypassPermissions")
-    said = await asyncio.gather(*(agent.does(SPAWN, **QUIET) for _ in range(20)))
+    answers = await asyncio.gather(*(agent.does(SPAWN, **QUIET) for _ in range(20)))
     for _ in range(3):
-        said.append(await agent.does(SPAWN, **QUIET))
-    made = await children(place, agent.id)
-    assert len(made) == 23 and {item["sessionId"] for item in said} == set(made)
+        answers.append(await agent.does(SPAWN, **QUIET))
+    created = await children(place, agent.id)
+    assert len(created) == 23 and {item["sessionId"] for item in answers} == set(created)
     assert all(row.answered_at for row in await rows(place, agent.id))
 
 
@@ -127,8 +127,8 @@ async def test_a_line_that_breaks_while_the_call_acts(place: ToolServer) -> None
     again = asyncio.create_task(agent.does(SPAWN, **QUIET))
     await eventually(lambda: first.id in wait_counts)
     go_on.set()
-    said = await again
-    assert await children(place, agent.id) == [said["sessionId"]]
+    answer = await again
+    assert await children(place, agent.id) == [answer["sessionId"]]
     # That one has its answer: the next is another call.
     await agent.does(SPAWN, **QUIET)
     assert len(await children(place, agent.id)) == 2
@@ -179,8 +179,8 @@ async def test_a_line_that_breaks_while_a_person_thinks(place: ToolServer) -> No
     await eventually(waits)
     assert [item["id"] for item in await place.pending()] == [approval["id"]]
     await place.decide(approval["id"])
-    said = await again
-    assert await children(place, agent.id) == [said["sessionId"]]
+    answer = await again
+    assert await children(place, agent.id) == [answer["sessionId"]]
     [row] = await rows(place, agent.id)
     assert row.told_task_id is None
 

@@ -62,8 +62,8 @@ class Stage:
             await self.agent.call(tool, **arguments)
 
     async def outcomes(self) -> list[Json]:
-        found = await self.client.get(f"/api/sessions/{self.session}/messages")
-        return [item for item in found if item["content"]["type"] == "outcome"]
+        messages = await self.client.get(f"/api/sessions/{self.session}/messages")
+        return [item for item in messages if item["content"]["type"] == "outcome"]
 
 
 @contextlib.asynccontextmanager
@@ -74,9 +74,9 @@ async def stage(folder: Path, mode: str) -> AsyncGenerator[Stage]:
             session = (await client.session(repo["id"], permissionMode=mode, title="caller"))["id"]
             await client.wait_task(await client.prompt(session, "[[hang]]"), "running")
             token = replace_token(server.data, session)
-            found = Stage(server, session, token, client, Agent(client.http, session, token), stack)
-            await found.connect()
-        yield found
+            set_stage = Stage(server, session, token, client, Agent(client.http, session, token), stack)
+            await set_stage.connect()
+        yield set_stage
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ async def test_killed_on_the_way(tmp_path: Path, crash: str) -> None:
         await here.restart(signal.SIGKILL, crash)
         await here.cut_off(SPAWN, **QUIET)
         await here.restart(None)
-        said = await here.agent.does(SPAWN, **QUIET)
-        assert await here.children() == [said["sessionId"]]
+        answer = await here.agent.does(SPAWN, **QUIET)
+        assert await here.children() == [answer["sessionId"]]
         # The answer has arrived this time: what comes now is another call.
-        assert (await here.agent.does(SPAWN, **QUIET))["sessionId"] != said["sessionId"]
+        assert (await here.agent.does(SPAWN, **QUIET))["sessionId"] != answer["sessionId"]
         assert len(await here.children()) == 2
 
 
@@ -108,9 +108,9 @@ async def test_a_worktree_that_was_being_made(tmp_path: Path) -> None:
         arguments = {"name": "x", "workingDir": str(here.server.root / "repo"), "worktree": {"branch": "apart"}}
         await here.cut_off("create_session", **arguments)
         await here.restart(None)
-        said = await here.agent.does("create_session", **arguments)
+        answer = await here.agent.does("create_session", **arguments)
         assert (
-            said["workingDir"].endswith("/.worktrees/apart") and (here.server.root / "repo/.worktrees/apart").is_dir()
+            answer["workingDir"].endswith("/.worktrees/apart") and (here.server.root / "repo/.worktrees/apart").is_dir()
         )
         assert (await here.client.get("/api/worktrees"))["total"] == 1
         assert (await here.client.get("/api/sessions"))["total"] == 2
@@ -159,8 +159,8 @@ async def test_a_server_that_ends_in_order(tmp_path: Path) -> None:
         approval = await here.client.approval(here.session)
         assert here.server.process is not None
         here.server.process.send_signal(signal.SIGTERM)
-        said = await call
-        assert (said["status"], said["approvalId"]) == ("pending", approval["id"])
+        answer = await call
+        assert (answer["status"], answer["approvalId"]) == ("pending", approval["id"])
         await here.restart(None)
         await here.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
         await here.client.eventually(here.outcomes)

@@ -156,8 +156,8 @@ async def test_the_next_attempt_has_the_files_again(tmp_path: Path) -> None:
         # It dies in each attempt that obeys the prompt; the next one only quotes it.
         task = await client.wait_task(await client.prompt(session, "[[crash]]", files=[picture(), NOTES]))
         assert (task["status"], task["attempt"]) == ("completed", 2)
-        (said,) = await client.texts(session)
-        assert said.endswith(f"with {SHOT}, {NOTED}. This is user turn 2.")
+        (text,) = await client.texts(session)
+        assert text.endswith(f"with {SHOT}, {NOTED}. This is user turn 2.")
 
 
 async def test_a_quoted_transcript_includes_files(tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
-"""What the tests of trees share: branches in a line, reports as rows, waiting for a tree to come to rest. What must
-come of it is said in the tests."""
+"""Helpers for the tests of trees: branches in one line, reports as rows, and waiting until a tree is idle."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ from tests.support.server import Running, serving
 
 T = TypeVar("T")
 
-# Agents that know the past in each of the ways there are: by a copy of their own, told once, told each time.
+# Agents that learn the past in each possible way: by a copy of their own, told once, told each time.
 KINDS = {"native": [], "told": ["fork"], "forgetful": ["fork", "load", "resume"]}
 
 
 def add_demo(folder: Path, name: str, without: list[str], **fields: Any) -> None:
-    """Puts a demo agent that can do less into the catalog of a server that is yet to start below `folder`."""
+    """Adds a demo agent with fewer abilities to the catalog of a server that has not started yet, below `folder`."""
     agents = folder / "data" / "agents"
     agents.mkdir(parents=True, exist_ok=True)
     command = ["{python}", "-m", "bough.agents.demo", *(["--without", ",".join(without)] if without else [])]
@@ -66,7 +65,7 @@ class Grove:
         return await branch(self.client, "btw", session, prompt, **fields)
 
     async def say(self, session: str, text: str) -> str:
-        """What the agent answers to a prompt."""
+        """Returns what the agent answers to a prompt."""
         return await answer(self.client, await self.client.prompt(session, text))
 
     async def get(self, session: str) -> Json:
@@ -76,7 +75,7 @@ class Grove:
         return (await self.client.get(f"/api/sessions/{session}/tasks?limit=200"))["tasks"]
 
     async def callbacks(self, session: str) -> list[Callback]:
-        """Reports that a session has sent or been sent, oldest first."""
+        """Returns the reports that a session has sent or received, oldest first."""
         page = await self.server.services.callbacks.list(session, None, 500, 0)
         return list(reversed(page.rows))
 
@@ -84,11 +83,11 @@ class Grove:
         return await contents(self.client, session, kind)
 
     async def refused(self, path: str, body: Json, status: int = 409) -> Json:
-        """The error that a request to a session is refused with."""
+        """Returns the error of a request to a session that must be refused."""
         return (await self.client.post(f"/api/sessions/{path}", body, expect=status))["error"]
 
     async def rested(self, session: str, count: int) -> list[Json]:
-        """The tasks of a session when there are so many and all have ended."""
+        """Waits until a session has this many tasks and all have ended, and returns them."""
         return await rested(self.client, session, count)
 
 
@@ -96,38 +95,38 @@ class Grove:
 async def grove(folder: Path, **settings: Any) -> AsyncGenerator[Grove]:
     async with serving(folder, **settings) as server:
         repo = server.root / "repo"
-        found = await server.client.repo(repo if repo.exists() else make_repo(repo))
-        yield Grove(server, found["id"])
+        registered = await server.client.repo(repo if repo.exists() else make_repo(repo))
+        yield Grove(server, registered["id"])
 
 
 def session_caller(session: str) -> Caller:
-    """A session that calls with a token of its own."""
+    """Returns the caller that uses a session's own token."""
     return Caller(kind="session", id=session)
 
 
 async def branch(client: Client, kind: str, session: str, prompt: str | None, **fields: Any) -> tuple[str, str]:
-    """Makes a branch; gives its session and the task of its first prompt (empty if it has none)."""
+    """Creates a branch and returns its session and the task of its first prompt (empty if it has none)."""
     body = {"prompt": prompt, **fields} if prompt is not None else fields
-    made = await client.post(f"/api/sessions/{session}/{kind}", body)
-    return made["sessionId"], made["taskId"] or ""
+    created = await client.post(f"/api/sessions/{session}/{kind}", body)
+    return created["sessionId"], created["taskId"] or ""
 
 
 async def answer(client: Client, task: str) -> str:
-    """What the agent said in a turn that went well."""
+    """Returns what the agent said in a turn that completed."""
     ended = await client.wait_task(task)
     assert ended["status"] == "completed", ended
-    found = await client.get(f"/api/sessions/{ended['sessionId']}/messages")
+    messages = await client.get(f"/api/sessions/{ended['sessionId']}/messages")
     return "\n".join(
         item["content"]["text"]
-        for item in found
+        for item in messages
         if item["taskId"] == task and item["role"] == "agent" and item["content"]["type"] == "text"
     )
 
 
 async def contents(client: Client, session: str, kind: str) -> list[Json]:
     """The contents of one type in a transcript."""
-    found = await client.get(f"/api/sessions/{session}/messages")
-    return [item["content"] for item in found if item["content"]["type"] == kind]
+    messages = await client.get(f"/api/sessions/{session}/messages")
+    return [item["content"] for item in messages if item["content"]["type"] == kind]
 
 
 async def rested(client: Client, session: str, count: int) -> list[Json]:

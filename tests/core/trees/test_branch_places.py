@@ -1,5 +1,5 @@
-"""B2: a branch in a worktree of its own begins with exactly the files of its moment, is made once for a key whatever
-happened before, and leaves nothing behind when it comes to nothing."""
+"""Tests branches in worktrees of their own (B2): they start with exactly the files of that moment, are created once for
+a key, and leave nothing behind if they fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def commit(where: Path, name: str, text: str) -> None:
 
 
 def left(where: Path) -> str:
-    """All refs and worktrees that git has."""
+    """Returns all refs and worktrees of a repository."""
     return git(where, "for-each-ref", "--format=%(refname)") + git(where, "worktree", "list")
 
 
@@ -45,7 +45,7 @@ async def worktrees(trees: Grove) -> list[Json]:
 
 
 class Failing:
-    """Branches that fail at the last moment, so many times."""
+    """Makes the creation of branches fail at the last moment, a number of times."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int = 1, first: Path | None = None) -> None:
         self.times = times
@@ -63,7 +63,7 @@ class Failing:
 
 
 async def test_a_branch_that_holds_other_commits_is_refused(tmp_path: Path) -> None:
-    """B2: files written over another branch would undo what it holds; one that stands on the same commit is fine."""
+    """B2: Refuses a git branch whose commits would be overwritten; a branch on the same commit is accepted."""
     async with grove(tmp_path) as trees:
         repo = top(trees)
         git(repo, "branch", "same")
@@ -80,7 +80,7 @@ async def test_a_branch_that_holds_other_commits_is_refused(tmp_path: Path) -> N
 
 
 async def test_the_files_are_there_before_the_setup(tmp_path: Path) -> None:
-    """B2, W1: the setup sees the files of the moment, and may change what is not committed."""
+    """B2, W1: The setup command sees the copied files and may change uncommitted ones."""
     async with grove(tmp_path) as trees:
         repo = top(trees)
         commit(repo, "lock.json", "committed")
@@ -92,8 +92,8 @@ async def test_the_files_are_there_before_the_setup(tmp_path: Path) -> None:
         assert (cwd / "seen").read_text() == "uncommitted" and (cwd / "lock.json").read_text() == "made\n"
 
 
-async def test_a_key_goes_on_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B2, A4: what a server made before it died is taken up as it is, though the session has moved on since."""
+async def test_a_repeated_request_continues_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B2, A4: Reuses what a server had created before it died, even if the session has continued since."""
     body = NEW | {"idempotencyKey": "once"}
     async with grove(tmp_path) as trees:
         root = await trees.root()
@@ -102,29 +102,29 @@ async def test_a_key_goes_on_after_a_crash(tmp_path: Path, monkeypatch: pytest.M
             Failing(patched)
 
             async def dead(*_: Any, **__: Any) -> None:
-                """A server that was killed takes nothing away."""
+                """Does nothing, like a server that was killed."""
 
             patched.setattr(Worktrees, "withdraw", dead)
             await trees.refused(f"{root}/fork", body)
-        [made] = await worktrees(trees)
-        (Path(made["path"]) / "then").write_text("changed")
+        [created] = await worktrees(trees)
+        (Path(created["path"]) / "then").write_text("changed")
     async with grove(tmp_path) as trees:
         commit(top(trees), "later", "later")
         await trees.client.call("PATCH", f"/api/sessions/{root}", json={"title": "Another name"})
         other = body | {"worktree": {"branch": "other"}}
         assert (await trees.refused(f"{root}/fork", other))["code"] == "idempotency_key_reused"
         fork = await trees.client.post(f"/api/sessions/{root}/fork", body)
-        assert (await trees.get(fork["sessionId"]))["worktreeId"] == made["id"]
-        assert (Path(made["path"]) / "then").read_text() == "changed"
+        assert (await trees.get(fork["sessionId"]))["worktreeId"] == created["id"]
+        assert (Path(created["path"]) / "then").read_text() == "changed"
         assert await trees.client.post(f"/api/sessions/{root}/fork", body) == fork
         assert len(await worktrees(trees)) == 1
-        # The key is the session's own, and so are the names that come of it.
+        # The key is scoped to the session, and so are the names derived from it.
         other = await trees.client.post(f"/api/sessions/{await trees.root()}/fork", body)
         assert other["sessionId"] != fork["sessionId"] and len(await worktrees(trees)) == 2
 
 
-async def test_a_key_whose_worktree_was_removed_makes_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B2, A4: a worktree without its session, left by a crash and removed by hand, is made anew."""
+async def test_a_removed_worktree_is_recreated_for_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B2, A4: Recreates a worktree that a crash left without a session and that somebody removed by hand."""
     body = NEW | {"idempotencyKey": "once"}
     async with grove(tmp_path) as trees:
         root = await trees.root()
@@ -135,30 +135,32 @@ async def test_a_key_whose_worktree_was_removed_makes_another(tmp_path: Path, mo
 
             patched.setattr(Worktrees, "withdraw", dead)
             await trees.refused(f"{root}/fork", body)
-        [made] = await worktrees(trees)
-        await trees.client.call("DELETE", f"/api/worktrees/{made['id']}")
+        [created] = await worktrees(trees)
+        await trees.client.call("DELETE", f"/api/worktrees/{created['id']}")
         fork = await trees.client.post(f"/api/sessions/{root}/fork", body)
         assert (await place(trees, fork["sessionId"])).is_dir()
 
 
 @pytest.mark.parametrize("failures", [0, 1])
-async def test_two_at_once_with_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
-    """B2, A4: they are one fork; if the first fails, it takes nothing away from the second."""
+async def test_two_simultaneous_requests_with_one_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    """B2, A4: Both get the same fork; if the first fails, the second still succeeds."""
     async with grove(tmp_path) as trees:
         root = await trees.root()
         Failing(monkeypatch, failures)
         caller, fork = Caller(idempotency_key="once"), trees.server.services.branches.fork
-        asked = [fork(caller, root, Branch(worktree="new")) for _ in range(2)]
-        answers = await asyncio.gather(*asked, return_exceptions=True)
-        made = [answer for answer in answers if isinstance(answer, Branched)]
-        assert len(made) == 2 - failures and len({item.session_id for item in made}) == 1
-        [found] = await worktrees(trees)
-        session = await trees.get(made[0].session_id)
-        assert session["worktreeId"] == found["id"] and (await place(trees, session["id"])).is_dir()
+        requests = [fork(caller, root, Branch(worktree="new")) for _ in range(2)]
+        answers = await asyncio.gather(*requests, return_exceptions=True)
+        created = [answer for answer in answers if isinstance(answer, Branched)]
+        assert len(created) == 2 - failures and len({item.session_id for item in created}) == 1
+        [worktree] = await worktrees(trees)
+        session = await trees.get(created[0].session_id)
+        assert session["worktreeId"] == worktree["id"] and (await place(trees, session["id"])).is_dir()
 
 
-async def test_a_task_by_a_part_of_its_id(tmp_path: Path) -> None:
-    """B2, R5: its beginning or its end will do, and is the same request."""
+async def test_a_task_is_named_by_a_part_of_its_id(tmp_path: Path) -> None:
+    """B2, R5: The start or the end of a task's id is enough, and counts as the same request."""
     async with grove(tmp_path) as trees:
         root = await trees.root(permissionMode="bypassPermissions")
         task = await trees.client.prompt(root, "[[write a.txt one]]")
@@ -172,7 +174,7 @@ async def test_a_task_by_a_part_of_its_id(tmp_path: Path) -> None:
 
 
 async def test_ignored_files_on_request(tmp_path: Path) -> None:
-    """B2: they come along if they are asked for, and other worktrees do not; they are bounded like all others."""
+    """B2: Copies ignored files on request, within the same limits, but no other worktrees."""
     async with grove(tmp_path, checkpoint_files=5) as trees:
         repo = top(trees)
         commit(repo, ".gitignore", "out/\n.env\n")
@@ -194,8 +196,8 @@ async def test_ignored_files_on_request(tmp_path: Path) -> None:
         assert (await trees.refused(f"{root}/fork", at, 400))["code"] == "bad_branch"
 
 
-async def test_too_much_that_is_not_committed_is_refused(tmp_path: Path) -> None:
-    """B2: with a sentence, before anything is made."""
+async def test_too_many_uncommitted_files_are_refused(tmp_path: Path) -> None:
+    """B2: Refuses to copy more than the limit, with a sentence, before anything is created."""
     async with grove(tmp_path, checkpoint_files=1) as trees:
         for number in range(3):
             (top(trees) / f"u{number}").write_text("x")
@@ -203,8 +205,8 @@ async def test_too_much_that_is_not_committed_is_refused(tmp_path: Path) -> None
         assert error["code"] == "no_checkpoint" and await worktrees(trees) == []
 
 
-async def test_what_comes_to_nothing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B2, W2: no worktree, branch or ref to recover it by; the same key may be used again."""
+async def test_a_failed_branch_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B2, W2: A branch that fails leaves no worktree, git branch or recovery ref, and its key can be used again."""
     async with grove(tmp_path) as trees:
         repo = top(trees)
         (repo / "mine").write_text("uncommitted")
@@ -214,14 +216,14 @@ async def test_what_comes_to_nothing_leaves_nothing(tmp_path: Path, monkeypatch:
         body = NEW | {"idempotencyKey": "once"}
         assert (await trees.refused(f"{root}/fork", body))["code"] == "unlucky"
         assert left(repo) == before and not (repo / ".worktrees").exists() and await worktrees(trees) == []
-        gone = (await trees.client.get("/api/worktrees?removed=true"))["worktrees"]
-        assert [item["recoveryRef"] for item in gone] == [None]
+        removed = (await trees.client.get("/api/worktrees?removed=true"))["worktrees"]
+        assert [item["recoveryRef"] for item in removed] == [None]
         fork = await trees.client.post(f"/api/sessions/{root}/fork", body)
         assert (await place(trees, fork["sessionId"]) / "mine").exists()
 
 
-async def test_a_cleaning_up_that_fails_hides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B2: what went wrong first is what is told."""
+async def test_a_failed_cleanup_does_not_hide_the_first_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B2: Reports the first error even if the cleanup fails too."""
     async with grove(tmp_path) as trees:
         root = await trees.root()
         Failing(monkeypatch, first=top(trees))
@@ -230,8 +232,8 @@ async def test_a_cleaning_up_that_fails_hides_nothing(tmp_path: Path, monkeypatc
         assert locked["status"] == "ready"
 
 
-async def test_a_caller_who_goes_away_leaves_no_half(tmp_path: Path) -> None:
-    """B2: a worktree that was begun gets its session, whoever waits for it."""
+async def test_a_branch_is_completed_without_its_caller(tmp_path: Path) -> None:
+    """B2: A worktree that was begun gets its session even if the caller disconnects."""
     async with grove(tmp_path) as trees:
         root = await trees.root()
         on = tmp_path / "on"
@@ -249,5 +251,5 @@ async def test_a_caller_who_goes_away_leaves_no_half(tmp_path: Path) -> None:
             return (await trees.client.get(f"/api/sessions/{root}/tree"))["sessions"][1:]
 
         [fork] = await trees.client.eventually(forked)
-        [made] = await worktrees(trees)
-        assert (await trees.get(fork["id"]))["worktreeId"] == made["id"]
+        [created] = await worktrees(trees)
+        assert (await trees.get(fork["id"]))["worktreeId"] == created["id"]

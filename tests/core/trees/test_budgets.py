@@ -1,4 +1,5 @@
-"""B5: what a tree may use, and how long agents go on among themselves; at the end of it the tree pauses and asks."""
+"""Tests the budget of a tree and the limit on turns that agents cause among themselves (B5): at either, the tree pauses
+and asks."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ from tests.support.client import Json
 
 from .kit import Grove, grove, session_caller
 
-# A turn of a twentieth of a second is longer than this, in minutes.
+# In minutes; a turn of a twentieth of a second takes longer.
 MOMENT = 0.0001 / 60
 
 
 async def limited(trees: Grove, session: str) -> Json:
-    """The question whether the tree may go on."""
+    """Returns the approval that asks whether the tree may continue."""
     question = await trees.client.approval(session)
     assert question["toolKind"] == "limit"
     return question
@@ -47,7 +48,8 @@ async def decide(trees: Grove, question: Json, decision: str) -> None:
     ],
 )
 async def test_each_kind_of_budget_pauses_the_tree(tmp_path: Path, body: BudgetBody, named: str) -> None:
-    """B5: the next turn is held and asked about; allowed, the tree has as much once more; denied, it is dropped."""
+    """B5: Holds the next turn and asks; if allowed, the tree gets the same budget again; if denied, the turn is
+    dropped."""
     async with grove(tmp_path) as trees:
         client, service = trees.client, trees.server.services.budgets
         root = await trees.root()
@@ -72,15 +74,15 @@ async def test_each_kind_of_budget_pauses_the_tree(tmp_path: Path, body: BudgetB
         assert "never" not in await client.texts(root)
 
 
-async def test_minutes_are_those_of_work(tmp_path: Path, database_url: str) -> None:
-    """B5: the time in which a turn waits for people does not count, and where questions overlap it is left out once."""
+async def test_minutes_count_only_work(tmp_path: Path, database_url: str) -> None:
+    """B5: Time in which a turn waits for people does not count, and overlapping waits are subtracted once."""
     ago = Query("ago", "UPDATE approvals SET created_at = :at WHERE id = :id", "Makes a question older.")
     began = Query("began", "UPDATE tasks SET started_at = :at WHERE id = :id", "Makes a turn longer.")
     async with grove(tmp_path, database=database_url) as trees:
         store, service = trees.server.services.store, trees.server.services.budgets
         root = await trees.root(permissionMode="ask")
         task = await trees.client.prompt(root, "[[run echo one]] [[run echo two]]")
-        # Two minutes of work, an hour of waiting, and a question that is asked meanwhile.
+        # Two minutes of work, an hour of waiting, and a second question during that hour.
         for seconds in (3600, 3000):
             question = await trees.client.approval(root)
             at = before(seconds)
@@ -97,8 +99,8 @@ async def branch_quietly(trees: Grove, root: str) -> tuple[str, str]:
     return await trees.spawn(root, "[[recall]] [[say " + "word " * 20 + "]]", callback={"enabled": False})
 
 
-async def test_what_runs_may_finish_and_one_answer_is_for_the_whole_tree(tmp_path: Path, database_url: str) -> None:
-    """B5: a budget that is used up stops nobody; three sessions wait, and are let go by one answer."""
+async def test_running_turns_finish_and_one_answer_releases_the_whole_tree(tmp_path: Path, database_url: str) -> None:
+    """B5: A used-up budget stops no running turn; one answer releases all three waiting sessions."""
     async with grove(tmp_path, database=database_url) as trees:
         client = trees.client
         root = await trees.root()
@@ -118,38 +120,38 @@ async def test_what_runs_may_finish_and_one_answer_is_for_the_whole_tree(tmp_pat
         assert decided == ["allowed"] * 3
 
 
-async def test_a_budget_is_of_one_tree(tmp_path: Path) -> None:
-    """B5: others do not wait for it; amounts must be amounts; another budget is another."""
+async def test_a_budget_belongs_to_one_tree(tmp_path: Path) -> None:
+    """B5: Does not affect other trees; amounts must be positive; a new budget replaces the old one."""
     async with grove(tmp_path) as trees:
         service = trees.server.services.budgets
-        one, two = await trees.root(), await trees.root()
+        root, other = await trees.root(), await trees.root()
         with pytest.raises(Invalid, match="max_turns"):
-            await service.set(Caller(), one, BudgetBody(max_turns=0))
-        child, _ = await branch_quietly(trees, one)
+            await service.set(Caller(), root, BudgetBody(max_turns=0))
+        child, _ = await branch_quietly(trees, root)
         await trees.rested(child, 1)
-        # Set on any session of it.
+        # It can be set on any session of the tree.
         await service.set(Caller(), child, BudgetBody(max_turns=1))
-        await trees.say(one, "[[say x]]")
-        held = await trees.client.prompt(one, "[[say x]]")
-        question = await limited(trees, one)
-        await trees.say(two, "[[say x]]")
-        # Whoever turns to the session lets what was held try again; it is asked again.
-        await trees.client.post(f"/api/sessions/{one}/resume")
+        await trees.say(root, "[[say x]]")
+        held = await trees.client.prompt(root, "[[say x]]")
+        question = await limited(trees, root)
+        await trees.say(other, "[[say x]]")
+        # A prompt to the session releases the held turn, which is then asked about again.
+        await trees.client.post(f"/api/sessions/{root}/resume")
 
         async def asked_again() -> bool:
             pending = (await trees.client.get("/api/approvals?status=pending"))["approvals"]
-            return any(known["id"] != question["id"] for known in pending)
+            return any(approval["id"] != question["id"] for approval in pending)
 
         await trees.client.eventually(asked_again)
         with pytest.raises(Denied, match="for people"):
-            await service.set(session_caller(one), one, BudgetBody())
-        await service.set(Caller(), one, BudgetBody())
+            await service.set(session_caller(root), root, BudgetBody())
+        await service.set(Caller(), root, BudgetBody())
         assert (await trees.client.wait_task(held))["status"] == "completed"
         assert (await trees.client.get("/api/approvals?status=pending"))["total"] == 0
 
 
-async def test_what_runs_counts_as_a_turn(tmp_path: Path, database_url: str) -> None:
-    """B5: turns that have begun will be turns; of two that start at the same moment, just one may."""
+async def test_running_turns_count(tmp_path: Path, database_url: str) -> None:
+    """B5: Running turns count as used; of two that start at the same moment, only one may."""
     async with grove(tmp_path, database=database_url) as trees:
         client = trees.client
         root = await trees.root()
@@ -158,14 +160,14 @@ async def test_what_runs_counts_as_a_turn(tmp_path: Path, database_url: str) -> 
         running = await client.prompt(root, "[[hang]]")
         await client.wait_task(running, "running")
         tasks = await asyncio.gather(*(client.prompt(item, "[[hang]]") for item in both))
-        found = await asyncio.gather(*(client.wait_task(task, "running", "interrupted") for task in tasks))
-        assert sorted(item["status"] for item in found) == ["interrupted", "running"]
+        started = await asyncio.gather(*(client.wait_task(task, "running", "interrupted") for task in tasks))
+        assert sorted(item["status"] for item in started) == ["interrupted", "running"]
         for item in (root, *both):
             await client.post(f"/api/sessions/{item}/stop")
 
 
-async def test_what_was_removed_stays_used(tmp_path: Path, database_url: str) -> None:
-    """B5: removing a session for good gives nothing of the budget back."""
+async def test_purging_a_session_returns_no_budget(tmp_path: Path, database_url: str) -> None:
+    """B5: What a purged session has used stays counted."""
     async with grove(tmp_path, database=database_url) as trees:
         service = trees.server.services.budgets
         root = await trees.root()
@@ -174,18 +176,18 @@ async def test_what_was_removed_stays_used(tmp_path: Path, database_url: str) ->
         await trees.rested(child, 1)
         before, used = await service.get(root)
         await trees.client.call("DELETE", f"/api/sessions/{child}?purge=true")
-        after, left = await service.get(root)
+        after, used_after = await service.get(root)
         assert before is not None and after is not None
-        assert left.tokens - after.base_tokens == used.tokens - before.base_tokens > 0
-        assert left.cost - after.base_cost == pytest.approx(used.cost - before.base_cost)
-        assert left.seconds - after.base_seconds == pytest.approx(used.seconds - before.base_seconds)
+        assert used_after.tokens - after.base_tokens == used.tokens - before.base_tokens > 0
+        assert used_after.cost - after.base_cost == pytest.approx(used.cost - before.base_cost)
+        assert used_after.seconds - after.base_seconds == pytest.approx(used.seconds - before.base_seconds)
         await trees.client.prompt(root, "[[say x]]")
         assert "1 turns" in (await limited(trees, root))["title"]
 
 
 @pytest.mark.parametrize("how", ["stop", "cancel"])
-async def test_what_a_dropped_turn_cost_counts(tmp_path: Path, how: str) -> None:
-    """B5: a turn that was cut off has cost what its agent said until then, also if it is never tried again."""
+async def test_the_cost_of_a_dropped_turn_counts(tmp_path: Path, how: str) -> None:
+    """B5: An interrupted turn costs what its agent reported until then, even if it is never tried again."""
     async with grove(tmp_path, on_interrupt="hold") as trees:
         client, store = trees.client, trees.server.services.store
         root = await trees.root()
@@ -204,7 +206,7 @@ async def test_what_a_dropped_turn_cost_counts(tmp_path: Path, how: str) -> None
 
 
 async def test_a_held_turn_can_be_stopped(tmp_path: Path) -> None:
-    """B5, T6: stopping answers the question."""
+    """B5, T6: Stopping a held turn withdraws the question about it."""
     async with grove(tmp_path) as trees:
         root = await trees.root()
         await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=1))
@@ -216,9 +218,9 @@ async def test_a_held_turn_can_be_stopped(tmp_path: Path) -> None:
         assert (await trees.client.get(f"/api/approvals/{question['id']}"))["status"] == "cancelled"
 
 
-@pytest.mark.parametrize("found", ["limit", "trust"])
-async def test_a_turn_that_is_stopped_while_it_is_looked_at_has_stopped(tmp_path: Path, found: str) -> None:
-    """B5, P3, T6: the stop came first; nobody is asked, and nothing is left that neither runs nor ends."""
+@pytest.mark.parametrize("check", ["limit", "trust"])
+async def test_a_stop_wins_over_a_simultaneous_hold(tmp_path: Path, check: str) -> None:
+    """B5, P3, T6: A turn that is stopped while its start is being checked ends; nobody is asked."""
     async with grove(tmp_path) as trees:
         services = trees.server.services
         root = await trees.root()
@@ -227,7 +229,7 @@ async def test_a_turn_that_is_stopped_while_it_is_looked_at_has_stopped(tmp_path
 
         async def late(change: Change) -> None:
             task = await records.update_task(change, task_id, status="stopping", attempt=1)
-            if found == "limit":
+            if check == "limit":
                 await LIMIT.ask(change, task, budgets.Overdrawn("budget_used", "Over."), services.settings)
             else:
                 files = [str(trees.server.root / "repo" / "hook.js")]
@@ -242,8 +244,8 @@ async def test_a_turn_that_is_stopped_while_it_is_looked_at_has_stopped(tmp_path
         assert (await trees.get(root))["activity"] == "idle"
 
 
-async def test_a_question_about_a_limit_is_not_answered_with_yes_by_time(tmp_path: Path) -> None:
-    """B5, P4: a session that allows what nobody answers does not allow itself more."""
+async def test_a_limit_is_never_raised_by_a_timeout(tmp_path: Path) -> None:
+    """B5, P4: A session that allows what nobody answers does not get a larger budget that way."""
     async with grove(tmp_path, approval_timeout=0.05 / 60) as trees:
         root = await trees.root(headless="wait")
         await trees.server.services.budgets.set(Caller(), root, BudgetBody(max_turns=1))
@@ -253,50 +255,51 @@ async def test_a_question_about_a_limit_is_not_answered_with_yes_by_time(tmp_pat
         await trees.client.call("PATCH", f"/api/sessions/{root}", json={"headless": "allow"})
         assert (await trees.client.get(f"/api/approvals/{question['id']}"))["expiresAt"] is None
         other = await trees.client.prompt(root, "[[say y]]")
-        # Prompted, it is asked again; now nobody answers in time, and that is no.
+        # After a prompt it is asked again; this time nobody answers in time, which means no.
         assert (await trees.client.wait_task(held))["status"] == "cancelled"
         await trees.client.wait_task(other)
         assert await trees.client.texts(root) == ["x"]
 
 
-async def test_ping_pong_stops_and_asks(tmp_path: Path, database_url: str) -> None:
-    """B5: two sessions that keep each other busy are stopped after so many turns; a person's prompt begins anew."""
+async def test_two_sessions_that_prompt_each_other_are_held(tmp_path: Path, database_url: str) -> None:
+    """B5: Holds second sessions that keep prompting each other after the limit; a person's prompt starts the count
+    again."""
     async with grove(tmp_path, max_unattended=4, database=database_url) as trees:
         tasks = trees.server.services.tasks
-        one = await trees.root()
-        two, _ = await trees.fork(one)
+        first = await trees.root()
+        second, _ = await trees.fork(first)
 
         async def back_and_forth(count: int) -> list[str]:
-            made: list[str] = []
+            created: list[str] = []
             for n in range(count):
-                here, there = (one, two) if n % 2 == 0 else (two, one)
-                made.append((await tasks.prompt(session_caller(here), there, f"[[say {n}]]")).id)
+                here, there = (first, second) if n % 2 == 0 else (second, first)
+                created.append((await tasks.prompt(session_caller(here), there, f"[[say {n}]]")).id)
                 async with asyncio.timeout(20):
-                    ended = await trees.client.wait_task(made[-1], "completed", "interrupted")
+                    ended = await trees.client.wait_task(created[-1], "completed", "interrupted")
                 if ended["status"] == "interrupted":
                     break
-            return made
+            return created
 
-        await trees.say(one, "[[say begin]]")
-        made = await back_and_forth(10)
-        assert len(made) == 5
-        question = await limited(trees, two)
+        await trees.say(first, "[[say begin]]")
+        created = await back_and_forth(10)
+        assert len(created) == 5
+        question = await limited(trees, second)
         assert "4 turns" in question["title"]
-        # Another session does not let it go.
-        behind = await tasks.prompt(session_caller(one), two, "[[say more]]")
+        # Another session's prompt does not release it.
+        behind = await tasks.prompt(session_caller(first), second, "[[say more]]")
         assert (await trees.client.get(f"/api/approvals/{question['id']}"))["status"] == "pending"
         await decide(trees, question, "allow")
-        assert (await trees.client.wait_task(made[-1]))["status"] == "completed"
+        assert (await trees.client.wait_task(created[-1]))["status"] == "completed"
         assert (await trees.client.wait_task(behind.id))["status"] == "completed"
-        # A person speaks, anywhere in the tree.
-        await trees.say(one, "[[say again]]")
+        # A person prompts any session of the tree.
+        await trees.say(first, "[[say again]]")
         assert len(await back_and_forth(10)) == 5
-        await trees.say(one, "[[say person]]")
-        await decide(trees, await limited(trees, two), "deny")
+        await trees.say(first, "[[say person]]")
+        await decide(trees, await limited(trees, second), "deny")
 
 
 async def test_reports_count_as_turns_that_agents_cause(tmp_path: Path) -> None:
-    """B5: children that report to a parent that nobody speaks to."""
+    """B5: Reports of children to a parent that no person prompts count as unattended turns."""
     async with grove(tmp_path, max_unattended=2) as trees:
         root = await trees.root()
         child, _ = await trees.spawn(root, "[[say x]]")

@@ -1,5 +1,5 @@
-"""B2, B6, Q4: a server that dies between a worktree and its session leaves nothing half-made. The next one takes away
-what has no session, unless a key asks for it again."""
+"""Tests servers that die between creating a worktree and its session (B2, B6, Q4): the next server removes what has no
+session, unless a repeated request continues it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def folders(repo: Path) -> int:
 
 
 async def cut_off(server: ServerProcess, path: str, body: Json) -> tuple[str, Path]:
-    """Has a server die over a request about a new session; gives that session and its repository."""
+    """Makes a server die during a request about a new session, and returns that session and its repository."""
     repo = make_repo(server.root / "repo")
     async with server.client() as client:
         root = (await client.session((await client.repo(repo))["id"]))["id"]
@@ -50,17 +50,18 @@ async def cut_off(server: ServerProcess, path: str, body: Json) -> tuple[str, Pa
 
 
 async def settled(client: Client, root: str, expected: int) -> None:
-    """So many worktrees, and a session in each."""
-    found = (await client.get("/api/worktrees"))["worktrees"]
+    """Waits until there are this many worktrees, with a session in each."""
+    worktrees = (await client.get("/api/worktrees"))["worktrees"]
     tree = await client.get(f"/api/sessions/{root}/tree")
     used = {session["worktreeId"] for session in tree["sessions"]} - {None}
-    assert {item["id"] for item in found} == used and len(used) == expected
+    assert {item["id"] for item in worktrees} == used and len(used) == expected
 
 
 @pytest.mark.parametrize(("where", "made"), [("inside", 0), ("after", 2)])
-async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: str, made: int) -> None:
-    """B6, Q4: killed in the transaction that opens the sessions of a race, or right after it. Asked again, it works."""
-    # Only there a mark is let go of.
+async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: str, created: int) -> None:
+    """B6, Q4: Killed in the transaction that creates the sessions of a race, or right after it; a repeated request
+    succeeds."""
+    # Only this transaction releases a mark.
     server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
     server.env = {"CRASH": f"{where}:forget"}
     async with server:
@@ -69,19 +70,19 @@ async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: s
         server.env = {}
         await server.start()
         async with server.client() as client:
-            await settled(client, root, made)
-            assert folders(repo) == 1 + made
+            await settled(client, root, created)
+            assert folders(repo) == 1 + created
             await client.post("/api/checkpoints/prune", {"days": 30})
-            left = [ref for ref in refs(repo) if ref.startswith(("refs/heads/", "refs/bough/races/"))]
-            assert len(left) == 1 + made + (1 if made else 0)
+            remaining = [ref for ref in refs(repo) if ref.startswith(("refs/heads/", "refs/bough/races/"))]
+            assert len(remaining) == 1 + created + (1 if created else 0)
             for session in (await client.post(f"/api/sessions/{root}/race", RACE))["sessions"]:
                 await answer(client, session["taskId"])
-            await settled(client, root, made + 2)
+            await settled(client, root, created + 2)
 
 
 @pytest.mark.parametrize(("where", "made"), [("inside", 0), ("after", 1)])
-async def test_a_session_that_brings_its_worktree(tmp_path: Path, where: str, made: int) -> None:
-    """W2, Q4: killed in the transaction that opens the session, or right after it, there are both or neither."""
+async def test_a_session_with_a_new_worktree(tmp_path: Path, where: str, created: int) -> None:
+    """W2, Q4: Killed in the transaction that creates the session, or right after it, there are both or neither."""
     server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
     server.env = {"CRASH": f"{where}:forget"}
     async with server:
@@ -95,31 +96,31 @@ async def test_a_session_that_brings_its_worktree(tmp_path: Path, where: str, ma
         server.env = {}
         await server.start()
         async with server.client() as client:
-            assert folders(repo) == 1 + made
+            assert folders(repo) == 1 + created
             sessions = (await client.get("/api/sessions"))["sessions"]
-            found = (await client.get("/api/worktrees"))["worktrees"]
-            assert [session["worktreeId"] for session in sessions] == [item["id"] for item in found]
+            worktrees = (await client.get("/api/worktrees"))["worktrees"]
+            assert [session["worktreeId"] for session in sessions] == [item["id"] for item in worktrees]
 
 
-async def test_what_somebody_put_there_is_kept(tmp_path: Path) -> None:
-    """B2, W2: a worktree that was left may have been found since: its files stay on a recovery ref."""
+async def test_files_in_an_orphaned_worktree_are_kept(tmp_path: Path) -> None:
+    """B2, W2: Files that somebody added to an orphaned worktree stay on a recovery ref."""
     server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
     server.env = {"CRASH": "inside:forget"}
     async with server:
         _, repo = await cut_off(server, "fork", NEW)
-        [made] = (repo / ".worktrees").iterdir()
-        (made / "found").write_text("mine")
+        [created] = (repo / ".worktrees").iterdir()
+        (created / "found").write_text("mine")
         server.env = {}
         await server.start()
         async with server.client() as client:
-            [gone] = (await client.get("/api/worktrees?removed=true"))["worktrees"]
-            assert not made.exists() and git(repo, "show", f"{gone['recoveryRef']}:found") == "mine"
-            await client.post(f"/api/worktrees/{gone['id']}/recover")
-            assert (made / "found").read_text() == "mine"
+            [removed] = (await client.get("/api/worktrees?removed=true"))["worktrees"]
+            assert not created.exists() and git(repo, "show", f"{removed['recoveryRef']}:found") == "mine"
+            await client.post(f"/api/worktrees/{removed['id']}/recover")
+            assert (created / "found").read_text() == "mine"
 
 
-async def test_nothing_is_marked_when_all_is_well(tmp_path: Path, database_url: str) -> None:
-    """B2: a mark goes with the session's coming, and with what comes to nothing; a restart takes nothing away."""
+async def test_no_marks_remain(tmp_path: Path, database_url: str) -> None:
+    """B2: A mark is removed with the session's creation and with its failure; a restart removes nothing."""
     root = ""
 
     async def marks(trees: Grove) -> list[KeyAnswer]:
@@ -136,8 +137,8 @@ async def test_nothing_is_marked_when_all_is_well(tmp_path: Path, database_url: 
         await settled(trees.client, root, 3)
 
 
-async def test_the_past_is_told_once_though_the_first_turn_was_stopped(tmp_path: Path) -> None:
-    """B1, Q4: the agent has taken it in; a server that finds it again does not tell it once more."""
+async def test_a_transcript_is_replayed_once_if_the_first_turn_was_stopped(tmp_path: Path) -> None:
+    """B1, Q4: The agent has received the transcript; a server that re-attaches does not send it again."""
     add_demo(tmp_path, "told", ["fork"])
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
@@ -153,5 +154,5 @@ async def test_the_past_is_told_once_though_the_first_turn_was_stopped(tmp_path:
         await server.stop(signal.SIGKILL)
         await server.start()
         async with server.client() as client:
-            known = await answer(client, await client.prompt(fork, "[[recall]]"))
-            assert known.count(HEADING) == 1 and "one heron" in known
+            recalled = await answer(client, await client.prompt(fork, "[[recall]]"))
+            assert recalled.count(HEADING) == 1 and "one heron" in recalled

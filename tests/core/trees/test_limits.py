@@ -1,4 +1,4 @@
-"""B5: the limits of a tree, without a database."""
+"""Tests the limits of a tree without a database (B5)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_only_children_stand_deeper(kind: Kind, depth: int) -> None:
     [
         ("subsession", 2, 2, 9, 1),
         ("subsession", 1, 0, 7, 3),
-        # Forks neither stand deeper nor count as children.
+        # Forks are neither deeper nor children.
         ("fork", 9, 99, 9, 1),
         ("fork", 0, 0, 2, 8),
         # Side questions are not limited.
@@ -96,7 +96,7 @@ def test_there_is_room(kind: BranchKind, depth: int, children: int, size: int, c
 def test_there_is_no_room(
     kind: BranchKind, depth: int, children: int, size: int, count: int, code: str, setting: str
 ) -> None:
-    """Each refusal names the setting that can be raised, and several at once are counted together."""
+    """B5: Each refusal names the setting that can be raised, and several new sessions count together."""
     with pytest.raises(Conflict) as raised:
         check_counts(LIMITS, make_session(depth), kind, depth, children, size, count)
     assert raised.value.code == code
@@ -105,5 +105,5 @@ def test_there_is_no_room(
 
 
 def test_metadata_of_a_new_session_is_empty() -> None:
-    """R6: the published object has only what is set."""
+    """R6: The published object contains only what is set."""
     assert msgspec.json.encode(make_session().metadata) == b"{}"

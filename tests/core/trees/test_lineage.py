@@ -1,4 +1,4 @@
-"""B1: what a session knows of its origins is read piece by piece, however long and deep its past is."""
+"""Tests that a session's past is read page by page, however long and deep it is (B1)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from bough.model.session import Session
 
 from .kit import Grove, grove
 
-# Deeper than Python would call.
+# Deeper than Python's limit of recursion.
 DEEP = 1100
-# What a row has that nobody says when a session is opened.
+# Columns of a row that nobody sets when a session is created.
 GROWN = (
     *("status", "activity", "message_count", "queue_paused", "archived", "context", "cost", "ended_at"),
     *("created_at", "updated_at", "active_at", "turns", "tokens", "seconds", "spent", "seen_at", "metadata"),
@@ -28,7 +28,7 @@ GROWN = (
 
 
 async def forked_often(trees: Grove, source: str) -> Session:
-    """The fork of a fork of a fork and so on, in none of which a word was said."""
+    """Returns the last of many nested forks, none of which has any messages."""
 
     async def work(change: Change) -> Session:
         last = await records.session(change.tx, source)
@@ -36,16 +36,16 @@ async def forked_often(trees: Grove, source: str) -> Session:
             columns = {name: value for name, value in asdict(last).items() if name not in GROWN}
             columns |= {"id": new_id(), "kind": "fork", "forked_from_session_id": last.id, "branch_task_id": None}
             columns |= {"race_id": None, "race_number": None}
-            made = await change.tx.one(SESSIONS.add, Session, now=change.now, **columns)
-            assert made is not None
-            last = made
+            fork = await change.tx.one(SESSIONS.add, Session, now=change.now, **columns)
+            assert fork is not None
+            last = fork
         return last
 
     return await trees.server.services.store.write(work)
 
 
-async def test_forks_of_forks_without_end(tmp_path: Path, database_url: str) -> None:
-    """B1: how deep a fork lies makes no difference to what it is told and shown."""
+async def test_many_nested_forks(tmp_path: Path, database_url: str) -> None:
+    """B1: The depth of a fork makes no difference to what its agent learns and people see."""
     async with grove(tmp_path, database=database_url) as trees:
         store = trees.server.services.store
         root = await trees.root()
@@ -57,7 +57,7 @@ async def test_forks_of_forks_without_end(tmp_path: Path, database_url: str) -> 
 
 
 async def test_a_fork_is_read_page_by_page(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B1, A2: pages in every direction are parts of the whole, and end where the fork began."""
+    """B1, A2: Pages in both directions are parts of the whole transcript, and end where the fork began."""
     async with grove(tmp_path, database=database_url) as trees:
         store = trees.server.services.store
         root = await trees.root()
@@ -72,9 +72,9 @@ async def test_a_fork_is_read_page_by_page(tmp_path: Path, database_url: str, mo
         assert {item.session_id for item in whole} == {root, fork, last}
         for limit in range(1, len(ids) + 2):
             assert [item.id for item in await inherited.page(store, last, limit=limit)] == ids[-limit:]
-        for place, known in enumerate(ids):
-            assert [item.id for item in await inherited.page(store, last, before=known)] == ids[:place]
-            behind = await inherited.page(store, last, after=known, limit=2)
+        for place, message_id in enumerate(ids):
+            assert [item.id for item in await inherited.page(store, last, before=message_id)] == ids[:place]
+            behind = await inherited.page(store, last, after=message_id, limit=2)
             assert [item.id for item in behind] == ids[place + 1 : place + 3]
         between = await inherited.page(store, last, after=ids[0], before=ids[-1])
         assert [item.id for item in between] == ids[1:-1]

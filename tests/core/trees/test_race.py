@@ -1,5 +1,5 @@
-"""B6: one prompt to several branches that begin with the same files; one of them is kept, and of the others nothing is
-lost."""
+"""Tests races (B6): one prompt to several branches that start with the same files; one of them is kept, and nothing of
+the others is lost."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .kit import Grove, grove
 COMMIT = "git add . && git -c user.name=A -c user.email=a@b.c commit -qm mine"
 MODE = "bypassPermissions"
 Sessions = list[str]
-# A contender like the session itself.
+# A racer like the session itself.
 SAME: Json = {}
 
 
 async def race(
     trees: Grove, root: str, prompt: str = "[[say go]]", count: int = 2, **fields: Any
 ) -> tuple[str, Sessions]:
-    """Begins a race and waits until all have run."""
+    """Starts a race and waits until all racers have run."""
     body = {"prompt": prompt, "contenders": [SAME] * count, **fields}
     begun = await trees.client.post(f"/api/sessions/{root}/race", body)
     for session in begun["sessions"]:
@@ -58,15 +58,15 @@ def commits(where: Path) -> list[str]:
 
 
 def left(where: Path) -> tuple[list[str], list[str]]:
-    """Branches and worktrees that git has."""
+    """Returns the branches and worktrees of a repository."""
     named = git(where, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/bough/races").split()
     listed = git(where, "worktree", "list", "--porcelain").splitlines()
     return named, [line for line in listed if line.startswith("worktree ")]
 
 
-async def test_all_begin_with_the_files_of_one_moment(tmp_path: Path) -> None:
-    """B6, B2: committed, staged, uncommitted, deleted and untracked files; each in a worktree and on a branch of its
-    own; forks know what was said. The race is marked in each and told where it began."""
+async def test_all_racers_start_with_the_same_files(tmp_path: Path) -> None:
+    """B6, B2: All racers get the committed, staged, uncommitted, deleted and untracked files, each in a worktree and on
+    a branch of its own; forks know the conversation. The race is marked in each and announced where it began."""
     async with grove(tmp_path) as trees:
         top = repo(trees)
         for name in ("gone", "changed"):
@@ -89,39 +89,50 @@ async def test_all_begin_with_the_files_of_one_moment(tmp_path: Path) -> None:
             assert not (place / "gone").exists() and (place / "changed").read_text() == "new\n"
             assert (place / "sub" / "untracked").read_text() == "u\n" and (place / "staged").read_text() == "s\n"
             assert git(place, "rev-parse", "HEAD") == git(top, "rev-parse", "HEAD")
-            made = await trees.get(session)
-            assert made["metadata"]["race"] == {"id": race_id, "number": number}
-            assert (made["kind"], made["forkedFromSessionId"], made["title"]) == ("fork", root, f"Birds ({number})")
+            racer = await trees.get(session)
+            assert racer["metadata"]["race"] == {"id": race_id, "number": number}
+            assert (racer["kind"], racer["forkedFromSessionId"], racer["title"]) == ("fork", root, f"Birds ({number})")
             assert "one heron" in "".join(await trees.client.texts(session))
         assert status(top) == before
-        [told] = [item for item in await trees.contents(root, "notice") if "race" in item]
-        assert race_id in told["text"]
-        found = await trees.client.get(f"/api/races/{race_id}")
+        [notice] = [item for item in await trees.contents(root, "notice") if "race" in item]
+        assert race_id in notice["text"]
+        state = await trees.client.get(f"/api/races/{race_id}")
         assert [
-            (contender["files"], contender["insertions"], contender["deletions"]) for contender in found["contenders"]
+            (contender["files"], contender["insertions"], contender["deletions"]) for contender in state["contenders"]
         ] == [(1, 5, 0)] * 3
 
 
-async def test_standings(tmp_path: Path) -> None:
-    """B6: what each has changed since the common start, committed or not, in numbers and as text; what it has used."""
+async def test_the_state_of_a_race(tmp_path: Path) -> None:
+    """B6: Shows what each racer has changed since the common start, committed or not, in numbers and as text, and what
+    it has used."""
     async with grove(tmp_path) as trees:
         root = await trees.root(permissionMode=MODE)
         (repo(trees) / "mine").write_text("mine\n")
         race_id, [first, second] = await race(trees, root, kind="spawn", contenders=[SAME, {"model": "demo-large"}])
         await trees.say(first, f"[[write a.txt one]] [[run {COMMIT}]] [[run rm README.md]]")
-        found = await trees.client.get(f"/api/races/{race_id}")
-        one, two = found["contenders"]
-        assert (found["sessionId"], found["kind"], found["prompt"]) == (root, "spawn", "[[say go]]")
-        assert (one["files"], one["insertions"], one["deletions"], one["diff"]) == (2, 1, 1, None)
-        assert (two["files"], two["insertions"], two["deletions"], two["model"]) == (0, 0, 0, "demo-large")
-        assert (one["turns"], two["turns"], one["taskStatus"]) == (2, 1, "completed")
-        assert one["tokens"] > 0 and two["cost"] > 0 and found["keptSessionId"] is None
+        state = await trees.client.get(f"/api/races/{race_id}")
+        first_racer, second_racer = state["contenders"]
+        assert (state["sessionId"], state["kind"], state["prompt"]) == (root, "spawn", "[[say go]]")
+        assert (first_racer["files"], first_racer["insertions"], first_racer["deletions"], first_racer["diff"]) == (
+            2,
+            1,
+            1,
+            None,
+        )
+        assert (
+            second_racer["files"],
+            second_racer["insertions"],
+            second_racer["deletions"],
+            second_racer["model"],
+        ) == (0, 0, 0, "demo-large")
+        assert (first_racer["turns"], second_racer["turns"], first_racer["taskStatus"]) == (2, 1, "completed")
+        assert first_racer["tokens"] > 0 and second_racer["cost"] > 0 and state["keptSessionId"] is None
         diff = await trees.client.get(f"/api/races/{race_id[-8:]}/diff?session={first[-12:]}")
         assert "+one" in diff["text"] and "mine" not in diff["text"]
         assert (await trees.client.get(f"/api/races/{race_id}/diff?session={first}&path=README.md"))["additions"] == 0
         whole = await trees.client.get(f"/api/races/{race_id}?full=true")
         assert [contender["diff"]["text"] for contender in whole["contenders"]] == [diff["text"], ""]
-        # Spawns of a race do not report unless told to.
+        # Racers that are spawned do not report unless the request says so.
         assert await trees.callbacks(root) == [] and len(await trees.tasks(root)) == 0
         assert (await trees.get(second))["parentSessionId"] == root
         await trees.say(first, "[[run yes 'a long line of text' | head -n 60000 > long.txt]]")
@@ -131,8 +142,9 @@ async def test_standings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moved", [False, True])
 async def test_the_winner_is_merged(tmp_path: Path, moved: bool) -> None:
-    """B6: its files are committed on its branch and come into the branch where the race began, by a fast-forward or a
-    merge; uncommitted files that it does not touch stay. Asked again, the answer is the same."""
+    """B6: Commits the winner's files on its branch and merges it into the branch where the race began, by a
+    fast-forward or a merge commit; uncommitted files that it does not touch stay. A repeated request gets the same
+    answer."""
     async with grove(tmp_path) as trees:
         top = repo(trees)
         root = await trees.root(permissionMode=MODE)
@@ -144,27 +156,28 @@ async def test_the_winner_is_merged(tmp_path: Path, moved: bool) -> None:
             git(top, "add", "other")
             git(top, "commit", "--quiet", "--message", "Meanwhile.")
         (top / "README.md").write_text("dirty\n")
-        kept = await keep(trees, race_id, second)
-        assert (kept["merged"], kept["into"], kept["files"]) == ("merge" if moved else "fast_forward", "main", 2)
-        assert kept["committed"] and status(top) == " M README.md\n"
+        result = await keep(trees, race_id, second)
+        assert (result["merged"], result["into"], result["files"]) == ("merge" if moved else "fast_forward", "main", 2)
+        assert result["committed"] and status(top) == " M README.md\n"
         assert (top / "b.txt").read_text() == "two" and not (top / "a.txt").exists()
         winner = await folder(trees, second)
-        assert status(winner) == "" and git(winner, "rev-parse", "HEAD").strip() == kept["sha"]
+        assert status(winner) == "" and git(winner, "rev-parse", "HEAD").strip() == result["sha"]
         body = git(winner, "log", "-1", "--format=%B")
         assert race_id in body and body.startswith("[[write shared.txt x]] count birds")
         assert len(commits(top)) == (4 if moved else 2)
-        [told] = [item for item in await trees.contents(root, "notice") if "was kept" in item["text"]]
-        assert "merged into main" in told["text"]
-        found = await trees.client.get(f"/api/races/{race_id}")
-        assert found["keptSessionId"] == second and [contender["files"] for contender in found["contenders"]] == [2, 2]
-        assert await keep(trees, race_id, second) == kept
+        [notice] = [item for item in await trees.contents(root, "notice") if "was kept" in item["text"]]
+        assert "merged into main" in notice["text"]
+        state = await trees.client.get(f"/api/races/{race_id}")
+        assert state["keptSessionId"] == second and [contender["files"] for contender in state["contenders"]] == [2, 2]
+        assert await keep(trees, race_id, second) == result
         refused = await keep(trees, race_id, first, 409)
         assert refused["error"]["code"] == "race_decided" and refused["error"]["details"]["sessionId"] == second
         assert len(commits(top)) == (4 if moved else 2)
 
 
-async def test_the_others_are_put_away_and_can_be_had_back(tmp_path: Path) -> None:
-    """B6, W2: what runs is stopped, what is done completed; their worktrees go, and come back with every file."""
+async def test_the_other_racers_are_archived_and_can_be_recovered(tmp_path: Path) -> None:
+    """B6, W2: Stops the racers that still run and completes the others; their worktrees are removed, and can be
+    recovered with every file."""
     async with grove(tmp_path) as trees:
         root = await trees.root(permissionMode=MODE)
         race_id, [idle, running, winner] = await race(trees, root, count=3)
@@ -173,19 +186,21 @@ async def test_the_others_are_put_away_and_can_be_had_back(tmp_path: Path) -> No
         await trees.client.wait_task(hanging, "running")
         await trees.client.prompt(running, "[[say never]]")
         place = await folder(trees, idle)
-        kept = await keep(trees, race_id, winner, how="branch")
-        assert (kept["how"], kept["committed"], kept["merged"], kept["files"]) == ("branch", False, None, 0)
-        assert [other["sessionId"] for other in kept["others"]] == [idle, running]
-        assert all(other["archived"] and other["worktreeRemoved"] and not other["message"] for other in kept["others"])
+        result = await keep(trees, race_id, winner, how="branch")
+        assert (result["how"], result["committed"], result["merged"], result["files"]) == ("branch", False, None, 0)
+        assert [other["sessionId"] for other in result["others"]] == [idle, running]
+        assert all(
+            other["archived"] and other["worktreeRemoved"] and not other["message"] for other in result["others"]
+        )
         states = [(await trees.get(item))["status"] for item in (idle, running, winner)]
         assert states == ["completed", "cancelled", "active"]
         assert {task["status"] for task in await trees.tasks(running)} == {"completed", "cancelled"}
         assert not place.exists() and (await folder(trees, winner)).exists()
-        assert f"bough worktree recover {kept['others'][0]['worktreeId']}" in kept["others"][0]["recover"]
+        assert f"bough worktree recover {result['others'][0]['worktreeId']}" in result["others"][0]["recover"]
         # What they had changed can still be compared.
         standings = (await trees.client.get(f"/api/races/{race_id}"))["contenders"]
         assert [standing["files"] for standing in standings] == [2, 1, 0]
-        await trees.client.post(f"/api/worktrees/{kept['others'][0]['worktreeId']}/recover")
+        await trees.client.post(f"/api/worktrees/{result['others'][0]['worktreeId']}/recover")
         assert (place / "a.txt").read_text() == "one" and status(place) == "?? b.txt\n"
         assert commits(place)[0] == "mine"
         # Kept another way later, what was had back stays.
@@ -193,8 +208,9 @@ async def test_the_others_are_put_away_and_can_be_had_back(tmp_path: Path) -> No
         assert place.exists()
 
 
-async def test_the_winners_files_are_put_there(tmp_path: Path) -> None:
-    """B6, W4: as uncommitted changes, over uncommitted work only by force; a checkpoint undoes it."""
+async def test_the_winners_files_are_checked_out(tmp_path: Path) -> None:
+    """B6, W4: Copies the winner's files as uncommitted changes, over uncommitted work only by force; a checkpoint
+    undoes it."""
     async with grove(tmp_path) as trees:
         top = repo(trees)
         root = await trees.root(permissionMode=MODE)
@@ -205,16 +221,16 @@ async def test_the_winners_files_are_put_there(tmp_path: Path) -> None:
         assert (refused["code"], refused["details"]["files"]) == ("source_changed", ["mine"])
         winner = await folder(trees, first)
         assert len(commits(winner)) == 1 and status(top) == "?? mine\n"
-        kept = await keep(trees, race_id, first, how="checkout", force=True)
-        assert kept["files"] == 3 and kept["merged"] is None and len(commits(top)) == 1
+        result = await keep(trees, race_id, first, how="checkout", force=True)
+        assert result["files"] == 3 and result["merged"] is None and len(commits(top)) == 1
         assert status(top) == " D README.md\n?? a.txt\n?? mine\n" and (top / "mine").read_text() == "mine\nmore\n"
-        assert await keep(trees, race_id, first, how="checkout", force=True) == kept
-        await trees.client.post(f"/api/checkpoints/{kept['undoCheckpointId']}/restore", {})
+        assert await keep(trees, race_id, first, how="checkout", force=True) == result
+        await trees.client.post(f"/api/checkpoints/{result['undoCheckpointId']}/restore", {})
         assert status(top) == "?? mine\n" and (top / "mine").read_text() == "mine\n"
 
 
-async def test_commits_since_are_not_taken_back(tmp_path: Path) -> None:
-    """B6: the winner's exact files would undo what was committed where the race began; only by force."""
+async def test_a_checkout_does_not_undo_newer_commits(tmp_path: Path) -> None:
+    """B6: The winner's exact files would undo what was committed since where the race began, so this needs force."""
     async with grove(tmp_path) as trees:
         top = repo(trees)
         race_id, [first, _] = await race(trees, await trees.root(permissionMode=MODE), "[[write a.txt one]]")
@@ -226,8 +242,8 @@ async def test_commits_since_are_not_taken_back(tmp_path: Path) -> None:
         assert status(top) == " D other\n?? a.txt\n"
 
 
-async def test_a_merge_that_cannot_be_leaves_all_as_it_was(tmp_path: Path) -> None:
-    """B6: a conflict, files that are not committed or ignored, a detached HEAD; each is named, nothing is touched."""
+async def test_a_refused_merge_changes_nothing(tmp_path: Path) -> None:
+    """B6: Names a conflict, uncommitted or ignored files in the way, or a detached HEAD, and touches nothing."""
     async with grove(tmp_path) as trees:
         top = repo(trees)
         (top / ".git" / "info" / "exclude").write_text("/.worktrees/\nignored\n")
@@ -264,8 +280,8 @@ async def test_a_merge_that_cannot_be_leaves_all_as_it_was(tmp_path: Path) -> No
         assert (top / "README.md").read_text() == "theirs" and status(top) == ""
 
 
-async def test_who_is_at_work_is_not_kept(tmp_path: Path) -> None:
-    """B6: while the winner's turn runs, or one where the race began."""
+async def test_a_busy_racer_is_not_kept(tmp_path: Path) -> None:
+    """B6: Refuses while the winner's turn runs, or one of the session where the race began."""
     async with grove(tmp_path) as trees:
         root = await trees.root(permissionMode=MODE)
         race_id, [first, _] = await race(trees, root)
@@ -281,25 +297,25 @@ async def test_who_is_at_work_is_not_kept(tmp_path: Path) -> None:
         assert (await keep(trees, race_id, first))["merged"] == "none"
 
 
-async def test_one_that_fails_does_not_spoil_the_race(tmp_path: Path) -> None:
-    """B6: an agent that does not start; the other one is kept, and the first put away."""
+async def test_a_failed_racer_does_not_stop_the_race(tmp_path: Path) -> None:
+    """B6: If an agent does not start, the other racer can be kept and the failed one is archived."""
     agents = tmp_path / "data" / "agents"
     agents.mkdir(parents=True)
     (agents / "broken.toml").write_text('title = "Broken"\ncommand = ["/bin/false"]\n[modes]\ndefault = "default"\n')
     async with grove(tmp_path) as trees:
         root = await trees.root(permissionMode=MODE)
         race_id, [bad, good] = await race(trees, root, "[[write a.txt one]]", contenders=[{"agent": "broken"}, SAME])
-        found = (await trees.client.get(f"/api/races/{race_id}"))["contenders"]
-        assert [(item["agent"], item["taskStatus"], item["files"]) for item in found] == [
+        racers = (await trees.client.get(f"/api/races/{race_id}"))["contenders"]
+        assert [(item["agent"], item["taskStatus"], item["files"]) for item in racers] == [
             ("broken", "failed", 0),
             ("demo", "completed", 1),
         ]
-        kept = await keep(trees, race_id, good)
-        assert kept["merged"] == "fast_forward" and (await trees.get(bad))["archived"]
+        result = await keep(trees, race_id, good)
+        assert result["merged"] == "fast_forward" and (await trees.get(bad))["archived"]
 
 
-async def test_all_or_nothing(tmp_path: Path) -> None:
-    """B6: if one cannot be made, nothing is left of the others; the same key may be used again."""
+async def test_a_race_starts_completely_or_not_at_all(tmp_path: Path) -> None:
+    """B6: If one racer cannot be created, nothing is left of the others, and the same key can be used again."""
     async with grove(tmp_path) as trees:
         top = repo(trees)
         root = await trees.root(permissionMode=MODE)
@@ -319,22 +335,22 @@ async def test_all_or_nothing(tmp_path: Path) -> None:
         assert await trees.client.post(f"/api/sessions/{root}/race", body) == begun
 
 
-async def test_two_at_once_with_one_key_are_one_race(tmp_path: Path) -> None:
-    """B6, A4: whoever comes second gets the first answer, and leaves nothing behind."""
+async def test_simultaneous_requests_with_one_key_start_one_race(tmp_path: Path) -> None:
+    """B6, A4: The second request gets the first answer and leaves nothing behind."""
     async with grove(tmp_path) as trees:
         root = await trees.root()
         new = NewRace("[[say go]]", [Contender(), Contender()])
         caller = Caller(idempotency_key="once")
         start = trees.server.services.races.start
-        one, two = await asyncio.gather(start(caller, root, new), start(caller, root, new))
-        assert one == two
+        first, second = await asyncio.gather(start(caller, root, new), start(caller, root, new))
+        assert first == second
         named, listed = left(repo(trees))
         assert len(named) == 4 and len(listed) == 3
 
 
 @pytest.mark.parametrize(("kind", "code"), [("fork", "tree_too_large"), ("spawn", "too_many_children")])
-async def test_limits_count_all_of_them(tmp_path: Path, kind: str, code: str) -> None:
-    """B5, B6: what has no room for all is refused before anything is made."""
+async def test_limits_count_all_racers(tmp_path: Path, kind: str, code: str) -> None:
+    """B5, B6: Refuses a race that has no room for all racers before anything is created."""
     async with grove(tmp_path, max_tree=4 if kind == "fork" else 200, max_children=2) as trees:
         top = repo(trees)
         root = await trees.root()
@@ -349,46 +365,47 @@ async def test_limits_count_all_of_them(tmp_path: Path, kind: str, code: str) ->
 
 
 def starts(where: Path) -> list[str]:
-    """What holds the files that races began with."""
+    """Returns the refs that keep the files that races began with."""
     return git(where, "for-each-ref", "--format=%(refname)", "refs/bough/races").split()
 
 
-async def test_what_a_race_began_with_is_held_as_long_as_it_is_needed(tmp_path: Path) -> None:
-    """B6, W4: however old, until the race is decided; then as long as any checkpoint, or until all who ran are gone."""
+async def test_the_start_of_a_race_is_kept_while_it_is_needed(tmp_path: Path) -> None:
+    """B6, W4: Keeps it however old until the race is decided; then as long as any checkpoint, or until all racers are
+    purged."""
     old = Query("old", "UPDATE races SET created_at = '2000' WHERE id = :id", "Makes a race old.")
     async with grove(tmp_path) as trees:
         pruning, store, top = trees.server.services.pruning, trees.server.services.store, repo(trees)
         root = await trees.root(permissionMode=MODE)
-        (open_race, _), (decided, [first, _]), (gone, left) = [await race(trees, root) for _ in range(3)]
+        (open_race, _), (decided, [first, _]), (purged, purged_racers) = [await race(trees, root) for _ in range(3)]
         await keep(trees, decided, first, how="branch")
         await pruning.prune()
         assert len(starts(top)) == 3
         for item in (open_race, decided):
             await store.write(lambda change, item=item: change.tx.run(old, id=item))
-        for session in left:
+        for session in purged_racers:
             await trees.client.call("DELETE", f"/api/sessions/{session}?purge=true")
         await pruning.prune()
         assert starts(top) == [f"refs/bough/races/{open_race}"]
-        found = await trees.client.get(f"/api/races/{open_race}")
-        assert [contender["files"] for contender in found["contenders"]] == [0, 0]
-        kept = (await trees.client.get("/api/checkpoints?limit=100"))["checkpoints"]
-        assert [item["id"] for item in kept if item["moment"] == "fork"] == [open_race]
-        assert (await trees.client.get(f"/api/races/{gone}"))["contenders"] == []
+        state = await trees.client.get(f"/api/races/{open_race}")
+        assert [contender["files"] for contender in state["contenders"]] == [0, 0]
+        checkpoints = (await trees.client.get("/api/checkpoints?limit=100"))["checkpoints"]
+        assert [item["id"] for item in checkpoints if item["moment"] == "fork"] == [open_race]
+        assert (await trees.client.get(f"/api/races/{purged}"))["contenders"] == []
 
 
 async def test_a_folder_without_git_has_no_races(tmp_path: Path) -> None:
-    """B6, W1: there are no worktrees there."""
+    """B6, W1: A plain folder has no worktrees, so a race is refused."""
     async with grove(tmp_path) as trees:
         plain = trees.server.root / "plain"
         plain.mkdir()
-        found = await trees.client.repo(plain)
-        session = (await trees.client.session(found["id"]))["id"]
+        plain_repo = await trees.client.repo(plain)
+        session = (await trees.client.session(plain_repo["id"]))["id"]
         body = {"prompt": "[[say go]]", "contenders": [SAME, SAME]}
         assert (await trees.refused(f"{session}/race", body, 400))["code"] == "not_a_repository"
 
 
-async def test_too_much_to_copy_is_said(tmp_path: Path) -> None:
-    """B6, W4: more than a snapshot takes in."""
+async def test_too_many_files_for_a_race_are_refused(tmp_path: Path) -> None:
+    """B6, W4: Refuses a race with more files than a checkpoint may have, with a sentence."""
     async with grove(tmp_path, checkpoint_files=1) as trees:
         for name in ("one", "two"):
             (repo(trees) / name).write_text(name)
@@ -396,8 +413,8 @@ async def test_too_much_to_copy_is_said(tmp_path: Path) -> None:
         assert (await trees.refused(f"{await trees.root()}/race", body))["code"] == "no_checkpoint"
 
 
-async def test_keeping_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B6: the winner is merged and the server fails to put the others away; asked again, that is done, once."""
+async def test_an_interrupted_keep_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B6: If the server fails to archive the others after a merge, a repeated request does that, once."""
     async with grove(tmp_path) as trees:
         root = await trees.root(permissionMode=MODE)
         race_id, [first, second] = await race(trees, root, "[[write a.txt one]]")
@@ -415,6 +432,6 @@ async def test_keeping_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch:
         assert len(merged) == 2 and not (await trees.get(second))["archived"]
         with pytest.raises(Conflict, match="was kept"):
             await services.race_results.keep(Caller(), race_id, KeepBody(second))
-        kept = await keep(trees, race_id, first)
-        assert kept["merged"] == "fast_forward" and commits(top) == merged
+        result = await keep(trees, race_id, first)
+        assert result["merged"] == "fast_forward" and commits(top) == merged
         assert (await trees.get(second))["archived"] and not (await folder(trees, second)).exists()

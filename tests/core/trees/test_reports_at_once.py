@@ -1,5 +1,5 @@
-"""Q3, Q4: there is never an ended task of a child without its report, nor the reverse, whatever fails or dies; and each
-report is delivered once. Kills at any moment are the kill tests'."""
+"""Tests that an ended task of a child and its report are stored together, whatever fails or dies, and that each report
+is delivered once (Q3, Q4). The kill tests kill at any moment."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from .kit import answer, branch, contents, grove, rested
 
 @contextlib.contextmanager
 def failing_commits(db: Backend, query: str, times: int) -> Generator[asyncio.Event]:
-    """Has the first transactions that ran a query fail just before they would commit."""
+    """Makes the first transactions that ran a query fail just before they would commit."""
     original: Callable[..., Awaitable[Any]] = db.transaction
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
-    left = times
+    remaining = times
 
     async def spoilt(work: Callable[[Tx], Awaitable[Any]]) -> Any:
         async def spoilt_work(tx: Tx) -> Any:
-            nonlocal left
+            nonlocal remaining
             watched = WatchingTx(tx)
             result = await work(watched)
-            if query in watched.ran and left:
-                left -= 1
-                if not left:
-                    # SQLite runs transactions in a thread of its own.
+            if query in watched.ran and remaining:
+                remaining -= 1
+                if not remaining:
+                    # SQLite runs transactions in a separate thread.
                     loop.call_soon_threadsafe(over.set)
                 raise Busy("database_busy", "The database is busy; try again.")
             return result
@@ -50,7 +50,7 @@ def failing_commits(db: Backend, query: str, times: int) -> Generator[asyncio.Ev
         yield over
     finally:
         setattr(db, "transaction", original)  # noqa: B010
-    assert left == 0
+    assert remaining == 0
 
 
 async def failed(over: asyncio.Event) -> None:
@@ -59,7 +59,7 @@ async def failed(over: asyncio.Event) -> None:
 
 
 async def test_an_end_that_cannot_be_stored_is_not_reported(tmp_path: Path, database_url: str) -> None:
-    """Q3: the transaction fails when both are written; neither is there, and then both are, once."""
+    """Q3: If the transaction fails, neither the end nor its report is stored; later both are, once."""
     async with grove(tmp_path, database=database_url) as trees:
         parent = await trees.root()
         with failing_commits(trees.server.services.store.db, "add_callback", 3) as over:
@@ -72,7 +72,7 @@ async def test_an_end_that_cannot_be_stored_is_not_reported(tmp_path: Path, data
 
 
 async def test_a_queue_that_cannot_be_cancelled_is_not_reported(tmp_path: Path) -> None:
-    """Q3: all or nothing also where many tasks end at once."""
+    """Q3: Many tasks that end at once are stored with all reports or not at all."""
     async with grove(tmp_path) as trees:
         parent = await trees.root()
         child, task = await trees.spawn(parent, "[[hang]]")
@@ -89,16 +89,17 @@ async def test_a_queue_that_cannot_be_cancelled_is_not_reported(tmp_path: Path) 
 
 
 async def check(client: Client, parent: str, child: str, task: str) -> None:
-    """The one end of the child is told the parent once."""
+    """Checks that the child's only end was reported to the parent once."""
     assert (await client.wait_task(task))["status"] == "completed"
-    [told] = await rested(client, parent, 1)
-    assert (told["source"], told["sourceSessionId"], told["status"]) == ("callback", child, "completed")
+    [report] = await rested(client, parent, 1)
+    assert (report["source"], report["sourceSessionId"], report["status"]) == ("callback", child, "completed")
     assert len(await contents(client, parent, "callback")) == 1
 
 
 @pytest.mark.parametrize("where", ["inside:add_callback", "after:add_callback"])
-async def test_a_server_that_dies_there_reports_once(tmp_path: Path, where: str) -> None:
-    """Q4: killed in the transaction of the end, or right after it; the next server ends or delivers it."""
+async def test_a_killed_server_reports_once(tmp_path: Path, where: str) -> None:
+    """Q4: Killed in the transaction of the end, or right after it; the next server ends the task or delivers the
+    report."""
     server = ServerProcess(
         tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server", env={"CRASH": where}
     )
@@ -116,8 +117,8 @@ async def test_a_server_that_dies_there_reports_once(tmp_path: Path, where: str)
             await check(client, parent, child, task)
 
 
-async def test_a_killed_server_finds_everything_again(tmp_path: Path) -> None:
-    """Q4: a report that is held, a question about a limit and an answer that was not told yet, across a kill -9."""
+async def test_a_killed_server_recovers_its_state(tmp_path: Path) -> None:
+    """Q4: A held report, a question about a limit and an undelivered answer survive a kill -9."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work", ("--max-unattended", "1")) as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))

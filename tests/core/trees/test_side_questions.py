@@ -1,4 +1,4 @@
-"""B4: a question aside runs beside whatever the session does, changes nothing, and its answer comes where it belongs,
+"""Tests side questions (B4): they run beside whatever the session does, change nothing, and their answer is delivered
 once."""
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tests.support.eventually import eventually
 
 from .kit import KINDS, Grove, add_demo, answer, grove, session_caller
 
-# A twentieth of a second, in minutes.
+# In minutes, a twentieth of a second.
 SOON = 0.05 / 60
 
 
 async def at_rest(trees: Grove, session: str) -> None:
-    """Waits until a session has no agent any more."""
+    """Waits until a session has no agent."""
     agents = trees.server.services.runner.agents
     await eventually(lambda: session not in agents, "the session has no agent")
 
@@ -34,9 +34,9 @@ async def told(trees: Grove, session: str) -> list[Json]:
 
 
 @pytest.mark.parametrize("agent", KINDS)
-async def test_it_runs_beside_a_busy_parent_and_is_told_once(tmp_path: Path, agent: str) -> None:
-    """B4: it knows the turn that runs, does not disturb it; answer in the transcript, and to the agent with the next
-    prompt, not with the one after it."""
+async def test_a_side_question_runs_beside_a_busy_parent(tmp_path: Path, agent: str) -> None:
+    """B4: It knows the running turn and does not disturb it; its answer is in the transcript, and is sent to the agent
+    with the next prompt only."""
     add_demo(tmp_path, agent, KINDS[agent])
     async with grove(tmp_path) as trees:
         client = trees.client
@@ -45,16 +45,16 @@ async def test_it_runs_beside_a_busy_parent_and_is_told_once(tmp_path: Path, age
         running = await client.prompt(parent, "two ibises [[hang]]")
         await client.wait_task(running, "running")
         aside, task = await trees.btw(parent, "[[recall]] [[run touch written]] what bird?")
-        said = await answer(client, task)
-        assert "one heron" in said and "two ibises" in said
+        recalled = await answer(client, task)
+        assert "one heron" in recalled and "two ibises" in recalled
         assert (await client.get(f"/api/tasks/{running}"))["status"] == "running"
         [shown] = await told(trees, parent)
         assert shown["question"].endswith("what bird?") and "one heron" in shown["text"]
         assert (shown["sessionId"], shown["taskId"], shown["status"]) == (aside, task, "completed")
-        made = await trees.get(aside)
-        assert (made["kind"], made["parentSessionId"], made["forkedFromSessionId"]) == ("btw", parent, parent)
-        assert (made["archived"], made["status"], made["permissionMode"]) == (True, "completed", "plan")
-        assert made["metadata"]["reason"] == "answered"
+        ended = await trees.get(aside)
+        assert (ended["kind"], ended["parentSessionId"], ended["forkedFromSessionId"]) == ("btw", parent, parent)
+        assert (ended["archived"], ended["status"], ended["permissionMode"]) == (True, "completed", "plan")
+        assert ended["metadata"]["reason"] == "answered"
         assert not (trees.server.root / "repo" / "written").exists()
         await client.post(f"/api/sessions/{parent}/stop")
         first = await trees.say(parent, "[[recall]]")
@@ -64,8 +64,8 @@ async def test_it_runs_beside_a_busy_parent_and_is_told_once(tmp_path: Path, age
 
 
 @pytest.mark.parametrize("agent", KINDS)
-async def test_it_is_told_once_across_a_restart(tmp_path: Path, agent: str) -> None:
-    """B4, Q4: what waits to be told is a row; who is told the past anew is not told it there as well."""
+async def test_an_answer_is_delivered_once_across_a_restart(tmp_path: Path, agent: str) -> None:
+    """B4, Q4: An undelivered answer is a row; an agent that gets the whole transcript again does not get it twice."""
     add_demo(tmp_path, agent, KINDS[agent])
     async with grove(tmp_path) as trees:
         parent = await trees.root(agent=agent)
@@ -83,8 +83,8 @@ async def test_it_is_told_once_across_a_restart(tmp_path: Path, agent: str) -> N
         assert agent == "forgetful" or recalled.count("grey") == 2
 
 
-async def test_it_reads_only_and_is_asked_once(tmp_path: Path) -> None:
-    """B4: the mode stays plan; it takes no other prompt, while it runs and after; neither is it resumed."""
+async def test_a_side_question_is_read_only_and_asked_once(tmp_path: Path) -> None:
+    """B4: Its mode stays plan; it accepts no other prompt, now or later, and cannot be resumed."""
     async with grove(tmp_path) as trees:
         parent = await trees.root(permissionMode="bypassPermissions")
         aside, task = await trees.btw(parent, "[[hang]]")
@@ -100,13 +100,13 @@ async def test_it_reads_only_and_is_asked_once(tmp_path: Path) -> None:
         error = await trees.refused(f"{aside}/prompt", {"text": "more", "resume": True})
         assert error["code"] == "aside_asked_once" and parent in error["message"]
         assert (await trees.refused(f"{aside}/resume", {}))["code"] == "aside_asked_once"
-        # But it can be forked, like everything in a tree.
+        # It can be forked, like everything in a tree.
         _, again = await trees.fork(aside, "[[say on]]")
         assert await answer(trees.client, again) == "on"
 
 
-async def test_nothing_grows_out_of_it(tmp_path: Path) -> None:
-    """B4: it spawns nothing and nothing is asked about it; neither does its agent open sessions elsewhere. A person may
+async def test_a_side_question_has_no_children(tmp_path: Path) -> None:
+    """B4: It can neither be spawned from nor asked about, and its agent cannot create sessions elsewhere. A person may
     fork it."""
     async with grove(tmp_path) as trees:
         parent = await trees.root()
@@ -137,8 +137,8 @@ async def test_nothing_grows_out_of_it(tmp_path: Path) -> None:
         ("[[think x]]", "completed", ""),
     ],
 )
-async def test_one_without_an_answer_says_so(tmp_path: Path, prompt: str, status: str, text: str) -> None:
-    """B4: failed, stopped, or nothing said; it is put away all the same."""
+async def test_a_side_question_without_an_answer(tmp_path: Path, prompt: str, status: str, text: str) -> None:
+    """B4: Says so whether it failed, was stopped or said nothing, and is archived like any other."""
     async with grove(tmp_path) as trees:
         parent = await trees.root()
         aside, task = await trees.btw(parent, prompt)
@@ -148,13 +148,13 @@ async def test_one_without_an_answer_says_so(tmp_path: Path, prompt: str, status
         assert (await trees.client.wait_task(task))["status"] == status
         [shown] = await told(trees, parent)
         assert shown["text"].startswith("No answer") and text in shown["text"] and shown["status"] == status
-        made = await trees.get(aside)
-        assert (made["archived"], made["status"]) == (True, "completed")
-        assert made["metadata"]["reason"] == "unanswered"
+        ended = await trees.get(aside)
+        assert (ended["archived"], ended["status"]) == (True, "completed")
+        assert ended["metadata"]["reason"] == "unanswered"
 
 
-async def test_one_that_is_cancelled_says_so_too(tmp_path: Path) -> None:
-    """B4, T3: with its session, while it waits for a place or runs."""
+async def test_a_cancelled_side_question(tmp_path: Path) -> None:
+    """B4, T3: Says so if its session is cancelled while it waits for a slot or runs."""
     async with grove(tmp_path) as trees:
         parent = await trees.root()
         aside, task = await trees.btw(parent, "[[hang]]")
@@ -162,43 +162,45 @@ async def test_one_that_is_cancelled_says_so_too(tmp_path: Path) -> None:
         await trees.client.call("DELETE", f"/api/sessions/{aside}")
         [shown] = await told(trees, parent)
         assert shown["status"] == "cancelled"
-        made = await trees.get(aside)
-        assert (made["archived"], made["status"], made["metadata"]["reason"]) == (True, "cancelled", "cancelled")
+        ended = await trees.get(aside)
+        assert (ended["archived"], ended["status"], ended["metadata"]["reason"]) == (True, "cancelled", "cancelled")
 
 
-async def test_a_session_that_asks_about_another_is_told(tmp_path: Path, database_url: str) -> None:
-    """B4: the asker gets the answer as a callback; the session that was asked about hears it with its next prompt."""
+async def test_a_session_that_asks_about_another_gets_the_answer(tmp_path: Path, database_url: str) -> None:
+    """B4: The asking session gets the answer as a callback; the other session's agent gets it with its next prompt."""
     async with grove(tmp_path, database=database_url) as trees:
         asker, other = await trees.root(), await trees.root()
         await trees.say(other, "one heron")
         branches = trees.server.services.branches
-        made = await branches.side_question(session_caller(asker), other, Branch(prompt="[[say grey]]"))
+        asked_question = await branches.side_question(session_caller(asker), other, Branch(prompt="[[say grey]]"))
         [got] = await trees.rested(asker, 1)
-        assert (got["source"], got["sourceSessionId"]) == ("callback", made.session_id)
+        assert (got["source"], got["sourceSessionId"]) == ("callback", asked_question.session_id)
         assert "> [[say grey]]" in got["prompt"] and "> grey" in got["prompt"]
         [report] = await trees.callbacks(asker)
-        assert (report.state, report.child_task_id) == ("delivered", made.task_id)
+        assert (report.state, report.child_task_id) == ("delivered", asked_question.task_id)
         assert (await trees.say(other, "[[recall]]")).count("> grey") == 1
-        # About itself, it is told with its next prompt and not twice.
+        # A session that asks about itself gets it with its next prompt and not twice.
         again = await branches.side_question(session_caller(asker), asker, Branch(prompt="[[say white]]"))
         await trees.client.wait_task(again.task_id or "")
         assert len(await trees.tasks(asker)) == 1
         assert (await trees.say(asker, "[[recall]]")).count("> white") == 1
 
 
-async def test_an_asker_that_is_gone_does_not_keep_the_answer(tmp_path: Path) -> None:
-    """B4: who asked was purged; the question ends as any other."""
+async def test_the_answer_to_a_purged_session(tmp_path: Path) -> None:
+    """B4: A question whose asker was purged ends like any other."""
     async with grove(tmp_path) as trees:
         asker, other = await trees.root(), await trees.root()
         branches = trees.server.services.branches
-        made = await branches.side_question(session_caller(asker), other, Branch(prompt="[[slow 2 0.5]] [[say grey]]"))
+        asked_question = await branches.side_question(
+            session_caller(asker), other, Branch(prompt="[[slow 2 0.5]] [[say grey]]")
+        )
         await trees.client.call("DELETE", f"/api/sessions/{asker}?purge=true")
-        assert "grey" in await answer(trees.client, made.task_id or "")
+        assert "grey" in await answer(trees.client, asked_question.task_id or "")
         assert len(await told(trees, other)) == 1
 
 
-async def test_one_about_a_session_that_never_ran(tmp_path: Path) -> None:
-    """B4: there is nothing to know, and it is answered; the session begins with what was said aside."""
+async def test_a_side_question_about_a_session_that_never_ran(tmp_path: Path) -> None:
+    """B4: It is answered without any past, and the session's first prompt includes it."""
     async with grove(tmp_path) as trees:
         parent = await trees.root()
         _, task = await trees.btw(parent, "[[recall]] [[say grey]]")
@@ -207,8 +209,8 @@ async def test_one_about_a_session_that_never_ran(tmp_path: Path) -> None:
         assert (await trees.say(parent, "[[recall]]")).count("somebody asked") == 1
 
 
-async def test_the_idle_clock_is_not_confused(tmp_path: Path) -> None:
-    """T4: the session does not time out under its question, and does after it; the question itself never does."""
+async def test_a_side_question_stops_the_idle_timeout(tmp_path: Path) -> None:
+    """T4: A session does not time out during a side question, but does after it; the question itself never does."""
     async with grove(tmp_path, idle_timeout=SOON) as trees:
         parent = await trees.root()
         aside, task = await trees.btw(parent, "[[slow 10 0.6]]")
@@ -226,8 +228,8 @@ async def test_the_idle_clock_is_not_confused(tmp_path: Path) -> None:
         assert [message["content"]["type"] for message in messages] == ["btw"]
 
 
-async def test_it_does_not_leave_its_mode(tmp_path: Path) -> None:
-    """B4: an agent that wants out of mode plan is denied without asking; that of any other session asks."""
+async def test_a_side_question_does_not_leave_plan(tmp_path: Path) -> None:
+    """B4: Denies an agent that wants to leave mode plan without asking; any other session asks."""
     async with grove(tmp_path) as trees:
         parent = await trees.root(permissionMode="plan")
         aside, task = await trees.btw(parent, "[[say x]]")
@@ -243,8 +245,9 @@ async def test_it_does_not_leave_its_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("agent", ["native", "told"])
-async def test_a_fork_of_one_knows_what_it_knew(tmp_path: Path, agent: str) -> None:
-    """B1, B4: the conversation up to the question, and its answer; nothing that was said elsewhere since."""
+async def test_a_fork_of_a_side_question(tmp_path: Path, agent: str) -> None:
+    """B1, B4: It knows the conversation up to the question and its answer, and nothing that was said elsewhere
+    since."""
     add_demo(tmp_path, agent, KINDS[agent])
     async with grove(tmp_path) as trees:
         parent = await trees.root(agent=agent)
@@ -253,6 +256,6 @@ async def test_a_fork_of_one_knows_what_it_knew(tmp_path: Path, agent: str) -> N
         await answer(trees.client, task)
         await trees.say(parent, "three storks")
         fork, task = await trees.fork(aside, "[[recall]]")
-        said = await answer(trees.client, task)
-        assert "one heron" in said and "two ibises" in said and "storks" not in said
+        recalled = await answer(trees.client, task)
+        assert "one heron" in recalled and "two ibises" in recalled and "storks" not in recalled
         assert (await trees.get(fork))["permissionMode"] == "plan"

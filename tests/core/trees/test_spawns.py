@@ -1,4 +1,5 @@
-"""B3, B5: a child begins afresh with what it inherits, has no more rights than its parent, and trees are bounded."""
+"""Tests spawned children (B3, B5): they start with no context and inherited settings, have no more rights than their
+parent, and trees are limited."""
 
 from __future__ import annotations
 
@@ -21,11 +22,12 @@ async def env_of(trees: Grove, session: str) -> str:
     return await trees.server.services.store.read(lambda tx: tx.value(SESSIONS.env, id=session)) or ""
 
 
-async def test_a_child_inherits_and_begins_afresh(tmp_path: Path) -> None:
-    """B3: agent, mode, model, effort, MCP servers, env (values too, never shown), context files, folder; no past."""
+async def test_a_child_inherits_settings_but_no_context(tmp_path: Path) -> None:
+    """B3: Inherits agent, mode, model, effort, MCP servers, env (with its hidden values), context files and folder, but
+    no conversation."""
     async with grove(tmp_path) as trees:
-        given = {"name": "tools", "transport": "stdio", "command": "/bin/true"}
-        server = await trees.client.post("/api/mcp-servers", given)
+        server_fields = {"name": "tools", "transport": "stdio", "command": "/bin/true"}
+        server = await trees.client.post("/api/mcp-servers", server_fields)
         (trees.server.root / "repo" / "notes.md").write_text("notes")
         parent = await trees.root(
             permissionMode="auto",
@@ -36,25 +38,25 @@ async def test_a_child_inherits_and_begins_afresh(tmp_path: Path) -> None:
             mcpServerIds=[server["id"]],
         )
         child, task = await trees.spawn(parent, "[[recall]] [[run echo $HERON]] [[status]]", title="Child")
-        said = await answer(trees.client, task)
-        one, other = await trees.get(parent), await trees.get(child)
+        recalled = await answer(trees.client, task)
+        parent_row, child_row = await trees.get(parent), await trees.get(child)
         for name in ("agent", "permissionMode", "model", "effort", "env", "contextFiles", "mcpServerIds", "cwd"):
-            assert other[name] == one[name], name
-        assert (other["kind"], other["parentSessionId"], other["depth"]) == ("subsession", parent, 1)
-        assert (other["title"], other["rootSessionId"]) == ("Child", parent)
-        assert other["env"] == {"HERON": "***"}
+            assert child_row[name] == parent_row[name], name
+        assert (child_row["kind"], child_row["parentSessionId"], child_row["depth"]) == ("subsession", parent, 1)
+        assert (child_row["title"], child_row["rootSessionId"]) == ("Child", parent)
+        assert child_row["env"] == {"HERON": "***"}
         assert "grey" in await env_of(trees, child)
-        assert "demo-large" in said and "high" in said
+        assert "demo-large" in recalled and "high" in recalled
         [run] = [item for item in await trees.contents(child, "tool") if "echo" in str(item)]
         assert "grey" in str(run["result"])
 
 
-async def test_what_is_said_overrides(tmp_path: Path) -> None:
-    """B3: every part of it; another agent takes neither model nor effort along."""
+async def test_inherited_settings_can_be_overridden(tmp_path: Path) -> None:
+    """B3: Every setting can be overridden; another agent inherits neither model nor effort."""
     add_demo(tmp_path, "other", ["fork"])
     async with grove(tmp_path) as trees:
         parent = await trees.root(permissionMode="auto", model="demo-large", effort="high", env={"HERON": "grey"})
-        wanted: Json = {
+        overrides: Json = {
             "permissionMode": "plan",
             "model": "demo-small",
             "effort": "low",
@@ -64,12 +66,12 @@ async def test_what_is_said_overrides(tmp_path: Path) -> None:
             "callback": {"enabled": False},
             "mcpServerIds": [],
         }
-        child, _ = await trees.spawn(parent, "[[say x]]", **wanted)
-        made = await trees.get(child)
-        assert {name: made[name] for name in wanted if name not in ("env", "callback")} == {
-            name: value for name, value in wanted.items() if name not in ("env", "callback")
+        child, _ = await trees.spawn(parent, "[[say x]]", **overrides)
+        created = await trees.get(child)
+        assert {name: created[name] for name in overrides if name not in ("env", "callback")} == {
+            name: value for name, value in overrides.items() if name not in ("env", "callback")
         }
-        assert made["env"] == {"IBIS": "***"} and made["callback"]["enabled"] is False
+        assert created["env"] == {"IBIS": "***"} and created["callback"]["enabled"] is False
         assert "grey" not in await env_of(trees, child)
         elsewhere = await trees.get((await trees.spawn(parent, "[[say x]]", agent="other"))[0])
         assert (elsewhere["agent"], elsewhere["model"], elsewhere["effort"]) == ("other", None, None)
@@ -78,14 +80,14 @@ async def test_what_is_said_overrides(tmp_path: Path) -> None:
 
 
 async def test_rights_do_not_rise(tmp_path: Path) -> None:
-    """5e: no child above its parent, whoever asks; nothing that a session asks for above that session."""
+    """5e: No child gets more rights than its parent, and no session creates one with more rights than its own."""
     async with grove(tmp_path) as trees:
         parent = await trees.root(permissionMode="acceptEdits")
         for mode in ("auto", "on-failure", "bypassPermissions", "allow-all"):
             error = await trees.refused(f"{parent}/spawn", {"prompt": "x", "permissionMode": mode}, 403)
             assert error["code"] == "mode_above_parent" and "acceptEdits" in error["message"]
         child, _ = await trees.spawn(parent, "[[say x]]", permissionMode="default")
-        # A person may give a fork more, since it is a sibling.
+        # A person may give a fork more rights, because it is a sibling.
         strong, _ = await trees.fork(parent, permissionMode="bypassPermissions")
         assert (await trees.get(strong))["permissionMode"] == "bypassPermissions"
         branches = trees.server.services.branches
@@ -99,14 +101,15 @@ async def test_rights_do_not_rise(tmp_path: Path) -> None:
         for source, kind, mode in above:
             with pytest.raises(Denied, match="grants more than"):
                 await kind(session_caller(child), source, Branch(prompt="x", permission_mode=mode))
-        made = await branches.fork(session_caller(child), parent, Branch(prompt="[[say x]]", permission_mode="plan"))
-        assert (await trees.get(made.session_id))["createdBy"] == {"kind": "session", "id": child}
-        [task] = await trees.rested(made.session_id, 1)
+        created = await branches.fork(session_caller(child), parent, Branch(prompt="[[say x]]", permission_mode="plan"))
+        assert (await trees.get(created.session_id))["createdBy"] == {"kind": "session", "id": child}
+        [task] = await trees.rested(created.session_id, 1)
         assert (task["source"], task["sourceSessionId"]) == ("session", child)
 
 
-async def test_trees_are_bounded(tmp_path: Path) -> None:
-    """B5: depth, live children and size, each refused with a sentence that names the setting; btw never is."""
+async def test_trees_are_limited(tmp_path: Path) -> None:
+    """B5: Refuses to exceed depth, active children and size with a sentence that names the setting; side questions are
+    never refused."""
     async with grove(tmp_path, max_depth=2, max_children=2, max_tree=5) as trees:
         root = await trees.root()
         quiet = {"callback": {"enabled": False}}
@@ -114,7 +117,7 @@ async def test_trees_are_bounded(tmp_path: Path) -> None:
         second, _ = await trees.spawn(first, "[[say x]]", **quiet)
         deep = await trees.refused(f"{second}/spawn", {"prompt": "x"})
         assert deep["code"] == "tree_too_deep" and "BOUGH_MAX_DEPTH" in deep["message"]
-        # A fork of the deepest is no deeper.
+        # A fork of the deepest session is no deeper.
         await trees.fork(second)
         await trees.spawn(root, "[[say x]]", **quiet)
         many = await trees.refused(f"{root}/spawn", {"prompt": "x"})
@@ -123,7 +126,7 @@ async def test_trees_are_bounded(tmp_path: Path) -> None:
         assert large["code"] == "tree_too_large" and "BOUGH_MAX_TREE" in large["message"]
         aside, task = await trees.btw(root, "[[say aside]]")
         assert await answer(trees.client, task) == "aside"
-        # Whoever has ended makes room.
+        # An ended session makes room.
         await trees.rested(first, 1)
         await trees.client.post(f"/api/sessions/{first}/archive")
         await trees.spawn(root, "[[say x]]", **quiet)
@@ -131,17 +134,18 @@ async def test_trees_are_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("count", "agents"), [(20, 20), (8, 5), (8, 1)])
-async def test_spawned_at_once_each_reports_once(tmp_path: Path, database_url: str, count: int, agents: int) -> None:
-    """B3, Q3, T5: so many spawns over REST at the same moment are so many children and reports, also in few places."""
+async def test_simultaneous_spawns_report_once_each(tmp_path: Path, database_url: str, count: int, agents: int) -> None:
+    """B3, Q3, T5: As many spawns over REST at the same moment give as many children and reports, even with few
+    slots."""
     async with grove(tmp_path, max_agents=agents, database=database_url) as trees:
         parent = await trees.root()
-        made = await asyncio.gather(*(trees.spawn(parent, f"[[say done {n}]]") for n in range(count)))
-        assert len({session for session, _ in made}) == count
+        spawned = await asyncio.gather(*(trees.spawn(parent, f"[[say done {n}]]") for n in range(count)))
+        assert len({session for session, _ in spawned}) == count
         tasks = await trees.rested(parent, count)
         assert [item["status"] for item in tasks] == ["completed"] * count
-        assert {item["sourceSessionId"] for item in tasks} == {session for session, _ in made}
+        assert {item["sourceSessionId"] for item in tasks} == {session for session, _ in spawned}
         reports = await trees.callbacks(parent)
-        assert sorted(report.child_task_id for report in reports) == sorted(task for _, task in made)
+        assert sorted(report.child_task_id for report in reports) == sorted(task for _, task in spawned)
         assert {report.state for report in reports} == {"delivered"}
         positions = [item["position"] for item in tasks]
         assert positions == list(range(1, count + 1))
@@ -150,24 +154,24 @@ async def test_spawned_at_once_each_reports_once(tmp_path: Path, database_url: s
 
 
 async def test_children_of_children_report_up_the_chain(tmp_path: Path) -> None:
-    """B3, Q3: three levels; each end is told to the level above, and no further."""
+    """B3, Q3: Each end in three levels is reported to the level above and no further."""
     async with grove(tmp_path, max_agents=1) as trees:
         root = await trees.root()
         middle, _ = await trees.spawn(root, "[[say middle]]")
         await trees.rested(root, 1)
         lowest, _ = await trees.spawn(middle, "[[say lowest]]")
-        # The end of the middle's turn about the report is an end of a task, and told in turn.
+        # The turn that a report causes is itself reported to the level above.
         [_, above] = await trees.rested(root, 2)
-        [_, told] = await trees.tasks(middle)
-        assert (told["source"], told["sourceSessionId"]) == ("callback", lowest)
+        [_, report] = await trees.tasks(middle)
+        assert (report["source"], report["sourceSessionId"]) == ("callback", lowest)
         assert (above["source"], above["sourceSessionId"]) == ("callback", middle)
-        assert "> lowest" in told["prompt"] and told["id"] in above["prompt"]
+        assert "> lowest" in report["prompt"] and report["id"] in above["prompt"]
         assert [callback.parent_session_id for callback in await trees.callbacks(lowest)] == [middle]
 
 
 async def test_agents_that_cannot_resume_do_not_starve_their_tree(tmp_path: Path) -> None:
-    """T4, T5: an idle one keeps its place from strangers, but not from its own children, for which the idle clock would
-    stand still; woken, it is told the past."""
+    """T4, T5: An idle agent keeps its slot from other trees but not from its own children, for which the idle timeout
+    would stand still; when it wakes, it gets the transcript."""
     add_demo(tmp_path, "forgetful", KINDS["forgetful"])
     async with grove(tmp_path, max_agents=1) as trees:
         root = await trees.root(agent="forgetful")
@@ -176,20 +180,20 @@ async def test_agents_that_cannot_resume_do_not_starve_their_tree(tmp_path: Path
         await trees.server.services.scheduler.look()
         assert (await trees.client.get(f"/api/tasks/{stranger}"))["status"] == "queued"
         await trees.spawn(root, "[[say done]]")
-        [_, told] = await trees.rested(root, 2)
-        assert told["status"] == "completed"
-        said = await trees.say(root, "[[recall]]")
-        assert "one heron" in said and "> done" in said
+        [_, report] = await trees.rested(root, 2)
+        assert report["status"] == "completed"
+        recalled = await trees.say(root, "[[recall]]")
+        assert "one heron" in recalled and "> done" in recalled
 
 
 async def test_children_finish_while_their_parent_works(tmp_path: Path) -> None:
-    """T5: eight children and a busy parent in two places; nobody starves, the reports wait for the parent."""
+    """T5: Eight children and a busy parent share two slots; nobody starves, and the reports wait for the parent."""
     async with grove(tmp_path, max_agents=2) as trees:
         parent = await trees.root()
         running = await trees.client.prompt(parent, "[[hang]]")
         await trees.client.wait_task(running, "running")
-        made = [await trees.spawn(parent, f"[[say done {n}]]") for n in range(8)]
-        for _, task in made:
+        spawned = [await trees.spawn(parent, f"[[say done {n}]]") for n in range(8)]
+        for _, task in spawned:
             assert (await trees.client.wait_task(task))["status"] == "completed"
         waiting = [item["status"] for item in await trees.tasks(parent)]
         assert waiting == ["running", *["queued"] * 8]

@@ -1,4 +1,4 @@
-"""T3, T4, T6 in trees: what becomes of parents and children when one of them is stopped, ended, or idle."""
+"""Tests what happens to parents and children when one of them is stopped, ended or idle (T3, T4, T6)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,20 @@ from bough.model.times import after
 
 from .kit import Grove, answer, grove
 
-# A twentieth of a second, in minutes.
+# In minutes, a twentieth of a second.
 SOON = 0.05 / 60
 
 
 async def idle(trees: Grove) -> set[str]:
-    """Whose idle clock would have run out by tomorrow."""
+    """Returns the sessions whose idle timeout would have passed by tomorrow."""
     tomorrow = after(86_400)
-    found = await trees.server.services.store.read(
-        lambda tx: tx.all(SESSIONS.idle, Session, before=tomorrow, limit=100)
-    )
-    return {item.id for item in found}
+    rows = await trees.server.services.store.read(lambda tx: tx.all(SESSIONS.idle, Session, before=tomorrow, limit=100))
+    return {item.id for item in rows}
 
 
 @pytest.mark.parametrize("kind", ["fork", "spawn", "btw"])
 async def test_nobody_times_out_above_a_running_turn(tmp_path: Path, database_url: str, kind: str) -> None:
-    """T4: a running descendant of any kind and depth keeps those above it; the fork of a child does too."""
+    """T4: A running descendant of any kind and depth, including the fork of a child, keeps those above it active."""
     async with grove(tmp_path, database=database_url) as trees:
         root = await trees.root()
         other = await trees.root()
@@ -44,13 +42,13 @@ async def test_nobody_times_out_above_a_running_turn(tmp_path: Path, database_ur
 
 
 async def test_a_tree_times_out_from_below(tmp_path: Path) -> None:
-    """T4: when all is quiet everybody is completed, and nobody before."""
+    """T4: When a whole tree is idle, all its sessions are completed, and none before."""
     async with grove(tmp_path, idle_timeout=SOON) as trees:
         root = await trees.root()
         child, task = await trees.spawn(root, "[[slow 10 0.5]]")
         assert "tick 10" in await answer(trees.client, task)
-        [told] = await trees.rested(root, 1)
-        assert told["status"] == "completed"
+        [report] = await trees.rested(root, 1)
+        assert report["status"] == "completed"
 
         async def quiet() -> bool:
             return all([(await trees.get(item))["status"] == "completed" for item in (root, child)])
@@ -60,7 +58,7 @@ async def test_a_tree_times_out_from_below(tmp_path: Path) -> None:
 
 
 async def test_stopping_a_parent_leaves_its_children(tmp_path: Path) -> None:
-    """T6: one turn is stopped, and no other; what the children report waits until the queue moves."""
+    """T6: Stops only one turn; the children's reports wait until the queue continues."""
     async with grove(tmp_path) as trees:
         root = await trees.root()
         running = await trees.client.prompt(root, "[[hang]]")
@@ -75,7 +73,7 @@ async def test_stopping_a_parent_leaves_its_children(tmp_path: Path) -> None:
 
 
 async def test_completing_a_parent_with_a_report_in_its_queue(tmp_path: Path) -> None:
-    """T6: refused while it waits; forced, the report is held; the children go on."""
+    """T6: Refused while the report is queued; if forced, the report is held and the children continue."""
     async with grove(tmp_path) as trees:
         root = await trees.root()
         running = await trees.client.prompt(root, "[[hang]]")
@@ -97,8 +95,8 @@ async def test_completing_a_parent_with_a_report_in_its_queue(tmp_path: Path) ->
         assert len(await trees.contents(root, "callback")) == 2
 
 
-async def test_a_child_that_was_never_told_anything_is_told_all_after_a_death(tmp_path: Path) -> None:
-    """B1, Q4: a fork whose agent died before it was sent anything knows the past all the same."""
+async def test_a_fork_whose_agent_died_early_gets_the_transcript(tmp_path: Path) -> None:
+    """B1, Q4: A fork whose agent died before its first prompt still learns the conversation."""
     async with grove(tmp_path) as trees:
         parent = await trees.root()
         await trees.say(parent, "one heron")
@@ -109,8 +107,10 @@ async def test_a_child_that_was_never_told_anything_is_told_all_after_a_death(tm
             other = await trees.root()
             await trees.say(other, "[[say x]]")
             store = trees.server.services.store
-            known = await store.read(lambda tx: tx.value(SESSIONS.agent_session, id=other))
-            await store.write(lambda change: change.tx.run(SESSIONS.set_agent_session, id=fork, agent_session_id=known))
+            agent_session = await store.read(lambda tx: tx.value(SESSIONS.agent_session, id=other))
+            await store.write(
+                lambda change: change.tx.run(SESSIONS.set_agent_session, id=fork, agent_session_id=agent_session)
+            )
 
         await opened()
         assert "one heron" in await trees.say(fork, "[[recall]]")

@@ -16,8 +16,8 @@ prompt: Any = None
 
 def options() -> dict[str, Any]:
     choices = [{"value": item, "name": item} for item in ("on", "off")]
-    known = {"id": "everything", "name": "All", "type": "select", "currentValue": everything, "options": choices}
-    return {"configOptions": [known] if how not in ("without", "refuses") else []}
+    option = {"id": "everything", "name": "All", "type": "select", "currentValue": everything, "options": choices}
+    return {"configOptions": [option] if how not in ("without", "refuses") else []}
 
 
 def loosen() -> None:

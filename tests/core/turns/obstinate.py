@@ -21,10 +21,10 @@ def note(text: str) -> None:
         lines.write(f"{text}\n")
 
 
-def be_in(wanted: str) -> None:
+def be_in(new_mode: str) -> None:
     """Changes its mode, and says so."""
     global mode
-    mode = wanted
+    mode = new_mode
     update = {"sessionUpdate": "current_mode_update", "currentModeId": mode}
     say(method="session/update", params={"sessionId": SESSION, "update": update})
 

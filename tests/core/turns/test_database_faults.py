@@ -114,8 +114,8 @@ async def test_one_database_has_one_server(tmp_path: Path, database_url: str) ->
         with pytest.raises(Busy, match="holds 'server' of"):
             async with serving(tmp_path / "two", database=database_url):
                 pass
-        found = await client.get(f"/api/tasks/{task}")
-        assert (found["status"], found["attempt"]) == ("waiting_permission", 1)
+        row = await client.get(f"/api/tasks/{task}")
+        assert (row["status"], row["attempt"]) == ("waiting_permission", 1)
         await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
         ended = await client.wait_task(task)
         assert (ended["status"], ended["attempt"]) == ("completed", 1)

@@ -32,7 +32,7 @@ def test_a_refused_key_is_the_next_step(rpc_code: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         ("Internal error: too long", "too long"),
         ('{"error":{"message":"too long","code":400}}', "too long"),
@@ -40,12 +40,12 @@ def test_a_refused_key_is_the_next_step(rpc_code: int, words: str) -> None:
         ("{half", "{half"),
     ],
 )
-def test_another_error_is_the_agents_words(words: str, told: str) -> None:
+def test_another_error_is_the_agents_words(words: str, sentence: str) -> None:
     """T3: an error is told in the words of the agent, without the protocol around them, and keeps its details."""
     with pytest.raises(AgentRefused) as raised, FailureDetector(ENTRY).explained():
         raise _refused(400, words)
     error = raised.value
-    assert (error.code, error.message, error.rpc_code) == ("agent_refused", f"Bird says: {told}", 400)
+    assert (error.code, error.message, error.rpc_code) == ("agent_refused", f"Bird says: {sentence}", 400)
     assert error.details["stderr"] == "last words"
 
 

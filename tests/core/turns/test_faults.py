@@ -32,9 +32,9 @@ def add_late(folder: Path) -> Path:
 
 def add_asking(folder: Path) -> Path:
     """Puts the agent that asks into the catalog, and gives back the file with what it was answered."""
-    heard = folder / "heard"
-    add_agent(folder, "asks", ["{python}", "-m", "tests.support.misbehaving_agents.asks_then_dies", str(heard)])
-    return heard
+    received = folder / "heard"
+    add_agent(folder, "asks", ["{python}", "-m", "tests.support.misbehaving_agents.asks_then_dies", str(received)])
+    return received
 
 
 async def ended(events: Events, session: str) -> None:
@@ -45,19 +45,19 @@ async def ended(events: Events, session: str) -> None:
 async def spoke(client: Client, session: str, text: str) -> Json:
     """Waits for the first message with this text, and gives it back."""
     async with client.events(session, 0) as events:
-        found = await events.until(
+        event = await events.until(
             lambda one: one["type"] == "message.created" and one["data"]["content"].get("text", "").startswith(text)
         )
-    return found["data"]
+    return event["data"]
 
 
-async def grown(client: Client, session: str, known: int) -> int:
+async def grown(client: Client, session: str, seen: int) -> int:
     """Waits until a transcript is longer than this, and says how long it is; by asking, since a stream of events that
     nobody reads to its end takes long to close."""
     async with asyncio.timeout(PATIENCE):
         while True:
             count = (await client.get(f"/api/sessions/{session}"))["messageCount"]
-            if count > known:
+            if count > seen:
                 return count
 
 
@@ -66,7 +66,7 @@ async def grown(client: Client, session: str, known: int) -> int:
 
 async def test_an_answer_is_for_the_attempt_that_asked(tmp_path: Path) -> None:
     """Q4, P4: what a person allowed the first attempt is never told the second one, whose question has the same id."""
-    heard = add_asking(tmp_path)
+    received = add_asking(tmp_path)
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             session = await open_in(server, client, agent="asks")
@@ -82,7 +82,7 @@ async def test_an_answer_is_for_the_attempt_that_asked(tmp_path: Path) -> None:
             assert (await client.get(f"/api/approvals/{second['id']}"))["status"] == "pending"
             await client.post(f"/api/approvals/{second['id']}", {"decision": "deny"})
             assert (await client.wait_task(task))["attempt"] == 2
-    assert heard.read_text() == "look: yes\nremove: no\n"
+    assert received.read_text() == "look: yes\nremove: no\n"
 
 
 async def test_an_answer_from_memory_is_not_lost_with_the_server(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_an_answer_from_memory_is_not_lost_with_the_server(tmp_path: Path)
 
 async def test_a_turn_that_an_agent_gives_up_because_it_was_denied_has_ended(tmp_path: Path) -> None:
     """O2: an agent that says `cancelled` after a denial was not interrupted; it is not told to go on."""
-    heard = add_asking(tmp_path)
+    received = add_asking(tmp_path)
     async with serving(tmp_path) as server:
         client = server.client
         session = await open_session(server, agent="asks")
@@ -120,7 +120,7 @@ async def test_a_turn_that_an_agent_gives_up_because_it_was_denied_has_ended(tmp
         done = await client.wait_task(task)
         assert (done["status"], done["stopReason"], done["attempt"]) == ("completed", "denied", 1)
         assert await messages(client, session, "error") == []
-    assert heard.read_text() == "remove: no\n"
+    assert received.read_text() == "remove: no\n"
 
 
 # Agents that go their own way
@@ -154,17 +154,18 @@ async def test_stops_by_force_are_no_deaths(tmp_path: Path) -> None:
             assert stopped["task"]["status"] == "cancelled"
         async with client.events(session) as events:
             task = await client.prompt(session, "work")
-            await events.until(lambda one: one["type"] == "message.created" and one["data"]["role"] == "agent")
+            await events.until(lambda event: event["type"] == "message.created" and event["data"]["role"] == "agent")
             [agent] = agents_with(tmp_path)
             os.kill(agent, signal.SIGKILL)
-            found = await events.until(
-                lambda one: (
-                    one.get("objectId") == task and (one["data"]["status"] == "failed" or one["data"]["attempt"] == 2)
+            event = await events.until(
+                lambda event: (
+                    event.get("objectId") == task
+                    and (event["data"]["status"] == "failed" or event["data"]["attempt"] == 2)
                 )
             )
-            if found["data"]["status"] == "dispatching":
-                found = await events.until(lambda one: one.get("objectId") == task)
-        assert (found["data"]["status"], found["data"]["attempt"]) == ("running", 2)
+            if event["data"]["status"] == "dispatching":
+                event = await events.until(lambda event: event.get("objectId") == task)
+        assert (event["data"]["status"], event["data"]["attempt"]) == ("running", 2)
         assert (await client.get(f"/api/sessions/{session}"))["status"] == "active"
 
 
@@ -284,14 +285,14 @@ async def test_a_purge_takes_no_prompt_with_it(tmp_path: Path) -> None:
 async def test_a_stream_of_new_messages_outlives_its_server(tmp_path: Path) -> None:
     """L1, O2: ended in order in the middle of many new messages, each server ends with 0, and no message is missing or
     there twice."""
-    count, known = 3000, 1
+    count, seen = 3000, 1
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             session = await open_in(server, client)
             task = await client.prompt(session, "[[say x]][[think y]]" * count)
         for _ in range(2):
             async with server.client() as client:
-                known = await grown(client, session, min(known + 100, 2 * count))
+                seen = await grown(client, session, min(seen + 100, 2 * count))
             assert await server.stop() == 0
             await server.start()
         async with server.client() as client:
@@ -307,10 +308,10 @@ async def test_a_commit_that_is_answered_late_is_not_written_again(tmp_path: Pat
         async with serving(tmp_path, stop_agents=False) as server:
             session = await open_session(server)
             task = await server.client.prompt(session, "[[slow 1 0.02]][[think y]]" * count)
-            known = await grown(server.client, session, 3)
+            seen = await grown(server.client, session, 3)
             # It is gone when the server takes no more calls, and is about to let its agents go.
             hold_answers(server.services.store.db, server.data / "server.json")
-            await grown(server.client, session, known)
+            await grown(server.client, session, seen)
         async with serving(tmp_path) as server:
             done = await server.client.wait_task(task)
             assert (done["status"], done["attempt"]) == ("completed", 1)

@@ -17,23 +17,23 @@ MODES = '[modes]\nplan = "plan"\ndefault = "default"\nbypassPermissions = "yolo"
 
 def obstinate(folder: Path, how: str) -> Path:
     """Puts the agent into the catalog; gives back the file in which it writes."""
-    heard = folder / "heard.txt"
-    add_agent(folder, how, ["{python}", str(PROGRAM), how, str(heard)])
+    received = folder / "heard.txt"
+    add_agent(folder, how, ["{python}", str(PROGRAM), how, str(received)])
     with (folder / "data" / "agents" / f"{how}.toml").open("a") as entry:
         entry.write(MODES)
-    return heard
+    return received
 
 
-@pytest.mark.parametrize(("how", "said"), [("liar", "stays in 'yolo'"), ("modeless", "knows no modes")])
-async def test_a_mode_that_was_not_taken(tmp_path: Path, how: str, said: str) -> None:
+@pytest.mark.parametrize(("how", "sentence"), [("liar", "stays in 'yolo'"), ("modeless", "knows no modes")])
+async def test_a_mode_that_was_not_taken(tmp_path: Path, how: str, sentence: str) -> None:
     """P2: an agent that says, while it is told, that it is in another mode, or has none, is not prompted."""
-    heard = obstinate(tmp_path, how)
+    received = obstinate(tmp_path, how)
     async with serving(tmp_path) as server:
         session = await open_session(server, agent=how, permissionMode="plan")
         task = await server.client.ask(session, "go")
         assert (task["status"], task["error"]["code"]) == ("failed", "mode_not_taken")
-        assert said in task["error"]["message"]
-        assert not heard.exists()
+        assert sentence in task["error"]["message"]
+        assert not received.exists()
 
 
 async def test_a_mode_that_cannot_be_taken_back_ends_the_turn(tmp_path: Path) -> None:
@@ -43,33 +43,33 @@ async def test_a_mode_that_cannot_be_taken_back_ends_the_turn(tmp_path: Path) ->
         session = await open_session(server, agent="stubborn", permissionMode="default")
         task = await server.client.ask(session, "go")
         assert task["status"] == "failed"
-        told = await messages(server.client, session, "notice")
-        assert any("could not be brought back" in item["text"] for item in told)
+        notices = await messages(server.client, session, "notice")
+        assert any("could not be brought back" in item["text"] for item in notices)
 
 
 async def test_a_mode_that_is_lowered_while_the_agent_starts(tmp_path: Path) -> None:
     """P2: what people say before the prompt has left counts for it."""
-    heard = obstinate(tmp_path, "slow")
+    received = obstinate(tmp_path, "slow")
     async with serving(tmp_path) as server:
         client = server.client
         session = await open_session(server, agent="slow", permissionMode="bypassPermissions")
         task = await client.prompt(session, "go")
-        await eventually(heard.exists, "the agent starts")
+        await eventually(received.exists, "the agent starts")
         await client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": "plan"})
-        heard.with_suffix(".go").touch()
+        received.with_suffix(".go").touch()
         assert (await client.wait_task(task))["status"] == "completed"
-        assert heard.read_text().splitlines() == ["starting", "prompted in plan"]
+        assert received.read_text().splitlines() == ["starting", "prompted in plan"]
 
 
 async def test_what_an_agent_starts_with_changes_while_it_starts(tmp_path: Path) -> None:
     """P2, R2: an agent that was started with what has changed since is started anew before it is prompted."""
-    heard = obstinate(tmp_path, "slow")
+    received = obstinate(tmp_path, "slow")
     async with serving(tmp_path) as server:
         client = server.client
         session = await open_session(server, agent="slow", permissionMode="plan")
         task = await client.prompt(session, "go")
-        await eventually(heard.exists, "the agent starts")
+        await eventually(received.exists, "the agent starts")
         await client.call("PATCH", f"/api/sessions/{session}", json={"env": {"HERON": "grey"}})
-        heard.with_suffix(".go").touch()
+        received.with_suffix(".go").touch()
         assert (await client.wait_task(task))["status"] == "completed"
-        assert heard.read_text().splitlines() == ["starting", "starting", "prompted in plan"]
+        assert received.read_text().splitlines() == ["starting", "starting", "prompted in plan"]

@@ -16,11 +16,11 @@ PROGRAM = Path(__file__).with_name("loose.py")
 
 def loose(folder: Path, how: str) -> Path:
     """Puts the agent into the catalog; gives back the file in which it writes."""
-    heard = folder / "heard.txt"
-    add_agent(folder, how, ["{python}", str(PROGRAM), how, str(heard)])
+    received = folder / "heard.txt"
+    add_agent(folder, how, ["{python}", str(PROGRAM), how, str(received)])
     with (folder / "data" / "agents" / f"{how}.toml").open("a") as entry:
         entry.write('[pinned-options]\neverything = "off"\n')
-    return heard
+    return received
 
 
 def test_copilot_asks_in_every_mode(tmp_path: Path) -> None:
@@ -33,12 +33,12 @@ def test_copilot_asks_in_every_mode(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["plain", "silent"])
 async def test_each_prompt_finds_it_pinned(tmp_path: Path, how: str) -> None:
     """P2: it is set before a prompt, also if the agent does not tell of it, and again if it has changed since."""
-    heard = loose(tmp_path, how)
+    received = loose(tmp_path, how)
     async with serving(tmp_path) as server:
         session = await open_session(server, agent=how, permissionMode="allow-all")
         for text in ("go", "end", "go"):
             assert (await server.client.ask(session, text))["status"] == "completed"
-        assert heard.read_text().splitlines() == ["go: off", "end: off", "go: off"]
+        assert received.read_text().splitlines() == ["go: off", "end: off", "go: off"]
         assert await messages(server.client, session, "notice") == []
 
 
@@ -49,22 +49,22 @@ async def test_it_is_taken_back(tmp_path: Path) -> None:
         session = await open_session(server, agent="plain", permissionMode="allow-all")
         async with server.client.events(session) as events:
             assert (await server.client.ask(session, "loosen"))["status"] == "completed"
-            told = await events.until(lambda event: event["type"].startswith("message.") and "itself" in str(event))
-        assert "set everything to 'on' by itself and was brought back" in told["data"]["content"]["text"]
+            event = await events.until(lambda event: event["type"].startswith("message.") and "itself" in str(event))
+        assert "set everything to 'on' by itself and was brought back" in event["data"]["content"]["text"]
 
 
 @pytest.mark.parametrize(
-    ("how", "said"), [("liar", "has it at 'on'"), ("without", "has no such option"), ("refuses", "refuses that")]
+    ("how", "sentence"), [("liar", "has it at 'on'"), ("without", "has no such option"), ("refuses", "refuses that")]
 )
-async def test_what_was_not_taken(tmp_path: Path, how: str, said: str) -> None:
+async def test_what_was_not_taken(tmp_path: Path, how: str, sentence: str) -> None:
     """P2: an agent that says that it is set otherwise, or knows no such option, is not prompted."""
-    heard = loose(tmp_path, how)
+    received = loose(tmp_path, how)
     async with serving(tmp_path) as server:
         session = await open_session(server, agent=how)
         task = await server.client.ask(session, "go")
         assert (task["status"], task["error"]["code"]) == ("failed", "mode_not_taken")
-        assert said in task["error"]["message"] and "'off'" in task["error"]["message"]
-        assert not heard.exists()
+        assert sentence in task["error"]["message"] and "'off'" in task["error"]["message"]
+        assert not received.exists()
 
 
 async def test_what_cannot_be_taken_back_ends_the_turn(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ async def test_what_cannot_be_taken_back_ends_the_turn(tmp_path: Path) -> None:
     async with serving(tmp_path, max_deaths=1) as server:
         session = await open_session(server, agent="stubborn")
         assert (await server.client.ask(session, "loosen"))["status"] == "failed"
-        told = await messages(server.client, session, "notice")
+        notices = await messages(server.client, session, "notice")
         assert any(
-            "set everything to 'on' by itself" in item["text"] and "it is ended" in item["text"] for item in told
+            "set everything to 'on' by itself" in item["text"] and "it is ended" in item["text"] for item in notices
         )

@@ -40,17 +40,17 @@ async def test_a_turn_and_its_question_outlive_the_server(tmp_path: Path, number
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))
             asking = (await client.session(repo["id"], permissionMode="ask"))["id"]
-            asked = await client.prompt(asking, "[[say before]] [[run echo done]] [[say after]]")
+            asking_task = await client.prompt(asking, "[[say before]] [[run echo done]] [[say after]]")
             question = await client.approval(asking)
             talking = (await client.session(repo["id"]))["id"]
-            told = await client.prompt(talking, "[[slow 30 1.5]]")
-            await client.wait_task(told, "running")
+            talking_task = await client.prompt(talking, "[[slow 30 1.5]]")
+            await client.wait_task(talking_task, "running")
         await server.stop(number)
         await server.start()
         async with server.client() as client:
             assert (await client.approval(asking))["id"] == question["id"]
             await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
-            for task_id in (asked, told):
+            for task_id in (asking_task, talking_task):
                 task = await client.wait_task(task_id)
                 assert (task["status"], task["attempt"]) == ("completed", 1)
             assert await client.texts(asking) == ["before", "after"]

@@ -79,17 +79,17 @@ async def wary(folder: Path, **fields: object) -> AsyncGenerator[Wary]:
         repo = server.root / "repo"
         if not repo.exists():
             bring(server.repo())
-        found = Wary(server, repo, "")
-        found.session = await found.open()
-        yield found
+        wary_agent = Wary(server, repo, "")
+        wary_agent.session = await wary_agent.open()
+        yield wary_agent
 
 
 async def test_allowed_it_goes_on_and_is_remembered(tmp_path: Path) -> None:
     """P3: nothing starts before a person has looked; then the same prompt is sent, once, and nobody is asked again."""
-    async with wary(tmp_path) as found:
-        client = found.client
-        task = await client.prompt(found.session, "[[recall]]")
-        approval = await found.asked()
+    async with wary(tmp_path) as wary_agent:
+        client = wary_agent.client
+        task = await client.prompt(wary_agent.session, "[[recall]]")
+        approval = await wary_agent.asked()
         assert "hooks/start.js, .wary/deep/rules.txt" in approval["title"] and "Wary" in approval["title"]
         assert [Path(location["path"]).name for location in approval["toolCall"]["locations"]] == [
             "start.js",
@@ -97,131 +97,131 @@ async def test_allowed_it_goes_on_and_is_remembered(tmp_path: Path) -> None:
         ]
         waiting = await client.get(f"/api/tasks/{task}")
         assert (waiting["status"], waiting["held"], waiting["attempt"]) == ("interrupted", True, 1)
-        assert (await client.get(f"/api/sessions/{found.session}"))["activity"] == "waiting_permission"
-        assert not (found.server.data / "demo").exists()
-        assert (await found.decide(approval, "allow"))["status"] == "allowed"
+        assert (await client.get(f"/api/sessions/{wary_agent.session}"))["activity"] == "waiting_permission"
+        assert not (wary_agent.server.data / "demo").exists()
+        assert (await wary_agent.decide(approval, "allow"))["status"] == "allowed"
         ended = await client.wait_task(task)
         assert (ended["status"], ended["attempt"], ended["sentAttempt"]) == ("completed", 2, 2)
         # The agent heard the prompt as it was written, not that it was cut off.
-        [said] = await client.texts(found.session)
-        assert "[[recall]]" in said and "interrupted" not in said
-        assert len(await client.texts(found.session, "user")) == 1
-        await found.says("once more")
-        await found.says("elsewhere", await found.open())
+        [text] = await client.texts(wary_agent.session)
+        assert "[[recall]]" in text and "interrupted" not in text
+        assert len(await client.texts(wary_agent.session, "user")) == 1
+        await wary_agent.says("once more")
+        await wary_agent.says("elsewhere", await wary_agent.open())
         [choice] = (await client.get("/api/policy/choices"))["choices"]
-        assert (choice["scope"], choice["cwd"], choice["agent"]) == ("worktree", str(found.repo), "wary")
-    async with wary(tmp_path) as found:
-        await found.says("after a restart")
+        assert (choice["scope"], choice["cwd"], choice["agent"]) == ("worktree", str(wary_agent.repo), "wary")
+    async with wary(tmp_path) as wary_agent:
+        await wary_agent.says("after a restart")
 
 
 async def test_changed_it_is_asked_again(tmp_path: Path) -> None:
     """P3: what was allowed is these files as they were; a change, and another folder, is asked about."""
-    async with wary(tmp_path) as found:
-        task = await found.client.prompt(found.session, "[[say one]]")
-        await found.decide(await found.asked(), "allow")
-        await found.client.wait_task(task)
-        bring(found.repo, "other()")
+    async with wary(tmp_path) as wary_agent:
+        task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
+        await wary_agent.decide(await wary_agent.asked(), "allow")
+        await wary_agent.client.wait_task(task)
+        bring(wary_agent.repo, "other()")
         # An agent that is up has what it has; the next one that starts would have the change.
-        await found.says("two")
-        session = await found.open()
-        task = await found.client.prompt(session, "[[say three]]")
-        await found.decide(await found.asked(session), "allow")
-        assert (await found.client.wait_task(task))["status"] == "completed"
-        bring(found.repo)
-        await found.says("four", await found.open())
+        await wary_agent.says("two")
+        session = await wary_agent.open()
+        task = await wary_agent.client.prompt(session, "[[say three]]")
+        await wary_agent.decide(await wary_agent.asked(session), "allow")
+        assert (await wary_agent.client.wait_task(task))["status"] == "completed"
+        bring(wary_agent.repo)
+        await wary_agent.says("four", await wary_agent.open())
 
 
 async def test_denied_the_prompt_is_dropped(tmp_path: Path) -> None:
     """P3: the prompt ends unsent, the transcript says so, and the next one is asked about again."""
-    async with wary(tmp_path) as found:
-        task = await found.client.prompt(found.session, "[[say one]]")
-        assert (await found.decide(await found.asked(), "deny"))["status"] == "denied"
-        ended = await found.client.wait_task(task)
+    async with wary(tmp_path) as wary_agent:
+        task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
+        assert (await wary_agent.decide(await wary_agent.asked(), "deny"))["status"] == "denied"
+        ended = await wary_agent.client.wait_task(task)
         assert (ended["status"], ended["stopReason"], ended["sentAttempt"]) == ("cancelled", "denied", 0)
-        [note] = await messages(found.client, found.session, "cancelled")
+        [note] = await messages(wary_agent.client, wary_agent.session, "cancelled")
         assert "not sent" in note["text"]
-        task = await found.client.prompt(found.session, "[[say two]]")
-        await found.decide(await found.asked(), "allow")
-        assert (await found.client.wait_task(task))["status"] == "completed"
-        assert await found.client.texts(found.session) == ["two"]
+        task = await wary_agent.client.prompt(wary_agent.session, "[[say two]]")
+        await wary_agent.decide(await wary_agent.asked(), "allow")
+        assert (await wary_agent.client.wait_task(task))["status"] == "completed"
+        assert await wary_agent.client.texts(wary_agent.session) == ["two"]
 
 
 async def test_nobody_answers(tmp_path: Path) -> None:
     """P3, P4: such a question is never allowed because time is over, also where others are."""
     for headless in ("deny", "allow"):
-        async with wary(tmp_path / headless, headless=headless) as found:
-            task = await found.client.ask(found.session, "[[say one]]")
+        async with wary(tmp_path / headless, headless=headless) as wary_agent:
+            task = await wary_agent.client.ask(wary_agent.session, "[[say one]]")
             assert (task["status"], task["sentAttempt"]) == ("cancelled", 0)
-            [approval] = (await found.client.get("/api/approvals"))["approvals"]
+            [approval] = (await wary_agent.client.get("/api/approvals"))["approvals"]
             assert (approval["status"], approval["decision"]) == ("expired", "deny")
-            assert not (await found.client.get("/api/policy/choices"))["choices"]
+            assert not (await wary_agent.client.get("/api/policy/choices"))["choices"]
             assert any(
                 "Nobody answered" in message["text"]
-                for message in await messages(found.client, found.session, "notice")
+                for message in await messages(wary_agent.client, wary_agent.session, "notice")
             )
 
 
 async def test_a_word_for_the_session_does_not_answer_it(tmp_path: Path) -> None:
     """P4: a session that is set to allow what nobody answers, while this is asked, still waits for a person."""
-    async with wary(tmp_path) as found:
-        task = await found.client.prompt(found.session, "[[say one]]")
-        approval = await found.asked()
-        await found.client.call("PATCH", f"/api/sessions/{found.session}", json={"headless": "allow"})
-        again = await found.client.get(f"/api/approvals/{approval['id']}")
+    async with wary(tmp_path) as wary_agent:
+        task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
+        approval = await wary_agent.asked()
+        await wary_agent.client.call("PATCH", f"/api/sessions/{wary_agent.session}", json={"headless": "allow"})
+        again = await wary_agent.client.get(f"/api/approvals/{approval['id']}")
         assert (again["status"], again["expiresAt"], again["onExpiry"]) == ("pending", None, None)
-        await found.decide(approval, "allow")
-        assert (await found.client.wait_task(task))["status"] == "completed"
+        await wary_agent.decide(approval, "allow")
+        assert (await wary_agent.client.wait_task(task))["status"] == "completed"
 
 
 async def test_resuming_asks_again(tmp_path: Path) -> None:
     """O2, P3: to resume a session is not to say yes: the question is withdrawn, and asked anew."""
-    async with wary(tmp_path) as found:
-        task = await found.client.prompt(found.session, "[[say one]]")
-        first = await found.asked()
-        async with found.client.events(found.session) as events:
-            await found.client.post(f"/api/sessions/{found.session}/resume")
+    async with wary(tmp_path) as wary_agent:
+        task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
+        first = await wary_agent.asked()
+        async with wary_agent.client.events(wary_agent.session) as events:
+            await wary_agent.client.post(f"/api/sessions/{wary_agent.session}/resume")
             second = (await events.until(lambda event: event["type"] == "approval.created"))["data"]
-        assert (await found.client.get(f"/api/approvals/{first['id']}"))["status"] == "cancelled"
-        await found.decide(second, "allow")
-        ended = await found.client.wait_task(task)
+        assert (await wary_agent.client.get(f"/api/approvals/{first['id']}"))["status"] == "cancelled"
+        await wary_agent.decide(second, "allow")
+        ended = await wary_agent.client.wait_task(task)
         assert (ended["status"], ended["attempt"]) == ("completed", 3)
 
 
 async def test_it_can_be_stopped(tmp_path: Path) -> None:
     """T2, P3: a prompt that waits for this can be stopped; what is behind it is asked about in its turn."""
-    async with wary(tmp_path) as found:
-        task = await found.client.prompt(found.session, "[[say one]]")
-        approval = await found.asked()
-        await found.client.post(f"/api/sessions/{found.session}/stop")
-        assert (await found.client.wait_task(task))["status"] == "cancelled"
-        assert (await found.client.get(f"/api/approvals/{approval['id']}"))["status"] == "cancelled"
+    async with wary(tmp_path) as wary_agent:
+        task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
+        approval = await wary_agent.asked()
+        await wary_agent.client.post(f"/api/sessions/{wary_agent.session}/stop")
+        assert (await wary_agent.client.wait_task(task))["status"] == "cancelled"
+        assert (await wary_agent.client.get(f"/api/approvals/{approval['id']}"))["status"] == "cancelled"
 
 
 async def test_it_waits_over_a_restart(tmp_path: Path) -> None:
     """P4: the question outlives the server, and its answer lets the turn go on."""
-    async with wary(tmp_path) as found:
-        task = await found.client.prompt(found.session, "[[say one]]")
-        approval = await found.asked()
-    async with wary(tmp_path) as found:
-        await found.decide(approval, "allow")
-        assert (await found.client.wait_task(task))["status"] == "completed"
+    async with wary(tmp_path) as wary_agent:
+        task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
+        approval = await wary_agent.asked()
+    async with wary(tmp_path) as wary_agent:
+        await wary_agent.decide(approval, "allow")
+        assert (await wary_agent.client.wait_task(task))["status"] == "completed"
 
 
 async def test_the_inbox_shows_it(tmp_path: Path) -> None:
     """P4: `bough approval list` and `show` say what would run, and where."""
-    async with wary(tmp_path) as found:
-        await found.client.prompt(found.session, "[[say one]]")
-        approval = await found.asked()
-        listed = await bough(found, "approval", "list")
+    async with wary(tmp_path) as wary_agent:
+        await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
+        approval = await wary_agent.asked()
+        listed = await bough(wary_agent, "approval", "list")
         assert "wary" in listed and "hooks/start.js" in listed
-        shown = await bough(found, "approval", "show", approval["id"])
-        assert str(found.repo / ".wary/deep/rules.txt") in shown and "until one of these files changes" in shown
-        await bough(found, "approval", "allow", approval["id"])
+        shown = await bough(wary_agent, "approval", "show", approval["id"])
+        assert str(wary_agent.repo / ".wary/deep/rules.txt") in shown and "until one of these files changes" in shown
+        await bough(wary_agent, "approval", "allow", approval["id"])
 
 
-async def bough(found: Wary, *words: str) -> str:
+async def bough(wary_agent: Wary, *words: str) -> str:
     """What a command prints, on a terminal that is wide enough."""
-    env = os.environ | {"BOUGH_URL": found.server.url, "BOUGH_TOKEN": found.server.token, "COLUMNS": "200"}
+    env = os.environ | {"BOUGH_URL": wary_agent.server.url, "BOUGH_TOKEN": wary_agent.server.token, "COLUMNS": "200"}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bough", *words), env=env, stdout=asyncio.subprocess.PIPE
     )

@@ -21,8 +21,8 @@ async def test_a_mode_that_nobody_allowed_is_taken_back(tmp_path: Path) -> None:
         session = await open_session(server, agent="switches_mode", permissionMode="plan")
         async with client.events(session) as events:
             assert (await client.ask(session, "yolo wait"))["status"] == "completed"
-            told = await events.until(lambda event: event["type"].startswith("message.") and "itself" in str(event))
-        assert "'yolo' by itself and was brought back" in str(told["data"])
+            event = await events.until(lambda event: event["type"].startswith("message.") and "itself" in str(event))
+        assert "'yolo' by itself and was brought back" in str(event["data"])
         assert "".join(await client.texts(session)).split()[-1] == "plan"
         assert (await client.get(f"/api/sessions/{session}"))["permissionMode"] == "plan"
 

@@ -43,10 +43,12 @@ async def test_a_changed_environment_reaches_the_agent(server: Running) -> None:
 async def test_changed_mcp_servers_reach_the_agent(server: Running) -> None:
     """P2, R2: an MCP server that a session is given later, or loses, is the agent's with the next prompt."""
     client = server.client
-    known = await client.post("/api/mcp-servers", {"name": "birds", "transport": "stdio", "command": sys.executable})
+    server_row = await client.post(
+        "/api/mcp-servers", {"name": "birds", "transport": "stdio", "command": sys.executable}
+    )
     session = await open_session(server)
     await client.ask(session, "remember the word crane [[status]]")
-    await client.call("PATCH", f"/api/sessions/{session}", json={"mcpServerIds": [known["id"]]})
+    await client.call("PATCH", f"/api/sessions/{session}", json={"mcpServerIds": [server_row["id"]]})
     await client.ask(session, "[[status]]")
     await client.call("PATCH", f"/api/sessions/{session}", json={"mcpServerIds": []})
     await client.ask(session, "[[status]]")
@@ -67,11 +69,13 @@ async def test_what_an_agent_cannot_be_set_to_is_said(tmp_path: Path) -> None:
         session = await open_session(server, agent="switches_mode", effort="high")
         for _ in range(2):
             assert (await client.ask(session, "default"))["status"] == "completed"
-        told = "switches_mode has no setting for {}; the session's choice is ignored."
-        assert [message["text"] for message in await messages(client, session, "notice")] == [told.format("effort")]
+        notice = "switches_mode has no setting for {}; the session's choice is ignored."
+        assert [message["text"] for message in await messages(client, session, "notice")] == [notice.format("effort")]
         await client.call("PATCH", f"/api/sessions/{session}", json={"model": "large"})
         await client.ask(session, "default")
-        assert [message["text"] for message in await messages(client, session, "notice")][1:] == [told.format("model")]
+        assert [message["text"] for message in await messages(client, session, "notice")][1:] == [
+            notice.format("model")
+        ]
         other = await open_session(server, agent="demo", effort="high", model="demo-large")
         await client.ask(other, "[[status]]")
         assert "model: demo-large\neffort: high" in (await client.texts(other))[-1]

@@ -88,10 +88,10 @@ async def test_the_idle_clock_completes_a_session(tmp_path: Path) -> None:
         session = await open_session(server)
         async with client.events(session) as events:
             await client.prompt(session, "remember the word heron")
-            found = await events.until(
+            event = await events.until(
                 lambda event: event["type"] == "session.patched" and event["data"]["status"] == "completed"
             )
-        assert found["data"]["metadata"]["reason"] == "idle_timeout"
+        assert event["data"]["metadata"]["reason"] == "idle_timeout"
         await gone(server, session)
         task = await client.wait_task(await client.prompt(session, "[[recall]]", resume=True))
         assert task["status"] == "completed"

@@ -55,7 +55,10 @@ async def order(waits: list[Runnable], slots: int) -> list[str]:
         ([waiting("a1", "1", under_way=2), waiting("b1", "3"), waiting("b2", "4")], ["b1", "b2", "a1"]),
         ([waiting("a2"), waiting("a1")], ["a1", "a2"]),
         (
-            [*(waiting(f"a{number}", "1") for number in range(3)), *(waiting(f"b{number}", "2") for number in range(3))],
+            [
+                *(waiting(f"a{number}", "1") for number in range(3)),
+                *(waiting(f"b{number}", "2") for number in range(3)),
+            ],
             ["a0", "b0", "a1", "b1", "a2", "b2"],
         ),
     ],

@@ -15,8 +15,8 @@ async def test_the_transcript_is_folded(server: Running) -> None:
     task = await client.ask(
         session, "[[think a]] [[slow 3 0.1]] [[write x.txt hi]] [[plan A; B]] [[plan C]] [[say end]]"
     )
-    found = await client.get(f"/api/sessions/{session}/messages")
-    assert [(item["role"], item["content"]["type"]) for item in found] == [
+    transcript = await client.get(f"/api/sessions/{session}/messages")
+    assert [(item["role"], item["content"]["type"]) for item in transcript] == [
         ("user", "text"),
         ("agent", "thought"),
         ("agent", "text"),
@@ -24,10 +24,10 @@ async def test_the_transcript_is_folded(server: Running) -> None:
         ("system", "plan"),
         ("agent", "text"),
     ]
-    assert found[2]["content"] == {"type": "text", "text": "tick 1\ntick 2\ntick 3", "partial": False}
-    tool = found[3]["content"]
+    assert transcript[2]["content"] == {"type": "text", "text": "tick 1\ntick 2\ntick 3", "partial": False}
+    tool = transcript[3]["content"]
     assert (tool["kind"], tool["result"]["status"]) == ("edit", "completed")
-    assert [step["content"] for step in found[4]["content"]["steps"]] == ["C"]
+    assert [step["content"] for step in transcript[4]["content"]["steps"]] == ["C"]
     assert task["toolUseCount"] == 1
     assert (server.root / "repo0" / "x.txt").read_text() == "hi"
 
@@ -200,8 +200,8 @@ async def test_settings_take_effect_at_the_next_prompt(server: Running) -> None:
     await client.call("PATCH", f"/api/sessions/{session}", json=changed)
     await client.ask(session, "[[write a.txt x]] [[status]]")
     assert (server.root / "repo0" / "a.txt").exists()
-    said = (await client.texts(session))[-1]
-    assert "demo-large" in said and "high" in said and "acceptEdits" in said
+    text = (await client.texts(session))[-1]
+    assert "demo-large" in text and "high" in text and "acceptEdits" in text
 
 
 async def test_env_reaches_the_agent_and_nobody_else(tmp_path: Path) -> None:

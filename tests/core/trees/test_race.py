@@ -197,13 +197,13 @@ async def test_the_other_racers_are_archived_and_can_be_recovered(tmp_path: Path
         assert {task["status"] for task in await trees.tasks(running)} == {"completed", "cancelled"}
         assert not place.exists() and (await folder(trees, winner)).exists()
         assert f"bough worktree recover {result['others'][0]['worktreeId']}" in result["others"][0]["recover"]
-        # What they had changed can still be compared.
+        # Their changes can still be compared.
         standings = (await trees.client.get(f"/api/races/{race_id}"))["contenders"]
         assert [standing["files"] for standing in standings] == [2, 1, 0]
         await trees.client.post(f"/api/worktrees/{result['others'][0]['worktreeId']}/recover")
         assert (place / "a.txt").read_text() == "one" and status(place) == "?? b.txt\n"
         assert commits(place)[0] == "mine"
-        # Kept another way later, what was had back stays.
+        # Keeping the winner in another way later leaves recovered worktrees alone.
         assert (await keep(trees, race_id, winner))["merged"] == "none"
         assert place.exists()
 

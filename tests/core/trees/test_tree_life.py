@@ -88,7 +88,7 @@ async def test_completing_a_parent_with_a_report_in_its_queue(tmp_path: Path) ->
         assert (await trees.get(busy))["activity"] == "running"
         await trees.client.post(f"/api/sessions/{busy}/stop")
         assert [callback.state for callback in await trees.callbacks(root)] == ["held", "held"]
-        # Resumed, it is not told what was kept from it; it can be read.
+        # After a resume the held report is not delivered, but can be read.
         await trees.client.prompt(root, "[[say on]]", resume=True)
         ended = await trees.rested(root, 3)
         assert [item["status"] for item in ended] == ["cancelled", "cancelled", "completed"]
@@ -103,7 +103,7 @@ async def test_a_fork_whose_agent_died_early_gets_the_transcript(tmp_path: Path)
         fork, _ = await trees.fork(parent)
 
         async def opened() -> None:
-            # As if its agent had opened a conversation, and died before it was used.
+            # As if its agent had opened a conversation and died before using it.
             other = await trees.root()
             await trees.say(other, "[[say x]]")
             store = trees.server.services.store

@@ -1,5 +1,5 @@
-"""A real database that fails for a while: at one named query, a given number of times, as a busy one does; or that is
-slow to say that it has committed. What must come of that is said in the tests that use it."""
+"""Makes a real database fail for a while, as a busy one does: at one named query, a given number of times. It can also
+be slow to acknowledge commits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Failures:
-    """At which query, and how often still."""
+    """Holds the query that fails and how often it still does."""
 
     def __init__(self, query: Query, times: int) -> None:
         self._query = query
@@ -30,18 +30,18 @@ class Failures:
         if query is self._query and self.left:
             self.left -= 1
             if not self.left:
-                # SQLite runs transactions in a thread of its own.
+                # SQLite runs transactions in a separate thread.
                 self._loop.call_soon_threadsafe(self._over.set)
             raise Busy("database_busy", "The database is busy; try again.")
 
     async def over(self) -> None:
-        """Waits until it has failed as often as it was told to."""
+        """Waits until it has failed as often as requested."""
         async with asyncio.timeout(PATIENCE):
             await self._over.wait()
 
 
 class FailingTx:
-    """A transaction that fails as told, and is the database's own in all else."""
+    """A transaction that fails at one query and otherwise passes everything on."""
 
     def __init__(self, tx: Tx, failures: Failures) -> None:
         self._tx = tx
@@ -69,7 +69,7 @@ class FailingTx:
 
 @contextlib.contextmanager
 def failing(db: Backend, kind: Literal["read", "transaction"], query: Query, times: int = 1) -> Generator[Failures]:
-    """Has the first `times` reads, or transactions, that come to this query fail."""
+    """Makes the first `times` reads or transactions that reach this query fail."""
     failures = Failures(query, times)
     original: Callable[..., Awaitable[Any]] = getattr(db, kind)
 
@@ -88,7 +88,7 @@ def failing(db: Backend, kind: Literal["read", "transaction"], query: Query, tim
 
 
 def hold_answers(db: Backend, last: Path) -> None:
-    """From now on commits are answered only when this file is gone, and a moment after that."""
+    """Delays the acknowledgment of commits from now on, until this file is gone and a moment longer."""
     original: Callable[..., Awaitable[Any]] = db.transaction
 
     async def held(work: Callable[[Tx], Awaitable[Any]]) -> Any:

@@ -1,5 +1,5 @@
-"""An agent with an option that gives it all rights, which is on at first: argv[1] is how it takes being told otherwise,
-argv[2] the file in which it writes what it is prompted with. Not a test; `test_pinned` runs it."""
+"""An agent with an option that gives it all rights, which is on at first. argv[1] is how it reacts when the option is
+set, argv[2] the file where it records its prompts. `test_pinned` runs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def options() -> dict[str, Any]:
 
 
 def loosen() -> None:
-    """Gives itself all rights, and says so."""
+    """Gives itself all rights, and reports that."""
     global everything
     everything = "on"
     update = {"sessionUpdate": "config_option_update", **options()}
@@ -47,7 +47,7 @@ for message in messages():
         with heard.open("a") as lines:
             lines.write(f"{text}: {everything}\n")
         if text == "loosen":
-            # Not answered before it is told to take it back.
+            # It answers only after it was set back.
             prompt = message
             loosen()
         else:

@@ -1,5 +1,5 @@
-"""An agent that asks for a permission in a way that cannot be read: argv[1] is the line that it writes, in the escapes
-of Python's `bytes`. It ends its turn when it is answered. Not a test; `test_mumbling` runs it."""
+"""An agent that requests a permission with a line that cannot be parsed: argv[1] is that line, in the escapes of
+Python's `bytes`. It ends its turn when it gets an answer. `test_mumbling` runs it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""An agent with modes that does with them what it wants: argv[1] is how, argv[2] the file in which it writes the mode
-that it is prompted in. Not a test; `test_obstinate` runs it."""
+"""An agent that does not follow its mode: argv[1] is how, argv[2] the file where it records the mode of each prompt.
+`test_obstinate` runs it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def note(text: str) -> None:
 
 
 def be_in(new_mode: str) -> None:
-    """Changes its mode, and says so."""
+    """Changes its mode, and reports that."""
     global mode
     mode = new_mode
     update = {"sessionUpdate": "current_mode_update", "currentModeId": mode}

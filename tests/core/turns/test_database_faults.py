@@ -1,5 +1,5 @@
-"""A database that fails for a moment, and two servers on one: nothing that runs stops for good, nothing is touched by
-whoever is second."""
+"""Tests a database that fails for a moment, and two servers on one database: everything continues, and the second
+server changes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.server import Running, serving
 
 
 async def test_the_scheduler_survives_a_failed_look(server: Running) -> None:
-    """T5: a look at the queues that fails is not the last one; turns under way go on, and new prompts run."""
+    """T5: After a failed look at the queues, running turns continue and new prompts run."""
     client = server.client
     asking = await open_session(server, permissionMode="ask")
     waiting = await client.prompt(asking, "[[run true]]")
@@ -29,7 +29,7 @@ async def test_the_scheduler_survives_a_failed_look(server: Running) -> None:
     with failing(server.services.store.db, "read", TASKS.runnable) as failures:
         lost = await client.prompt(other, "[[say one]]")
         await failures.over()
-    # Whoever comes next wakes it; if nobody does, it looks by itself after some seconds.
+    # The next prompt wakes it; without one, it looks again after some seconds.
     queued = await client.prompt(other, "[[say two]]")
     assert (await client.wait_task(lost))["status"] == "completed"
     assert (await client.wait_task(queued))["status"] == "completed"
@@ -39,10 +39,10 @@ async def test_the_scheduler_survives_a_failed_look(server: Running) -> None:
 
 
 async def test_the_hub_survives_a_failed_read(server: Running) -> None:
-    """A3: a subscriber is sent what it could not be sent at first, in order and without a hole."""
+    """A3: A subscriber gets what could not be sent at first, in order and without a gap."""
     client = server.client
     session = await open_session(server)
-    # What this store writes, the hub must read; of its own it hears with the commit.
+    # The hub must read what this store writes; it is notified of its own writes with the commit.
     elsewhere = Store(server.services.store.db)
     async with client.events() as events:
         with failing(server.services.store.db, "read", EVENTS.after) as failures:
@@ -54,13 +54,13 @@ async def test_the_hub_survives_a_failed_read(server: Running) -> None:
     assert cursors == list(range(cursors[0], done["cursor"] + 1))
 
 
-async def test_an_answer_arrives_though_it_could_not_be_looked_up(server: Running) -> None:
-    """P4: a decision that was acknowledged reaches its agent, and those after it do too."""
+async def test_a_decision_arrives_after_a_failed_read(server: Running) -> None:
+    """P4: An acknowledged decision reaches its agent, and so do the decisions after it."""
     client = server.client
     session = await open_session(server, permissionMode="ask")
     task = await client.prompt(session, "[[run echo x >> count]] [[run echo y >> count]]")
     question = await client.approval(session)
-    # By now the server has looked itself whether somebody was quicker than it; the next look is the carrier's.
+    # By now the server has checked whether somebody else decided first; the next read is by the carrier of decisions.
     with failing(server.services.store.db, "read", APPROVALS.get) as failures:
         await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
         await failures.over()
@@ -71,8 +71,8 @@ async def test_an_answer_arrives_though_it_could_not_be_looked_up(server: Runnin
     assert (server.root / "repo0" / "count").read_text() == "x\ny\n"
 
 
-async def test_a_question_is_asked_though_it_could_not_be_stored_at_once(server: Running) -> None:
-    """P4: the agent that asks is not given up for a moment of the database's."""
+async def test_an_approval_is_requested_after_a_failed_write(server: Running) -> None:
+    """P4: A short fault of the database does not fail the agent's turn."""
     client = server.client
     session = await open_session(server, permissionMode="ask")
     with failing(server.services.store.db, "transaction", APPROVALS.add):
@@ -83,8 +83,8 @@ async def test_a_question_is_asked_though_it_could_not_be_stored_at_once(server:
     assert (ended["status"], ended["attempt"]) == ("completed", 1)
 
 
-async def test_the_end_of_a_turn_is_stored_in_the_end(server: Running) -> None:
-    """Q4: a turn whose end could not be stored twice is completed as the agent ended it, and the queue goes on."""
+async def test_the_end_of_a_turn_is_stored_after_failed_writes(server: Running) -> None:
+    """Q4: A turn whose end could not be stored twice completes, and the queue continues."""
     client = server.client
     session = await open_session(server)
     with failing(server.services.store.db, "transaction", TASKS.finish, 2):
@@ -99,13 +99,13 @@ async def test_the_end_of_a_turn_is_stored_in_the_end(server: Running) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second server that does not wait for the first one to let go."""
+    """Makes a second server not wait for the first one to release the database."""
     monkeypatch.setattr("bough.app.OWN_WITHIN", 0.1)
 
 
 @pytest.mark.usefixtures("impatient")
 async def test_one_database_has_one_server(tmp_path: Path, database_url: str) -> None:
-    """L1: a second server with a data folder of its own is told that the database is in use, and ends no agent."""
+    """L1: A second server with its own data folder learns that the database is in use, and ends no agent."""
     async with serving(tmp_path / "one", database=database_url) as server:
         client = server.client
         session = await open_session(server, permissionMode="ask")
@@ -119,7 +119,7 @@ async def test_one_database_has_one_server(tmp_path: Path, database_url: str) ->
         await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
         ended = await client.wait_task(task)
         assert (ended["status"], ended["attempt"]) == ("completed", 1)
-    # It is free as soon as the first one has ended.
+    # The database is free as soon as the first server has ended.
     async with serving(tmp_path / "two", database=database_url) as server:
         assert (await server.client.get(f"/api/tasks/{task}"))["status"] == "completed"
 
@@ -128,7 +128,7 @@ async def test_one_database_has_one_server(tmp_path: Path, database_url: str) ->
 async def test_a_newer_server_that_is_refused_changes_no_schema(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L1, R6: a database that is in use is not upgraded under the server that uses it."""
+    """L1, R6: A database in use is not upgraded under the server that uses it."""
     url = f"sqlite://{tmp_path}/bough.db"
     newer = shutil.copytree(migrate.FOLDER, tmp_path / "newer")
     number = len(migrate.read_folder(newer)) + 1

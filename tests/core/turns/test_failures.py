@@ -1,4 +1,4 @@
-"""What agents complain of becomes one kind of failure, in their words or with the next step."""
+"""Tests how errors of agents become failures of one kind, in the agent's words or with the next step."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ENTRY = CatalogEntry(
     ("rpc_code", "words"),
     [(-32000, "Authentication required"), (401, "no"), (-32603, "Internal error: Bad key sk-1")],
 )
-def test_a_refused_key_is_the_next_step(rpc_code: int, words: str) -> None:
-    """R1: however an agent says that its key is missing or wrong, the sentence is ours and says what to do."""
+def test_a_refused_key_names_the_next_step(rpc_code: int, words: str) -> None:
+    """R1: However an agent reports a missing or wrong key, our sentence says what to do."""
     with pytest.raises(AgentFailed) as raised, FailureDetector(ENTRY).explained():
         raise _refused(rpc_code, words)
     assert raised.value.code == "agent_login"
@@ -40,8 +40,8 @@ def test_a_refused_key_is_the_next_step(rpc_code: int, words: str) -> None:
         ("{half", "{half"),
     ],
 )
-def test_another_error_is_the_agents_words(words: str, sentence: str) -> None:
-    """T3: an error is told in the words of the agent, without the protocol around them, and keeps its details."""
+def test_other_errors_keep_the_agents_words(words: str, sentence: str) -> None:
+    """T3: Reports other errors in the agent's words, without the protocol around them, and keeps their details."""
     with pytest.raises(AgentRefused) as raised, FailureDetector(ENTRY).explained():
         raise _refused(400, words)
     error = raised.value
@@ -49,8 +49,9 @@ def test_another_error_is_the_agents_words(words: str, sentence: str) -> None:
     assert error.details["stderr"] == "last words"
 
 
-def test_a_turn_that_ends_well_and_did_not_go_well() -> None:
-    """R1, T3: last words can mean a missing key; the same words mean nothing in a turn that was stopped."""
+def test_last_words_about_a_missing_key_fail_the_turn() -> None:
+    """R1, T3: A turn that ends normally fails if its last words mean a missing key; in a stopped turn they mean
+    nothing."""
     complaints = FailureDetector(ENTRY)
     complaints.check("end_turn", "There is No key in this story.")
     complaints.check("cancelled", "No key")
@@ -67,7 +68,7 @@ def test_a_turn_that_ends_well_and_did_not_go_well() -> None:
     ],
 )
 def test_noise(kind: str, text: str, noise: bool) -> None:
-    """R4: only a whole chunk that is not meant for people is left out of the transcript."""
+    """R4: Leaves out only a whole chunk that is not meant for people."""
     assert FailureDetector(ENTRY).is_noise(Update("session", kind, text, None, b"{}")) is noise
 
 

@@ -1,4 +1,4 @@
-"""Agents, people and kills that cross each other's way: each of these once lost something, or did it twice."""
+"""Tests agents, people and kills that get in each other's way. Each case once lost something or did it twice."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from tests.support.server import ServerProcess, serving
 
 
 def add_late(folder: Path) -> Path:
-    """Puts the agent that is late into the catalog, and gives back the file that it waits for."""
+    """Adds the agent that answers late to the catalog, and returns the file that it waits for."""
     now = folder / "now"
     add_agent(folder, "late", ["{python}", "-m", "tests.support.misbehaving_agents.answers_late", str(now)])
     return now
 
 
 def add_asking(folder: Path) -> Path:
-    """Puts the agent that asks into the catalog, and gives back the file with what it was answered."""
+    """Adds the agent that asks to the catalog, and returns the file where it records its answers."""
     received = folder / "heard"
     add_agent(folder, "asks", ["{python}", "-m", "tests.support.misbehaving_agents.asks_then_dies", str(received)])
     return received
 
 
 async def ended(events: Events, session: str) -> None:
-    """Waits until the row of a session says that it was cancelled."""
+    """Waits until a session is cancelled."""
     await events.until(lambda one: one.get("objectId") == session and one["data"]["status"] == "cancelled")
 
 
 async def spoke(client: Client, session: str, text: str) -> Json:
-    """Waits for the first message with this text, and gives it back."""
+    """Waits for the first message with this text, and returns it."""
     async with client.events(session, 0) as events:
         event = await events.until(
             lambda one: one["type"] == "message.created" and one["data"]["content"].get("text", "").startswith(text)
@@ -52,8 +52,8 @@ async def spoke(client: Client, session: str, text: str) -> Json:
 
 
 async def grown(client: Client, session: str, seen: int) -> int:
-    """Waits until a transcript is longer than this, and says how long it is; by asking, since a stream of events that
-    nobody reads to its end takes long to close."""
+    """Waits until a transcript is longer than this, and returns its length. Polls, because closing a stream of events
+    that nobody reads to its end takes long."""
     async with asyncio.timeout(PATIENCE):
         while True:
             count = (await client.get(f"/api/sessions/{session}"))["messageCount"]
@@ -61,11 +61,11 @@ async def grown(client: Client, session: str, seen: int) -> int:
                 return count
 
 
-# Questions and their answers
+# Approvals and decisions
 
 
-async def test_an_answer_is_for_the_attempt_that_asked(tmp_path: Path) -> None:
-    """Q4, P4: what a person allowed the first attempt is never told the second one, whose question has the same id."""
+async def test_a_decision_is_only_for_the_attempt_that_asked(tmp_path: Path) -> None:
+    """Q4, P4: A decision about the first attempt is never sent to the second one, whose request has the same id."""
     received = add_asking(tmp_path)
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
@@ -85,8 +85,8 @@ async def test_an_answer_is_for_the_attempt_that_asked(tmp_path: Path) -> None:
     assert received.read_text() == "look: yes\nremove: no\n"
 
 
-async def test_an_answer_from_memory_is_not_lost_with_the_server(tmp_path: Path) -> None:
-    """Q4: killed right before it answers what was allowed for always, the next server does answer it."""
+async def test_a_remembered_choice_is_answered_after_a_kill(tmp_path: Path) -> None:
+    """Q4: A server that is killed right before it answers by a remembered choice leaves that to the next server."""
     server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
     server.env = {"CRASH": "reply:2"}
     async with server:
@@ -108,8 +108,8 @@ async def test_an_answer_from_memory_is_not_lost_with_the_server(tmp_path: Path)
     assert (server.root / "repo" / "count").read_text() == "x\nx\n"
 
 
-async def test_a_turn_that_an_agent_gives_up_because_it_was_denied_has_ended(tmp_path: Path) -> None:
-    """O2: an agent that says `cancelled` after a denial was not interrupted; it is not told to go on."""
+async def test_a_turn_that_an_agent_cancels_after_a_denial_has_ended(tmp_path: Path) -> None:
+    """O2: An agent that reports `cancelled` after a denial was not interrupted and is not told to continue."""
     received = add_asking(tmp_path)
     async with serving(tmp_path) as server:
         client = server.client
@@ -123,11 +123,11 @@ async def test_a_turn_that_an_agent_gives_up_because_it_was_denied_has_ended(tmp
     assert received.read_text() == "remove: no\n"
 
 
-# Agents that go their own way
+# Agents that do not cooperate
 
 
-async def test_an_agent_that_is_told_to_go_by_somebody_else_is_interrupted(tmp_path: Path) -> None:
-    """O2: `cancelled` is not the end of a turn that nobody of Bough's has stopped: it goes on as attempt 2."""
+async def test_a_cancelled_turn_that_nobody_stopped_is_interrupted(tmp_path: Path) -> None:
+    """O2: A turn that reports `cancelled` although Bough did not stop it continues as attempt 2."""
     async with serving(tmp_path) as server:
         client = server.client
         session = await open_session(server, env={MARK: str(tmp_path)})
@@ -141,8 +141,8 @@ async def test_an_agent_that_is_told_to_go_by_somebody_else_is_interrupted(tmp_p
         assert error["text"].endswith("It is started again and told to go on.")
 
 
-async def test_stops_by_force_are_no_deaths(tmp_path: Path) -> None:
-    """T3: an agent that we ended because it did not stop has not died; its session is not given up for that."""
+async def test_forced_stops_are_not_crashes(tmp_path: Path) -> None:
+    """T3: Ending an agent that did not stop does not count as a crash; its session stays usable."""
     misbehaving(tmp_path, "ignores_cancel")
     async with serving(tmp_path, stop_timeout=0.05, max_deaths=2) as server:
         client = server.client
@@ -169,8 +169,8 @@ async def test_stops_by_force_are_no_deaths(tmp_path: Path) -> None:
         assert (await client.get(f"/api/sessions/{session}"))["status"] == "active"
 
 
-async def test_words_after_the_end_of_a_turn_do_not_stay_open(tmp_path: Path) -> None:
-    """R4: what an agent says between turns is a whole message before the next turn begins, and nobody's snapshot."""
+async def test_text_after_the_end_of_a_turn_is_completed(tmp_path: Path) -> None:
+    """R4: Text between turns is a complete message before the next turn starts, and no longer partial."""
     now = add_late(tmp_path)
     async with serving(tmp_path) as server:
         client = server.client
@@ -192,8 +192,8 @@ async def test_words_after_the_end_of_a_turn_do_not_stay_open(tmp_path: Path) ->
         assert await client.texts(session) == ["in time", "too late", "in time", "in time"]
 
 
-async def test_an_agent_that_left_the_catalog_keeps_no_server_from_starting(tmp_path: Path) -> None:
-    """O2: the turn of an agent that nobody knows any more ends with an error that says so; nothing of it is left."""
+async def test_a_removed_agent_does_not_stop_the_server(tmp_path: Path) -> None:
+    """O2: The turn of an agent that left the catalog fails with an error that says so, and its processes end."""
     add_late(tmp_path)
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
@@ -213,8 +213,8 @@ async def test_an_agent_that_left_the_catalog_keeps_no_server_from_starting(tmp_
 # Stops, ends and kills
 
 
-async def test_stops_and_an_end_that_cross(tmp_path: Path) -> None:
-    """T6: a stop that is repeated, with and without its key, and a cancel while it waits all have a proper answer."""
+async def test_simultaneous_stops_and_a_cancel(tmp_path: Path) -> None:
+    """T6: Repeated stops, with and without a key, and a cancel in the meantime all get a proper answer."""
     now = add_late(tmp_path)
     async with serving(tmp_path) as server:
         client = server.client
@@ -238,8 +238,8 @@ async def test_stops_and_an_end_that_cross(tmp_path: Path) -> None:
         await wait_until_gone(server.data, tmp_path)
 
 
-async def test_a_cancel_that_was_under_way_is_carried_out(tmp_path: Path) -> None:
-    """T3, Q4: killed while a cancel waits for the agent, the next server ends the turn and the agent too."""
+async def test_a_cancel_is_completed_by_the_next_server(tmp_path: Path) -> None:
+    """T3, Q4: If a server is killed while a cancel waits for the agent, the next one ends the turn and the agent."""
     now = add_late(tmp_path)
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
@@ -260,8 +260,8 @@ async def test_a_cancel_that_was_under_way_is_carried_out(tmp_path: Path) -> Non
             assert (await client.get(f"/api/sessions/{session}"))["status"] == "cancelled"
 
 
-async def test_a_purge_takes_no_prompt_with_it(tmp_path: Path) -> None:
-    """A1, Q4: a session that is resumed while its purge waits is not removed, and its prompt is answered."""
+async def test_a_purge_removes_no_new_prompt(tmp_path: Path) -> None:
+    """A1, Q4: A session that is resumed while its purge waits is not removed, and its prompt is answered."""
     now = add_late(tmp_path)
     async with serving(tmp_path) as server:
         client = server.client
@@ -282,9 +282,9 @@ async def test_a_purge_takes_no_prompt_with_it(tmp_path: Path) -> None:
         await client.get(f"/api/sessions/{session}", expect=404)
 
 
-async def test_a_stream_of_new_messages_outlives_its_server(tmp_path: Path) -> None:
-    """L1, O2: ended in order in the middle of many new messages, each server ends with 0, and no message is missing or
-    there twice."""
+async def test_a_stream_of_messages_survives_restarts(tmp_path: Path) -> None:
+    """L1, O2: Servers that are ended in the middle of many new messages exit with 0, and no message is missing or
+    stored twice."""
     count, seen = 3000, 1
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
@@ -301,15 +301,16 @@ async def test_a_stream_of_new_messages_outlives_its_server(tmp_path: Path) -> N
             assert await client.texts(session) == ["x"] * count
 
 
-async def test_a_commit_that_is_answered_late_is_not_written_again(tmp_path: Path) -> None:
-    """L1, O2: a server that ends between the commit of new messages and its answer knows them as stored."""
+async def test_a_late_commit_is_not_written_again(tmp_path: Path) -> None:
+    """L1, O2: A server that ends between the commit of new messages and its acknowledgment knows that they are
+    stored."""
     count = 60
     async with ending_keepers(tmp_path / "data"):
         async with serving(tmp_path, stop_agents=False) as server:
             session = await open_session(server)
             task = await server.client.prompt(session, "[[slow 1 0.02]][[think y]]" * count)
             seen = await grown(server.client, session, 3)
-            # It is gone when the server takes no more calls, and is about to let its agents go.
+            # The file is gone when the server accepts no more calls and is about to detach from its agents.
             hold_answers(server.services.store.db, server.data / "server.json")
             await grown(server.client, session, seen)
         async with serving(tmp_path) as server:

@@ -1,4 +1,4 @@
-"""Turns whose agent dies under them, and what the policy makes of that (DESIGN: a task's life)."""
+"""Tests turns whose agent dies, and what each setting of `on_interrupt` does then."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Json = dict[str, Any]
 
 
 async def kill_agent(server: Running, task_id: str) -> None:
-    """Ends the one agent of a server that is in the middle of a turn, and what it started, the hard way."""
+    """Kills the only agent of a server during a turn, and everything that it started."""
     await server.client.wait_task(task_id, "running", "waiting_permission")
     mark = f"{server.data}/demo"
     agents = [item.pid for item in psutil.process_iter() if mark == _environment(item).get("BOUGH_DEMO_HOME")]
     assert agents
     for pid in agents:
-        # Its keeper ends the rest as soon as the first is dead.
+        # Its keeper ends the rest as soon as the first process is dead.
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
@@ -41,7 +41,7 @@ def is_tool(message: Json) -> bool:
 
 
 async def held(server: Running) -> tuple[str, str, str]:
-    """A session with a turn that was interrupted and is held, and a prompt that waits behind it."""
+    """Returns a session with a held turn, that turn, and a prompt that is queued behind it."""
     client = server.client
     session = await open_session(server)
     task = await client.prompt(session, "[[slow 20 20]]")
@@ -57,8 +57,9 @@ async def both_end(client: Client, task: str, behind: str) -> tuple[Json, Json]:
     return await client.wait_task(task), await client.wait_task(behind)
 
 
-async def test_by_default_it_goes_on(tmp_path: Path) -> None:
-    """O2: same task, next attempt, as a continuation; open tool calls are closed and the transcript says why."""
+async def test_an_interrupted_turn_continues_by_default(tmp_path: Path) -> None:
+    """O2: The same task has its next attempt, as a continuation; open tool calls are closed, and the transcript says
+    why."""
     async with serving(tmp_path) as server:
         session = await open_session(server, permissionMode="bypassPermissions")
         async with server.client.events(session) as events:
@@ -74,7 +75,7 @@ async def test_by_default_it_goes_on(tmp_path: Path) -> None:
 
 
 async def test_hold_waits_until_the_session_is_resumed(tmp_path: Path) -> None:
-    """O2, T6: with `hold` nothing runs, not even what waits behind it, until resume."""
+    """O2, T6: With `hold` nothing runs until resume, not even prompts that are queued behind the turn."""
     async with serving(tmp_path, on_interrupt="hold") as server:
         session, task, behind = await held(server)
         waiting = await server.client.get(f"/api/tasks/{behind}")
@@ -86,8 +87,8 @@ async def test_hold_waits_until_the_session_is_resumed(tmp_path: Path) -> None:
         assert after["status"] == "completed"
 
 
-async def test_stop_ends_what_is_held(tmp_path: Path) -> None:
-    """T6: stopping an interrupted turn ends it at once, and the queue is paused as after any stop."""
+async def test_a_stop_ends_a_held_turn(tmp_path: Path) -> None:
+    """T6: Stopping an interrupted turn ends it at once, and pauses the queue like any stop."""
     async with serving(tmp_path, on_interrupt="hold") as server:
         session, task, behind = await held(server)
         stopped = await server.client.post(f"/api/sessions/{session}/stop")
@@ -98,8 +99,8 @@ async def test_stop_ends_what_is_held(tmp_path: Path) -> None:
         assert (await server.client.wait_task(behind))["status"] == "completed"
 
 
-async def test_ask_and_go_on(tmp_path: Path) -> None:
-    """O2, P4: with `ask` a person finds the question in the inbox; yes is the next attempt."""
+async def test_ask_and_continue(tmp_path: Path) -> None:
+    """O2, P4: With `ask` a person finds the question in the inbox; yes starts the next attempt."""
     async with serving(tmp_path, on_interrupt="ask") as server:
         session, task, behind = await held(server)
         question = await server.client.approval(session)
@@ -112,7 +113,7 @@ async def test_ask_and_go_on(tmp_path: Path) -> None:
 
 
 async def test_ask_and_drop(tmp_path: Path) -> None:
-    """O2: no ends the task, and the queue moves on."""
+    """O2: No ends the task, and the queue continues."""
     async with serving(tmp_path, on_interrupt="ask") as server:
         session, task, behind = await held(server)
         question = await server.client.approval(session)
@@ -122,8 +123,8 @@ async def test_ask_and_drop(tmp_path: Path) -> None:
         assert after["status"] == "completed"
 
 
-async def test_a_question_is_withdrawn_when_the_session_goes_on_otherwise(tmp_path: Path) -> None:
-    """P4: resume answers the question too, and an end of the session takes it away; no approval is orphaned."""
+async def test_a_question_is_withdrawn_when_the_session_continues_or_ends(tmp_path: Path) -> None:
+    """P4: A resume or the session's end withdraws the question; no approval is orphaned."""
     async with serving(tmp_path, on_interrupt="ask") as server:
         session, task, _ = await held(server)
         question = await server.client.approval(session)

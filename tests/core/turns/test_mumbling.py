@@ -1,5 +1,5 @@
-"""Agents that ask for a permission in a way that cannot be read: they are refused, or their turn fails, but nobody
-waits for ever. What is read and not understood is `test_odd_words`."""
+"""Tests agents whose permission requests cannot be parsed: they are refused or their turn fails, but nobody waits
+forever. `test_odd_words` tests requests that are parsed but make no sense."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ OPTIONS = '"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]'
         (f'{{"id":7,{ASKS}{{"toolCall":{{"title":"x"}},{OPTIONS}}}}}', -32602),
     ],
 )
-async def test_who_can_be_answered_is_refused(tmp_path: Path, line: str, code: int) -> None:
-    """C1, P4: broken text, or a call without an id: the agent hears of it, and goes on as it sees fit."""
+async def test_a_broken_request_with_an_id_is_refused(tmp_path: Path, line: str, code: int) -> None:
+    """C1, P4: The agent gets an error for broken text or a call without an id, and decides how to continue."""
     add_agent(tmp_path, "mumbling", ["{python}", str(PROGRAM), line])
     async with serving(tmp_path) as server:
         session = await open_session(server, agent="mumbling", permissionMode="allow-all")
@@ -31,8 +31,8 @@ async def test_who_can_be_answered_is_refused(tmp_path: Path, line: str, code: i
         assert await server.client.texts(session) == [f"refused: {code}"]
 
 
-async def test_who_cannot_be_answered_fails(tmp_path: Path) -> None:
-    """C1, P4: without an id that can be read there is nobody to answer, and the turn says so."""
+async def test_a_broken_request_without_an_id_fails_the_turn(tmp_path: Path) -> None:
+    """C1, P4: Without a readable id nobody can be answered, so the turn fails with that reason."""
     add_agent(tmp_path, "mumbling", ["{python}", str(PROGRAM), f'{{"id":7,{ASKS}{{'])
     async with serving(tmp_path) as server:
         session = await open_session(server, agent="mumbling", permissionMode="allow-all")

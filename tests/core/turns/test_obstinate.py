@@ -1,5 +1,5 @@
-"""Agents that do not take the mode that they are told to work in, and modes that change while an agent starts. Agents
-that leave their mode and can be brought back are `test_self_granted_rights`."""
+"""Tests agents that do not accept their mode, and modes that change while an agent starts. `test_self_granted_rights`
+tests agents that leave their mode and can be set back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODES = '[modes]\nplan = "plan"\ndefault = "default"\nbypassPermissions = "yolo"
 
 
 def obstinate(folder: Path, how: str) -> Path:
-    """Puts the agent into the catalog; gives back the file in which it writes."""
+    """Adds the agent to the catalog, and returns the file where it records its prompts."""
     received = folder / "heard.txt"
     add_agent(folder, how, ["{python}", str(PROGRAM), how, str(received)])
     with (folder / "data" / "agents" / f"{how}.toml").open("a") as entry:
@@ -25,8 +25,8 @@ def obstinate(folder: Path, how: str) -> Path:
 
 
 @pytest.mark.parametrize(("how", "sentence"), [("liar", "stays in 'yolo'"), ("modeless", "knows no modes")])
-async def test_a_mode_that_was_not_taken(tmp_path: Path, how: str, sentence: str) -> None:
-    """P2: an agent that says, while it is told, that it is in another mode, or has none, is not prompted."""
+async def test_a_mode_that_is_not_accepted(tmp_path: Path, how: str, sentence: str) -> None:
+    """P2: An agent that reports another mode when it is set, or has no modes, gets no prompt."""
     received = obstinate(tmp_path, how)
     async with serving(tmp_path) as server:
         session = await open_session(server, agent=how, permissionMode="plan")
@@ -36,8 +36,8 @@ async def test_a_mode_that_was_not_taken(tmp_path: Path, how: str, sentence: str
         assert not received.exists()
 
 
-async def test_a_mode_that_cannot_be_taken_back_ends_the_turn(tmp_path: Path) -> None:
-    """P2: an agent that gives itself more rights and refuses to give them back is ended, and people are told."""
+async def test_an_agent_that_keeps_extra_rights_is_ended(tmp_path: Path) -> None:
+    """P2: Ends an agent that gives itself more rights and refuses to return them, and notifies people."""
     obstinate(tmp_path, "stubborn")
     async with serving(tmp_path, max_deaths=1) as server:
         session = await open_session(server, agent="stubborn", permissionMode="default")
@@ -48,7 +48,7 @@ async def test_a_mode_that_cannot_be_taken_back_ends_the_turn(tmp_path: Path) ->
 
 
 async def test_a_mode_that_is_lowered_while_the_agent_starts(tmp_path: Path) -> None:
-    """P2: what people say before the prompt has left counts for it."""
+    """P2: A change before the prompt is sent applies to it."""
     received = obstinate(tmp_path, "slow")
     async with serving(tmp_path) as server:
         client = server.client
@@ -61,8 +61,8 @@ async def test_a_mode_that_is_lowered_while_the_agent_starts(tmp_path: Path) -> 
         assert received.read_text().splitlines() == ["starting", "prompted in plan"]
 
 
-async def test_what_an_agent_starts_with_changes_while_it_starts(tmp_path: Path) -> None:
-    """P2, R2: an agent that was started with what has changed since is started anew before it is prompted."""
+async def test_settings_that_change_while_the_agent_starts(tmp_path: Path) -> None:
+    """P2, R2: Restarts an agent whose start settings have changed before it gets its prompt."""
     received = obstinate(tmp_path, "slow")
     async with serving(tmp_path) as server:
         client = server.client

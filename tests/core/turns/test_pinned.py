@@ -1,5 +1,5 @@
-"""Options that would grant rights beside the mode: each prompt finds them as the catalog pins them, and nobody but
-people changes that. Modes are `test_self_granted_rights` and `test_obstinate`."""
+"""Tests options that would grant rights besides the mode: each prompt finds them as the catalog pins them, and only
+people change that. `test_self_granted_rights` and `test_obstinate` test modes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAM = Path(__file__).with_name("loose.py")
 
 
 def loose(folder: Path, how: str) -> Path:
-    """Puts the agent into the catalog; gives back the file in which it writes."""
+    """Adds the agent to the catalog, and returns the file where it records its prompts."""
     received = folder / "heard.txt"
     add_agent(folder, how, ["{python}", str(PROGRAM), how, str(received)])
     with (folder / "data" / "agents" / f"{how}.toml").open("a") as entry:
@@ -24,15 +24,15 @@ def loose(folder: Path, how: str) -> Path:
 
 
 def test_copilot_asks_in_every_mode(tmp_path: Path) -> None:
-    """P1: its switch that asks nothing is off, and a variable cannot turn it on."""
+    """P1: Copilot's option that asks about nothing is off, and no variable can turn it on."""
     entry = load_catalog(tmp_path).get("copilot")
     assert entry.pinned_options == {"allow_all": "off"}
     assert "COPILOT_ALLOW_ALL" in entry.hide
 
 
 @pytest.mark.parametrize("how", ["plain", "silent"])
-async def test_each_prompt_finds_it_pinned(tmp_path: Path, how: str) -> None:
-    """P2: it is set before a prompt, also if the agent does not tell of it, and again if it has changed since."""
+async def test_a_pinned_option_is_set_before_each_prompt(tmp_path: Path, how: str) -> None:
+    """P2: Sets the option even if the agent does not report it, and again if it has changed since."""
     received = loose(tmp_path, how)
     async with serving(tmp_path) as server:
         session = await open_session(server, agent=how, permissionMode="allow-all")
@@ -42,8 +42,8 @@ async def test_each_prompt_finds_it_pinned(tmp_path: Path, how: str) -> None:
         assert await messages(server.client, session, "notice") == []
 
 
-async def test_it_is_taken_back(tmp_path: Path) -> None:
-    """P2: an agent that gives itself more rights by an option loses them within the turn, and people are told."""
+async def test_a_pinned_option_is_set_back_during_a_turn(tmp_path: Path) -> None:
+    """P2: An agent that gives itself more rights by an option loses them within the turn, and people are notified."""
     loose(tmp_path, "plain")
     async with serving(tmp_path) as server:
         session = await open_session(server, agent="plain", permissionMode="allow-all")
@@ -56,8 +56,8 @@ async def test_it_is_taken_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "sentence"), [("liar", "has it at 'on'"), ("without", "has no such option"), ("refuses", "refuses that")]
 )
-async def test_what_was_not_taken(tmp_path: Path, how: str, sentence: str) -> None:
-    """P2: an agent that says that it is set otherwise, or knows no such option, is not prompted."""
+async def test_a_pinned_option_that_is_not_accepted(tmp_path: Path, how: str, sentence: str) -> None:
+    """P2: An agent that reports another value, or has no such option, gets no prompt."""
     received = loose(tmp_path, how)
     async with serving(tmp_path) as server:
         session = await open_session(server, agent=how)
@@ -67,8 +67,8 @@ async def test_what_was_not_taken(tmp_path: Path, how: str, sentence: str) -> No
         assert not received.exists()
 
 
-async def test_what_cannot_be_taken_back_ends_the_turn(tmp_path: Path) -> None:
-    """P2: an agent that refuses to give rights back is ended, and people are told."""
+async def test_an_agent_that_refuses_a_pinned_option_is_ended(tmp_path: Path) -> None:
+    """P2: Ends an agent that refuses to return rights, and notifies people."""
     loose(tmp_path, "stubborn")
     async with serving(tmp_path, max_deaths=1) as server:
         session = await open_session(server, agent="stubborn")

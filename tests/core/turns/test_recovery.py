@@ -1,4 +1,4 @@
-"""A server that was killed, and what the next one makes of what it left."""
+"""Tests what a new server does with the work of a server that was killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.server import ServerProcess
 
 
 async def test_queues_drain_after_a_kill(tmp_path: Path) -> None:
-    """Q4: prompts that were acknowledged before a kill -9 are answered after it, in order and once each."""
+    """Q4: Prompts that were acknowledged before a kill -9 are answered after it, in order and once each."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))
@@ -34,8 +34,8 @@ async def test_queues_drain_after_a_kill(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-async def test_a_turn_and_its_question_outlive_the_server(tmp_path: Path, number: signal.Signals) -> None:
-    """O2: a turn goes on while no server runs, what it asked is still asked, and the answer reaches the same agent."""
+async def test_a_turn_and_its_approval_survive_a_kill(tmp_path: Path, number: signal.Signals) -> None:
+    """O2: A turn continues without a server, its approval stays pending, and the decision reaches the same agent."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))
@@ -57,8 +57,8 @@ async def test_a_turn_and_its_question_outlive_the_server(tmp_path: Path, number
             assert await client.texts(talking) == ["\n".join(f"tick {number}" for number in range(1, 31))]
 
 
-async def test_an_answer_that_was_under_way_arrives(tmp_path: Path) -> None:
-    """Q4, P4: a decision that was acknowledged right before a kill reaches the agent, once."""
+async def test_a_decision_right_before_a_kill_arrives(tmp_path: Path) -> None:
+    """Q4, P4: A decision that was acknowledged right before a kill reaches the agent, once."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))
@@ -76,9 +76,9 @@ async def test_an_answer_that_was_under_way_arrives(tmp_path: Path) -> None:
         assert (server.root / "repo" / "count").read_text() == "x\n"
 
 
-async def test_a_stop_that_was_under_way_is_carried_out(tmp_path: Path) -> None:
-    """Q4, T6: a turn that was being stopped when the server was killed is stopped by the next one; not the turn after
-    it."""
+async def test_a_stop_is_completed_by_the_next_server(tmp_path: Path) -> None:
+    """Q4, T6: A turn that was being stopped when the server was killed is stopped by the next one, but not the turn
+    after it."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))
@@ -98,8 +98,8 @@ async def test_a_stop_that_was_under_way_is_carried_out(tmp_path: Path) -> None:
             assert (await client.wait_task(behind))["status"] == "completed"
 
 
-async def test_keepers_that_nobody_knows_are_ended(tmp_path: Path) -> None:
-    """O2: a data folder whose database was taken away leaves no agent at work."""
+async def test_orphaned_keepers_are_ended(tmp_path: Path) -> None:
+    """O2: A data folder whose database was removed leaves no agent running."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))
@@ -115,7 +115,7 @@ async def test_keepers_that_nobody_knows_are_ended(tmp_path: Path) -> None:
 
 
 async def test_a_turn_survives_an_upgrade(tmp_path: Path) -> None:
-    """O2, R6: a newer server with a newer schema goes on with a turn that an older one began; a copy was kept."""
+    """O2, R6: A newer server with a newer schema continues a turn of an older one; a copy of the database is kept."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))

@@ -1,5 +1,5 @@
-"""P3: code that a repository brings for an agent is asked about before the agent starts there: asked, remembered, asked
-again, dropped. Which files real agents would run is tested with the real agents."""
+"""Tests approvals of code that a repository brings for an agent, before the agent starts there (P3). The tests with
+real agents check which files those would run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ modes = { default = "default", bypassPermissions = "bypassPermissions" }
 [repository]
 ask = ["hooks/*.js", ".wary"]
 """
-# A twentieth of a second, in minutes.
+# In minutes, a twentieth of a second.
 SOON = 0.05 / 60
 
 
@@ -42,12 +42,12 @@ class Wary:
         return self.server.client
 
     async def open(self) -> str:
-        """Another session in the same folder."""
+        """Creates another session in the same folder."""
         repo = await self.client.repo(self.repo)
         return (await self.client.session(repo["id"], agent="wary"))["id"]
 
     async def asked(self, session: str | None = None) -> Json:
-        """The question that waits."""
+        """Returns the pending approval."""
         approval = await self.client.approval(session or self.session)
         assert approval["toolKind"] == "trust"
         return approval
@@ -56,7 +56,7 @@ class Wary:
         return await self.client.post(f"/api/approvals/{approval['id']}", {"decision": decision})
 
     async def says(self, text: str, session: str | None = None) -> Json:
-        """A prompt for which nobody needs to be asked."""
+        """Sends a prompt that needs no approval."""
         task = await self.client.ask(session or self.session, f"[[say {text}]]")
         assert task["status"] == "completed"
         return task
@@ -71,7 +71,7 @@ def bring(repo: Path, text: str = "run()") -> None:
 
 @contextlib.asynccontextmanager
 async def wary(folder: Path, **fields: object) -> AsyncGenerator[Wary]:
-    """A server with such a session; what it keeps is below the folder."""
+    """Runs a server with such a session, and its data below the folder."""
     agents = folder / "data/agents"
     agents.mkdir(parents=True, exist_ok=True)
     (agents / "wary.toml").write_text(AGENT)
@@ -84,8 +84,8 @@ async def wary(folder: Path, **fields: object) -> AsyncGenerator[Wary]:
         yield wary_agent
 
 
-async def test_allowed_it_goes_on_and_is_remembered(tmp_path: Path) -> None:
-    """P3: nothing starts before a person has looked; then the same prompt is sent, once, and nobody is asked again."""
+async def test_an_approval_starts_the_agent_and_is_remembered(tmp_path: Path) -> None:
+    """P3: Nothing starts before a person decides; then the same prompt is sent, once, and nobody is asked again."""
     async with wary(tmp_path) as wary_agent:
         client = wary_agent.client
         task = await client.prompt(wary_agent.session, "[[recall]]")
@@ -102,7 +102,7 @@ async def test_allowed_it_goes_on_and_is_remembered(tmp_path: Path) -> None:
         assert (await wary_agent.decide(approval, "allow"))["status"] == "allowed"
         ended = await client.wait_task(task)
         assert (ended["status"], ended["attempt"], ended["sentAttempt"]) == ("completed", 2, 2)
-        # The agent heard the prompt as it was written, not that it was cut off.
+        # The agent received the prompt as it was written, not as an interrupted one.
         [text] = await client.texts(wary_agent.session)
         assert "[[recall]]" in text and "interrupted" not in text
         assert len(await client.texts(wary_agent.session, "user")) == 1
@@ -114,14 +114,14 @@ async def test_allowed_it_goes_on_and_is_remembered(tmp_path: Path) -> None:
         await wary_agent.says("after a restart")
 
 
-async def test_changed_it_is_asked_again(tmp_path: Path) -> None:
-    """P3: what was allowed is these files as they were; a change, and another folder, is asked about."""
+async def test_changed_files_are_asked_about_again(tmp_path: Path) -> None:
+    """P3: An approval covers the files as they were; a change, or another folder, is asked about."""
     async with wary(tmp_path) as wary_agent:
         task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
         await wary_agent.decide(await wary_agent.asked(), "allow")
         await wary_agent.client.wait_task(task)
         bring(wary_agent.repo, "other()")
-        # An agent that is up has what it has; the next one that starts would have the change.
+        # A running agent keeps what it has; the next one that starts would load the change.
         await wary_agent.says("two")
         session = await wary_agent.open()
         task = await wary_agent.client.prompt(session, "[[say three]]")
@@ -131,8 +131,8 @@ async def test_changed_it_is_asked_again(tmp_path: Path) -> None:
         await wary_agent.says("four", await wary_agent.open())
 
 
-async def test_denied_the_prompt_is_dropped(tmp_path: Path) -> None:
-    """P3: the prompt ends unsent, the transcript says so, and the next one is asked about again."""
+async def test_a_denial_drops_the_prompt(tmp_path: Path) -> None:
+    """P3: The prompt ends unsent, the transcript says so, and the next one is asked about again."""
     async with wary(tmp_path) as wary_agent:
         task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
         assert (await wary_agent.decide(await wary_agent.asked(), "deny"))["status"] == "denied"
@@ -146,8 +146,8 @@ async def test_denied_the_prompt_is_dropped(tmp_path: Path) -> None:
         assert await wary_agent.client.texts(wary_agent.session) == ["two"]
 
 
-async def test_nobody_answers(tmp_path: Path) -> None:
-    """P3, P4: such a question is never allowed because time is over, also where others are."""
+async def test_a_timeout_never_allows_it(tmp_path: Path) -> None:
+    """P3, P4: This approval is never allowed by a timeout, even where others are."""
     for headless in ("deny", "allow"):
         async with wary(tmp_path / headless, headless=headless) as wary_agent:
             task = await wary_agent.client.ask(wary_agent.session, "[[say one]]")
@@ -161,8 +161,8 @@ async def test_nobody_answers(tmp_path: Path) -> None:
             )
 
 
-async def test_a_word_for_the_session_does_not_answer_it(tmp_path: Path) -> None:
-    """P4: a session that is set to allow what nobody answers, while this is asked, still waits for a person."""
+async def test_a_sessions_default_answer_does_not_allow_it(tmp_path: Path) -> None:
+    """P4: A session whose default answer becomes allow while this is pending still waits for a person."""
     async with wary(tmp_path) as wary_agent:
         task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
         approval = await wary_agent.asked()
@@ -174,7 +174,7 @@ async def test_a_word_for_the_session_does_not_answer_it(tmp_path: Path) -> None
 
 
 async def test_resuming_asks_again(tmp_path: Path) -> None:
-    """O2, P3: to resume a session is not to say yes: the question is withdrawn, and asked anew."""
+    """O2, P3: A resume does not allow it: the approval is withdrawn and requested again."""
     async with wary(tmp_path) as wary_agent:
         task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
         first = await wary_agent.asked()
@@ -187,8 +187,8 @@ async def test_resuming_asks_again(tmp_path: Path) -> None:
         assert (ended["status"], ended["attempt"]) == ("completed", 3)
 
 
-async def test_it_can_be_stopped(tmp_path: Path) -> None:
-    """T2, P3: a prompt that waits for this can be stopped; what is behind it is asked about in its turn."""
+async def test_a_prompt_that_waits_for_trust_can_be_stopped(tmp_path: Path) -> None:
+    """T2, P3: The prompt can be stopped; the next one in the queue is asked about in turn."""
     async with wary(tmp_path) as wary_agent:
         task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
         approval = await wary_agent.asked()
@@ -197,8 +197,8 @@ async def test_it_can_be_stopped(tmp_path: Path) -> None:
         assert (await wary_agent.client.get(f"/api/approvals/{approval['id']}"))["status"] == "cancelled"
 
 
-async def test_it_waits_over_a_restart(tmp_path: Path) -> None:
-    """P4: the question outlives the server, and its answer lets the turn go on."""
+async def test_an_approval_of_trust_survives_a_restart(tmp_path: Path) -> None:
+    """P4: The approval survives the server, and its decision lets the turn continue."""
     async with wary(tmp_path) as wary_agent:
         task = await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
         approval = await wary_agent.asked()
@@ -207,7 +207,7 @@ async def test_it_waits_over_a_restart(tmp_path: Path) -> None:
         assert (await wary_agent.client.wait_task(task))["status"] == "completed"
 
 
-async def test_the_inbox_shows_it(tmp_path: Path) -> None:
+async def test_the_inbox_shows_the_code(tmp_path: Path) -> None:
     """P4: `bough approval list` and `show` say what would run, and where."""
     async with wary(tmp_path) as wary_agent:
         await wary_agent.client.prompt(wary_agent.session, "[[say one]]")
@@ -220,7 +220,7 @@ async def test_the_inbox_shows_it(tmp_path: Path) -> None:
 
 
 async def bough(wary_agent: Wary, *words: str) -> str:
-    """What a command prints, on a terminal that is wide enough."""
+    """Returns what a command prints on a wide terminal."""
     env = os.environ | {"BOUGH_URL": wary_agent.server.url, "BOUGH_TOKEN": wary_agent.server.token, "COLUMNS": "200"}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bough", *words), env=env, stdout=asyncio.subprocess.PIPE

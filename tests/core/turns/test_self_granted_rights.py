@@ -1,5 +1,5 @@
-"""Agents that change their mode in the middle of a turn: what nobody has allowed is taken back at once. Modes that
-people change are `test_settings_changes`."""
+"""Tests agents that change their mode during a turn: a mode that nobody allowed is set back at once.
+`test_settings_changes` tests modes that people change."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.support.server import serving
 MODES = '[modes]\nplan = "plan"\ndefault = "default"\nbypassPermissions = "yolo"\n'
 
 
-async def test_a_mode_that_nobody_allowed_is_taken_back(tmp_path: Path) -> None:
-    """P2: an agent that gives itself more rights loses them within the turn, and people are told."""
+async def test_a_mode_that_nobody_allowed_is_set_back(tmp_path: Path) -> None:
+    """P2: An agent that gives itself more rights loses them within the turn, and people are notified."""
     misbehaving(tmp_path, "switches_mode")
     with (tmp_path / "data" / "agents" / "switches_mode.toml").open("a") as entry:
         entry.write(MODES)
@@ -27,8 +27,8 @@ async def test_a_mode_that_nobody_allowed_is_taken_back(tmp_path: Path) -> None:
         assert (await client.get(f"/api/sessions/{session}"))["permissionMode"] == "plan"
 
 
-async def test_a_mode_that_grants_less_is_left_until_the_next_prompt(tmp_path: Path) -> None:
-    """P2: nothing is taken by force from an agent that is more careful than it must be."""
+async def test_a_stricter_mode_stays_until_the_next_prompt(tmp_path: Path) -> None:
+    """P2: Does not change the mode of an agent that restricts itself during a turn."""
     misbehaving(tmp_path, "switches_mode")
     with (tmp_path / "data" / "agents" / "switches_mode.toml").open("a") as entry:
         entry.write(MODES)
@@ -36,6 +36,6 @@ async def test_a_mode_that_grants_less_is_left_until_the_next_prompt(tmp_path: P
         session = await open_session(server, agent="switches_mode", permissionMode="bypassPermissions")
         for mode in ("plan", "yolo"):
             assert (await server.client.ask(session, mode))["status"] == "completed"
-        # Brought into it before each prompt, and never in between.
+        # Its mode is set before each prompt, and never in between.
         assert "".join(await server.client.texts(session)).split() == ["yolo", "yolo"]
         assert await messages(server.client, session, "notice") == []

@@ -1,5 +1,5 @@
-"""Settings that change under a living agent, by a person's hand or by the agent's own: the next prompt has what the
-session says."""
+"""Tests settings that a person or the agent changes while the agent runs: the next prompt uses the session's
+settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.server import Running, serving
 
 
 async def test_an_agent_that_leaves_its_mode_is_set_back(tmp_path: Path) -> None:
-    """P2: whatever mode an agent went to by itself, each prompt finds it in the one that the session says."""
+    """P2: Whatever mode an agent chose by itself, each prompt finds it in the session's mode."""
     command = ["{python}", "-m", "tests.support.misbehaving_agents.resets_mode"]
     add_agent(tmp_path, "resets_mode", command)
     with (tmp_path / "data" / "agents" / "resets_mode.toml").open("a") as entry:
@@ -24,7 +24,7 @@ async def test_an_agent_that_leaves_its_mode_is_set_back(tmp_path: Path) -> None
 
 
 async def test_a_changed_environment_reaches_the_agent(server: Running) -> None:
-    """P2, R2: the next prompt runs in a new process with the new values, in the same conversation."""
+    """P2, R2: The next prompt runs in a new process with the new values, in the same conversation."""
     client = server.client
     before, after = server.root / "before", server.root / "after"
     session = await open_session(server, permissionMode="allow-all", env={MARK: str(before)})
@@ -41,7 +41,7 @@ async def test_a_changed_environment_reaches_the_agent(server: Running) -> None:
 
 
 async def test_changed_mcp_servers_reach_the_agent(server: Running) -> None:
-    """P2, R2: an MCP server that a session is given later, or loses, is the agent's with the next prompt."""
+    """P2, R2: The agent gets added MCP servers and loses removed ones with the next prompt."""
     client = server.client
     server_row = await client.post(
         "/api/mcp-servers", {"name": "birds", "transport": "stdio", "command": sys.executable}
@@ -60,9 +60,9 @@ async def test_changed_mcp_servers_reach_the_agent(server: Running) -> None:
     assert "remember the word crane" in recalled
 
 
-async def test_what_an_agent_cannot_be_set_to_is_said(tmp_path: Path) -> None:
-    """R2, P2: a model or an effort for which the agent has no setting is said in the transcript, once, and the prompt
-    is sent; it is said also if it was chosen later."""
+async def test_settings_that_an_agent_lacks_are_reported(tmp_path: Path) -> None:
+    """R2, P2: Reports once that an agent has no setting for a model or an effort, also if it was chosen later, and
+    sends the prompt."""
     misbehaving(tmp_path, "switches_mode")
     async with serving(tmp_path) as server:
         client = server.client

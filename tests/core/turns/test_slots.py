@@ -1,4 +1,4 @@
-"""Places, sleep and the idle clock: who may run, who rests, and that nobody notices."""
+"""Tests slots, suspension and the idle timeout."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.support.eventually import eventually
 from tests.support.server import Running, serving
 
 
-async def test_no_more_agents_than_places(tmp_path: Path) -> None:
-    """T5: with two places, five sessions all finish, and never more than two processes agent at once."""
+async def test_no_more_agents_than_slots(tmp_path: Path) -> None:
+    """T5: With two slots, five sessions all finish, and there are never more than two agents at once."""
     async with serving(tmp_path, max_agents=2, max_sessions=10) as server:
         client = server.client
         most = 0
@@ -31,8 +31,8 @@ async def test_no_more_agents_than_places(tmp_path: Path) -> None:
         assert most == 2
 
 
-async def test_a_turn_that_waits_for_a_person_lends_its_place(tmp_path: Path) -> None:
-    """T5: one place, and its holder waits for an approval: another session runs meanwhile."""
+async def test_a_turn_that_waits_for_approval_lends_its_slot(tmp_path: Path) -> None:
+    """T5: While the holder of the only slot waits for an approval, another session runs."""
     async with serving(tmp_path, max_agents=1) as server:
         client = server.client
         waiting, other = await open_session(server, permissionMode="ask"), await open_session(server)
@@ -43,8 +43,8 @@ async def test_a_turn_that_waits_for_a_person_lends_its_place(tmp_path: Path) ->
         assert (await client.wait_task(task))["status"] == "completed"
 
 
-async def test_an_agent_that_cannot_resume_keeps_its_place(tmp_path: Path) -> None:
-    """T5: only agents whose resume is proven are put to sleep to make room."""
+async def test_an_agent_that_cannot_resume_keeps_its_slot(tmp_path: Path) -> None:
+    """T5: Suspends only agents whose resume is proven."""
     add_agent(tmp_path, "forgetful", ["{python}", "-m", "bough.agents.demo", "--without", "load,resume"])
     async with serving(tmp_path, max_agents=1) as server:
         client = server.client
@@ -58,7 +58,7 @@ async def test_an_agent_that_cannot_resume_keeps_its_place(tmp_path: Path) -> No
 
 
 async def test_trees_take_turns(tmp_path: Path) -> None:
-    """T5: a session with a long queue does not keep another one waiting until it is done."""
+    """T5: A session with a long queue does not keep another one waiting until it is done."""
     async with serving(tmp_path, max_agents=1) as server:
         client = server.client
         long, short = await open_session(server), await open_session(server)
@@ -68,8 +68,8 @@ async def test_trees_take_turns(tmp_path: Path) -> None:
         assert (await client.get(f"/api/tasks/{queue[-1]}"))["status"] == "queued"
 
 
-async def test_sleep_and_wake_go_unnoticed(tmp_path: Path) -> None:
-    """T5: an idle agent's process is ended; the next prompt wakes it with its conversation."""
+async def test_a_suspended_agent_wakes_with_its_conversation(tmp_path: Path) -> None:
+    """T5: Ends the process of an idle agent; the next prompt wakes it with its conversation."""
     async with serving(tmp_path, sleep_after=0.05) as server:
         client = server.client
         session = await open_session(server)
@@ -81,8 +81,9 @@ async def test_sleep_and_wake_go_unnoticed(tmp_path: Path) -> None:
         assert "remember the word heron" in (await client.texts(session))[-1]
 
 
-async def test_the_idle_clock_completes_a_session(tmp_path: Path) -> None:
-    """T4: status completed, the reason in its metadata, its process gone, and a prompt with resume wakes it."""
+async def test_the_idle_timeout_completes_a_session(tmp_path: Path) -> None:
+    """T4: The session is completed with the reason in its metadata, its process ends, and a prompt with resume wakes
+    it."""
     async with serving(tmp_path, idle_timeout=0.2 / 60) as server:
         client = server.client
         session = await open_session(server)
@@ -98,8 +99,8 @@ async def test_the_idle_clock_completes_a_session(tmp_path: Path) -> None:
         assert "remember the word heron" in (await client.texts(session))[-1]
 
 
-async def test_the_idle_clock_stands_still_while_something_waits(tmp_path: Path) -> None:
-    """T4: neither an open approval, nor a paused queue, nor a running turn times out."""
+async def test_the_idle_timeout_waits_for_work(tmp_path: Path) -> None:
+    """T4: Neither an open approval, nor a paused queue, nor a running turn times out."""
     async with serving(tmp_path, idle_timeout=0.1 / 60) as server:
         client = server.client
         asking = await open_session(server, permissionMode="ask")

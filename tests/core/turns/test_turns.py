@@ -1,4 +1,4 @@
-"""Turns: how they end, what they leave in the transcript, and what happens when the agent does not play along."""
+"""Tests how turns end, what they leave in the transcript, and agents that do not cooperate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.server import Running, serving
 
 
 async def test_the_transcript_is_folded(server: Running) -> None:
-    """R4: chunks become one message, a tool call is one entry that changes, a plan is replaced."""
+    """R4: Chunks become one message, a tool call is one changing entry, and a plan is replaced."""
     client = server.client
     session = await open_session(server, permissionMode="allow-all")
     task = await client.ask(
@@ -33,7 +33,7 @@ async def test_the_transcript_is_folded(server: Running) -> None:
 
 
 async def test_usage_is_kept_as_three_numbers_with_their_sources(server: Running) -> None:
-    """R3: context, cumulative cost and the turn's own usage stay apart."""
+    """R3: Stores context, cumulative cost and the turn's own usage separately."""
     client = server.client
     session = await open_session(server)
     first = await client.ask(session, "one")
@@ -47,7 +47,7 @@ async def test_usage_is_kept_as_three_numbers_with_their_sources(server: Running
 
 
 async def test_git_state_before_and_after(server: Running) -> None:
-    """R3, W4: each task says where the working copy stood."""
+    """R3, W4: Each task records the state of the working copy."""
     client = server.client
     session = await open_session(server, permissionMode="allow-all")
     task = await client.ask(session, "[[write new.txt x]]")
@@ -56,7 +56,7 @@ async def test_git_state_before_and_after(server: Running) -> None:
 
 
 async def test_a_failed_turn_says_why_and_the_next_one_runs(server: Running) -> None:
-    """T6: after a failure the queue goes on."""
+    """T6: The queue continues after a failure."""
     client = server.client
     session = await open_session(server)
     failed = await client.prompt(session, "[[fail no luck today]]")
@@ -68,7 +68,7 @@ async def test_a_failed_turn_says_why_and_the_next_one_runs(server: Running) -> 
 
 
 async def test_approval_decides_what_happens(server: Running) -> None:
-    """P4: allowed, the command runs; denied, it does not, and the turn goes on; the row says who decided."""
+    """P4: Allowed, the command runs; denied, it does not, and the turn continues; the row says who decided."""
     client = server.client
     session = await open_session(server, permissionMode="ask")
     for decision, ran in (("deny", False), ("allow", True)):
@@ -84,8 +84,8 @@ async def test_approval_decides_what_happens(server: Running) -> None:
         assert (server.root / "repo0" / "made").exists() is ran
 
 
-async def test_always_is_remembered_by_us_for_exactly_that_call(server: Running) -> None:
-    """P3: agents are only answered once-only options; the same call is not asked again, another one is."""
+async def test_always_covers_exactly_that_call(server: Running) -> None:
+    """P3: Agents only get once-only answers; Bough does not ask about the same call again, but does about another."""
     client = server.client
     session = await open_session(server, permissionMode="ask")
     task = await client.prompt(session, "[[run true]]")
@@ -101,7 +101,7 @@ async def test_always_is_remembered_by_us_for_exactly_that_call(server: Running)
 
 
 async def test_stop_ends_a_turn_that_hangs_and_pauses_the_queue(server: Running) -> None:
-    """T6: stop ends this turn, what is queued waits, and an open question is withdrawn."""
+    """T6: A stop ends this turn, keeps the queue, and withdraws an open approval."""
     client = server.client
     session = await open_session(server, permissionMode="ask")
     hanging = await client.prompt(session, "[[run sleep 100]]")
@@ -116,8 +116,8 @@ async def test_stop_ends_a_turn_that_hangs_and_pauses_the_queue(server: Running)
     assert (await client.wait_task(queued))["status"] == "completed"
 
 
-async def test_a_crash_is_survived_and_continued(server: Running) -> None:
-    """T3, O2: the agent dies in a turn; the same task goes on as attempt 2, with the conversation intact."""
+async def test_a_crashed_turn_continues(server: Running) -> None:
+    """T3, O2: If the agent dies, the same task continues as attempt 2, with the conversation intact."""
     client = server.client
     session = await open_session(server)
     await client.ask(session, "remember the word heron")
@@ -130,8 +130,8 @@ async def test_a_crash_is_survived_and_continued(server: Running) -> None:
     assert died[0]["code"] == "agent_gone" and died[0]["stderr"]
 
 
-async def test_a_crash_loop_is_bounded(tmp_path: Path) -> None:
-    """T3: an agent that dies all the time ends the session in an error that carries its last words."""
+async def test_crashes_are_limited(tmp_path: Path) -> None:
+    """T3: An agent that keeps dying ends the session in an error that contains its last words."""
     add_agent(tmp_path, "dying", ["{python}", "-m", "tests.support.misbehaving_agents.exits_at_once"])
     async with serving(tmp_path) as server:
         client = server.client
@@ -147,7 +147,7 @@ async def test_a_crash_loop_is_bounded(tmp_path: Path) -> None:
 
 
 async def test_a_silent_agent_fails_with_its_command_named(tmp_path: Path) -> None:
-    """C1: an agent that never answers initialize is given up in time."""
+    """C1: Gives up an agent that never answers initialize."""
     misbehaving(tmp_path, "silent")
     async with serving(tmp_path, initialize_timeout=0.3) as server:
         client = server.client
@@ -161,7 +161,7 @@ async def test_a_silent_agent_fails_with_its_command_named(tmp_path: Path) -> No
 
 
 async def test_an_agent_that_ignores_cancel_is_ended(tmp_path: Path) -> None:
-    """T3: a stop is bounded: who does not answer loses its process."""
+    """T3: A stop takes limited time: an agent that does not answer loses its process."""
     misbehaving(tmp_path, "ignores_cancel")
     async with serving(tmp_path, stop_timeout=0.3) as server:
         client = server.client
@@ -175,7 +175,7 @@ async def test_an_agent_that_ignores_cancel_is_ended(tmp_path: Path) -> None:
 
 
 async def test_without_load_and_resume_the_transcript_is_replayed(tmp_path: Path) -> None:
-    """B1: an agent that cannot load is told what happened before, quoted and not obeyed."""
+    """B1: An agent that cannot load gets the transcript, quoted and not obeyed."""
     add_agent(tmp_path, "forgetful", ["{python}", "-m", "bough.agents.demo", "--without", "load,resume"])
     async with serving(tmp_path) as server:
         client = server.client
@@ -191,7 +191,7 @@ async def test_without_load_and_resume_the_transcript_is_replayed(tmp_path: Path
 
 
 async def test_settings_take_effect_at_the_next_prompt(server: Running) -> None:
-    """P2: mode, model and effort are applied at every prompt, to a living agent too."""
+    """P2: Applies mode, model and effort at every prompt, also to a running agent."""
     client = server.client
     session = await open_session(server, permissionMode="plan")
     await client.ask(session, "[[write a.txt x]]")
@@ -205,7 +205,7 @@ async def test_settings_take_effect_at_the_next_prompt(server: Running) -> None:
 
 
 async def test_env_reaches_the_agent_and_nobody_else(tmp_path: Path) -> None:
-    """R2: values of a session's environment are the agent's; Bough's own variables are not."""
+    """R2: Only the agent gets the values of a session's environment; it does not get Bough's own variables."""
     async with serving(tmp_path) as server:
         client = server.client
         session = await open_session(server, permissionMode="allow-all", env={"HERON": "grey-4711"})

@@ -1,4 +1,4 @@
-"""What the tests of policy share: rules, choices and uses in one line."""
+"""Builds rules, choices and tool uses in one line for the tests of policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Adding an agent is adding a file: the policy understands a tool vocabulary that only a TOML file describes."""
+"""Tests that adding an agent is adding a file: the policy understands a tool vocabulary that only a TOML file
+describes."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def use_of(catalog: Catalog, update: dict[str, Any], tool: str = "", agent: str 
 
 
 def test_commands(catalog: Catalog) -> None:
-    """A tool that the file calls a command is one: rules about commands match its script."""
+    """P3: A tool that the file calls a command is one: rules about commands match its script."""
     use = use_of(catalog, {"rawInput": {"script": "rm -rf build"}}, "run_script")
     assert (use.kind, use.name, use.command) == ("execute", "run_script", "rm -rf build")
     assert decide("allow-all", use, [rule("deny", command="rm *")], []).effect == "deny"
@@ -63,7 +64,7 @@ def test_commands(catalog: Catalog) -> None:
 
 
 def test_edits(catalog: Catalog) -> None:
-    """Files are found in the arguments that the file names, and its settings folders are protected for every agent."""
+    """P3: Finds files in the arguments that the file names, and protects its settings folders from every agent."""
     inside = use_of(catalog, {"rawInput": {"document": "src/a.py"}}, "rewrite")
     assert (inside.kind, inside.paths) == ("edit", (f"{CWD}/src/a.py",))
     assert decide("acceptEdits", inside, [], []).effect == "allow"
@@ -77,7 +78,7 @@ def test_edits(catalog: Catalog) -> None:
 
 
 def test_mcp_tools(catalog: Catalog) -> None:
-    """Tools of MCP servers are recognized by the forms that the file gives; what fits in two ways is nobody's."""
+    """P3: Recognizes tools of MCP servers by the forms in the file; an ambiguous name belongs to no server."""
     use = use_of(catalog, {}, "ext::find@search")
     assert (use.kind, use.server, use.name) == ("mcp", "search", "find")
     assert decide("default", use, [rule("allow", tool="search/find")], []).effect == "allow"
@@ -92,14 +93,15 @@ def test_mcp_tools(catalog: Catalog) -> None:
 
 
 def test_changes_of_mode(catalog: Catalog) -> None:
-    """A tool that the file lists changes the mode, whatever kind the agent says; mode plan asks a person about it."""
+    """P3: A tool that the file lists changes the mode, whatever kind the agent reports; mode plan asks a person about
+    it."""
     use = use_of(catalog, {"kind": "think"}, "stop_planning")
     assert use.kind == "switch_mode"
     assert decide("plan", use, [], []).effect == "ask"
 
 
 def test_a_form_without_server_and_tool_is_refused(tmp_path: Path) -> None:
-    """A form that cannot be read names no agent: the file is reported as broken."""
+    """P3: A file with a form that cannot be parsed is reported as broken."""
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "heron.toml").write_text(FILE.replace("{server} > {tool}", "{tool} only"), "utf-8")
     (broken,) = load_catalog(tmp_path).broken

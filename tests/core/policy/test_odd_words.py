@@ -1,4 +1,4 @@
-"""Agents that say what nobody expects: it is kept or left out, and breaks nothing (R4, C1)."""
+"""Tests unexpected values from agents: they are kept or left out, and break nothing (R4, C1)."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ ENTRY = CatalogEntry(name="odd", title="Odd", command=["odd"])
         {"title": {}, "kind": [], "name": 5},
     ],
 )
-def test_odd_words_about_a_call(odd: dict[str, Any]) -> None:
-    """R4: such a call is folded, read, denied and closed like any other."""
+def test_odd_values_in_a_call(odd: dict[str, Any]) -> None:
+    """R4: Such a call is folded, read, denied and closed like any other."""
     fold = Fold()
     entry = fold.tool({"toolCallId": "1", **odd})
     tool_use.read(Catalog(Path("/"), [ENTRY]), "odd", "/", entry.body)
@@ -50,7 +50,7 @@ def test_odd_words_about_a_call(odd: dict[str, Any]) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON)), max_size=4))
 def test_whatever_an_agent_says_is_folded(updates: list[tuple[str, dict[str, Any]]]) -> None:
-    """R4, C1: no words of an agent's break the transcript, or what is known of its settings."""
+    """R4, C1: No update from an agent breaks the transcript or the stored settings."""
     fold, tuning = Fold(), AgentSettings(ENTRY)
     for kind, body in updates:
         update = {"sessionUpdate": kind, **body, "currentModeId": body.get("title"), "entries": body.get("content")}
@@ -68,7 +68,7 @@ def test_whatever_an_agent_says_is_folded(updates: list[tuple[str, dict[str, Any
 
 @given(JSON, JSON, JSON)
 def test_whatever_an_agent_opens_with_is_read(models: Any, modes: Any, options: Any) -> None:
-    """P2: what it says about models, modes and options, if it is odd, is not said."""
+    """P2: Ignores odd values for models, modes and options."""
     answer = msgspec.Raw(msgspec.json.encode({"models": models, "modes": modes, "configOptions": options}))
     AgentSettings(ENTRY).opened(read_session(answer, "s"))
     odd_models = msgspec.Raw(b'{"models": {"availableModels": [5, {"modelId": "m"}]}}')
@@ -76,7 +76,7 @@ def test_whatever_an_agent_opens_with_is_read(models: Any, modes: Any, options: 
 
 
 def test_an_odd_transcript_can_be_closed() -> None:
-    """O2: what an older server stored of such a call does not keep the next one from coming up."""
+    """O2: A server starts even if an older one stored an odd call."""
     fold = Fold()
     body: dict[str, Any] = {"type": "tool", "tool": "x", "args": {}, "result": {"status": []}, "toolCallId": "1"}
     fold.restore([Message("m", "s", "t", 1, "system", raw(body), "", "")])
@@ -84,7 +84,7 @@ def test_an_odd_transcript_can_be_closed() -> None:
 
 
 def test_an_id_that_is_used_again_is_another_call() -> None:
-    """5d: nothing that was said of a call that is over counts for the next; an update still belongs to it."""
+    """5d: Nothing about an ended call counts for the next one with its id; updates still belong to that one."""
     fold = Fold()
     own = {"claudeCode": {"mcpServer": {"name": "bough"}}}
     first = fold.tool({"toolCallId": "1", "title": "a", "_meta": own, "status": "completed"})

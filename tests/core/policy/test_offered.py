@@ -1,4 +1,4 @@
-"""O4: what an agent offers, its models and efforts, is told with its sessions, as the protocol words it."""
+"""Tests that the models and efforts that an agent offers are shown with its sessions (O4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def told(answer: dict[str, Any], agent: str = "demo") -> list[dict[str, Any]]:
 
 
 def test_models_and_efforts_are_offered() -> None:
-    """O4: those two with their category and all values; other options are the agent's own business."""
+    """O4: Keeps these two with their category and all values; other options stay with the agent."""
     offered = told({"configOptions": [option("model", "a", "b"), option("mode", "x"), option("effort", "low")]})
     assert [(item["id"], item["category"], item["currentValue"]) for item in offered] == [
         ("model", "model", "a"),
@@ -35,15 +35,15 @@ def test_models_and_efforts_are_offered() -> None:
     assert len(many[0]["options"]) == MOST_OFFERED
 
 
-def test_models_told_in_the_older_way() -> None:
-    """O4: agents that name their models outside of the options."""
+def test_models_outside_of_the_options() -> None:
+    """O4: Reads models of agents that list them separately, as older ones do."""
     models = {"currentModelId": "a", "availableModels": [{"modelId": "a"}, {"modelId": "b"}, 3]}
     (offered,) = told({"models": models})
     assert (offered["category"], [option["value"] for option in offered["options"]]) == ("model", ["a", "b"])
 
 
-def test_only_news_is_written() -> None:
-    """O4: the same offer again changes nothing; another replaces what it is about and keeps the rest."""
+def test_only_changes_are_written() -> None:
+    """O4: The same offer again changes nothing; another replaces its part and keeps the rest."""
     offers = told({"configOptions": [option("model", "a", "b")]})
     assert with_offered(None, offers) == offers
     assert with_offered(offers, offers) is None

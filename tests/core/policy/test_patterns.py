@@ -1,4 +1,4 @@
-"""P3: patterns of rules over commands and paths cover what they say, and nobody slips something past them."""
+"""Tests that patterns of rules over commands and paths cover what they say, and cannot be evaded (P3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bough.core.policy.patterns import command_allowed, command_touched, path_ma
 
 WORDS = st.lists(st.text(string.ascii_letters + string.digits + "-_./=", min_size=1), min_size=1, max_size=4)
 OPERATORS = [";", "&", "&&", "|", "||", ">", ">>", "<", "\n", "$(", "`", "${x", "$x", "(", ")", "\r", "\0", "<(", ">|"]
-# Few letters, so that much matches; everything that means something is among them.
+# Few letters, so that much matches, and every character with a meaning.
 LETTERS = st.text("ab-]", max_size=12)
 PIECES = st.lists(st.sampled_from(["a", "b", "*", "*", "?", "[ab]", "[!a]", "[^b]", "[]-]", "[b-a]", "[", "]", "-"]))
 HOSTILE = """
@@ -56,7 +56,7 @@ for count in (1, 5, 20, 400):
     ],
 )
 def test_an_allow_pattern_is_not_tricked(command: str) -> None:
-    """P3: a star does not reach beyond the one plain command that was meant, quoted or not."""
+    """P3: A star does not reach beyond the one plain command that was meant, quoted or not."""
     assert not command_allowed("git *", command)
     assert command_allowed(command, command), "the very line, character by character, is what was meant"
     assert not command_allowed(command, command + " ; x")
@@ -79,20 +79,20 @@ def test_an_allow_pattern_is_not_tricked(command: str) -> None:
     ],
 )
 def test_allow_patterns(pattern: str, command: str, covered: bool) -> None:
-    """P3: the whole line from end to end, case and all."""
+    """P3: Matches the whole line, with case."""
     assert command_allowed(pattern, command) is covered
 
 
 @given(WORDS, WORDS, st.sampled_from(OPERATORS), st.sampled_from(["*", "x *", "x*", "* *"]))
 def test_no_operator_passes_a_star(first: list[str], second: list[str], operator: str, pattern: str) -> None:
-    """P3: whatever stands around it, a line with an operator is never covered by a pattern that is not the line."""
+    """P3: A pattern never covers a line with an operator unless it is that line."""
     line = f"x {' '.join(first)} {operator} {' '.join(second)}"
     assert not command_allowed(pattern, line)
 
 
 @given(st.text(max_size=30), st.sampled_from(["git *", "*", "* x", "a?b*"]))
-def test_what_is_covered_is_one_command(line: str, pattern: str) -> None:
-    """P3: a shell would see nothing but words in any line that a star covers."""
+def test_a_covered_line_is_one_command(line: str, pattern: str) -> None:
+    """P3: A shell would see nothing but words in any line that a star covers."""
     covered = line.strip() != pattern and command_allowed(pattern, line)
     lexer = shlex.shlex(line.strip(" \t\r\n").replace("'", "").replace('"', ""), punctuation_chars=True)
     lexer.commenters = ""
@@ -141,20 +141,20 @@ def test_what_is_covered_is_one_command(line: str, pattern: str) -> None:
     ],
 )
 def test_a_deny_pattern_finds_its_command(command: str) -> None:
-    """P3: the whole line or any command in it, as plainly as it is written there."""
+    """P3: Matches the whole line or any command in it."""
     assert command_touched("rm *", command)
     assert command_touched("rm -rf*", command)
 
 
 @pytest.mark.parametrize("command", ["git rm x", "echo rm x", "rmdir x", "ls rm", "rm", ""])
 def test_a_deny_pattern_leaves_others_alone(command: str) -> None:
-    """P3: a word among the arguments is no command."""
+    """P3: A word among the arguments is not a command."""
     assert not command_touched("rm *", command)
 
 
 @given(WORDS, st.sampled_from([";", "&&", "||", "|", "&", "\n"]), WORDS)
 def test_a_denied_command_is_found_behind_any_other(before: list[str], operator: str, args: list[str]) -> None:
-    """P3: whatever stands before it, a denied command is found."""
+    """P3: Finds a denied command whatever comes before it."""
     assert command_touched("curl *", f"{' '.join(before)} {operator} curl {' '.join(args)}")
 
 
@@ -207,12 +207,12 @@ def test_a_denied_command_is_found_behind_any_other(before: list[str], operator:
     ],
 )
 def test_path_patterns(pattern: str, path: str, covered: bool) -> None:
-    """P3: relative to the session's folder, a star within one folder, two across them."""
+    """P3: Patterns are relative to the session's folder; one star matches within a folder, two across folders."""
     assert path_matches(pattern, path, "/r") is covered
 
 
-def test_a_folder_is_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
-    """P3: what a session's folder is called, or the home folder, means nothing but itself."""
+def test_folder_names_are_not_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P3: Special characters in the session's folder or the home folder have no special meaning."""
     monkeypatch.setenv("HOME", "/home/m[e]")
     assert path_matches("~/*", "/home/m[e]/a", "/r")
     assert path_matches("~", "/home/m[e]", "/r")
@@ -225,7 +225,7 @@ def test_a_folder_is_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(PIECES, LETTERS)
 def test_globs_mean_what_they_say(pieces: list[str], text: str) -> None:
-    """P3: the quick matching agrees with a slow one that tries everything."""
+    """P3: The fast matching agrees with a slow one that tries everything."""
     pattern = "".join(pieces)
     assert globs.matches(pattern, text) is _slow(pattern, text)
     assert globs.matches(globs.escape(pattern), text) is (pattern == text)
@@ -234,7 +234,7 @@ def test_globs_mean_what_they_say(pieces: list[str], text: str) -> None:
 
 @given(PIECES, LETTERS, st.sets(st.integers(0, 12)))
 def test_ends_are_found(pieces: list[str], text: str, places: set[int]) -> None:
-    """P3: a command is found wherever in a line it may begin, without trying the line from there again and again."""
+    """P3: Finds a command wherever in a line it may start, without matching the line from each place again."""
     starts = sorted(place for place in places if place <= len(text))
     pattern = "".join(pieces)
     assert globs.matches_end(pattern, text, starts) is any(_slow(pattern, text[place:]) for place in starts)
@@ -242,13 +242,13 @@ def test_ends_are_found(pieces: list[str], text: str, places: set[int]) -> None:
 
 @given(st.lists(st.sampled_from(["**", "*", "a", "b", "?b", "a*"])), st.lists(st.sampled_from(["a", "b", "ab", ""])))
 def test_two_stars_mean_what_they_say(pattern: list[str], parts: list[str]) -> None:
-    """P3: the quick matching of folders agrees with a slow one that tries everything."""
+    """P3: The fast matching of folders agrees with a slow one that tries everything."""
     assert globs.matches_names(pattern, parts) is _slow_parts(tuple(pattern), tuple(parts))
 
 
 @cache
 def _slow(pattern: str, text: str) -> bool:
-    """The meaning of a glob, word for word."""
+    """Matches a glob by trying everything."""
     if not pattern:
         return not text
     if pattern[0] == "*":
@@ -277,13 +277,13 @@ def _slow_parts(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
 
 
 def test_no_pattern_takes_long(tmp_path: Path) -> None:
-    """P3: many stars against a long text that almost matches: a pattern that tried every way would never end."""
+    """P3: Many stars against a long text that almost matches take no long time."""
     subprocess.run([sys.executable, "-c", HOSTILE], cwd=tmp_path, check=True, timeout=60)
 
 
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_any_text_is_a_pattern(pattern: str, path: str) -> None:
-    """P3: no text that people or agents write breaks the matching."""
+    """P3: No text from people or agents breaks the matching."""
     path_matches(pattern, "/" + path, "/r")
     command_touched(pattern, path)
     command_allowed(pattern, path)

@@ -1,5 +1,5 @@
-"""Bough's own answers to what agents ask: by mode, rule and remembered choice, in time or when nobody answers. What
-follows from what is the unit tests' part; here it reaches agents, rows and transcripts."""
+"""Tests how policy's answers by mode, rule, remembered choice and timeout reach agents, rows and transcripts. The unit
+tests check the decisions themselves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_ONCE = [
     {"optionId": "no", "name": "Deny", "kind": "reject_once"},
 ]
 POLICY = {"kind": "policy", "id": None}
-# A twentieth of a second, in minutes.
+# In minutes, a twentieth of a second.
 SOON = 0.05 / 60
 LATER = 60.0
 
@@ -53,7 +53,7 @@ def prompts(received: Path) -> list[list[str]]:
 
 @dataclass
 class Wanting:
-    """A session whose agent asks for whatever its prompt says, and what it heard."""
+    """A session whose agent asks for whatever its prompt says, and the file where it records the answers."""
 
     server: Running
     session: str
@@ -64,11 +64,11 @@ class Wanting:
         return self.server.client
 
     async def wants(self, call: Json, **more: Any) -> str:
-        """Has the agent ask; gives back the task."""
+        """Makes the agent ask, and returns the task."""
         return await self.client.prompt(self.session, json.dumps({"call": call, **more}))
 
     async def settled(self, call: Json, **more: Any) -> str:
-        """Has the agent ask for what nobody needs to answer; gives back what it heard."""
+        """Makes the agent ask for something that needs no person, and returns the answer it got."""
         task = await self.client.wait_task(await self.wants(call, **more))
         assert task["status"] == "completed"
         return answers(self.received)[-1]
@@ -102,8 +102,8 @@ async def wanting(folder: Path, mode: str = "default", **settings: Any) -> Async
         yield Wanting(server, session["id"], received)
 
 
-async def test_what_is_allowed_leaves_no_question(tmp_path: Path) -> None:
-    """P3: by mode and by rule the agent is answered once only; the transcript says who allowed it, no row is left."""
+async def test_an_allowed_use_leaves_no_approval(tmp_path: Path) -> None:
+    """P3: A mode or a rule answers the agent once only; the transcript says which, and no approval is stored."""
     async with wanting(tmp_path, "acceptEdits") as wanter:
         assert await wanter.settled(wanter.edit("a")) == "yes"
         rule = await wanter.rule("allow", command="make *", note="builds")
@@ -115,8 +115,8 @@ async def test_what_is_allowed_leaves_no_question(tmp_path: Path) -> None:
         assert "builds" in by_rule["reason"]
 
 
-async def test_what_is_denied_is_told(tmp_path: Path) -> None:
-    """P3: a denial by policy is a row that names its rule, a notice at once, and a word with the next prompt, once."""
+async def test_a_denial_by_policy_is_reported(tmp_path: Path) -> None:
+    """P3: A denial by policy is a row that names its rule, a notice at once, and a note with the next prompt only."""
     async with wanting(tmp_path, "allow-all") as wanter:
         assert await wanter.settled(RUN) == "yes"
         rule = await wanter.rule("deny", command="make *", note="no builds")
@@ -136,8 +136,8 @@ async def test_what_is_denied_is_told(tmp_path: Path) -> None:
         assert "no builds" in third[0] and "make it" in third[0]
 
 
-async def test_a_persons_reason_is_told(tmp_path: Path) -> None:
-    """P4: an answer has no room for a reason, so the agent is told it with its next prompt, once."""
+async def test_a_persons_reason_reaches_the_agent(tmp_path: Path) -> None:
+    """P4: The protocol has no field for a reason, so the agent gets it with its next prompt, once."""
     async with wanting(tmp_path, "default") as wanter:
         task = await wanter.wants(RUN)
         approval = await wanter.client.approval(wanter.session)
@@ -154,8 +154,8 @@ async def test_a_persons_reason_is_told(tmp_path: Path) -> None:
         assert "make it: Not today." in second[0] and "a person" in second[0]
 
 
-async def test_plan_denies_whatever_is_said(tmp_path: Path) -> None:
-    """P3: in plan nothing runs, whatever rules and choices say; an edit neither."""
+async def test_plan_denies_whatever_rules_allow(tmp_path: Path) -> None:
+    """P3: In plan nothing runs and nothing is edited, whatever rules and choices say."""
     async with wanting(tmp_path, "plan") as wanter:
         await wanter.rule("allow", command="make *")
         for wish in (RUN, wanter.edit("a")):
@@ -164,8 +164,8 @@ async def test_plan_denies_whatever_is_said(tmp_path: Path) -> None:
         assert all("plan" in row["reason"] for row in await wanter.rows())
 
 
-async def test_what_is_asked_says_why_and_shows_everything(tmp_path: Path) -> None:
-    """P3, P4: the question holds what the agent said before it, and the rule that has it asked."""
+async def test_an_approval_says_why_and_shows_everything(tmp_path: Path) -> None:
+    """P3, P4: The approval contains what the agent reported before it, and the rule that requires it."""
     async with wanting(tmp_path, "allow-all") as wanter:
         await wanter.rule("ask", path="/etc/**", note="careful")
         diff = {"type": "diff", "path": "/etc/x", "newText": "y"}
@@ -182,8 +182,8 @@ async def test_what_is_asked_says_why_and_shows_everything(tmp_path: Path) -> No
         assert answers(wanter.received) == ["yes"]
 
 
-async def test_without_a_way_to_allow_once_people_can_only_deny(tmp_path: Path) -> None:
-    """P3: an agent that only offers always is not told always, neither by policy nor by a person."""
+async def test_an_agent_without_a_once_option_can_only_be_denied(tmp_path: Path) -> None:
+    """P3: An agent that only offers *always* never gets that answer, neither from policy nor from a person."""
     async with wanting(tmp_path, "allow-all") as wanter:
         task = await wanter.wants(RUN, options=NO_ONCE)
         approval = await wanter.client.approval(wanter.session)
@@ -196,8 +196,8 @@ async def test_without_a_way_to_allow_once_people_can_only_deny(tmp_path: Path) 
         assert answers(wanter.received) == ["no"]
 
 
-async def test_of_several_ways_to_allow_a_person_chooses(tmp_path: Path) -> None:
-    """P4: a question with choices is never answered with the first of them, and the one that was chosen is sent."""
+async def test_a_person_chooses_among_several_options(tmp_path: Path) -> None:
+    """P4: Policy never picks the first of several options; the option that a person chooses is sent."""
     options = [{"optionId": item, "name": item, "kind": "allow_once"} for item in ("red", "blue")]
     options.append({"optionId": "no", "name": "no", "kind": "reject_once"})
     async with wanting(tmp_path, "allow-all") as wanter:
@@ -212,8 +212,8 @@ async def test_of_several_ways_to_allow_a_person_chooses(tmp_path: Path) -> None
         assert answers(wanter.received) == ["blue"]
 
 
-async def test_an_odd_agent_stops_nobody_elses_answers(tmp_path: Path) -> None:
-    """R4, P4: what one agent says of its call and its cost, however odd, leaves its own turn and others as they are."""
+async def test_an_odd_agent_does_not_affect_others(tmp_path: Path) -> None:
+    """R4, P4: Odd reports about calls and costs affect neither the agent's own turn nor others."""
     async with wanting(tmp_path) as wanter:
         repo = (await wanter.get())["repoId"]
         beside = Wanting(wanter.server, (await wanter.client.session(repo, agent="wants"))["id"], wanter.received)
@@ -227,8 +227,8 @@ async def test_an_odd_agent_stops_nobody_elses_answers(tmp_path: Path) -> None:
         assert sorted(answers(wanter.received)) == ["no", "yes"]
 
 
-async def test_leaving_plan_is_a_persons_word(tmp_path: Path) -> None:
-    """P2, P3: an agent that asks to leave plan is let out by a person only, once, and the session's mode follows."""
+async def test_only_a_person_lets_an_agent_leave_plan(tmp_path: Path) -> None:
+    """P2, P3: Only a person lets an agent leave plan, once, and the session's mode follows."""
     async with wanting(tmp_path, "plan") as wanter:
         await wanter.rule("allow", kind="switch_mode")
         for decision, mode in (("deny", "plan"), ("allow", "default")):
@@ -248,8 +248,8 @@ async def test_leaving_plan_is_a_persons_word(tmp_path: Path) -> None:
         assert (await wanter.client.approval(wanter.session))["status"] == "pending"
 
 
-async def test_always_reaches_as_far_as_was_said(tmp_path: Path) -> None:
-    """P3: for a session, a folder or everywhere; what is asked at that moment within reach is answered too."""
+async def test_the_scope_of_always(tmp_path: Path) -> None:
+    """P3: For a session, a folder or everywhere; pending approvals within the scope are allowed too."""
     async with wanting(tmp_path) as wanter:
         client, server = wanter.client, wanter.server
         repo = (await wanter.get())["repoId"]
@@ -284,8 +284,8 @@ async def test_always_reaches_as_far_as_was_said(tmp_path: Path) -> None:
         assert (await beside.get())["allowedTools"] == []
 
 
-async def test_sessions_do_not_answer_for_people(tmp_path: Path) -> None:
-    """5e: whoever has a session's token cannot allow what that session, or another, asks a person."""
+async def test_sessions_cannot_decide_approvals(tmp_path: Path) -> None:
+    """5e: A session's token cannot allow what that session, or another, asks a person."""
     async with wanting(tmp_path) as wanter:
         await wanter.wants(RUN)
         approval = await wanter.client.approval(wanter.session)
@@ -296,8 +296,8 @@ async def test_sessions_do_not_answer_for_people(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("headless", "received"), [("deny", "no"), ("allow", "yes")])
-async def test_what_nobody_answers_in_time(tmp_path: Path, headless: str, received: str) -> None:
-    """P4: the server's word about unanswered questions is carried out, and said to be policy's."""
+async def test_unanswered_approvals_get_the_default_answer(tmp_path: Path, headless: str, received: str) -> None:
+    """P4: Applies the server's default answer, decided by policy."""
     async with wanting(tmp_path, headless=headless, approval_timeout=SOON) as wanter:
         assert await wanter.settled(RUN) == received
         (row,) = await wanter.rows()
@@ -309,8 +309,9 @@ async def test_what_nobody_answers_in_time(tmp_path: Path, headless: str, receiv
         assert len(prompts(wanter.received)[-1]) == 1 + (headless == "deny")
 
 
-async def test_what_time_never_allows(tmp_path: Path) -> None:
-    """P4: a change of mode, what cannot be allowed once and what a rule forbids by now are denied when time is over."""
+async def test_approvals_that_a_timeout_never_allows(tmp_path: Path) -> None:
+    """P4: A timeout denies a change of mode, a use without a once-only option, and one that a rule has forbidden
+    meanwhile."""
     async with wanting(tmp_path, headless="allow", approval_timeout=SOON) as wanter:
         assert await wanter.settled(LEAVE) == "no"
         assert await wanter.settled(RUN, options=NO_ONCE) == "no"
@@ -326,8 +327,8 @@ async def test_what_time_never_allows(tmp_path: Path) -> None:
         assert answers(wanter.received) == ["no"]
 
 
-async def test_a_sessions_own_word_comes_first(tmp_path: Path) -> None:
-    """P4: a session says for itself what becomes of its questions, the open ones too; null is the server's."""
+async def test_a_sessions_default_answer_comes_first(tmp_path: Path) -> None:
+    """P4: A session's own default answer applies to its approvals, including pending ones; null uses the server's."""
     async with wanting(tmp_path, headless="deny", approval_timeout=LATER) as wanter:
         await wanter.patch(headless="wait")
         await wanter.wants(RUN)
@@ -345,8 +346,8 @@ async def test_a_sessions_own_word_comes_first(tmp_path: Path) -> None:
         assert (await wanter.client.get(path))["expiresAt"] is None
 
 
-async def test_time_runs_on_while_no_server_does(tmp_path: Path) -> None:
-    """P4, O2: a question outlives a kill -9 of the server, and is answered when its time is over."""
+async def test_an_approval_expires_without_a_server(tmp_path: Path) -> None:
+    """P4, O2: An approval survives a kill -9 of the server and expires on time."""
     received = add_wanting(tmp_path)
     flags = ("--headless", "deny", "--approval-timeout", str(2 / 60))
     async with ServerProcess(tmp_path / "data", tmp_path / "work", flags) as server:
@@ -365,7 +366,7 @@ async def test_time_runs_on_while_no_server_does(tmp_path: Path) -> None:
 
 
 async def test_commands_of_the_demo_agent(tmp_path: Path) -> None:
-    """P3, L5: a rule lets the command run that it covers, and asks about one that hides another behind it."""
+    """P3, L5: A rule allows the command that it covers, and asks about one that hides another."""
     async with serving(tmp_path) as server:
         client = server.client
         repo = await client.repo(server.repo())

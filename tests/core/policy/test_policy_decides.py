@@ -1,4 +1,4 @@
-"""P1, P3, 5d: what follows from mode, rules and remembered choices, case by case."""
+"""Tests as tables what mode, rules and remembered choices decide (P1, P3, 5d)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALLOWING: tuple[PermissionMode, ...] = ("bypassPermissions", "allow-all")
 
 @pytest.mark.parametrize(("mode", "kind"), [*itertools.product(MODES, KINDS)])
 def test_modes_alone(mode: PermissionMode, kind: Any) -> None:
-    """P1: without rules and choices a mode decides by kind; none grants what a lower one does not ask about."""
+    """P1: Without rules and choices a mode decides by kind; no mode grants less than a lower one."""
     expected = "ask"
     if mode == "plan":
         expected = "ask" if kind == "switch_mode" else "deny"
@@ -69,7 +69,8 @@ def test_modes_alone(mode: PermissionMode, kind: Any) -> None:
     ],
 )
 def test_edits_that_are_asked_about(mode: PermissionMode, paths: tuple[str, ...]) -> None:
-    """P3: modes that accept edits ask before those outside, unnamed ones, and those that would grant rights later."""
+    """P3: Modes that accept edits ask before edits outside the folder, of unnamed files, and of files that could grant
+    rights later."""
     verdict = decide(mode, use("edit", *paths), [], [])
     assert verdict.effect == "ask"
     assert decide("allow-all", use("edit", *paths), [], []).effect == "allow"
@@ -80,13 +81,13 @@ def test_edits_that_are_asked_about(mode: PermissionMode, paths: tuple[str, ...]
     "path", [".github/workflows/ci.yml", ".github/mcp.json.md", ".vscode/settings.json", "hooks/a.py", "src/mcp.json"]
 )
 def test_edits_beside_those_are_accepted(mode: PermissionMode, path: str) -> None:
-    """P3: what only looks like a place that grants rights is edited like any other file."""
+    """P3: Files that only look like files that grant rights are edited like any other."""
     assert decide(mode, use("edit", f"{CWD}/{path}"), [], []).effect == "allow"
 
 
 @pytest.mark.parametrize("mode", ALLOWING)
-def test_a_sandbox_is_left_only_if_a_person_says_so(mode: PermissionMode) -> None:
-    """P1: an agent that keeps to its sandbox in every mode, and is kept asking by a rule, leaves it only if allowed."""
+def test_leaving_a_sandbox_needs_approval(mode: PermissionMode) -> None:
+    """P1: An agent that works in a sandbox in every mode leaves it only if a person or a rule allows it."""
     for tool_use in (
         use("execute", command="ls"),
         use("edit", "/etc/passwd"),
@@ -105,14 +106,14 @@ def test_a_sandbox_is_left_only_if_a_person_says_so(mode: PermissionMode) -> Non
     "path", ["a", ".github/workflows/x.yml", ".gitignore", "src/git/x", "claude/x", "a copilot", "x.mcp.json"]
 )
 def test_edits_that_are_accepted(path: str) -> None:
-    """P3: names that only look like protected ones are edited like any other."""
+    """P3: Names that only look like protected ones are edited like any other."""
     assert not is_protected(f"{CWD}/{path}", CWD, PROTECTED)
     assert decide("acceptEdits", use("edit", f"{CWD}/{path}"), [], []).effect == "allow"
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_rule_that_denies_is_final(mode: PermissionMode) -> None:
-    """P3: in every mode, over choices and later rules, for Bough's own tools and changes of mode too."""
+    """P3: Denies in every mode, before choices and later rules, including Bough's own tools and changes of mode."""
     deny = rule("deny", note="not here")
     for tool_use in (use("execute", command="x"), use("mcp", server="bough"), use("switch_mode"), use("edit", INSIDE)):
         verdict = decide(mode, tool_use, [deny, rule("allow")], [choice("k")])
@@ -122,15 +123,15 @@ def test_a_rule_that_denies_is_final(mode: PermissionMode) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_raises_plan(kind: Any) -> None:
-    """P3: in plan neither rules nor choices allow anything; only leaving it is asked."""
+    """P3: In plan neither rules nor choices allow anything; only leaving it is asked."""
     for rules in ([rule("allow")], [rule("ask")], []):
         verdict = decide("plan", use(kind, INSIDE, command="x"), rules, [choice("k")])
         assert verdict.effect == ("ask" if kind == "switch_mode" else "deny")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_bough_itself_is_never_asked_about(mode: PermissionMode) -> None:
-    """5d: nobody is asked twice about Bough's own tools; a name that only begins like it is another's."""
+def test_boughs_own_tools_are_not_asked_about(mode: PermissionMode) -> None:
+    """5d: Nobody is asked twice about Bough's own tools; a server whose name only starts like it is another one."""
     assert decide(mode, use("mcp", server="bough"), [rule("ask")], []).effect == "allow"
     for server in ("bough_", "Bough", "bough/x", None):
         verdict = decide(mode, use("mcp", server=server, name="bough"), [], [])
@@ -139,7 +140,7 @@ def test_bough_itself_is_never_asked_about(mode: PermissionMode) -> None:
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "plan"])
 def test_rules_then_choices_then_modes(mode: PermissionMode) -> None:
-    """P3: the first rule that matches counts; one that asks, or none, gives way to a choice for exactly this."""
+    """P3: The first matching rule counts; one that asks, or none, gives way to a choice for exactly this use."""
     tool_use = use("execute", command="git push")
     other = rule("deny", command="git pull*")
     allow, ask = rule("allow", command="git push"), rule("ask", kind="execute")
@@ -156,7 +157,7 @@ def test_rules_then_choices_then_modes(mode: PermissionMode) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_change_of_mode_is_asked(mode: PermissionMode) -> None:
-    """P3: no rule and no choice lets an agent change its own mode; only a mode that allows everything does."""
+    """P3: No rule and no choice lets an agent change its own mode; only a mode that allows everything does."""
     verdict = decide(mode, use("switch_mode"), [rule("allow", kind="switch_mode")], [choice("k")])
     assert verdict.effect == ("allow" if mode in ALLOWING else "ask")
     assert decide(mode, use("switch_mode"), [rule("ask")], [choice("k")]).effect == "ask"
@@ -179,7 +180,7 @@ def test_a_change_of_mode_is_asked(mode: PermissionMode) -> None:
     ],
 )
 def test_conditions(conditions: dict[str, Any], fields: dict[str, Any], matched: bool) -> None:
-    """P3: every condition of a rule has to hold, whatever it does."""
+    """P3: Every condition of a rule must hold, whatever its effect."""
     tool_use = use(**{"kind": "execute", "name": "Bash", "command": "ls -l"} | fields)
     for effect in ("allow", "ask", "deny"):
         is_decided_by_rule = decide("default", tool_use, [rule(effect, **conditions)], []).by == "rule"
@@ -187,7 +188,8 @@ def test_conditions(conditions: dict[str, Any], fields: dict[str, Any], matched:
 
 
 def test_a_tool_of_a_server_is_not_allowed_by_its_bare_name() -> None:
-    """P3: any MCP server may have a tool of any name: to allow one, its server is named; to deny it, not."""
+    """P3: Any MCP server may have a tool of any name, so a rule that allows one must name its server; one that denies
+    need not."""
     tool_use = use("mcp", name="Read", server="other")
     assert decide("default", tool_use, [rule("allow", tool="Read")], []).effect == "ask"
     assert decide("default", tool_use, [rule("allow", tool="other/Read")], []).effect == "allow"
@@ -195,7 +197,8 @@ def test_a_tool_of_a_server_is_not_allowed_by_its_bare_name() -> None:
 
 
 def test_all_paths_to_allow_any_to_deny() -> None:
-    """P3: what allows covers every file; what asks or denies meets one, as it is or as it was named."""
+    """P3: A rule that allows must cover every file; one that asks or denies matches any of them, resolved or as
+    written."""
     allow, deny = rule("allow", path="src/**"), rule("deny", path="src/**")
     both = use("edit", INSIDE, f"{CWD}/x")
     assert decide("default", use("edit", INSIDE), [allow], []).effect == "allow"
@@ -216,8 +219,8 @@ def test_all_paths_to_allow_any_to_deny() -> None:
         ({"command": "rm *"}, "edit", "allow"),
     ],
 )
-def test_what_an_agent_does_not_say_is_asked(conditions: dict[str, Any], kind: Any, effect: str) -> None:
-    """P3: a rule that may be about a use counts as one that asks, also where everything is allowed."""
+def test_unknown_details_are_asked_about(conditions: dict[str, Any], kind: Any, effect: str) -> None:
+    """P3: A rule that may apply to a use counts as one that asks, even in modes that allow everything."""
     for strict in ("deny", "ask"):
         assert decide("allow-all", use(kind), [rule(strict, **conditions)], []).effect == effect
     assert decide("default", use(kind), [rule("allow", **conditions)], []).by == "mode"
@@ -230,7 +233,7 @@ def test_what_an_agent_does_not_say_is_asked(conditions: dict[str, Any], kind: A
     effects=st.lists(st.sampled_from(["allow", "ask"]), max_size=3),
 )
 def test_a_higher_mode_never_grants_less(mode: PermissionMode, kind: Any, inside: bool, effects: list[Any]) -> None:
-    """P1: modes are ordered by what they grant, with the same rules in all."""
+    """P1: Modes are ordered by what they grant, with any rules."""
     order = {"deny": 0, "ask": 1, "allow": 2}
     tool_use = use(kind, INSIDE if inside else "/etc/x")
     rules = [rule(effect) for effect in effects]
@@ -241,15 +244,15 @@ def test_a_higher_mode_never_grants_less(mode: PermissionMode, kind: Any, inside
 
 
 @given(st.lists(st.sampled_from([".git", "a", "..", ".", "b c", ".claude", "git"]), min_size=1, max_size=6))
-def test_what_is_accepted_lies_inside(parts: list[str]) -> None:
-    """P3: whatever a path is made of, an accepted edit is below the folder and touches nothing protected."""
+def test_accepted_edits_are_inside_the_folder(parts: list[str]) -> None:
+    """P3: Whatever its parts, the path of an accepted edit is inside the folder and not protected."""
     path = f"{CWD}/{'/'.join(parts)}"
     allowed = decide("acceptEdits", use("edit", path), [], []).effect == "allow"
     assert not (allowed and {"..", ".git", ".claude"}.intersection(parts))
 
 
-def test_what_allows_is_about_its_own_kind() -> None:
-    """P3: a rule that allows a command allows running it, one that allows a path working on that file."""
+def test_rules_that_allow_apply_to_one_kind() -> None:
+    """P3: A rule that allows a command allows running it; one that allows a path allows working on that file."""
     for kind in KINDS:
         tool_use = use(kind, INSIDE, command="make it")
         run = decide("default", tool_use, [rule("allow", command="make *")], []).by == "rule"
@@ -258,7 +261,7 @@ def test_what_allows_is_about_its_own_kind() -> None:
 
 
 def test_an_unsure_rule_does_not_hide_a_sure_one() -> None:
-    """P3: what surely denies denies, whatever may have been about the use before; what allows does not."""
+    """P3: A rule that certainly denies does so even after one that may apply; one that allows does not."""
     unsure, deny, allow = rule("ask", command="git *"), rule("deny", kind="execute"), rule("allow", kind="execute")
     assert decide("allow-all", use("execute"), [unsure, deny], []).id == deny.id
     assert decide("allow-all", use("execute"), [unsure, unsure, deny], []).effect == "deny"

@@ -1,4 +1,4 @@
-"""Tool calls in the transcript, as agents tell of them bit by bit."""
+"""Tests tool calls in the transcript, which agents report piece by piece."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ DIFF = {"type": "diff", "path": "/repo/a.txt", "oldText": "", "newText": "alpha"
 WORD = {"type": "content", "content": {"type": "text", "text": "Done."}}
 
 
-def test_a_diff_outlives_a_word_of_success() -> None:
-    """R4: what a call has changed stays to be seen when the agent ends it with a text; a newer diff takes its place."""
+def test_a_diff_stays_when_a_call_ends_with_text() -> None:
+    """R4: The diff of a call stays visible when the agent ends it with a text; a newer diff replaces it."""
     fold = Fold()
     entry = fold.tool({"toolCallId": "1", "status": "pending", "content": [DIFF]})
     fold.tool({"toolCallId": "1", "status": "completed", "content": [WORD]})
@@ -22,7 +22,7 @@ def test_a_diff_outlives_a_word_of_success() -> None:
 
 
 def test_a_denied_call_is_closed_at_once() -> None:
-    """P1: an agent that says no more about a call that was denied does not leave it open."""
+    """P1: A denied call is closed even if the agent reports nothing more about it."""
     fold = Fold()
     result = _call(fold, "pending")
     fold.deny("1")
@@ -31,8 +31,8 @@ def test_a_denied_call_is_closed_at_once() -> None:
     assert (result["status"], result["note"]) == ("failed", DENIED)
 
 
-def test_the_agent_has_the_last_word_about_a_denied_call() -> None:
-    """R4: one that goes on with a call nevertheless is told as it says, and one that is over stays as it is."""
+def test_updates_after_a_denial_are_kept() -> None:
+    """R4: If the agent continues with a denied call, its report counts; an ended call stays as it is."""
     fold = Fold()
     result = _call(fold, "in_progress")
     fold.deny("1")
@@ -41,8 +41,8 @@ def test_the_agent_has_the_last_word_about_a_denied_call() -> None:
     assert result == {"status": "completed"}
 
 
-def test_a_call_that_was_cut_off() -> None:
-    """R4: of a call that is open when its turn ends nobody knows whether it took effect."""
+def test_a_call_that_was_interrupted() -> None:
+    """R4: Whether a call that was open when its turn ended took effect is unknown."""
     fold = Fold()
     result = _call(fold, "in_progress")
     fold.close()

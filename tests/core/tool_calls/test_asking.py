@@ -1,5 +1,5 @@
-"""5d: a call that changes something waits for a person; what is decided within the wait is its answer, what is decided
-later is carried out once and told. What may be done without asking is the api suite's `test_tool_rights_asking`."""
+"""Tests calls that wait for a person (5d): a decision within the wait is the call's answer; a later one is carried out
+once and its outcome is queued. `test_tool_rights_asking` tests which calls need no approval."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ async def place(tmp_path: Path) -> AsyncGenerator[ToolServer]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls wait for people only for a moment."""
+    """Makes calls wait for people only for a moment."""
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
 
 
 async def waiting(
     place: ToolServer, agent: Agent, tool: str = SPAWN, **arguments: Any
 ) -> tuple[asyncio.Task[Any], Json]:
-    """A call that waits for a person, and the question."""
+    """Starts a call that waits for a person, and returns it with the approval."""
     call = asyncio.create_task(agent.call(tool, **arguments))
     return call, await place.client.approval(agent.id)
 
@@ -44,7 +44,7 @@ async def children(place: ToolServer, parent: str) -> list[Json]:
     return (await place.client.get(f"/api/sessions?parentId={parent}&limit=200"))["sessions"]
 
 
-async def told(place: ToolServer, session: str) -> Json:
+async def only_outcome(place: ToolServer, session: str) -> Json:
     """Waits for the only outcome that a session receives, and returns its entry in the transcript or the queue."""
 
     async def outcomes() -> list[Json]:
@@ -57,7 +57,7 @@ async def told(place: ToolServer, session: str) -> Json:
 
 
 async def test_allowed_within_the_wait(place: ToolServer) -> None:
-    """5d: the outcome is the answer; meanwhile the session is shown to wait, and afterwards nobody is told again."""
+    """5d: The outcome is the answer; meanwhile the session shows that it waits, and afterwards nothing is queued."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello", title="kid")
     assert approval["title"] == "Spawn a child with demo in mode default: 'kid'?"
@@ -74,7 +74,7 @@ async def test_allowed_within_the_wait(place: ToolServer) -> None:
 
 
 async def test_denied_within_the_wait(place: ToolServer) -> None:
-    """5e: a denial is a clear tool error, and nothing is done."""
+    """5e: A denial is a clear tool error, and nothing is done."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello")
     await place.decide(approval["id"], "deny")
@@ -83,8 +83,8 @@ async def test_denied_within_the_wait(place: ToolServer) -> None:
     assert await children(place, agent.id) == []
 
 
-async def test_a_person_says_why(place: ToolServer) -> None:
-    """5e: the agent is told a person's reason; with any other answer there is none to give."""
+async def test_the_reason_for_a_denial_reaches_the_agent(place: ToolServer) -> None:
+    """5e: The agent gets a person's reason; other decisions accept none."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello")
     path = f"/api/approvals/{approval['id']}"
@@ -98,8 +98,8 @@ async def test_a_person_says_why(place: ToolServer) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_people_are_not_flooded(place: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """5d: so many calls wait for a person, and no more; one that is decided makes room."""
+async def test_pending_calls_are_limited(place: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5d: Only a limited number of calls wait for a person; a decision makes room."""
     monkeypatch.setattr(service, "MOST_ASKED", 2)
     agent = await place.root()
     first = await place.asked(agent, SPAWN, prompt="one")
@@ -111,18 +111,18 @@ async def test_people_are_not_flooded(place: ToolServer, monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("impatient")
 async def test_decided_after_the_wait(place: ToolServer) -> None:
-    """5d: the caller has a handle; what is allowed later is done once, and its outcome is queued to the caller."""
+    """5d: The caller gets a handle; a call that is allowed later runs once, and its outcome is queued to the caller."""
     agent = await place.root()
     answer = await agent.does(SPAWN, prompt="hello", title="kid", enableCallback=False)
     approval = answer["approvalId"]
     assert answer["status"] == "pending" and (await place.get(agent.id))["activity"] == "running"
     await place.decide(approval)
-    shown = await told(place, agent.id)
+    shown = await only_outcome(place, agent.id)
     [child] = await children(place, agent.id)
     assert child["id"] in shown["content"]["text"] and "was allowed and is done" in shown["content"]["text"]
     task = await place.client.get(f"/api/tasks/{shown['taskId']}")
     assert (task["source"], task["status"]) == ("callback", "queued")
-    # It reaches the agent when its turn is over, quoted.
+    # The agent gets it when its turn is over, quoted.
     await place.client.post(f"/api/sessions/{agent.id}/stop")
     await place.client.post(f"/api/sessions/{agent.id}/resume")
     assert (await place.client.wait_task(task["id"]))["status"] == "completed"
@@ -133,18 +133,18 @@ async def test_decided_after_the_wait(place: ToolServer) -> None:
 
 @pytest.mark.usefixtures("impatient")
 async def test_denied_after_the_wait(place: ToolServer) -> None:
-    """5d: this is told, too."""
+    """5d: A later denial is queued to the caller, too."""
     agent = await place.root()
     answer = await agent.does(SPAWN, prompt="hello")
     await place.decide(answer["approvalId"], "deny")
-    shown = await told(place, agent.id)
+    shown = await only_outcome(place, agent.id)
     assert "was denied" in shown["content"]["text"] and shown["content"]["status"] == "denied"
     assert await children(place, agent.id) == []
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_told_while_asleep_and_after_the_end(tmp_path: Path) -> None:
-    """5d: an agent that sleeps is woken for it; a session that was ended is only shown it."""
+async def test_outcomes_for_suspended_and_ended_sessions(tmp_path: Path) -> None:
+    """5d: Wakes a suspended agent for an outcome; an ended session only shows it."""
     async with tool_server(tmp_path, sleep_after=0.2) as place:
         prompt = f"[[mcp {SPAWN} {json.dumps({'prompt': 'hello', 'enableCallback': False})}]]"
         session = await place.session()
@@ -154,13 +154,13 @@ async def test_told_while_asleep_and_after_the_end(tmp_path: Path) -> None:
         await eventually(lambda: agents.get(session) is None, "the agent is suspended")
         [approval] = await place.pending()
         await place.decide(approval["id"])
-        shown = await told(place, session)
+        shown = await only_outcome(place, session)
         assert (await place.client.wait_task(shown["taskId"]))["status"] == "completed"
         assert len(await children(place, session)) == 1
 
 
 async def test_allowed_when_the_caller_has_just_ended(place: ToolServer) -> None:
-    """5d: a call that is being carried out when its session ends is carried out; the session is shown the outcome."""
+    """5d: A call that is running when its session ends is completed, and the session shows the outcome."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello", enableCallback=False)
     call.cancel()
@@ -179,13 +179,13 @@ async def test_allowed_when_the_caller_has_just_ended(place: ToolServer) -> None
     await begun.wait()
     await place.client.post(f"/api/sessions/{agent.id}/complete", {"force": True})
     go_on.set()
-    shown = await told(place, agent.id)
+    shown = await only_outcome(place, agent.id)
     assert shown["taskId"] is None and "is done" in shown["content"]["text"]
     assert (await place.get(agent.id))["status"] == "completed"
 
 
 async def test_a_person_changes_the_arguments(place: ToolServer) -> None:
-    """5d: what is carried out is what the person has said; what could not be carried out is refused at once."""
+    """5d: Runs the call with the person's arguments; invalid ones are refused at once."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello", title="kid")
     path = f"/api/approvals/{approval['id']}"
@@ -203,7 +203,7 @@ async def test_a_person_changes_the_arguments(place: ToolServer) -> None:
 
 @pytest.mark.parametrize(("headless", "done"), [("deny", 0), ("allow", 1)])
 async def test_nobody_answers_in_time(tmp_path: Path, headless: str, done: int) -> None:
-    """P4: policy answers then as the session says; never for what raises rights."""
+    """P4: The session's default answer applies, but never to a call that raises rights."""
     async with tool_server(tmp_path, approval_timeout=0.2 / 60) as place:
         agent = await place.root(headless=headless)
         answer = await agent.call(SPAWN, prompt="hello", enableCallback=False)
@@ -216,8 +216,8 @@ async def test_nobody_answers_in_time(tmp_path: Path, headless: str, done: int) 
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_what_is_allowed_without_a_look_is_judged_again(tmp_path: Path) -> None:
-    """5e: between the question and the answer that nobody gave a rule was made, and the target got more rights."""
+async def test_a_default_answer_is_checked_again(tmp_path: Path) -> None:
+    """5e: Rules that were added and rights that have grown since the question count when the default answer applies."""
     async with tool_server(tmp_path, approval_timeout=1.5 / 60) as place:
         parent = await place.session(headless="allow")
         sibling = await place.child(parent)
@@ -242,7 +242,7 @@ async def rows(place: ToolServer, session: str) -> list[Any]:
 
 @pytest.mark.parametrize("how", ["stop", "complete"])
 async def test_withdrawn_with_the_turn_and_with_the_session(place: ToolServer, how: str) -> None:
-    """5d: what nobody wants any more is not asked any more, and cannot be allowed."""
+    """5d: A call whose turn or session has ended is withdrawn and cannot be allowed."""
     agent = await place.root()
     call, approval = await waiting(place, agent, prompt="hello")
     body = {"force": True} if how == "complete" else {}
@@ -255,8 +255,8 @@ async def test_withdrawn_with_the_turn_and_with_the_session(place: ToolServer, h
     assert await children(place, agent.id) == []
 
 
-async def test_always_answers_what_waits_alike(place: ToolServer) -> None:
-    """5d: all calls that wait and are meant by *always* go on with the first; what raises rights waits on."""
+async def test_always_allows_equal_pending_calls(place: ToolServer) -> None:
+    """5d: An *always* also allows the other pending calls that it covers; those that raise rights stay pending."""
     agent = await place.root()
     alike = [asyncio.create_task(agent.call(SPAWN, prompt=f"hello {number}")) for number in range(3)]
     raising = asyncio.create_task(agent.call(SPAWN, prompt="x", permissionMode="auto"))
@@ -268,7 +268,7 @@ async def test_always_answers_what_waits_alike(place: ToolServer) -> None:
     assert not any(answer.wrong for answer in await asyncio.gather(*alike))
     [remaining] = await place.pending()
     assert "auto" in remaining["title"] and (await place.get(agent.id))["activity"] == "waiting_permission"
-    # From now on it is not asked in this session, but in others.
+    # From now on this session is not asked about it, but others are.
     assert not (await agent.call(SPAWN, prompt="hello again")).wrong
     await place.decide(remaining["id"], "deny")
     assert (await raising).wrong
@@ -276,7 +276,7 @@ async def test_always_answers_what_waits_alike(place: ToolServer) -> None:
 
 
 async def test_nobody_is_asked_twice(place: ToolServer) -> None:
-    """5d: the agent's own question before it calls our server is answered by us."""
+    """5d: Bough answers the agent's own question before it calls Bough's server."""
     session = await place.session()
     prompt = f"[[mcp {SPAWN} {json.dumps({'prompt': 'hello', 'enableCallback': False})}]]"
     task = await place.client.prompt(session, prompt)

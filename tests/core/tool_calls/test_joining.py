@@ -1,5 +1,5 @@
-"""5c: a call is recorded before it acts; one that comes again because its answer never arrived joins the first, and the
-same words said on purpose are acts of their own. What a killed server has left is `test_restarts`."""
+"""Tests repeated calls (5c): a call is recorded before it acts; one that is sent again because its answer never arrived
+joins the first, and an intended repeat acts again. `test_restarts` tests calls of a killed server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def rows(place: ToolServer, session: str) -> list[Any]:
 
 
 class Line:
-    """A connection of an agent that can break."""
+    """An agent's connection that can break."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
@@ -68,7 +68,7 @@ class Line:
 
 
 def held_up(place: ToolServer, tool: str) -> tuple[asyncio.Event, asyncio.Event]:
-    """Makes a tool stop right before it acts, until it is let on."""
+    """Makes a tool pause right before it acts, until it is released."""
     begun, go_on = asyncio.Event(), asyncio.Event()
     services = place.server.services
     actions = services.calls._executor._actions  # pyright: ignore[reportPrivateUsage]
@@ -83,8 +83,8 @@ def held_up(place: ToolServer, tool: str) -> tuple[asyncio.Event, asyncio.Event]
     return begun, go_on
 
 
-async def test_a_key_stands_for_one_call(place: ToolServer) -> None:
-    """5c: the same key and words act once, at once or later; other words are refused; keys are their callers' own."""
+async def test_one_key_is_one_call(place: ToolServer) -> None:
+    """5c: The same key and arguments act once; other arguments are refused; keys belong to their callers."""
     agent, other = await place.root("bypassPermissions"), await place.root("bypassPermissions")
     answers = await asyncio.gather(*(agent.does(SPAWN, **QUIET, idempotencyKey="k") for _ in range(5)))
     answers.append(await agent.does(SPAWN, **QUIET, idempotencyKey="k"))
@@ -92,15 +92,15 @@ async def test_a_key_stands_for_one_call(place: ToolServer) -> None:
     assert {item["sessionId"] for item in answers} == {child}
     text = await agent.fails(SPAWN, prompt="other words", idempotencyKey="k")
     assert "idempotency_key_reused" in text
-    # Of another tool, or another session, it is another key.
+    # For another tool or another session it is another key.
     await agent.does("agor_sessions_update", sessionId=agent.id, title="New", idempotencyKey="k")
     assert (await other.does(SPAWN, **QUIET, idempotencyKey="k"))["sessionId"] != child
     assert (await agent.does(SPAWN, **QUIET, idempotencyKey="l"))["sessionId"] != child
     assert [len(await children(place, item.id)) for item in (agent, other)] == [2, 1]
 
 
-async def test_the_same_words_on_purpose(place: ToolServer) -> None:
-    """5c: twenty at once are twenty acts, and so is one after the other, however soon."""
+async def test_intended_repeats(place: ToolServer) -> None:
+    """5c: Twenty equal calls at once act twenty times, and so does one right after the other."""
     agent = await place.root("bypassPermissions")
     answers = await asyncio.gather(*(agent.does(SPAWN, **QUIET) for _ in range(20)))
     for _ in range(3):
@@ -110,8 +110,8 @@ async def test_the_same_words_on_purpose(place: ToolServer) -> None:
     assert all(row.answered_at for row in await rows(place, agent.id))
 
 
-async def test_a_line_that_breaks_while_the_call_acts(place: ToolServer) -> None:
-    """5c: the act goes on; the call that comes again joins it."""
+async def test_a_connection_that_breaks_while_a_call_acts(place: ToolServer) -> None:
+    """5c: The call continues, and the repeated call joins it."""
     agent = await place.root("bypassPermissions")
     begun, go_on = held_up(place, SPAWN)
     line = await Line.call(place, agent, SPAWN, QUIET)
@@ -129,13 +129,13 @@ async def test_a_line_that_breaks_while_the_call_acts(place: ToolServer) -> None
     go_on.set()
     answer = await again
     assert await children(place, agent.id) == [answer["sessionId"]]
-    # That one has its answer: the next is another call.
+    # That call got its answer, so the next one is another call.
     await agent.does(SPAWN, **QUIET)
     assert len(await children(place, agent.id)) == 2
 
 
-async def test_a_line_that_breaks_after_the_act(place: ToolServer) -> None:
-    """5c: an outcome that nobody was there for waits for the call to come again."""
+async def test_a_connection_that_breaks_after_a_call_acted(place: ToolServer) -> None:
+    """5c: An outcome that did not arrive waits for the repeated call."""
     agent = await place.root("bypassPermissions")
     begun, go_on = held_up(place, SPAWN)
     line = await Line.call(place, agent, SPAWN, QUIET)
@@ -159,8 +159,8 @@ async def test_a_line_that_breaks_after_the_act(place: ToolServer) -> None:
     assert (await agent.does(SPAWN, **QUIET))["sessionId"] != child
 
 
-async def test_a_line_that_breaks_while_a_person_thinks(place: ToolServer) -> None:
-    """5c, 5d: the call that comes again waits for the same person: one question, one act, one answer."""
+async def test_a_connection_that_breaks_before_the_decision(place: ToolServer) -> None:
+    """5c, 5d: The repeated call waits for the same person: one question, one act, one answer."""
     agent = await place.root()
     line = await Line.call(place, agent, SPAWN, QUIET)
     approval = await place.client.approval(agent.id)
@@ -185,8 +185,8 @@ async def test_a_line_that_breaks_while_a_person_thinks(place: ToolServer) -> No
     assert row.told_task_id is None
 
 
-async def test_a_line_that_breaks_and_nobody_comes_again(place: ToolServer) -> None:
-    """5d: what a person allows then is done, and told with a later prompt."""
+async def test_a_connection_that_breaks_without_a_repeated_call(place: ToolServer) -> None:
+    """5d: An allowed call still runs, and its outcome comes with a later prompt."""
     agent = await place.root()
     line = await Line.call(place, agent, SPAWN, QUIET)
     approval = await place.client.approval(agent.id)
@@ -205,8 +205,8 @@ async def test_a_line_that_breaks_and_nobody_comes_again(place: ToolServer) -> N
     assert len(await children(place, agent.id)) == 1
 
 
-async def test_a_handle_is_not_asked_about_twice(place: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """5d: whoever calls again in spite of it is given the same handle."""
+async def test_a_pending_call_is_not_asked_about_twice(place: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5d: A caller that repeats a pending call gets the same handle."""
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
     agent = await place.root()
     first, second = await agent.does(SPAWN, **QUIET), await agent.does(SPAWN, **QUIET)
@@ -215,7 +215,7 @@ async def test_a_handle_is_not_asked_about_twice(place: ToolServer, monkeypatch:
 
 
 async def test_another_turn_is_another_call(place: ToolServer) -> None:
-    """5c: only within a turn can the same words be a call that came again."""
+    """5c: Equal arguments join an earlier call only within a turn."""
     agent = await place.root("bypassPermissions")
     begun, go_on = held_up(place, SPAWN)
     line = await Line.call(place, agent, SPAWN, QUIET)
@@ -229,7 +229,7 @@ async def test_another_turn_is_another_call(place: ToolServer) -> None:
 
 
 async def test_old_calls_are_forgotten(place: ToolServer) -> None:
-    """5c: the journal is kept for a time; what still waits is kept longer."""
+    """5c: Calls are kept for a time; pending ones are kept longer."""
     agent = await place.root("bypassPermissions")
     await agent.does(SPAWN, **QUIET)
     assert len(await rows(place, agent.id)) == 1

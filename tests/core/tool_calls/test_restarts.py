@@ -1,5 +1,5 @@
-"""5c, 5d, Q4: a server that dies between the record of a call, its act, its outcome and its answer: the call is carried
-out once, and whoever calls again joins it. That lines break while the server lives is `test_joining`."""
+"""Tests servers that die between the record of a call, its act, its outcome and its answer (5c, 5d, Q4): the call runs
+once, and a repeated call joins it. `test_joining` tests connections that break while the server runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Stage:
     stack: contextlib.AsyncExitStack
 
     async def restart(self, number: signal.Signals | None, crash: str = "") -> None:
-        """Ends the server, if it has not died yet, and starts another one, which may be one that dies."""
+        """Ends the server if it is still alive, and starts another one, which may be set to crash."""
         assert self.server.process is not None
         if number is not None:
             self.server.process.send_signal(number)
@@ -88,21 +88,21 @@ async def stage(folder: Path, mode: str) -> AsyncGenerator[Stage]:
         pytest.param("after:end", id="between outcome and answer"),
     ],
 )
-async def test_killed_on_the_way(tmp_path: Path, crash: str) -> None:
-    """5c: wherever the server dies, one child is made, and the call that comes again has its outcome."""
+async def test_killed_during_a_call(tmp_path: Path, crash: str) -> None:
+    """5c: Wherever the server dies, one child is created, and the repeated call gets its outcome."""
     async with stage(tmp_path, "bypassPermissions") as here:
         await here.restart(signal.SIGKILL, crash)
         await here.cut_off(SPAWN, **QUIET)
         await here.restart(None)
         answer = await here.agent.does(SPAWN, **QUIET)
         assert await here.children() == [answer["sessionId"]]
-        # The answer has arrived this time: what comes now is another call.
+        # The answer arrived this time, so the next one is another call.
         assert (await here.agent.does(SPAWN, **QUIET))["sessionId"] != answer["sessionId"]
         assert len(await here.children()) == 2
 
 
-async def test_a_worktree_that_was_being_made(tmp_path: Path) -> None:
-    """5c: what is made outside the database is made once, too."""
+async def test_killed_while_a_worktree_is_created(tmp_path: Path) -> None:
+    """5c: What is created outside the database is also created once."""
     async with stage(tmp_path, "bypassPermissions") as here:
         await here.restart(signal.SIGKILL, "after:alike")
         arguments = {"name": "x", "workingDir": str(here.server.root / "repo"), "worktree": {"branch": "apart"}}
@@ -116,8 +116,8 @@ async def test_a_worktree_that_was_being_made(tmp_path: Path) -> None:
         assert (await here.client.get("/api/sessions"))["total"] == 2
 
 
-async def test_killed_while_a_person_thinks(tmp_path: Path) -> None:
-    """5d: the question outlives the server; what is allowed then is done once, and told."""
+async def test_killed_before_the_decision(tmp_path: Path) -> None:
+    """5d: The question survives the server; an allowed call runs once, and its outcome is queued."""
     async with stage(tmp_path, "default") as here:
         call = asyncio.create_task(here.cut_off(SPAWN, **QUIET))
         approval = await here.client.approval(here.session)
@@ -136,8 +136,8 @@ async def test_killed_while_a_person_thinks(tmp_path: Path) -> None:
         assert len(await here.children()) == 1 and len(await here.outcomes()) == 1
 
 
-async def test_killed_between_the_word_of_a_person_and_the_act(tmp_path: Path) -> None:
-    """5d: what was allowed is done by the next server, and the call that comes again has the outcome."""
+async def test_killed_between_decision_and_act(tmp_path: Path) -> None:
+    """5d: The next server runs the allowed call, and the repeated call gets the outcome."""
     async with stage(tmp_path, "default") as here:
         await here.restart(signal.SIGKILL, "after:of_approval")
         call = asyncio.create_task(here.cut_off(SPAWN, **QUIET))
@@ -152,8 +152,8 @@ async def test_killed_between_the_word_of_a_person_and_the_act(tmp_path: Path) -
         assert len(await here.children()) == 1
 
 
-async def test_a_server_that_ends_in_order(tmp_path: Path) -> None:
-    """L1: whoever waits for a person is given a handle, and the server does not wait for the person."""
+async def test_an_orderly_shutdown_does_not_wait_for_people(tmp_path: Path) -> None:
+    """L1: A call that waits for a person gets a handle."""
     async with stage(tmp_path, "default") as here:
         call = asyncio.create_task(here.agent.does(SPAWN, **QUIET))
         approval = await here.client.approval(here.session)

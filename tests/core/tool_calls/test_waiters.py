@@ -1,4 +1,4 @@
-"""5c: who waits for a call is counted while they do, and nothing is left behind."""
+"""Tests the count of clients that wait for a call, and that nothing is left behind (5c)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from bough.core.tool_calls.waiters import WaitCounts, Waiter
 
 
 def test_a_request_waits_until_it_is_over() -> None:
-    """A call that is being sent to a client counts as waited for; closing twice or holding later changes nothing."""
+    """5c: A call that is being sent to a client counts as waited for; closing twice or holding later changes
+    nothing."""
     counts = WaitCounts()
     with counts.during("a"):
         waiter = Waiter(counts)
@@ -21,8 +22,9 @@ def test_a_request_waits_until_it_is_over() -> None:
     assert "a" not in counts
 
 
-async def test_calls_with_the_same_words_begin_one_after_another() -> None:
-    """Each sees whether somebody waits for the one before it, others are not held up, and the locks go away."""
+async def test_equal_calls_start_one_after_another() -> None:
+    """5c: Each sees whether a client waits for the one before it, other calls are not delayed, and the locks are
+    removed."""
     counts = WaitCounts()
     begun: list[str] = []
 

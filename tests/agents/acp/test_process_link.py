@@ -130,12 +130,12 @@ for number in range(2000):
 
 
 async def blocked_at(pid: int) -> int:
-    """Waits until a process with one thread is blocked on its full stdout, and returns how many bytes it has written."""
+    """Waits until a process with one thread is blocked on its full stdout, and returns how many bytes it wrote."""
     process = psutil.Process(pid)
     before = 0
 
     def look() -> int | None:
-        # Between two looks, the event loop would have read from the pipe and woken the process unless reading is paused.
+        # Unless reading is paused, the event loop reads from the pipe between two looks, which wakes the process.
         nonlocal before
         earlier, before = before, process.io_counters().write_chars
         is_blocked = before == earlier > process_pipes.UNDELIVERED_LIMIT

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.catalog import load_catalog
 from tests.api.mcp.mcp_client import Json, Mcp, agent_of, opened, person
 from tests.support.server import Running, serving
 
@@ -167,11 +166,12 @@ async def test_the_default_mode(
 ) -> None:
     """P1: Without a mode, a new session gets its agent's default: auto for codex, acceptEdits for others."""
     # A session starts its agent only with a prompt, so any program will do.
-    program = tmp_path / "bin" / load_catalog(server.data).get(agent).command[0].strip("{}")
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("codex-acp", "gemini"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     repo = await server.client.repo(server.repo())
     session = await mcp.call("agor_sessions_create", worktreeId=repo["id"], agenticTool=agent)
     assert session["permission_config"]["mode"] == mode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -58,11 +58,11 @@ async def test_a_full_queue(waiting: int) -> None:
 
 
 async def in_order(rows: StoredRows, owner: Session) -> tuple[str, str]:
-    """Returns the queue as its tasks and as its messages say it, one letter for each prompt."""
+    """Returns the open prompts in the order of their tasks and of their messages, one letter for each."""
     tasks = await rows.store.read(lambda tx: tx.all(TASKS.open, Task, session_id=owner.id))
     names = {task.id: task.prompt for task in tasks}
     messages = await rows.store.read(lambda tx: tx.all(MESSAGES.all, Message, session_id=owner.id))
-    return "".join(names.values()), "".join(names[cast("str", message.task_id)] for message in messages)
+    return "".join(names.values()), "".join(names.get(message.task_id or "", "") for message in messages)
 
 
 @pytest.mark.parametrize(

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import pytest
 
+from bough.core.store.sql import TASKS
 from bough.core.turns.scheduler import Runnable, Scheduler
 from bough.settings import Settings
+from bough.storage.backend import Tx
+from tests.core.state.rows import FakeTx
 
 
 class FakeStore:
-    """Answers every read with the sessions that wait."""
+    """A store with waiting sessions and nothing else."""
 
     def __init__(self, waiting: list[Runnable]) -> None:
         self.waiting = waiting
 
-    async def read(self, _work: Any) -> list[Runnable]:
-        return self.waiting
+    async def read(self, work: Callable[[Tx], Awaitable[Any]]) -> Any:
+        return await work(FakeTx({TASKS.runnable.name: self.waiting}))
 
 
 class FakeRunner:

@@ -26,7 +26,7 @@ class Editor(Driver):
         self.socket = socket
         self.repo = repo
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
-        # There is no process: the connection is all that there is.
+        # There is no process behind it, only a connection.
         super().__init__(None)  # pyright: ignore[reportArgumentType]
         self._sender = asyncio.create_task(self._send_all())
 
@@ -37,7 +37,7 @@ class Editor(Driver):
         self._outgoing.put_nowait(line)
 
     def trust(self) -> None:
-        """Does not check lines any more, where there are too many of them."""
+        """Stops checking lines, for tests with too many of them."""
         self._schema = None
 
     def raw(self, line: bytes, request_id: int | str | None = None) -> None:
@@ -46,7 +46,7 @@ class Editor(Driver):
         self._outgoing.put_nowait(line)
 
     def expect(self, request_id: int | str, method: str) -> None:
-        """Awaits an answer with this id, as one to this method."""
+        """Registers the request with this id, so that its answer is checked as one to this method."""
         self._answers[request_id] = asyncio.get_running_loop().create_future()
         self._pending["client", request_id] = method
 
@@ -69,7 +69,7 @@ class Editor(Driver):
                     self._changed.notify_all()
 
     async def vanish(self) -> None:
-        """Goes away without a word."""
+        """Drops the connection without closing it."""
         self.socket.transport.abort()
         await self.socket.wait_closed()
 
@@ -80,10 +80,10 @@ class Editor(Driver):
         if not self._listener.cancelled():
             self._listener.result()
 
-    # What nearly every test does.
+    # Steps that nearly every test takes.
 
     async def open(self, mode: str = "bypassPermissions", **wishes: Any) -> str:
-        """A new session with the demo agent."""
+        """Creates a session with the demo agent."""
         bough = {"agent": "demo", "mode": mode, **wishes}
         result = await self.request("session/new", {"cwd": str(self.repo), "mcpServers": [], "_meta": {"bough": bough}})
         return result["sessionId"]
@@ -95,7 +95,7 @@ class Editor(Driver):
         await self.until(lambda: text in self.said(session, kind=kind))
 
     async def asked(self, count: int = 1) -> Json:
-        """Waits for a question."""
+        """Waits for a permission request."""
         await self.until(lambda: len(self.permissions) >= count)
         return self.permissions[count - 1]
 
@@ -103,7 +103,7 @@ class Editor(Driver):
         return [update["update"]["sessionUpdate"] for update in self.updates[since:] if update["sessionId"] == session]
 
     def story(self, session: str, since: int = 0) -> list[Json]:
-        """What a client has in the end, chunking aside."""
+        """Returns what a client knows in the end, with chunks merged."""
         return summarize_updates(
             [update["update"] for update in self.updates[since:] if update["sessionId"] == session]
         )
@@ -113,7 +113,7 @@ class Editor(Driver):
 async def editing(
     server: Running, *, initialize: bool = True, capabilities: Json | None = None, **options: Any
 ) -> AsyncGenerator[Editor]:
-    """An editor on this server, with the repository `repo` as its folder."""
+    """Connects an editor to this server, with the repository `repo` as its folder."""
     repo = server.root / "repo"
     if not repo.exists():
         server.repo()

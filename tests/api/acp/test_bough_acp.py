@@ -25,7 +25,7 @@ BIG = 1 << 24
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
-    """A data folder without a server; one that is started there is ended."""
+    """Yields a data folder without a server, and ends a server that is started there."""
     data = tmp_path / "data"
     monkeypatch.setenv("BOUGH_DATA", str(data))
     monkeypatch.setenv("BOUGH_PORT", "0")
@@ -39,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
 
 
 async def test_starts_and_shares_a_server(home: Path, tmp_path: Path) -> None:
-    """C2: two that start at once end up with one server, which stays when they are gone."""
+    """C2: Two programs that start at once share one server, which stays when they are gone."""
     repo = make_repo(tmp_path / "repo")
     async with Driver.launch("bough", "acp", initialize=False) as one:
         async with Driver.launch("bough", "acp", initialize=False) as two:
@@ -63,8 +63,8 @@ async def test_starts_and_shares_a_server(home: Path, tmp_path: Path) -> None:
     assert psutil.pid_exists(server["pid"])
 
 
-async def test_input_ends_it(server: Running) -> None:
-    """C2: at the end of its input it still tells the answer; a server that ends ends it too, input or not."""
+async def test_the_end_of_input_ends_the_program(server: Running) -> None:
+    """C2: It still sends the last answer; it also ends when the server does."""
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
     command = [sys.executable, "-m", "bough", "acp", "--data", str(server.data)]
     process = await asyncio.create_subprocess_exec(
@@ -73,7 +73,7 @@ async def test_input_ends_it(server: Running) -> None:
     out, err = await process.communicate(json.dumps(request).encode() + b"\n")
     assert json.loads(out)["result"]["protocolVersion"] == 1
     assert (process.returncode, err) == (0, b"")
-    # From a file, which is no pipe.
+    # From a file instead of a pipe.
     lines = server.root / "lines"
     lines.write_text(json.dumps(request))
     with lines.open("rb") as stdin:
@@ -83,7 +83,7 @@ async def test_input_ends_it(server: Running) -> None:
 
 
 async def test_wrong_address_or_token(server: Running) -> None:
-    """C2: who names a server that is not there, or has not its token, is told so and gets no other one."""
+    """C2: Reports a missing server or a wrong token, and does not use another server."""
     for url, token, said in ((server.url, "wrong", "4401"), ("http://127.0.0.1:9", server.token, "No server answers")):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "bough", "acp", "--url", url, "--token", token),

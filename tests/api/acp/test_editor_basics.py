@@ -16,7 +16,7 @@ from tests.support.server import Running
 
 
 async def test_version_and_capabilities(server: Running) -> None:
-    """C2: whatever version a client has, it is told the one that is spoken; nothing is promised that is not there."""
+    """C2: Any client learns the version that Bough speaks, and only capabilities that exist."""
     async with editing(server, initialize=False) as editor:
         with pytest.raises(Refused, match="initialize first"):
             await editor.request("session/list", {})
@@ -38,7 +38,7 @@ async def test_version_and_capabilities(server: Running) -> None:
 
 
 async def test_new_is_answered_first(editor: Editor) -> None:
-    """C2: nothing of a session is told before its id is; then its commands are."""
+    """C2: Nothing about a session is sent before its id; its commands follow."""
     session = await editor.open(title="Mine")
     await editor.until(lambda: "session_info_update" in editor.kinds(session))
     answered = next(place for place, one in enumerate(editor.log) if one.get("result", {}).get("sessionId") == session)
@@ -49,9 +49,9 @@ async def test_new_is_answered_first(editor: Editor) -> None:
     assert editor.of(session, "session_info_update")[0]["title"] == "Mine"
 
 
-async def test_where_a_session_works(server: Running, editor: Editor) -> None:
-    """C3: the folder must be absolute and inside the root; a folder in a repository bounds the session to it; a
-    worktree can be wished for, and its folder be opened again."""
+async def test_the_folder_of_a_session(server: Running, editor: Editor) -> None:
+    """C3: The folder must be absolute and inside the root, and limits the session; a worktree can be requested, and its
+    folder be opened again."""
     inner = editor.repo / "inner"
     inner.mkdir()
     for cwd, code in (("repo", -32602), ("/etc", -32000), (str(editor.repo / "none"), -32602)):
@@ -69,15 +69,15 @@ async def test_where_a_session_works(server: Running, editor: Editor) -> None:
     assert (known["worktreeId"], known["repoId"]) == (apart["worktreeId"], apart["repoId"])
 
 
-async def test_wishes_are_checked(editor: Editor) -> None:
-    """C2: a wish that cannot be fulfilled is refused, not left out."""
+async def test_requested_settings_are_checked(editor: Editor) -> None:
+    """C2: Refuses a setting that cannot be applied instead of ignoring it."""
     for wish in ({"agent": "nobody"}, {"mode": "godlike"}, {"modle": "x"}, {"agent": 1}):
         with pytest.raises(Refused):
             await editor.open(**({"agent": "demo"} | wish))  # pyright: ignore[reportArgumentType]
 
 
 async def test_prompt_with_permission(editor: Editor, server: Running) -> None:
-    """C2, P4: a question is about the tool call that was told of before it; its answer is carried out."""
+    """C2, P4: A permission request names a tool call that was announced before; its answer is carried out."""
     session = await editor.open("default")
     assert await editor.prompt(session, "[[run echo one > one.txt]]") == {"stopReason": "end_turn"}
     (question,) = editor.permissions
@@ -102,8 +102,8 @@ async def test_prompt_with_permission(editor: Editor, server: Running) -> None:
     ) == 0
 
 
-async def test_what_a_turn_tells(editor: Editor) -> None:
-    """C2: thoughts, plans, usage and titles reach the editor, its own prompt does not."""
+async def test_the_updates_of_a_turn(editor: Editor) -> None:
+    """C2: The editor gets thoughts, plans, usage and titles, but not its own prompt."""
     session = await editor.open()
     await editor.prompt(session, "[[think hm]] [[plan first | second]] [[say done]]")
     assert editor.said(session, kind="agent_thought_chunk") == "hm"
@@ -119,7 +119,7 @@ async def test_what_a_turn_tells(editor: Editor) -> None:
 
 
 async def test_blocks_of_a_prompt(editor: Editor) -> None:
-    """C2: links stand within the text, attached texts follow it; what cannot be sent on is refused."""
+    """C2: Links stay inside the text, attached texts follow it; blocks that cannot be sent to the agent are refused."""
     session = await editor.open()
     blocks: list[Json] = [
         {"type": "text", "text": "See "},
@@ -139,8 +139,8 @@ async def test_blocks_of_a_prompt(editor: Editor) -> None:
 
 
 async def test_pictures_of_a_prompt(editor: Editor, server: Running) -> None:
-    """C2: pictures go on to the agent as files of the prompt, and are named to whoever loads the session; one that is
-    none, and one for a command of Bough's, is refused."""
+    """C2: Pictures reach the agent as files of the prompt and are named when the session is loaded; an invalid picture,
+    or one for a command of Bough's, is refused."""
     session = await editor.open()
     image: Json = {"type": "image", "data": picture()["data"], "mimeType": "image/png"}
     blob: Json = {"uri": "file:///tmp/b%20c.png?x", "blob": image["data"], "mimeType": "image/png"}
@@ -166,7 +166,7 @@ async def test_pictures_of_a_prompt(editor: Editor, server: Running) -> None:
 
 
 async def test_commands(editor: Editor, server: Running) -> None:
-    """C2: a command of Bough's is obeyed and answered, another one goes to the agent."""
+    """C2: Bough runs and answers its own commands; others go to the agent."""
     session = await editor.open(title="top")
     await editor.prompt(session, "[[say ready]]")
     assert "1 sessions" in await editor.ask(session, "/tree")
@@ -183,7 +183,8 @@ async def test_commands(editor: Editor, server: Running) -> None:
 
 
 async def test_choices(editor: Editor) -> None:
-    """C2: modes and options can be chosen, and are told when they change; the agent only before it has begun."""
+    """C2: Modes and options can be chosen, and changes are reported; the agent can be chosen only before its first
+    prompt."""
     session = await editor.open("default")
 
     async def set_option(id: str, value: str) -> Json:
@@ -211,7 +212,8 @@ async def test_choices(editor: Editor) -> None:
 
 
 async def test_load_and_resume(server: Running, editor: Editor) -> None:
-    """C2: load tells everything, prompts too, before it is answered; resume nothing of it, and both what follows."""
+    """C2: Load replays everything, including prompts, before its answer; resume replays nothing; both send what
+    follows."""
     session = await editor.open(title="Told")
     await editor.prompt(session, "[[think hm]] [[say one]] [[run echo hi]]")
     await editor.prompt(session, "[[plan a | b]] [[say two]]")
@@ -233,7 +235,7 @@ async def test_load_and_resume(server: Running, editor: Editor) -> None:
             for one in (late, other):
                 await one.heard(session, "three")
                 assert message_texts(one.story(session))[-2:] == ["[[say three]]", "three"]
-        # Loaded again by the one that asked, its own prompts are part of the past.
+        # If the editor loads the session again, its own prompts are part of the past.
         since = len(editor.updates)
         await editor.load(session)
         assert len(editor.of(session, "user_message_chunk", since)) == 3
@@ -243,7 +245,7 @@ async def test_load_and_resume(server: Running, editor: Editor) -> None:
 
 
 async def test_fork(editor: Editor, server: Running) -> None:
-    """C2: a fork is another session with the same past; its MCP servers are its own."""
+    """C2: A fork is another session with the same past and its own MCP servers."""
     session = await editor.open()
     await editor.prompt(session, "[[say before]]")
     mcp: Json = {"name": "My tools!", "command": "/bin/true", "args": [], "env": []}
@@ -268,7 +270,7 @@ async def test_fork(editor: Editor, server: Running) -> None:
 
 
 async def test_list(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C2: sessions are listed by pages and by folder, with where they come from."""
+    """C2: Lists sessions by pages and by folder, with their origins."""
     monkeypatch.setattr(methods, "PAGE", 2)
     async with editing(server) as editor:
         sessions = [await editor.open(title=f"No. {number}") for number in range(3)]
@@ -294,7 +296,7 @@ async def test_list(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_mcp_servers(editor: Editor, server: Running) -> None:
-    """C2: an editor's MCP servers are the session's; under one name there is one, the newest."""
+    """C2: An editor's MCP servers become the session's; of several with one name, the newest counts."""
     stdio: Json = {"name": "tools", "command": "true", "args": ["-x"], "env": [{"name": "A", "value": "b"}]}
     http: Json = {"type": "http", "name": "Some site", "url": "http://127.0.0.1:1/", "headers": []}
     opened = await editor.request("session/new", {"cwd": str(editor.repo), "mcpServers": [stdio, http]})
@@ -309,7 +311,7 @@ async def test_mcp_servers(editor: Editor, server: Running) -> None:
     (name, command), other = await names()
     assert (name, Path(command).name, other) == ("tools", "true", site)
     for port in (2, 3, 2):
-        # A site that is somewhere else with each start of the editor.
+        # An address that changes with each start of the editor.
         params = {"sessionId": session, "cwd": str(editor.repo)}
         await editor.request("session/load", params | {"mcpServers": [http | {"url": f"http://127.0.0.1:{port}/"}]})
         assert (await names())[1][1] == f"http://127.0.0.1:{port}/"

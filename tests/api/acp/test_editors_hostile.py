@@ -23,7 +23,7 @@ from tests.support.acp_driver import PATIENCE, Json, Refused
 from tests.support.eventually import eventually
 from tests.support.server import Running
 
-# Lines that are no message, with the code of what is said about them.
+# Lines that are not messages, with the code of the error.
 NONSENSE: list[tuple[bytes, int]] = [
     (b"{", -32700),
     (b'{"jsonrpc":"2.0","id":1,"method":"initialize","par', -32700),
@@ -42,7 +42,7 @@ NONSENSE: list[tuple[bytes, int]] = [
     (b"[" * 100_000, -32600),
     (b'{"jsonrpc":"2.0","method":"x","params":' + b"[" * 100_000, -32700),
 ]
-# Requests that are messages and no more, and notifications that mean nothing.
+# Requests that are messages but make no sense, and notifications without a meaning.
 REQUESTS: list[tuple[str, object, int]] = [
     ("nope", {}, -32601),
     ("_custom/thing", {}, -32601),
@@ -71,7 +71,7 @@ NOTICES: list[tuple[str, object]] = [
 
 
 async def test_lines_that_are_no_messages(editor: Editor) -> None:
-    """C2: each is answered with what is wrong about it, and the connection goes on."""
+    """C2: Each gets an error that says what is wrong, and the connection stays open."""
     for line, code in NONSENSE:
         editor.raw(line)
         told = len(editor.bad_lines)
@@ -93,7 +93,7 @@ async def test_lines_that_are_no_messages(editor: Editor) -> None:
 
 
 async def test_floods(server: Running, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C2: too many requests at once are refused, notifications wait their turn, an id in use is not used again."""
+    """C2: Refuses too many requests at once, makes notifications wait, and refuses an id that is in use."""
     monkeypatch.setattr(editor_module, "MOST_REQUESTS", 5)
     monkeypatch.setattr(editor_module, "MOST_NOTICES", 2)
     session = await editor.open()
@@ -111,7 +111,7 @@ async def test_floods(server: Running, editor: Editor, monkeypatch: pytest.Monke
         for _ in range(200):
             editor.raw(json.dumps(cancel).encode())
         assert [await editor.answer(turn) for turn in turns] == [{"stopReason": "cancelled"}] * 5
-        # This one waits behind all notifications.
+        # This request waits behind all notifications.
         await editor.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
         assert len((await other.request("session/list", {}))["sessions"]) == 1
         assert await other.prompt(session, "[[say alive]]") == {"stopReason": "end_turn"}
@@ -139,7 +139,7 @@ async def test_an_answered_request_no_longer_counts(editor: Editor, monkeypatch:
 
 
 async def test_huge_frames(server: Running, editor: Editor) -> None:
-    """C2: a prompt may be as long as prompts may be; what is longer is refused, or ends that one connection."""
+    """C2: Accepts a prompt up to the limit; a longer one is refused or ends that connection only."""
     session = await editor.open()
     async with editing(server) as big:
         await big.load(session)
@@ -154,7 +154,7 @@ async def test_huge_frames(server: Running, editor: Editor) -> None:
 
 
 async def test_vanishing_anywhere(server: Running, editor: Editor) -> None:
-    """C2: clients that are gone in the middle of whatever leave no attachment, no subscription, no turn behind."""
+    """C2: Clients that disappear at any moment leave no attachment, subscription or turn behind."""
     session = await editor.open("default")
     editor.decide = lambda _: None
     turn = editor.send_prompt(session, "[[say begun]] [[run echo hi]]")
@@ -185,8 +185,8 @@ async def test_vanishing_anywhere(server: Running, editor: Editor) -> None:
     await editor.heard(session, "later")
 
 
-async def test_one_that_does_not_read(server: Running, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C2: who does not take what it is sent slows nobody down, and is told to load again when it comes back."""
+async def test_an_editor_that_does_not_read(server: Running, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C2: It slows nobody down, and is told to load again when it comes back."""
     monkeypatch.setattr(subscription, "MOST_BYTES_BEHIND", 2_500_000)
     session = await editor.open()
     small = sockets.socket()
@@ -203,8 +203,8 @@ async def test_one_that_does_not_read(server: Running, editor: Editor, monkeypat
     assert await editor.prompt(session, "[[say alive]]") == {"stopReason": "end_turn"}
 
 
-async def test_who_may_come_in(server: Running) -> None:
-    """A6, C2: without the token, or from a foreign page, nobody gets in."""
+async def test_only_authorized_editors_connect(server: Running) -> None:
+    """A6, C2: Refuses connections without the token or from a foreign page."""
     address = f"{server.url.replace('http', 'ws', 1)}/acp"
     good = {"authorization": f"Bearer {server.token}"}
     for headers in ({}, {"authorization": "Bearer wrong"}, good | {"origin": "http://evil.example"}):
@@ -214,7 +214,7 @@ async def test_who_may_come_in(server: Running) -> None:
 
 
 async def test_half_a_handshake(server: Running, editor: Editor) -> None:
-    """C2: connections that never become one of the protocol hurt nobody."""
+    """C2: Connections that never complete the handshake do no harm."""
     port = urlsplit(server.url).port
     with contextlib.ExitStack() as stack:
         for _ in range(20):

@@ -15,18 +15,19 @@ from tests.support.server import Running
 
 
 def queue_of(editor: Editor, session: str) -> Json:
-    """What the editor was told last of the queue."""
+    """Returns what the editor last learned about the queue."""
     told = [item["_meta"]["bough"]["queue"] for item in editor.of(session, "session_info_update") if "_meta" in item]
     return told[-1] if told else {"waiting": [], "paused": False}
 
 
 async def test_same_turn_for_all(server: Running, editor: Editor) -> None:
-    """C2: whoever prompted, all see the same in the same order; who comes late gets the past, then the rest."""
+    """C2: All editors see the same in the same order, whoever prompted; one that joins late gets the past, then the
+    rest."""
     session = await editor.open()
     async with editing(server) as second, editing(server) as late:
         await second.load(session)
         turn = editor.send_prompt(session, "[[say begin]] [[run echo hi]] [[slow 60 1.2]] [[say end]]")
-        # In the middle of a message that grows.
+        # In the middle of a growing message.
         await second.until(lambda: len(second.of(session, "agent_message_chunk")) > 8)
         assert not editor._answers[turn].done()  # pyright: ignore[reportPrivateUsage]
         await late.load(session)
@@ -41,7 +42,7 @@ async def test_same_turn_for_all(server: Running, editor: Editor) -> None:
         async with editing(server) as after:
             await after.load(session)
             assert after.story(session) == late.story(session)
-        # The second one asks.
+        # The second editor prompts.
         await second.prompt(session, "[[say mine]]")
         await editor.heard(session, "mine")
         assert message_texts(editor.story(session))[-2:] == ["[[say mine]]", "mine"]
@@ -49,7 +50,8 @@ async def test_same_turn_for_all(server: Running, editor: Editor) -> None:
 
 
 async def test_first_answer_wins(server: Running, editor: Editor) -> None:
-    """C2, P4: a question reaches all, also who comes later; the first answer counts and the others are withdrawn."""
+    """C2, P4: All editors get a permission request, including those that join later; the first answer counts and the
+    other requests are withdrawn."""
     session = await editor.open("default")
     async with editing(server) as second, editing(server) as third:
         for item in (editor, second, third):
@@ -65,7 +67,7 @@ async def test_first_answer_wins(server: Running, editor: Editor) -> None:
         await editor.until(lambda: editor.withdrawn == [questions[0]["id"]])
         await third.until(lambda: third.withdrawn == [questions[2]["id"]])
         assert second.withdrawn == []
-        # Too late, twice, and of a sort that was not offered: nobody minds.
+        # An answer that is late, repeated or not among the options does no harm.
         late = {"outcome": {"outcome": "selected", "optionId": "deny"}}
         for _ in range(2):
             editor.raw(_answer(questions[0]["id"], late))
@@ -80,8 +82,8 @@ async def test_first_answer_wins(server: Running, editor: Editor) -> None:
         assert not (editor.repo / "ho.txt").exists()
 
 
-async def test_going_away_changes_nothing(server: Running, editor: Editor) -> None:
-    """C2: neither an editor that vanishes in its own turn nor one that closes the session stops what runs."""
+async def test_a_disconnect_stops_nothing(server: Running, editor: Editor) -> None:
+    """C2: Neither an editor that disappears in its own turn nor one that closes the session stops the turn."""
     session = await editor.open()
     async with editing(server) as second, editing(server) as third:
         await second.load(session)
@@ -94,7 +96,7 @@ async def test_going_away_changes_nothing(server: Running, editor: Editor) -> No
         await second.heard(session, "all of it")
         await second.until(lambda: "usage_update" in second.kinds(session))
         assert third.kinds(session, since).count("usage_update") == 0
-        # The one that has closed it can open it again.
+        # An editor that has closed the session can open it again.
         since = len(third.updates)
         await third.load(session)
         assert third.story(session, since) == second.story(session)
@@ -105,8 +107,8 @@ async def test_going_away_changes_nothing(server: Running, editor: Editor) -> No
         await third.heard(session, "more")
 
 
-async def test_queue_is_seen(server: Running, editor: Editor) -> None:
-    """C2: a second editor's prompt waits, which both see; each takes its own back."""
+async def test_all_editors_see_the_queue(server: Running, editor: Editor) -> None:
+    """C2: Both editors see the second one's queued prompt; each can only cancel its own."""
     session = await editor.open()
     async with editing(server, capabilities={"session": {"notices": {}}}) as second:
         await second.load(session)
@@ -120,26 +122,26 @@ async def test_queue_is_seen(server: Running, editor: Editor) -> None:
         assert [item["mine"] for item in queue_of(second, session)["waiting"]] == [True, True]
         assert len(second.of(session, "notice")) == 2
         assert editor.of(session, "notice") == []
-        # Its own prompts are taken back, not the turn of the other.
+        # Cancels its own prompts, not the other editor's turn.
         second.notify("session/cancel", {"sessionId": session})
         assert [await second.answer(item) for item in waiting] == [{"stopReason": "cancelled"}] * 2
         await editor.until(lambda: queue_of(editor, session)["waiting"] == [])
         last = second.send_prompt(session, "[[say three]]")
         await editor.until(lambda: len(queue_of(editor, session)["waiting"]) == 1)
-        # One that waits for nothing stops what runs.
+        # An editor without queued prompts stops the running turn.
         async with editing(server) as third:
             third.notify("session/cancel", {"sessionId": session})
             assert await editor.answer(first) == {"stopReason": "cancelled"}
         await second.until(lambda: queue_of(second, session)["paused"])
-        # Stopping pauses the queue; the next prompt lets it go on (T6).
+        # A stop pauses the queue; the next prompt continues it (T6).
         assert await editor.prompt(session, "[[say four]]") == {"stopReason": "end_turn"}
         assert await second.answer(last) == {"stopReason": "end_turn"}
         assert queue_of(second, session) == {"waiting": [], "paused": False}
         assert second.said(session).endswith("threefour")
 
 
-async def test_cancel_in_a_hurry(server: Running, editor: Editor) -> None:
-    """C2: what is cancelled right after it was asked for is cancelled; `$/cancel_request` does so too."""
+async def test_cancel_right_after_a_prompt(server: Running, editor: Editor) -> None:
+    """C2: A prompt that is cancelled right after it was sent is cancelled, by `$/cancel_request` too."""
     session = await editor.open()
     turn = editor.send_prompt(session, "[[hang]]")
     editor.notify("session/cancel", {"sessionId": session})
@@ -159,8 +161,8 @@ async def test_cancel_in_a_hurry(server: Running, editor: Editor) -> None:
     assert [task["status"] for task in tasks] == ["cancelled", "cancelled", "cancelled", "completed"]
 
 
-async def test_cancel_withdraws_questions(server: Running, editor: Editor) -> None:
-    """C2, P4: the question of a turn that is cancelled is withdrawn everywhere; a closed session asks nothing."""
+async def test_cancel_withdraws_permission_requests(server: Running, editor: Editor) -> None:
+    """C2, P4: Withdraws the requests of a cancelled turn in all editors; a closed session requests nothing."""
     session = await editor.open("default")
     async with editing(server) as second:
         editor.decide = second.decide = lambda _: None
@@ -174,8 +176,8 @@ async def test_cancel_withdraws_questions(server: Running, editor: Editor) -> No
         assert await editor.answer(turn) == {"stopReason": "cancelled"}
 
 
-async def test_load_in_ones_own_turn(editor: Editor) -> None:
-    """C2: a session that is loaded again while its editor waits for a turn still tells the end of it, once."""
+async def test_load_during_ones_own_turn(editor: Editor) -> None:
+    """C2: A session that is loaded again while its editor waits for a turn still reports the end of it, once."""
     session = await editor.open()
     turns = [editor.send_prompt(session, f"[[slow 30 0.3]] [[say no. {number}]]") for number in range(2)]
     loads = since = 0
@@ -190,8 +192,8 @@ async def test_load_in_ones_own_turn(editor: Editor) -> None:
     assert (told.count("no. 0"), told.count("no. 1")) in ((1, 1), (2, 1), (2, 2))
 
 
-async def test_children(server: Running, editor: Editor) -> None:
-    """P4, C2: what a child, or a fork of it, wants is asked of whoever watches the nearest session above it."""
+async def test_requests_of_children(server: Running, editor: Editor) -> None:
+    """P4, C2: A permission request of a child, or of its fork, goes to the editor of the nearest session above it."""
     editor.decide = lambda _: None
     session = await editor.open("default", title="top")
     await editor.prompt(session, "[[say ready]]")
@@ -203,7 +205,7 @@ async def test_children(server: Running, editor: Editor) -> None:
         item["sessionId"]: item["_meta"]["bough"] for item in (await editor.request("session/list", {}))["sessions"]
     }
     assert listed[child]["parentSessionId"] == session
-    # It is a tool call of its own there, and ends with its answer.
+    # There it is a tool call of its own, which ends with the answer.
     assert editor.tools(session)[-1]["toolCallId"] == question["params"]["toolCall"]["toolCallId"]
     async with editing(server) as second:
         second.decide = lambda _: None
@@ -228,7 +230,7 @@ def _answer(id: int, result: Json) -> bytes:
 
 
 async def test_many_at_once(server: Running, editor: Editor) -> None:
-    """C2: all of a dozen editors get the same, and answer the same question without harm."""
+    """C2: A dozen editors all get the same, and can all answer the same request without harm."""
     session = await editor.open("default")
     async with asyncio.TaskGroup() as group:
         done = asyncio.Event()

@@ -23,8 +23,8 @@ MOST_SECONDS = 40.0
 """It takes a few; a machine that runs other suites beside it may need several times that."""
 
 
-def _said(number: int) -> tuple[str, Json, Json]:
-    """A message: whose, what its row holds, and what an editor is to be told of it."""
+def _message(number: int) -> tuple[str, Json, Json]:
+    """Returns a message: its role, its content, and the update that an editor must get."""
     text = f"{number} naïve 会话 🌳 " + "words " * (number % 17)
     match number % 5:
         case 0:
@@ -48,12 +48,12 @@ def _chunk(who: str, text: str) -> Json:
 
 
 def _write(server: Running, session: str) -> Iterator[Json]:
-    """Puts the messages where a server finds them; gives what is to be told of each."""
+    """Stores the messages, and yields the update that an editor must get for each."""
     moment = now()
     rows: list[tuple[Any, ...]] = []
     for number in range(MANY):
         id = new_id()
-        role, content, told = _said(number)
+        role, content, told = _message(number)
         rows.append((id, session, number + 1, role, msgspec.json.encode(content).decode(), moment, moment))
         yield told | {("toolCallId" if told["sessionUpdate"] == "tool_call" else "messageId"): id}
     connection = sqlite3.connect(server.data / "bough.db")
@@ -68,7 +68,7 @@ def _write(server: Running, session: str) -> Iterator[Json]:
 
 
 async def test_ten_thousand_messages(server: Running, editor: Editor) -> None:
-    """C2: each row is told once, whole and in its place, before the answer; a turn afterwards follows on it."""
+    """C2: Sends each row once, whole and in order, before the answer; the next turn follows."""
     session = await editor.open()
     expected = list(_write(server, session))
     begun, before = time.monotonic(), len(editor.log)
@@ -83,14 +83,12 @@ async def test_ten_thousand_messages(server: Running, editor: Editor) -> None:
     assert editor.said(session).endswith("after all that")
 
 
-async def test_ten_thousand_messages_as_they_were_said(
-    editor: Editor, server: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """C2: who has watched them all, and who loads them afterwards, know the same, chunking aside."""
+async def test_ten_thousand_live_messages(editor: Editor, server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C2: An editor that watched them all and one that loads them afterwards know the same, with chunks merged."""
     monkeypatch.setattr(acp_driver, "PATIENCE", MOST_SECONDS)
     session = await editor.open()
     async with editing(server) as watcher:
-        # That each line fits the schema is seen in all other suites.
+        # The other tests check every line against the schema.
         editor.trust()
         watcher.trust()
         await watcher.load(session)

@@ -10,8 +10,8 @@ from tests.support.server import Running
 KNOWS: Json = {"subagents": {}}
 
 
-def told(editor: Editor, parent: str, child: str) -> Json:
-    """What the editor was told of a child on its parent, put together."""
+def shown_child(editor: Editor, parent: str, child: str) -> Json:
+    """Returns the merged updates about a child on its parent."""
     found: Json = {}
     for item in editor.of(parent, "subagent_update"):
         found |= item if item["sessionId"] == child else {}
@@ -19,7 +19,7 @@ def told(editor: Editor, parent: str, child: str) -> Json:
 
 
 async def announced(editor: Editor, parent: str, count: int = 1) -> str:
-    """The newest of so many children."""
+    """Waits for this many children, and returns the newest."""
 
     def children() -> list[str]:
         return list(dict.fromkeys(item["sessionId"] for item in editor.of(parent, "subagent_update")))
@@ -29,15 +29,16 @@ async def announced(editor: Editor, parent: str, count: int = 1) -> str:
 
 
 async def test_children_are_subagents(server: Running) -> None:
-    """C3: a child is announced on its parent before it says a word, and shown with its state; so are its own."""
+    """C3: A child is announced on its parent before its first message and shown with its state, and so are its own
+    children."""
     async with editing(server, capabilities=KNOWS) as editor:
         session = await editor.open()
         await editor.ask(session, "/spawn [[say from the child]]")
         child = await announced(editor, session)
         await editor.heard(child, "from the child")
         assert message_texts(editor.story(child)) == ["[[say from the child]]", "from the child"]
-        assert told(editor, session, child)["capabilities"] == {"cancel": {}}
-        await editor.until(lambda: told(editor, session, child)["state"] == {"state": "idle"})
+        assert shown_child(editor, session, child)["capabilities"] == {"cancel": {}}
+        await editor.until(lambda: shown_child(editor, session, child)["state"] == {"state": "idle"})
         states = [item.get("state") for item in editor.of(session, "subagent_update")]
         assert {"state": "running"} in states
         first = next(number for number, one in enumerate(editor.updates) if one["sessionId"] == child)
@@ -45,15 +46,15 @@ async def test_children_are_subagents(server: Running) -> None:
             update["update"]["sessionUpdate"] for update in editor.updates[:first] if update["sessionId"] == session
         ]
         assert "subagent_update" in announcement
-        # A child of the child, asked for elsewhere.
+        # A child of the child, created elsewhere.
         await server.client.post(f"/api/sessions/{child}/spawn", {"prompt": "[[say deeper]]", "title": "Deep"})
         deeper = await announced(editor, child)
         await editor.heard(deeper, "deeper")
-        assert told(editor, child, deeper)["title"] == "Deep"
+        assert shown_child(editor, child, deeper)["title"] == "Deep"
 
 
-async def test_a_child_is_stopped_and_asks_in_its_own_name(server: Running) -> None:
-    """C3, P4: what a child wants is asked in its own session, and it can be cancelled without its parent."""
+async def test_a_child_asks_and_is_stopped_by_itself(server: Running) -> None:
+    """C3, P4: A child requests permissions in its own session, and can be cancelled without its parent."""
     async with editing(server, capabilities=KNOWS) as editor:
         session = await editor.open("default")
         editor.decide = lambda _: None
@@ -61,13 +62,13 @@ async def test_a_child_is_stopped_and_asks_in_its_own_name(server: Running) -> N
         child = await announced(editor, session)
         question = await editor.asked()
         assert question["params"]["sessionId"] == child
-        await editor.until(lambda: told(editor, session, child)["state"] == {"state": "requires_action"})
+        await editor.until(lambda: shown_child(editor, session, child)["state"] == {"state": "requires_action"})
         editor.notify("session/cancel", {"sessionId": child})
-        await editor.until(lambda: told(editor, session, child)["state"] == {"state": "idle"})
+        await editor.until(lambda: shown_child(editor, session, child)["state"] == {"state": "idle"})
 
 
-async def test_those_that_are_there_already(server: Running) -> None:
-    """C3: who opens a session is told of its children, and follows them from there; who closes it, no longer."""
+async def test_existing_children_are_announced(server: Running) -> None:
+    """C3: An editor that opens a session learns of its children and follows them until it closes the session."""
     async with editing(server, capabilities=KNOWS) as editor, editing(server) as plain:
         session = await plain.open()
         await plain.ask(session, "/spawn [[say before]]")
@@ -82,5 +83,5 @@ async def test_those_that_are_there_already(server: Running) -> None:
         await server.client.ask(child, "[[say unheard]]")
         await editor.request("session/list", {})
         assert len(editor.of(child, "agent_message_chunk")) == known
-        # Who has never heard of subagents is not told of any.
+        # An editor without support for subagents learns of none.
         assert plain.of(session, "subagent_update") == []

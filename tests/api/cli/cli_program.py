@@ -18,7 +18,7 @@ PATIENCE = 40.0
 
 @dataclass
 class Result:
-    """What a command left behind."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -34,7 +34,7 @@ class Program:
         self.err = ""
 
     async def until(self, text: str) -> None:
-        """Reads on until the text was written."""
+        """Reads until this text is written."""
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
             while text not in self.out:
@@ -43,7 +43,7 @@ class Program:
                 self.out += piece.decode()
 
     async def until_noted(self, text: str) -> None:
-        """The same for what is written to stderr."""
+        """Reads until this text is written to stderr."""
         assert self.process.stderr is not None
         async with asyncio.timeout(PATIENCE):
             while text not in self.err:
@@ -77,7 +77,7 @@ async def bough(*arguments: str, cwd: Path | None = None, **env: str) -> Result:
 
 
 def run_here(arguments: list[str], stdin: str = "") -> Result:
-    """Runs a command in this process; one at a time, since it writes to what the whole process calls stdout."""
+    """Runs a command in this process, one at a time, because it writes to the stdout of the whole process."""
     from bough.api.cli.main import run
 
     before = sys.argv, sys.stdin, sys.stdout, sys.stderr

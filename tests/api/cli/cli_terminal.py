@@ -19,7 +19,7 @@ ROWS, COLUMNS = 30, 80
 
 
 class Terminal:
-    """What stands on the screen, and the keyboard."""
+    """The screen and the keyboard of a terminal."""
 
     def __init__(self, handle: int, process: asyncio.subprocess.Process) -> None:
         self._handle = handle
@@ -55,7 +55,7 @@ class Terminal:
 
 @contextlib.asynccontextmanager
 async def terminal(*arguments: str, **env: str) -> AsyncGenerator[Terminal]:
-    """Runs the real program on a terminal of its own, so that Ctrl-C reaches it as it would a person's."""
+    """Runs the real program on its own terminal, so that Ctrl-C reaches it as it would from a person."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
 
@@ -84,7 +84,7 @@ async def terminal(*arguments: str, **env: str) -> AsyncGenerator[Terminal]:
 
 
 class Line:
-    """A way to the server that can be cut and mended."""
+    """A connection to the server that can be cut and restored."""
 
     def __init__(self) -> None:
         self.url = ""

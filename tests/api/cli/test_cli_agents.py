@@ -37,7 +37,7 @@ for message in messages():
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to start agents in; data and home are the test's own."""
+    """Returns a folder to start agents in, with separate data and home folders."""
     monkeypatch.setenv("BOUGH_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     work = tmp_path / "cwd"
@@ -61,7 +61,7 @@ def written(tmp_path: Path, name: str, program: str, more: str = "") -> None:
 
 
 def tried(folder: Path, name: str, *more: str) -> Result:
-    """The test of an agent, of which nothing is left afterwards."""
+    """Runs the test of an agent, and checks that no process is left."""
     result = run_here(["agents", "test", name, "--cwd", str(folder), *more])
     assert [item.pid for item in psutil.process_iter(["cwd"]) if item.info["cwd"] == str(folder)] == []
     return result
@@ -76,8 +76,8 @@ def seen(folder: Path, name: str, *more: str) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["demo", "terminal"])
-def test_a_handshake_with_our_own(folder: Path, name: str) -> None:
-    """C1, L4: without a server or a key, and without a prompt: what the agent can, and that it takes its mode."""
+def test_a_handshake_with_built_in_agents(folder: Path, name: str) -> None:
+    """C1, L4: Without a server, a key or a prompt, shows the agent's abilities and that it accepts its mode."""
     code, trial = seen(folder, name, "--mode", "plan")
     assert (code, trial["error"], trial["protocol"]) == (0, None, 1)
     assert (trial["mode"], trial["modeTaken"], trial["initialMode"]) == ("plan", True, "default")
@@ -96,8 +96,8 @@ def test_a_handshake_with_our_own(folder: Path, name: str) -> None:
     assert "acceptEdits → acceptEdits: set" in told.out and told.out.endswith(" works.\n")
 
 
-def test_a_prompt_is_sent_only_if_there_is_one(folder: Path, tmp_path: Path) -> None:
-    """C1: the answer is printed, and what the agent asks for is refused, once only."""
+def test_a_prompt_is_sent_on_request(folder: Path, tmp_path: Path) -> None:
+    """C1: Prints the answer, and refuses what the agent asks for, once only."""
     heard = tmp_path / "heard"
     describe(tmp_path, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.requests_permission", str(heard)])
     assert (tried(folder, "wants").code, heard.exists()) == (0, False)
@@ -111,8 +111,8 @@ def test_a_prompt_is_sent_only_if_there_is_one(folder: Path, tmp_path: Path) -> 
     assert not (folder / "made").exists()
 
 
-def test_what_the_catalog_knows_better(folder: Path, tmp_path: Path) -> None:
-    """C1, P1: capabilities are shown as corrected, and a session's folder that restricts the agent is told of."""
+def test_corrections_of_the_catalog(folder: Path, tmp_path: Path) -> None:
+    """C1, P1: Shows corrected capabilities, and names a file in the folder that restricts the agent."""
     more = '[modes]\nplan = "plan"\n[corrections]\nload = false\nstdio = false\n[repository]\nrestrict = [".env"]\n'
     describe(tmp_path, "corrected", ["{python}", "-m", "bough.agents.demo"], more)
     (folder / ".env").write_text("X=1")
@@ -124,7 +124,7 @@ def test_what_the_catalog_knows_better(folder: Path, tmp_path: Path) -> None:
     assert ".env" in trial["notices"][0]
 
 
-# Agents that do not
+# Agents that do not work
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_the_catalog_knows_better(folder: Path, tmp_path: Path) -> None:
         ("silent", "agent_timeout", "did not answer initialize within 0.3 s."),
     ],
 )
-def test_a_bad_agent_is_a_sentence(
+def test_a_failing_agent_is_explained(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str, sentence: str
 ) -> None:
     """C1, L4: Exits with 1 and says what went wrong and what to do next; no process of the agent is left."""
@@ -159,8 +159,8 @@ def test_an_agent_that_does_not_end_by_itself(folder: Path, tmp_path: Path, name
     assert tried(folder, name).code == 0
 
 
-def test_an_agent_that_wants_a_login(folder: Path, tmp_path: Path) -> None:
-    """C1: its own login sentence, after what could be seen before."""
+def test_an_agent_that_requires_a_login(folder: Path, tmp_path: Path) -> None:
+    """C1: Prints the agent's own login sentence after what was learned before."""
     written(tmp_path, "shy", LOGIN, '[login]\nenv = ["SHY_KEY_6F1C"]\nhow = "Set SHY_KEY_6F1C."')
     said = tried(folder, "shy")
     assert said.code == 1 and "none found. Set SHY_KEY_6F1C." in said.out
@@ -169,8 +169,8 @@ def test_an_agent_that_wants_a_login(folder: Path, tmp_path: Path) -> None:
     assert (code, trial["error"]["code"], trial["protocol"], trial["loginFound"]) == (1, "agent_login", 1, False)
 
 
-def test_an_agent_that_stays_in_its_mode(folder: Path, tmp_path: Path) -> None:
-    """P2: a mode that is not taken is a failure."""
+def test_an_agent_that_does_not_accept_a_mode(folder: Path, tmp_path: Path) -> None:
+    """P2: A mode that the agent does not accept is a failure."""
     written(tmp_path, "stubborn", STUBBORN, 'mode-option = "mode"\n[modes]\nplan = "plan"')
     said = tried(folder, "stubborn", "--mode", "plan")
     assert said.code == 1 and "plan → plan: not set" in said.out
@@ -178,7 +178,7 @@ def test_an_agent_that_stays_in_its_mode(folder: Path, tmp_path: Path) -> None:
 
 
 def test_another_version_may_be_the_reason(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L4: who has another version than the measured one is told so where that may explain it."""
+    """L4: Names the installed and the tested version where the difference may explain a failure."""
     program = tmp_path / "bin" / "old-agent"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.support.misbehaving_agents.other_version "$@"\n')
@@ -191,8 +191,8 @@ def test_another_version_may_be_the_reason(folder: Path, tmp_path: Path, monkeyp
     assert "This is version 0.1.0; Bough was tested with 2.0.0. Install that one: bough agents install old" in said.err
 
 
-def test_what_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L4: an agent that is not known, not installed or broken, a folder that is not there, code that is not trusted."""
+def test_agents_that_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L4: An unknown, missing or broken agent, a missing folder, or code that is not trusted."""
     unknown = run_here(["agents", "test", "nobody"])
     assert unknown.code == 1 and "There is no agent 'nobody'. Choose one of: claude-code," in unknown.err
     describe(tmp_path, "absent", ["absent-agent"], 'install = "Get it from a friend."')
@@ -214,13 +214,13 @@ def test_what_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytes
     assert run_here(["agents", "test", "demo", "--mode", "wild"]).code == 2
 
 
-# How they stand
+# States
 
 
-async def test_the_list_says_how_each_stands(
+async def test_the_list_shows_the_state_of_each_agent(
     server: Running, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L4, O5: in a few words each, with the command that helps, and which is the default."""
+    """L4, O5: A few words for each, with the command that helps, and which is the default."""
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "gemini").write_text("#!/bin/sh\n")
@@ -240,7 +240,7 @@ async def test_the_list_says_how_each_stands(
 
 
 async def test_one_agent_and_all_modes(server: Running, cli: Cli) -> None:
-    """P1, O5: what each mode means to an agent, and the whole table; options may stand before the command."""
+    """P1, O5: Shows what each mode means for an agent, and the whole table; options may precede the command."""
     shown = (await cli("agents", "show", "claude-code")).out
     assert "acceptEdits (free): Not Claude's own `auto`, which asks a model." in shown
     assert all(f"\n{mode} " in shown for mode in MODES)
@@ -261,7 +261,7 @@ async def test_one_agent_and_all_modes(server: Running, cli: Cli) -> None:
 
 
 def test_doctor_uses_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O5: what is there by how it stands; while nothing real is ready, what to do about it."""
+    """O5: Shows the state of each agent; if none is ready, what to do about it."""
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))

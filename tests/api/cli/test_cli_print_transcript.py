@@ -33,8 +33,8 @@ TELLINGS = st.lists(st.tuples(st.booleans(), st.integers(0, 12), st.integers(0, 
 
 
 @given(text=st.text(alphabet="aé🙂\n", min_size=1, max_size=12), tellings=TELLINGS)
-def test_any_telling_prints_each_character_once(text: str, tellings: list[tuple[bool, int, int]]) -> None:
-    """A3: deltas at offsets in characters, snapshots and whole messages, repeated in any order: printed once."""
+def test_each_character_is_printed_once(text: str, tellings: list[tuple[bool, int, int]]) -> None:
+    """A3: Deltas, snapshots and whole messages, repeated in any order, print each character once."""
     talk, file = _talk()
     talk.message(_message(_text("")))
     have = 0
@@ -55,7 +55,7 @@ def test_any_telling_prints_each_character_once(text: str, tellings: list[tuple[
 
 
 def test_a_missing_beginning_is_noticed() -> None:
-    """A3: text that begins after what is known is not printed; the caller is told to fetch what is missing."""
+    """A3: Does not print text after a gap; the caller learns that it must fetch what is missing."""
     talk, file = _talk()
     assert talk.grow("m", 0, "abc") and not talk.grow("m", 5, "fg")
     assert talk.grow("m", 0, "abcdefg")
@@ -63,7 +63,7 @@ def test_a_missing_beginning_is_noticed() -> None:
 
 
 def test_an_older_state_changes_nothing() -> None:
-    """A3: what was read from the server may be newer than an event that is still on its way."""
+    """A3: Ignores an event that is older than what was read from the server."""
     talk, file = _talk()
     talk.message(_message({"type": "tool", "title": "make", "result": {"status": "completed"}}, at="2"))
     talk.message(_message({"type": "tool", "title": "make", "result": {"status": "failed"}}, at="1"))
@@ -71,7 +71,7 @@ def test_an_older_state_changes_nothing() -> None:
 
 
 def test_a_tool_call_is_one_line() -> None:
-    """O5: on a terminal a tool call's line is written over while it is the last; on paper only its end is written."""
+    """O5: On a terminal, the last line of a tool call is rewritten; elsewhere only its end is printed."""
     states = [{"type": "tool", "title": "make", "result": {"status": item}} for item in ("pending", "completed")]
     for terminal, wanted in ((True, "… make\r\x1b[K✓ make\n"), (False, "✓ make\n")):
         talk, file = _talk(terminal=terminal)
@@ -80,8 +80,8 @@ def test_a_tool_call_is_one_line() -> None:
         assert file.getvalue() == wanted
 
 
-def test_what_a_command_printed_is_shown() -> None:
-    """O5, T4: the end of it, below its line; of other calls only why they failed."""
+def test_the_output_of_commands_is_shown() -> None:
+    """O5, T4: Prints the end of a command's output below its line; for other calls only why they failed."""
     lines = "\n".join(f"{number}\x1b[2J" for number in range(22))
     result = {"status": "completed", "content": [{"type": "content", "content": {"type": "text", "text": lines}}]}
     for kind, status, shown in (("execute", "completed", 21), ("read", "completed", 0), ("read", "failed", 21)):
@@ -92,8 +92,8 @@ def test_what_a_command_printed_is_shown() -> None:
         assert not shown or (printed[0], printed[-1][:4]) == ("  … 2 more lines", "  21")
 
 
-def test_nothing_steers_the_terminal() -> None:
-    """O5: control characters in what an agent writes do not reach the terminal, and markup is only text."""
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    """O5: Removes control characters from an agent's text, and prints markup as text."""
     talk, file = _talk(terminal=True)
     talk.message(_message(_text("a\x1b]0;title\x07[red]b\x9b2Jc", partial=False)))
     talk.message(_message({"type": "tool", "title": "x\x1b[2J", "result": {"status": "failed"}}, "t"))
@@ -102,8 +102,8 @@ def test_nothing_steers_the_terminal() -> None:
     assert terminal_safety.clean("rm \u202e\u2066x\u2069") == "rm x"
 
 
-def test_a_sentence_names_ids_shortly() -> None:
-    """R5: whole ids in a sentence become short ones that differ; in paths they stay."""
+def test_ids_in_sentences_are_short() -> None:
+    """R5: Shortens complete ids in a sentence so that they still differ; ids in paths stay."""
     one, other = new_id(), new_id()
     said = formats.shorten(f"{one} and {other}; session {one}.")
     assert said == f"{one[-8:]} and {other[-8:]}; session {one[-8:]}."
@@ -111,7 +111,7 @@ def test_a_sentence_names_ids_shortly() -> None:
 
 
 def test_short_ids_are_unique() -> None:
-    """R5: people are shown 8 characters or more that tell an id from the others."""
+    """R5: People see 8 or more characters that identify an id."""
     ids = [new_id() for _ in range(50)]
     for complete in (True, False):
         forms = formats.short_forms(ids, complete=complete)

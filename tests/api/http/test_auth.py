@@ -16,7 +16,7 @@ from tests.support.server import Running, serving
 
 
 def bare(server: Running) -> httpx.AsyncClient:
-    """A client that brings nothing along."""
+    """Returns a client without a token."""
     return httpx.AsyncClient(base_url=server.url, timeout=30)
 
 
@@ -27,7 +27,7 @@ def port(server: Running) -> int:
 
 
 async def trade(server: Running) -> tuple[str, str]:
-    """The cookie that the server's link is traded for."""
+    """Returns the cookie that the server's link is traded for."""
     async with bare(server) as http:
         answer = await http.get("/", params={"token": server.token})
         name, _, value = answer.headers["set-cookie"].split(";")[0].partition("=")
@@ -35,7 +35,7 @@ async def trade(server: Running) -> tuple[str, str]:
 
 
 async def test_every_route_requires_a_token(server: Running) -> None:
-    """L1: without a token every route of the OpenAPI document refuses, and only `GET /api/health` is open."""
+    """L1: Without a token every route of the OpenAPI document refuses, except `GET /api/health`."""
     document = await server.client.get("/openapi.json")
     async with bare(server) as http:
         answers = {
@@ -54,8 +54,8 @@ async def test_every_route_requires_a_token(server: Running) -> None:
             refused(await http.request(method, "/"), 401, "unauthenticated")
 
 
-async def test_only_the_whole_token_opens(server: Running) -> None:
-    """L1: what is not exactly the token, or comes in another way, does not open anything."""
+async def test_only_the_whole_token_is_accepted(server: Running) -> None:
+    """L1: Refuses anything that is not exactly the token, or is sent in another way."""
     token = server.token
     wrong = [
         "",
@@ -82,7 +82,7 @@ async def test_only_the_whole_token_opens(server: Running) -> None:
 
 
 async def test_the_link_is_traded_for_a_cookie(server: Running) -> None:
-    """L1: the page's link gives a cookie of this port that scripts and other sites cannot use, and hides the token."""
+    """L1: The page's link sets a cookie of this port that scripts and other sites cannot use, and hides the token."""
     async with bare(server) as http:
         answer = await http.get("/", params={"token": server.token})
         assert answer.status_code == 303
@@ -100,7 +100,7 @@ async def test_the_link_is_traded_for_a_cookie(server: Running) -> None:
 
 
 async def test_a_wrong_link_gives_no_cookie(server: Running) -> None:
-    """L1: a link with a wrong token, or none, is not traded; the page stays shut and shows nothing of the token."""
+    """L1: A link with a wrong token, or none, sets no cookie and shows nothing of the token."""
     async with bare(server) as http:
         for token in (None, "", "x", server.token[:-1], server.token + "x", "🌱", "\ud7ff"):
             answer = await http.get("/", params={} if token is None else {"token": token})
@@ -110,7 +110,7 @@ async def test_a_wrong_link_gives_no_cookie(server: Running) -> None:
 
 
 async def test_cookies_of_other_servers_do_no_harm(server: Running) -> None:
-    """L1: all servers of a host share their cookies; what others put there neither opens the door nor blocks it."""
+    """L1: All servers of a host share their cookies; foreign ones neither grant nor block access."""
     name, value = await trade(server)
     ours = f"{name}={value}"
     others = ["", "a=b; ", 'theme={"dark": true}; ', "odd[]=1; ", "=; ;; ", "bough_1=x; ", f"{name}=stale; "]
@@ -122,7 +122,7 @@ async def test_cookies_of_other_servers_do_no_harm(server: Running) -> None:
 
 
 async def test_two_servers_of_a_host_keep_their_cookies_apart(tmp_path: Path) -> None:
-    """L1: the cookie of one server does not open another, and does not overwrite its cookie."""
+    """L1: One server's cookie is not accepted by another, and does not overwrite its cookie."""
     async with serving(tmp_path / "a") as first, serving(tmp_path / "b") as second:
         name, value = await trade(first)
         other, _ = await trade(second)
@@ -133,7 +133,7 @@ async def test_two_servers_of_a_host_keep_their_cookies_apart(tmp_path: Path) ->
 
 @pytest.mark.parametrize("path", ["/api/sessions", "/api/health", "/"])
 async def test_foreign_hosts_are_refused(server: Running, path: str) -> None:
-    """L1: under a name that is not ours (DNS rebinding) nothing is answered, health included."""
+    """L1: Refuses every route, including health, under a foreign name (DNS rebinding)."""
     foreign = ("evil.example", f"evil.example:{port(server)}", "127.0.0.1.evil.example", "", "[", "localhost@evil")
     for host in foreign:
         refused(await server.client.http.get(path, headers={"host": host}), 403, "foreign_host")
@@ -142,7 +142,7 @@ async def test_foreign_hosts_are_refused(server: Running, path: str) -> None:
 
 
 async def test_further_host_names_can_be_allowed(tmp_path: Path) -> None:
-    """L1, L2: `allowed_hosts` names what else the server is reached under."""
+    """L1, L2: `allowed_hosts` lists further names of the server."""
     async with serving(tmp_path, allowed_hosts="box.example, other.example") as server:
         for host in ("box.example", "other.example:80"):
             assert (await server.client.http.get("/api/sessions", headers={"host": host})).status_code == 200
@@ -150,7 +150,7 @@ async def test_further_host_names_can_be_allowed(tmp_path: Path) -> None:
 
 
 async def test_foreign_origins_are_refused(server: Running) -> None:
-    """L1: a page of another origin cannot use the server, not even with the token; the server's own can."""
+    """L1: A page of another origin cannot use the server, even with the token; the server's own page can."""
     address = urlsplit(server.url).netloc
     foreign = [
         "null",
@@ -181,7 +181,7 @@ async def test_foreign_origins_are_refused(server: Running) -> None:
 
 
 async def closed(server: Running, headers: dict[str, str], address: str | None = None) -> tuple[int, str]:
-    """How a WebSocket that must be refused is closed."""
+    """Returns how a WebSocket that must be refused is closed."""
     where = address or f"ws://127.0.0.1:{port(server)}/api/events"
     async with connect(where, additional_headers=headers, host="127.0.0.1", port=port(server)) as socket:
         with pytest.raises(ConnectionClosed) as caught:
@@ -191,7 +191,7 @@ async def closed(server: Running, headers: dict[str, str], address: str | None =
 
 
 async def test_websockets_are_refused_with_a_code(server: Running) -> None:
-    """L1: a WebSocket without the token is closed with 4401, from a foreign place with 4403, and told why."""
+    """L1: Closes a WebSocket without the token with 4401, and a foreign one with 4403, with a reason."""
     right = {"Authorization": f"Bearer {server.token}"}
     for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": f"Bearer {server.token[:-1]}"}):
         code, reason = await closed(server, headers)
@@ -204,7 +204,7 @@ async def test_websockets_are_refused_with_a_code(server: Running) -> None:
 
 
 async def test_websockets_open_for_the_token_and_for_the_cookie(server: Running) -> None:
-    """L1: the token opens a WebSocket, and so does the cookie together with the page's own origin."""
+    """L1: Accepts the token, and the cookie together with the page's own origin."""
     name, value = await trade(server)
     for headers in (
         {"Authorization": f"Bearer {server.token}"},
@@ -214,8 +214,8 @@ async def test_websockets_open_for_the_token_and_for_the_cookie(server: Running)
             assert b"stream.ready" in await socket.recv(decode=False)
 
 
-def test_an_empty_token_lets_nobody_in(tmp_path: Path) -> None:
-    """L1: a file of the token that a full disk or a kill left empty is filled: nobody comes in with nothing."""
+def test_an_empty_token_file_is_replaced(tmp_path: Path) -> None:
+    """L1: A token file that a full disk or a kill left empty gets a new token, so an empty one is never accepted."""
     (tmp_path / "token").touch()
     token = load_token(tmp_path)
     assert len(token) >= 32

@@ -16,7 +16,7 @@ JSON = {"content-type": "application/json"}
 
 @pytest.fixture
 async def prompt(server: Running) -> AsyncGenerator[str]:
-    """The path at which a session takes prompts; no text that this suite sends may reach it."""
+    """Yields the path for prompts of a session, and checks that none of the requests reached it."""
     repo = await server.client.repo(server.repo())
     session = await server.client.session(repo["id"])
     yield f"/api/sessions/{session['id']}/prompt"
@@ -67,8 +67,8 @@ BODIES = {
 }
 
 
-async def test_bodies_that_are_none(server: Running, prompt: str) -> None:
-    """A4: a body that is not the JSON that is wanted is 400 in the one shape."""
+async def test_invalid_bodies(server: Running, prompt: str) -> None:
+    """A4: A body that is not the expected JSON is 400 in the common shape."""
     for name, body in BODIES.items():
         answer = await server.client.http.post(prompt, content=body, headers=JSON)
         assert answer.status_code == 400, (name, answer.text)
@@ -76,7 +76,7 @@ async def test_bodies_that_are_none(server: Running, prompt: str) -> None:
 
 
 async def test_other_kinds_of_content(server: Running, prompt: str) -> None:
-    """A4: a form, a file or nothing where JSON is wanted is refused, and what is JSON is taken as such only."""
+    """A4: Refuses a form, a file or nothing where JSON is expected."""
     http = server.client.http
     for answer in (
         await http.post(prompt, data={"text": "a"}),
@@ -87,8 +87,8 @@ async def test_other_kinds_of_content(server: Running, prompt: str) -> None:
         refused(answer, 400)
 
 
-async def test_refusals_say_what_would_do(server: Running, prompt: str) -> None:
-    """A4: a sentence names the parameter as the caller does, the values there are and the limits, in our own words."""
+async def test_errors_name_valid_values(server: Running, prompt: str) -> None:
+    """A4: An error names the parameter as the caller does, the valid values and the limits, in our own words."""
     http = server.client.http
     session = prompt.removesuffix("/prompt")
     new = {"name": "a", "transport": "pigeon"}
@@ -118,7 +118,7 @@ async def test_refusals_say_what_would_do(server: Running, prompt: str) -> None:
 
 
 async def test_fields_are_checked_at_every_route(server: Running) -> None:
-    """A4: every body of the contract refuses a field that it does not know, and says which."""
+    """A4: Every body of the contract refuses an unknown field and names it."""
     document = await server.client.get("/openapi.json")
     with_bodies = [
         (method, path.replace("{", "").replace("}", ""))
@@ -133,7 +133,7 @@ async def test_fields_are_checked_at_every_route(server: Running) -> None:
 
 
 async def test_text_that_cannot_be_stored(server: Running) -> None:
-    """A4: NUL cannot be stored by every database, so it is refused everywhere alike; other odd text is kept."""
+    """A4: Refuses NUL everywhere, because not every database can store it; other odd text is kept."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"])
@@ -163,8 +163,8 @@ async def test_text_that_cannot_be_stored(server: Running) -> None:
     assert await client.texts(session["id"], "user") == [odd]
 
 
-async def test_what_a_session_cannot_be_given(server: Running) -> None:
-    """R2: an empty model or effort is none, an environment has its limits, and what is wrong with it is said."""
+async def test_invalid_settings_of_a_session(server: Running) -> None:
+    """R2: An empty model or effort means none, an environment has limits, and errors say what is wrong."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], model="m[1m]", effort="high")
@@ -190,8 +190,8 @@ async def test_what_a_session_cannot_be_given(server: Running) -> None:
     assert (await client.ask(session["id"], "hello"))["status"] == "completed"
 
 
-async def test_numbers_beyond_all_bounds(server: Running) -> None:
-    """A4: limits and offsets that no list has are refused or give an empty page, whatever their size."""
+async def test_huge_limits_and_offsets(server: Running) -> None:
+    """A4: Huge limits and offsets are refused or give an empty page."""
     http = server.client.http
     nouns = ("sessions", "tasks", "approvals", "repos", "boards", "mcp-servers")
     for noun in nouns:
@@ -204,7 +204,7 @@ async def test_numbers_beyond_all_bounds(server: Running) -> None:
 
 
 async def test_too_large(server: Running, prompt: str) -> None:
-    """A4: a prompt beyond 1 MiB and a body beyond the limit are 413, announced or not, and the server goes on."""
+    """A4: A prompt beyond 1 MiB or a body beyond the limit is 413, announced or not, and the server continues."""
     http = server.client.http
     error = refused(await http.post(prompt, json={"text": "a" * 2_000_000}), 413, "prompt_too_large")
     assert error["details"]["limit"] == 1024 * 1024
@@ -220,7 +220,7 @@ async def test_too_large(server: Running, prompt: str) -> None:
 
 
 async def test_the_limit_of_a_body_is_a_setting(tmp_path: Path) -> None:
-    """L2: `max_body` and `max_prompt` bound what is taken, to the byte."""
+    """L2: `max_body` and `max_prompt` limit requests to the byte."""
     async with serving(tmp_path, max_body=1000, max_prompt=100) as server:
         repo = await server.client.repo(server.repo())
         session = await server.client.session(repo["id"])
@@ -233,7 +233,7 @@ async def test_the_limit_of_a_body_is_a_setting(tmp_path: Path) -> None:
 
 
 async def test_the_largest_prompt_arrives_whole(server: Running) -> None:
-    """A1: a prompt of exactly the limit is stored and answered."""
+    """A1: Stores and answers a prompt of exactly the limit."""
     repo = await server.client.repo(server.repo())
     session = await server.client.session(repo["id"])
     text = "a" * (1024 * 1024)
@@ -243,7 +243,7 @@ async def test_the_largest_prompt_arrives_whole(server: Running) -> None:
 
 
 async def test_unknown_routes_and_methods(server: Running) -> None:
-    """A4: a path that is none is 404, a method that is none 405 and says which there are, in the one shape."""
+    """A4: An unknown path is 404; an unknown method is 405 and names the allowed ones."""
     http = server.client.http
     for path in ("/nowhere", "/api", "/api/", "/api/nothing", "/api/sessions/x/y/z", "//api/sessions", "/api/../etc"):
         refused(await http.get(path), 404)
@@ -256,7 +256,7 @@ async def test_unknown_routes_and_methods(server: Running) -> None:
 
 
 async def test_every_family_of_errors(server: Running) -> None:
-    """A4: one shape and the right status for wrong, missing, conflicting, denied, unknown and busy."""
+    """A4: One shape and the right status for invalid, missing, conflicting, denied, unknown and busy."""
     client = server.client
     repo = await client.repo(server.repo())
     session, *_ = [await client.session(repo["id"]) for _ in range(5)]
@@ -276,6 +276,6 @@ async def test_every_family_of_errors(server: Running) -> None:
 
 
 async def test_ids_of_errors_differ(server: Running) -> None:
-    """A4: each error has an id of its own, by which people and logs can speak of it."""
+    """A4: Each error has its own id, which the logs contain too."""
     answers = [await server.client.http.get("/nowhere") for _ in range(5)]
     assert len({refused(answer, 404)["id"] for answer in answers}) == 5

@@ -30,6 +30,24 @@ class AgentMode(msgspec.Struct):
     note: str
 
 
+class AgentExample(msgspec.Struct):
+    """A prompt to offer in a new session of the agent."""
+
+    name: str
+    prompt: str
+
+
+class AgentTour(msgspec.Struct, rename="camel"):
+    """The agent's prompts for the steps of the tour."""
+
+    session: str
+    approval: str
+    fork: str
+    child: str
+    long_turn: str
+    side_question: str
+
+
 class Agent(msgspec.Struct, rename="camel"):
     """An agent of the catalog and its state on this machine."""
 
@@ -49,6 +67,8 @@ class Agent(msgspec.Struct, rename="camel"):
     default_mode: PermissionMode
     is_default: bool
     origin: str
+    examples: list[AgentExample]
+    tour: AgentTour | None
     error: str | None = None
 
 
@@ -90,6 +110,8 @@ def _agent(catalog: Catalog, entry: CatalogEntry, is_default: bool) -> Agent:
         default_mode=entry.default_mode,
         is_default=is_default,
         origin=entry.origin,
+        examples=[AgentExample(example.name, example.prompt) for example in entry.examples],
+        tour=AgentTour(**msgspec.structs.asdict(entry.tour)) if entry.tour is not None else None,
     )
 
 
@@ -111,5 +133,7 @@ def _broken(broken: BrokenEntry) -> Agent:
         default_mode="acceptEdits",
         is_default=False,
         origin=broken.origin,
+        examples=[],
+        tour=None,
         error=broken.error,
     )

@@ -12,6 +12,7 @@ from bough.agents.catalog import load_catalog
 from bough.agents.catalog.entry import (
     CatalogEntry,
     Corrections,
+    ExamplePrompt,
     Login,
     McpVocabulary,
     ModeSettings,
@@ -21,6 +22,7 @@ from bough.agents.catalog.entry import (
     SettingsFolder,
     StartSettings,
     ToolVocabulary,
+    TourPrompts,
 )
 from bough.model.session import MODES
 
@@ -41,6 +43,8 @@ SECTIONS = {
     "quirks": Quirks,
     "tools": ToolVocabulary,
     "tools.mcp": McpVocabulary,
+    "examples": ExamplePrompt,
+    "tour": TourPrompts,
 }
 
 

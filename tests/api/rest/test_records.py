@@ -130,6 +130,9 @@ async def test_health_agents_and_settings(server: Running) -> None:
     assert {"demo"} <= {agent["name"] for agent in agents if agent["installed"]}
     (default,) = [agent for agent in agents if agent["isDefault"]]
     assert default["installed"] is True
+    (guide,) = [agent for agent in agents if agent["tour"] is not None]
+    assert guide["tour"].keys() == {"session", "approval", "fork", "child", "longTurn", "sideQuestion"}
+    assert all(example["name"] and example["prompt"] for agent in agents for example in agent["examples"])
     for one in agents:
         assert (one["program"] is None) == (one["how"] == "missing")
         assert one["command"]

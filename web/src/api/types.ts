@@ -11,6 +11,7 @@ export type Task = Schemas["Task"];
 export type Approval = Schemas["Approval"];
 export type Answer = Schemas["AnswerBody"];
 export type Agent = Schemas["Agent"];
+export type AgentTour = Schemas["AgentTour"];
 export type Repo = Schemas["Repo"];
 export type Worktree = Schemas["Worktree"];
 export type Board = Schemas["Board"];

@@ -181,6 +181,27 @@ class ToolVocabulary(_Table):
     mcp: McpVocabulary = msgspec.field(default_factory=McpVocabulary)
 
 
+class ExamplePrompt(_Table):
+    """A prompt that the page offers in a new session of the agent."""
+
+    name: str
+    prompt: str
+
+
+class TourPrompts(_Table):
+    """The prompts of the tour's steps, for an agent that can play the tour without a key."""
+
+    # Edits a file and answers.
+    session: str
+    # Runs a command, about which a person is asked.
+    approval: str
+    fork: str
+    child: str
+    # Takes long enough for a side question to be asked meanwhile.
+    long_turn: str
+    side_question: str
+
+
 class CatalogEntry(_Table):
     """One agent. Values may contain placeholders:
 
@@ -219,6 +240,10 @@ class CatalogEntry(_Table):
     effort_option: str | None = None
     # Config options that would grant rights beside the mode, each with the value that it keeps in every mode.
     pinned_options: dict[str, str | bool] = {}
+    # Prompts that the page offers in a new session.
+    examples: list[ExamplePrompt] = []
+    # The page's tour is played by the first agent that has this.
+    tour: TourPrompts | None = None
     origin: str = ""
 
     def mode(self, requested: PermissionMode, strict: bool = False) -> ModeSettings:

@@ -50,7 +50,7 @@ function FirstRun() {
           </>
         }
       >
-        The tour shows sessions, forks and children in a few minutes, with a demo agent that needs no key. Or
+        The tour shows sessions, forks and children in a few minutes, with a built-in agent that needs no key. Or
         start with your own work.
       </Empty>
     </div>

@@ -2,16 +2,26 @@
 import { CircleCheck, CircleDashed, LoaderCircle } from "lucide-react";
 import { useState } from "react";
 import { act } from "@/api/actions";
-import type { Tree } from "@/api/types";
+import type { AgentTour, Tree } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
-import { STEPS, type TourIds } from "./tour";
+import { STEPS, type Step } from "./tour";
 import css from "./Welcome.module.css";
 
-export function TourSteps({ tour, tree, at }: { tour: TourIds; tree: Tree; at: number }) {
+interface Props {
+  rootId: string;
+  /** The agent's prompts, once they are loaded. */
+  prompts: AgentTour | undefined;
+  tree: Tree;
+  /** The number of the current step. */
+  at: number;
+}
+
+export function TourSteps({ rootId, prompts, tree, at }: Props) {
   const [busy, setBusy] = useState(false);
-  const run = async (step: (typeof STEPS)[number]) => {
+  const run = async (step: Step) => {
+    if (!prompts) return;
     setBusy(true);
-    await act(() => step.run(tour));
+    await act(() => step.run(rootId, prompts));
     setBusy(false);
   };
   return (
@@ -35,7 +45,7 @@ export function TourSteps({ tour, tree, at }: { tour: TourIds; tree: Tree; at: n
               <>
                 <p className={css.soft}>{step.words}</p>
                 {state === "todo" && (
-                  <Button look="primary" busy={busy} onClick={() => void run(step)}>
+                  <Button look="primary" busy={busy} disabled={!prompts} onClick={() => void run(step)}>
                     {step.button}
                   </Button>
                 )}

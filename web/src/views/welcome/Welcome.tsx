@@ -11,21 +11,23 @@ import { Skeleton } from "@/ui/feedback/Placeholders";
 import { AgentCard } from "@/views/settings/AgentSettings";
 import { TourStage } from "./TourStage";
 import { TourSteps } from "./TourSteps";
-import { current, openRoot, STEPS, type TourIds } from "./tour";
+import { current, openRoot, STEPS, type TourIds, tourAgent } from "./tour";
 import css from "./Welcome.module.css";
 
 export default function Welcome() {
   useTitle("Welcome");
   const [tour, setTour] = usePref<TourIds | null>("tour", null);
   const [busy, setBusy] = useState(false);
+  const agents = useAgents();
+  const guide = tourAgent(agents.data ?? []);
   const start = async () => {
+    if (!guide) return;
     setBusy(true);
     await act(async () => {
       const { repoId } = await beginTour();
-      const { id } = await openRoot(repoId);
-      const next = { repoId, rootId: id };
-      await STEPS[0]!.run(next);
-      setTour(next);
+      const { id } = await openRoot(repoId, guide.name);
+      await STEPS[0]!.run(id, guide.tour);
+      setTour({ repoId, rootId: id });
     });
     setBusy(false);
   };
@@ -57,10 +59,12 @@ export default function Welcome() {
             </li>
           </ul>
           <p className={css.soft}>
-            The tour takes two minutes and needs no key: a demo agent plays it live in a scratch repository.
+            {agents.data && !guide
+              ? "No installed agent can play the tour."
+              : "The tour takes two minutes and needs no key: a built-in agent plays it live in a scratch repository."}
           </p>
           <div className={css.row}>
-            <Button look="primary" icon={<Play />} busy={busy} onClick={() => void start()}>
+            <Button look="primary" icon={<Play />} busy={busy} disabled={!guide} onClick={() => void start()}>
               Start tour
             </Button>
             <ButtonLink href={routes.new}>Skip to new session</ButtonLink>
@@ -74,6 +78,7 @@ export default function Welcome() {
 
 function Tour({ tour, forget }: { tour: TourIds; forget: () => void }) {
   const tree = useTree(tour.rootId);
+  const prompts = tourAgent(useAgents().data ?? [])?.tour;
   const [removing, setRemoving] = useState(false);
   const remove = async () => {
     setRemoving(true);
@@ -97,7 +102,7 @@ function Tour({ tour, forget }: { tour: TourIds; forget: () => void }) {
   return (
     <>
       <div className={css.tour}>
-        <TourSteps tour={tour} tree={tree.data} at={at} />
+        <TourSteps rootId={tour.rootId} prompts={prompts} tree={tree.data} at={at} />
         <TourStage sessionId={STEPS[Math.min(at, STEPS.length - 1)]!.shows(tree.data)} rootId={tour.rootId} />
       </div>
       {at >= STEPS.length && (

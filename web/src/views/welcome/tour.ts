@@ -1,7 +1,7 @@
 /** The steps of the tour. They use the same requests as the page's buttons; progress is read from the tree, so that a reload
  * continues the tour. */
 import { askSideQuestion, createSession, forkSession, promptSession, spawnSession } from "@/api/actions";
-import type { Node, Tree } from "@/api/types";
+import type { Agent, AgentTour, Node, Tree } from "@/api/types";
 
 export interface TourIds {
   repoId: string;
@@ -12,22 +12,12 @@ export interface Step {
   name: string;
   words: string;
   button: string;
-  run: (tour: TourIds) => Promise<unknown>;
+  run: (rootId: string, prompts: AgentTour) => Promise<unknown>;
   /** Reads its progress from the tree. */
   state: (tree: Tree) => "todo" | "running" | "done";
   /** Returns the session to show. */
   shows: (tree: Tree) => string;
 }
-
-const FIRST =
-  "[[think The person is new here. A plan first, then a file.]][[plan Look around; Write a greeting; Report]]" +
-  "[[write HELLO.md # Hello\n\nThis file was written by the demo agent, in a scratch repository.]]" +
-  "[[say I wrote `HELLO.md`. The **plan**, the *edit* with its diff, and these words are all in the transcript.]]";
-const ASKS = "[[run python3 -m unittest -q]][[say The tests ran, because you allowed it.]]";
-const FORK = "[[recall]]";
-const CHILD = "[[slow 6 3]][[write NOTES.md Notes by the child.]][[say The notes are in NOTES.md.]]";
-const BUSY = "[[slow 60 20]][[say That was a long turn.]]";
-const SIDE_QUESTION = "[[say A side answer: I am counting to 60.]]";
 
 const rootOf = (tree: Tree) => tree.sessions.find((one) => one.id === tree.rootSessionId);
 const ofKind = (tree: Tree, kind: Node["kind"]) => tree.sessions.find((one) => one.kind === kind);
@@ -54,7 +44,7 @@ export const STEPS: Step[] = [
     words:
       "A session is one conversation with one agent in one folder. This one was asked for a small file. Watch it think, plan, edit and answer.",
     button: "Start a session",
-    run: ({ rootId }) => promptSession(rootId, { text: FIRST }),
+    run: (rootId, prompts) => promptSession(rootId, { text: prompts.session }),
     state: rootState(1),
     shows: showsRoot,
   },
@@ -63,7 +53,7 @@ export const STEPS: Step[] = [
     words:
       "Its mode allows edits in its folder, but not commands: the agent waits for your approval, which you can give here, on the start page, in the terminal or in your editor.",
     button: "Ask it to run the tests",
-    run: ({ rootId }) => promptSession(rootId, { text: ASKS }),
+    run: (rootId, prompts) => promptSession(rootId, { text: prompts.approval }),
     state: rootState(2),
     shows: showsRoot,
   },
@@ -72,7 +62,8 @@ export const STEPS: Step[] = [
     words:
       "A fork starts with a copy of the conversation. This one is asked what was said before, and it knows.",
     button: "Fork it",
-    run: ({ rootId }) => forkSession(rootId, { title: "What was said before?", prompt: FORK }),
+    run: (rootId, prompts) =>
+      forkSession(rootId, { title: "What was said before?", prompt: prompts.fork }),
     state: (tree) => stateOf(ofKind(tree, "fork")),
     shows: (tree) => ofKind(tree, "fork")?.id ?? tree.rootSessionId,
   },
@@ -81,7 +72,7 @@ export const STEPS: Step[] = [
     words:
       "A child starts with no context, with any agent. When it finishes, its report is sent to its parent as a prompt. Agents do the same through Bough's tools.",
     button: "Spawn a child",
-    run: ({ rootId }) => spawnSession(rootId, { title: "Write the notes", prompt: CHILD }),
+    run: (rootId, prompts) => spawnSession(rootId, { title: "Write the notes", prompt: prompts.child }),
     state: (tree) => {
       const child = ofKind(tree, "subsession");
       const own = stateOf(child);
@@ -99,14 +90,18 @@ export const STEPS: Step[] = [
     words:
       "The session gets a long turn, and you ask it a side question meanwhile. The answer comes at once and does not interrupt it.",
     button: "Keep it busy and ask",
-    run: async ({ rootId }) => {
-      await promptSession(rootId, { text: BUSY });
-      await askSideQuestion(rootId, { prompt: SIDE_QUESTION });
+    run: async (rootId, prompts) => {
+      await promptSession(rootId, { text: prompts.longTurn });
+      await askSideQuestion(rootId, { prompt: prompts.sideQuestion });
     },
     state: (tree) => stateOf(ofKind(tree, "btw")),
     shows: showsRoot,
   },
 ];
+
+/** Returns the first agent that can play the tour. */
+export const tourAgent = (agents: Agent[]) =>
+  agents.find((agent): agent is Agent & { tour: AgentTour } => agent.installed && agent.tour !== null);
 
 /** Returns the first step that is not done. */
 export const current = (tree: Tree): number => {
@@ -114,10 +109,10 @@ export const current = (tree: Tree): number => {
   return at < 0 ? STEPS.length : at;
 };
 
-export const openRoot = (repoId: string) =>
+export const openRoot = (repoId: string, agent: string) =>
   createSession({
     repoId,
-    agent: "demo",
+    agent,
     title: "The tour",
     permissionMode: "acceptEdits",
     description: "A small tree, played live.",

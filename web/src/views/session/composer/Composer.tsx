@@ -24,7 +24,7 @@ import {
   matchingCommands,
   slashWord,
 } from "./commands/slashCommands";
-import { DemoExamples } from "./DemoExamples";
+import { ExamplePrompts } from "./ExamplePrompts";
 import { FileChips } from "./FileChips";
 import { AT_DRAFT, earlierPrompts, historyDirection, historyStep } from "./promptHistory";
 import { useDraft } from "./useDraft";
@@ -144,8 +144,9 @@ export function Composer({ session, tasks, state, ref }: Props) {
         void submit();
       }}
     >
-      {session.agent === "demo" && isEmpty && session.messageCount === 0 && !state.broken && (
-        <DemoExamples
+      {isEmpty && session.messageCount === 0 && !state.broken && (
+        <ExamplePrompts
+          agent={session.agent}
           onPick={(example) => {
             replaceText(example);
             textField.current?.focus();

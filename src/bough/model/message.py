@@ -51,8 +51,12 @@ def error(code: str, text: str, **details: Any) -> msgspec.Raw:
     return raw({"type": "error", "code": code, "text": text, **details})
 
 
-def notice(text: str) -> msgspec.Raw:
-    return raw({"type": "notice", "text": text})
+def notice(text: str, undo_checkpoint_id: str | None = None) -> msgspec.Raw:
+    """Builds a notice; `undo_checkpoint_id` is the checkpoint that undoes what it tells about."""
+    content = {"type": "notice", "text": text}
+    if undo_checkpoint_id is not None:
+        content["undoCheckpointId"] = undo_checkpoint_id
+    return raw(content)
 
 
 def cancelled(text: str, reason: str) -> msgspec.Raw:

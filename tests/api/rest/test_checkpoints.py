@@ -175,8 +175,10 @@ async def test_restore_and_undo(either: Running) -> None:
     again = await restored(either, task, moment="after", paths=["a.txt"])
     assert (again["undoCheckpointId"], again["note"]) == (None, "No file had to change.")
     messages = await client.get(f"/api/sessions/{session}/messages")
-    told = [message["content"]["text"] for message in messages if message["content"]["type"] == "notice"]
-    assert sum("were restored" in text for text in told) == 3 and done["undoCheckpointId"] in told[-1]
+    notices = [message["content"] for message in messages if message["content"]["type"] == "notice"]
+    assert sum("were restored" in notice["text"] for notice in notices) == 3
+    assert notices[-1]["undoCheckpointId"] == done["undoCheckpointId"]
+    assert done["undoCheckpointId"] in notices[-1]["text"]
     refused(await client.http.post(f"/api/tasks/{task['id']}/restore", json={"paths": ["../x"]}), 400, "bad_path")
     refused(await client.http.post(f"/api/tasks/{NOBODY}/restore", json={}), 404, "task_not_found")
     refused(await client.http.get(f"/api/checkpoints/{NOBODY}"), 404, "checkpoint_not_found")

@@ -28,7 +28,7 @@ def test_a_denied_call_is_closed_at_once() -> None:
     fold.deny("1")
     fold.deny("unheard of")
     fold.close()
-    assert (result["status"], result["note"]) == ("failed", DENIED)
+    assert result == {"status": "failed", "note": DENIED, "denied": True}
 
 
 def test_updates_after_a_denial_are_kept() -> None:

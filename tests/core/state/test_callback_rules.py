@@ -22,7 +22,9 @@ def agent_messages(*texts: str) -> list[Message]:
 
 async def text_of(config: CallbackConfig, messages: list[Message], **fields: Any) -> str:
     tx = FakeTx({TREES.open_children.name: 2, TREES.last_words.name: messages})
-    return await callbacks._text(tx, CHILD, task(**fields), config)  # pyright: ignore[reportPrivateUsage]
+    ended = task(**fields)
+    last = await callbacks.last_words(tx, ended)
+    return await callbacks._text(tx, CHILD, ended, config, last)  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize(

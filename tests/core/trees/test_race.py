@@ -225,6 +225,7 @@ async def test_the_winners_files_are_checked_out(tmp_path: Path) -> None:
         assert result["files"] == 3 and result["merged"] is None and len(commits(top)) == 1
         assert status(top) == " D README.md\n?? a.txt\n?? mine\n" and (top / "mine").read_text() == "mine\nmore\n"
         assert await keep(trees, race_id, first, how="checkout", force=True) == result
+        assert (await trees.contents(root, "notice"))[-1]["undoCheckpointId"] == result["undoCheckpointId"]
         await trees.client.post(f"/api/checkpoints/{result['undoCheckpointId']}/restore", {})
         assert status(top) == "?? mine\n" and (top / "mine").read_text() == "mine\n"
 

@@ -198,7 +198,7 @@ class Restoring:
                 f"{len(plan.removes)} removed. Checkpoint {undo.id} undoes this."
             )
             assert target.session_id is not None
-            await records.add_message(change, target.session_id, None, "system", message.notice(text))
+            await records.add_message(change, target.session_id, None, "system", message.notice(text, undo.id))
             await agent_notes.add(change, target.session_id, _news(plan))
 
         await self._store.write(tell)

@@ -17,7 +17,9 @@ NOT_INDEXED = frozenset(
     {
         *("type", "kind", "status", "partial", "sessionUpdate", "mimeType", "data", "meta", "_meta", "permission"),
         *("toolCallId", "messageId", "sessionId", "taskId", "callId", "approvalId", "agent", "priority", "annotations"),
-        *("oldText", "race"),
+        *("oldText", "race", "undoCheckpointId"),
+        # The text of a report quotes it.
+        "lastMessage",
     }
 )
 # The most telling fields come first; the others follow in the order in which they are stored.

@@ -86,24 +86,31 @@ async def report(change: Change, child: Session, task: Task) -> Callback | None:
     parent = await change.tx.one(SESSIONS.get, Session, id=above) if above is not None else None
     if parent is None:
         return None
-    text = await _text(change.tx, child, task, config)
-    return await deliver(change, parent, child, task, text)
+    last_message = await last_words(change.tx, task)
+    text = await _text(change.tx, child, task, config, last_message)
+    quoted_message = last_message[:LONGEST_MESSAGE] if config.include_last_message else ""
+    return await deliver(change, parent, child, task, text, quoted_message)
 
 
-async def deliver(change: Change, parent: Session, child: Session, task: Task, text: str) -> Callback | None:
-    """Queues a report at its receiver, reopening that if needed; holds it and shows it if the receiver takes none."""
+async def deliver(
+    change: Change, parent: Session, child: Session, task: Task, text: str, last_message: str = ""
+) -> Callback | None:
+    """Queues a report at its receiver, reopening that if needed; holds it and shows it if the receiver takes none.
+
+    `last_message` is the child's last message if the report quotes it."""
     refused = await refuses(change, parent)
-    shown = raw(
-        {
-            "type": "callback",
-            "text": text,
-            "sessionId": child.id,
-            "taskId": task.id,
-            "title": child.title,
-            "agent": child.agent,
-            "status": task.status,
-        }
-    )
+    content = {
+        "type": "callback",
+        "text": text,
+        "sessionId": child.id,
+        "taskId": task.id,
+        "title": child.title,
+        "agent": child.agent,
+        "status": task.status,
+    }
+    if last_message:
+        content["lastMessage"] = last_message
+    shown = raw(content)
     parent_task = None
     if refused is None:
         if parent.status != "active":
@@ -155,9 +162,8 @@ async def refuses(change: Change, parent: Session) -> str | None:
     return None
 
 
-async def _text(tx: Tx, child: Session, task: Task, config: CallbackConfig) -> str:
+async def _text(tx: Tx, child: Session, task: Task, config: CallbackConfig, last: str) -> str:
     open_children = await tx.value(TREES.open_children, id=child.id) or 0
-    last = await last_words(tx, task)
     name = child.title or child.id
     lines = [
         f"Callback from session {name!r} ({child.id}, {child.agent}).",

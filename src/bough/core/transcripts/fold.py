@@ -212,7 +212,7 @@ class Fold:
         """Marks a call as denied. Some agents send nothing more about it; those that do have the last word."""
         entry = self._tools.get(call_id)
         if entry is not None and entry.body["result"].get("status", "pending") in OPEN_TOOL:
-            entry.body["result"] |= {"status": "failed", "note": DENIED}
+            entry.body["result"] |= {"status": "failed", "note": DENIED, "denied": True}
             self._touch(entry)
 
     def _replace_plan(self, body: dict[str, Any]) -> None:
@@ -261,6 +261,7 @@ def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
     result: dict[str, Any] = body["result"]
     if update.get("status") not in (None, "failed"):
         result.pop("note", None)
+        result.pop("denied", None)
     if isinstance(update.get("status"), str):
         result["status"] = update["status"]
     if update.get("rawOutput") is not None:

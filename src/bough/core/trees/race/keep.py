@@ -164,7 +164,8 @@ class RaceResults:
         async def work(change: Change) -> None:
             await change.tx.run(RACES.keep, id=case.race.id, session_id=kept.session_id, kept=raw(kept), now=change.now)
             if tell:
-                await records.add_message(change, case.source.id, None, "system", notice(kept_notice(kept)))
+                shown = notice(kept_notice(kept), kept.undo_checkpoint_id)
+                await records.add_message(change, case.source.id, None, "system", shown)
 
         await self._store.write(work)
 

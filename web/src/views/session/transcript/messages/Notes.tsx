@@ -22,7 +22,6 @@ import { toast } from "@/ui/feedback/toast";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge, type Tone } from "@/ui/labels/Badge";
 import { Markdown } from "@/ui/markdown/Markdown";
-import { lastMessageOf } from "../tools/toolMessage";
 import { Fold } from "./Fold";
 import css from "./Notes.module.css";
 
@@ -38,7 +37,7 @@ function StatusBadge({ status }: { status: string }) {
 export function ChildReport({ message: { id, content } }: Props) {
   const child = text(content.sessionId);
   const report = text(content.text);
-  const lastMessage = lastMessageOf(report);
+  const lastMessage = text(content.lastMessage);
   return (
     <section className={css.card}>
       <div className={css.head}>
@@ -49,7 +48,7 @@ export function ChildReport({ message: { id, content } }: Props) {
         {text(content.agent) && <AgentMark agent={text(content.agent)} />}
         <StatusBadge status={text(content.status)} />
       </div>
-      {lastMessage !== null && (
+      {lastMessage && (
         <Fold
           name={`${id} last`}
           look="small"
@@ -129,10 +128,7 @@ function Undo({ checkpointId }: { checkpointId: string }) {
 
 export function Notice({ message: { content } }: Props) {
   const words = text(content.text);
-  // The notice of a restore names the checkpoint that undoes it.
-  const checkpoint = /\bundo/i.test(words)
-    ? words.match(new RegExp(`checkpoint ${ID.source}`, "i"))?.[1]
-    : undefined;
+  const checkpoint = text(content.undoCheckpointId);
   return (
     <div className={css.note} data-kind={content.type} role={content.type === "error" ? "alert" : undefined}>
       <span aria-hidden>{checkpoint ? <Undo2 /> : ICONS[content.type]}</span>

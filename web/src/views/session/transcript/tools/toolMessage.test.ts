@@ -1,7 +1,7 @@
 /** Tests what is read from tool calls, however agents report them. */
 import { describe, expect, it } from "vitest";
 import type { Content } from "@/api/types";
-import { editsOf, lastMessageOf, outputOf, sessionIdOf, terminalOf, toolState } from "./toolMessage";
+import { editsOf, outputOf, sessionIdOf, terminalOf, toolState } from "./toolMessage";
 
 const tool = (change: Partial<Content>): Content => ({ type: "tool", ...change });
 
@@ -13,7 +13,7 @@ describe("tool calls", () => {
     expect(state({ status: "in_progress" }, true)).toBe("unfinished");
     expect(state({ status: "completed" })).toBe("ok");
     expect(state({ status: "failed" })).toBe("failed");
-    expect(state({ status: "failed", note: "Denied – not run." })).toBe("denied");
+    expect(state({ status: "failed", denied: true })).toBe("denied");
     expect(toolState(tool({ result: { status: "failed" }, permission: { decision: "denied" } }), true)).toBe(
       "denied",
     );
@@ -55,13 +55,5 @@ describe("tool calls", () => {
   it("name the session they created", () => {
     expect(sessionIdOf(tool({ result: { output: { structuredContent: { sessionId: "s1" } } } }))).toBe("s1");
     expect(sessionIdOf(tool({ result: { output: "text" } }))).toBeNull();
-  });
-});
-
-describe("children's reports", () => {
-  it("quote the last message", () => {
-    for (const heading of ["Its last message", "Last message"])
-      expect(lastMessageOf(`Status: x\n\n${heading}:\n> one\n>\n> two\n\nMore`)).toBe("one\n\ntwo");
-    expect(lastMessageOf("Status: x")).toBeNull();
   });
 });

@@ -19,13 +19,12 @@ const asObjects = (value: unknown): Json[] =>
 /** `taskEnded` tells that a call without a result will never get one. */
 export function toolState(content: Content, taskEnded: boolean): ToolState {
   const status = asText(content.result?.status);
-  if (asObject(content.permission)?.decision === "denied" || isDenied(content)) return "denied";
+  if (asObject(content.permission)?.decision === "denied" || content.result?.denied === true)
+    return "denied";
   if (status === "completed") return "ok";
   if (status === "failed") return "failed";
   return taskEnded ? "unfinished" : "running";
 }
-
-const isDenied = (content: Content) => /\bdenied\b/i.test(asText(content.result?.note) ?? "");
 
 export const STATE_LABELS: Record<ToolState, string> = {
   running: "Running",
@@ -121,14 +120,4 @@ export function copyTextOf(message: Message, shown: string): string {
   }
   if (content.type === "plan") return (content.steps ?? []).map((step) => `- ${step.content}`).join("\n");
   return shown || JSON.stringify(content, null, 2);
-}
-
-/** Returns the last message that a child's report quotes. */
-export function lastMessageOf(report: string): string | null {
-  const heading = /\blast message:\n/i.exec(report);
-  if (!heading) return null;
-  const lines = report.slice(heading.index + heading[0].length).split("\n");
-  const end = lines.findIndex((line) => !line.startsWith(">"));
-  const quoted = end < 0 ? lines : lines.slice(0, end);
-  return quoted.map((line) => line.replace(/^> ?/, "")).join("\n");
 }

@@ -1,5 +1,5 @@
-"""Where Chromium is on this machine. `python -m tests.web.chromium` says so by its exit code, and fetches Debian's if
-there is none and it may; what is done with it is said by the tests."""
+"""Finds Chromium on this machine. `python -m tests.web.chromium` exits with 0 if there is one, and installs Debian's
+package if there is none and it may."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MISSING = f"There is no Chromium here: install one, or name it with {VARIABLE}=/
 
 
 def find() -> str | None:
-    """The browser to use: the one that was named, else the first of the usual ones."""
+    """Returns the path of the browser: the one that was configured, or else the first of the usual ones."""
     named = os.environ.get(VARIABLE)
     if named:
         return shutil.which(named)
@@ -22,13 +22,14 @@ def find() -> str | None:
 
 
 def arguments() -> list[str]:
-    """Its sandbox does not work for root, nor its shared memory in small containers."""
+    """Returns arguments for root, under whom its sandbox does not work, and for containers with little shared
+    memory."""
     given = ["--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb", "--font-render-hinting=none"]
     return [*given, "--no-sandbox"] if os.geteuid() == 0 else given
 
 
 def install() -> None:
-    """Debian's own, where that is allowed; what it says is only of interest if it fails."""
+    """Installs Debian's package if that is allowed; shows the output only if it fails."""
     env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for step in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
         done = subprocess.run(["apt-get", "--quiet", *step], env=env, capture_output=True, text=True, check=False)

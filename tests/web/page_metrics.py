@@ -109,10 +109,10 @@ async def climb(page: Page, first: str, seconds: float = 120) -> tuple[int, int]
     """Scrolls to the top of a transcript until its first words appear; returns the number of scrolls and the largest
     number of elements in the page."""
     scroller = await page.get_by_label("Transcript").element_handle()
-    words = page.get_by_label("Transcript").get_by_text(first, exact=True)
-    looks, most = 0, 0
+    first_message = page.get_by_label("Transcript").get_by_text(first, exact=True)
+    scrolls, max_elements = 0, 0
     async with asyncio.timeout(seconds):
-        while not await words.count():
-            most = max(most, await page.evaluate(TO_THE_TOP, scroller))
-            looks += 1
-    return looks, most
+        while not await first_message.count():
+            max_elements = max(max_elements, await page.evaluate(TO_THE_TOP, scroller))
+            scrolls += 1
+    return scrolls, max_elements

@@ -32,7 +32,7 @@ Step = Callable[[Page], Awaitable[None]]
 
 @dataclass
 class Picture:
-    """Where to go, what must be there, and what to do before the picture is taken."""
+    """One screenshot: its address, what must be visible, and what to do before it is taken."""
 
     name: str
     address: str
@@ -49,7 +49,7 @@ def pictures(workspace: ExampleWorkspace) -> list[Picture]:
         Picture("board", "/board", "Orders are slow after page 100", LIGHT),
         Picture("tree", f"/tree/{workspace.root}", "Sliding window", LIGHT),
         Picture("session", session, "Next come the routes", LIGHT),
-        Picture("session-dark", session, "Next come the routes", DARK, _up),
+        Picture("session-dark", session, "Next come the routes", DARK, _scroll_to_answer),
         Picture("approval", f"/session/{workspace.editing}", "Allow", LIGHT),
         Picture("race", f"/race/{workspace.race}", "Words are indexed once", LIGHT),
         Picture("new", "/new", "New session", LIGHT, _fill),
@@ -59,8 +59,8 @@ def pictures(workspace: ExampleWorkspace) -> list[Picture]:
     ]
 
 
-async def _up(page: Page) -> None:
-    """Shows the answer with its code and its table instead of the end."""
+async def _scroll_to_answer(page: Page) -> None:
+    """Scrolls up to the answer with its code and table."""
     await page.get_by_label("Transcript").hover()
     table = page.get_by_text("guessing keys must be slow")
     for _ in range(60):
@@ -77,7 +77,7 @@ async def _fill(page: Page) -> None:
 
 
 async def settled(page: Page) -> None:
-    """Waits until nothing has been drawn anew for a moment: two frames, fonts, and no request under way."""
+    """Waits until the page is still: two frames, fonts loaded, and no request in flight."""
     await page.evaluate("() => document.fonts.ready.then(() => 0)")
     await page.evaluate(
         "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))"

@@ -98,7 +98,7 @@ async def open_delete(page: Page) -> None:
 
 
 async def choose(page: Page, name: str) -> None:
-    """By the menu, which has it at every width."""
+    """Chooses an entry of the session menu, which is there at every width."""
     await page.get_by_role("button", name="More actions").click()
     await page.get_by_role("menuitem", name=name).click()
 
@@ -152,29 +152,29 @@ every_view = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
 
 
 @every_view
-async def test_nothing_grave_is_found(stage: Stage, view: View) -> None:
-    """O4: axe finds nothing serious or critical, in light and in dark; there is one main heading."""
-    found: list[str] = []
+async def test_axe_finds_nothing_serious(stage: Stage, view: View) -> None:
+    """O4: axe finds nothing serious or critical in light or dark mode, and each view has one main heading."""
+    problems: list[str] = []
     async with stage.page(color_scheme="light") as page:
         await view.open(page, stage.workspace)
-        found += [f"light: {item}" for item in await axe(page)]
+        problems += [f"light: {item}" for item in await axe(page)]
         assert await page.locator("h1").count() == 1
         # As the settings do it: the theme is an attribute, whatever is open stays open.
         await page.evaluate(DARK)
-        found += [f"dark: {item}" for item in await axe(page)]
-    assert not found, "\n".join(found)
+        problems += [f"dark: {item}" for item in await axe(page)]
+    assert not problems, "\n".join(problems)
 
 
 @every_view
-async def test_a_phone_shows_all_of_it(stage: Stage, view: View) -> None:
-    """O4: at the width of a phone no view has to be moved sideways."""
+async def test_views_fit_a_phone(stage: Stage, view: View) -> None:
+    """O4: at a phone's width no view scrolls sideways."""
     async with stage.page(**ON_A_PHONE) as page:
         await view.open(page, stage.workspace)
         assert await page.evaluate(TOO_WIDE) == []
 
 
 async def test_a_prompt_is_sent_on_a_phone(stage: Stage) -> None:
-    """O4: a person on the road writes to a session, and reads the answer."""
+    """O4: a prompt is sent to a session and answered, on a phone."""
     session = await stage.site.session(title="On the road")
     async with stage.page(**ON_A_PHONE) as page:
         await page.goto(f"/session/{session['id']}")
@@ -184,8 +184,8 @@ async def test_a_prompt_is_sent_on_a_phone(stage: Stage) -> None:
         await expect(answer).to_be_in_viewport()
 
 
-async def test_a_question_is_answered_on_a_phone(stage: Stage) -> None:
-    """O4, P4: from the start page, with one touch."""
+async def test_an_approval_is_answered_on_a_phone(stage: Stage) -> None:
+    """O4, P4: an approval is answered on the home page with one tap."""
     session = await stage.site.session(title="Asks on the road", permissionMode="default")
     await stage.site.client.prompt(session["id"], "[[run true]][[say It was allowed.]]")
     approval = await stage.site.client.approval(session["id"])
@@ -198,8 +198,8 @@ async def test_a_question_is_answered_on_a_phone(stage: Stage) -> None:
     assert answered["status"] == "allowed"
 
 
-async def test_a_session_is_begun_on_a_phone(stage: Stage) -> None:
-    """O4: from the start page to the first answer, by touch."""
+async def test_a_session_is_created_on_a_phone(stage: Stage) -> None:
+    """O4: a session is created from the home page by touch and gives its first answer."""
     async with stage.page(**ON_A_PHONE) as page:
         await page.goto("/")
         await page.get_by_role("link", name="New session").tap()

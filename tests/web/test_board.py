@@ -1,11 +1,11 @@
-"""O4: the board: worktrees and repositories as cards with their session trees, put where people want them."""
+"""O4: the board: worktrees and repositories as cards with their session trees, which people arrange."""
 
 from __future__ import annotations
 
 import re
 from typing import cast
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Response, expect
 
 from .conftest import Visit
 from .site import PHONE, Site, card, transcript
@@ -13,36 +13,43 @@ from .site import PHONE, Site, card, transcript
 OWN = "repo · main folder"
 
 
-def line(page: Page, title: str) -> Locator:
-    """The line of a session on whichever card it is."""
+def session_line(page: Page, title: str) -> Locator:
+    """Returns the line of a session, whichever card it is on."""
     return page.get_by_role("main").get_by_role("listitem").get_by_role("link").filter(has_text=title)
 
 
 def handle(page: Page, name: str) -> Locator:
+    """Returns the handle that moves a card by keyboard."""
     return card(page, name).get_by_role("button", name=f"Move {name} with arrow keys")
 
 
-async def place(page: Page, name: str) -> tuple[float, float]:
-    """Where a card lies on the board, whatever part of the board is in sight."""
-    words = await card(page, name).evaluate("one => one.closest('.react-flow__node').style.transform")
-    x, y = re.findall(r"-?[\d.]+", cast("str", words))[:2]
+async def position(page: Page, name: str) -> tuple[float, float]:
+    """Returns a card's position on the board, whichever part of the board is visible."""
+    style = await card(page, name).evaluate("element => element.closest('.react-flow__node').style.transform")
+    x, y = re.findall(r"-?[\d.]+", cast("str", style))[:2]
     return float(x), float(y)
 
 
-async def zoom(page: Page) -> float:
-    words = await page.locator(".react-flow__viewport").evaluate("one => one.style.transform")
-    return float(re.findall(r"scale\(([\d.]+)\)", cast("str", words))[0])
+def is_patch_of(response: Response, path: str) -> bool:
+    return path in response.url and response.request.method == "PATCH"
 
 
-async def until_placed(page: Page, name: str, at: tuple[float, float]) -> None:
+async def zoom_level(page: Page) -> float:
+    """Returns the canvas's zoom factor."""
+    style = await page.locator(".react-flow__viewport").evaluate("element => element.style.transform")
+    return float(re.findall(r"scale\(([\d.]+)\)", cast("str", style))[0])
+
+
+async def expect_position(page: Page, name: str, at: tuple[float, float]) -> None:
+    """Waits until a card is at a position."""
     x, y = at
     node = page.locator(".react-flow__node").filter(has=card(page, name))
     await expect(node).to_have_attribute("style", re.compile(rf"translate\({x:g}px, ?{y:g}px\)"))
 
 
-async def test_cards_and_their_sessions(site: Site, page: Page) -> None:
-    """O4, W1: a card for the repository's own folder and one for each worktree, each with the tree of its sessions; a
-    line leads to its session; what comes up later appears by itself."""
+async def test_cards_show_their_sessions(site: Site, page: Page) -> None:
+    """O4, W1: the repository's own folder and each worktree have a card with their session trees; a line opens its
+    session; new worktrees and sessions appear by themselves."""
     await site.worktree("feature/login")
     root = await site.session(title="In the folder")
     await site.client.ask(root["id"], "Begin.")
@@ -55,20 +62,20 @@ async def test_cards_and_their_sessions(site: Site, page: Page) -> None:
     login = card(page, "repo · feature/login")
     await expect(login.get_by_text("No sessions")).to_be_visible()
     await expect(login.get_by_title(str(site.repo / ".worktrees/feature/login"))).to_contain_text("feature/login")
-    made = await site.worktree("feature/later")
+    worktree = await site.worktree("feature/later")
     await expect(card(page, "repo · feature/later")).to_be_visible()
-    await site.session(title="Came later", worktreeId=made["id"])
+    await site.session(title="Came later", worktreeId=worktree["id"])
     await expect(card(page, "repo · feature/later").get_by_role("link")).to_contain_text("Came later")
     await own.get_by_role("link").filter(has_text="In the folder").click()
     await expect(page).to_have_url(f"{site.url}/session/{root['id']}")
     await expect(transcript(page).get_by_text("This is user turn 1.", exact=False)).to_be_visible()
 
 
-async def test_marks_move_with_the_work(site: Site, page: Page) -> None:
-    """O4, Q1: a line says how its session stands, how many prompts wait, and what is new, as it happens."""
+async def test_session_lines_follow_the_work(site: Site, page: Page) -> None:
+    """O4, Q1: a line shows its session's state, the number of queued prompts and an unread mark, live."""
     session = await site.session(title="Busy")
     await page.goto("/board")
-    busy = line(page, "Busy")
+    busy = session_line(page, "Busy")
     await expect(busy.get_by_text("Not started")).to_be_attached()
     await site.client.prompt(session["id"], "[[say One.]][[hang]]")
     await expect(busy.get_by_text("Working")).to_be_attached()
@@ -85,12 +92,12 @@ async def test_marks_move_with_the_work(site: Site, page: Page) -> None:
     await expect(busy.get_by_text("Unread")).to_have_count(0)
 
 
-async def test_who_was_prompted_by_an_agent(site: Site, page: Page) -> None:
-    """O4, B3: a session that an agent has opened says so, and stands below its parent."""
+async def test_a_session_prompted_by_an_agent_is_marked(site: Site, page: Page) -> None:
+    """O4, B3: a session that an agent created is marked and listed below its parent."""
     root = await site.session(title="Delegates", permissionMode="bypassPermissions")
     await site.client.ask(root["id"], '[[mcp agor_sessions_spawn {"prompt": "[[say Hello.]]", "title": "Helper"}]]')
     await page.goto("/board")
-    child = line(page, "Helper")
+    child = session_line(page, "Helper")
     await expect(child.get_by_text("Prompted by an agent")).to_be_attached()
     await expect(child.get_by_text("Child", exact=True)).to_be_attached()
     titles = await card(page, OWN).get_by_role("link").all_inner_texts()
@@ -101,8 +108,8 @@ async def test_who_was_prompted_by_an_agent(site: Site, page: Page) -> None:
 
 
 async def test_a_card_stays_where_it_was_dragged(site: Site, page: Page, visit: Visit) -> None:
-    """O4: a card that was dragged by mouse is there after a reload, and moves on the screen of somebody else."""
-    made = await site.worktree("feature/drag")
+    """O4: a card dragged with the mouse moves in other browsers too, and stays there after a reload."""
+    worktree = await site.worktree("feature/drag")
     name = "repo · feature/drag"
     await page.goto("/board")
     await expect(card(page, name)).to_be_visible()
@@ -110,88 +117,88 @@ async def test_a_card_stays_where_it_was_dragged(site: Site, page: Page, visit: 
         other = await context.new_page()
         await other.goto("/board")
         await expect(card(other, name)).to_be_visible()
-        before = await place(page, name)
+        before = await position(page, name)
         head = card(page, name).get_by_role("heading")
         box = await head.bounding_box()
         assert box is not None
-        scale = await zoom(page)
+        scale = await zoom_level(page)
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         async with page.expect_response(
-            lambda one: one.url.endswith(f"/api/worktrees/{made['id']}") and one.request.method == "PATCH"
-        ) as told:
+            lambda response: is_patch_of(response, f"/api/worktrees/{worktree['id']}")
+        ) as patched:
             await page.mouse.move(x, y)
             await page.mouse.down()
             await page.mouse.move(x + 100 * scale, y + 60 * scale, steps=5)
             await page.mouse.move(x + 200 * scale, y + 100 * scale, steps=5)
             await page.mouse.up()
-        assert (await told.value).status == 200
-        after = await place(page, name)
+        assert (await patched.value).status == 200
+        after = await position(page, name)
         assert after[0] - before[0] > 150
         assert after[1] - before[1] > 60
-        known = await site.client.get(f"/api/worktrees/{made['id']}")
-        assert (known["x"], known["y"]) == after
-        await until_placed(other, name, after)
+        stored = await site.client.get(f"/api/worktrees/{worktree['id']}")
+        assert (stored["x"], stored["y"]) == after
+        await expect_position(other, name, after)
     await page.reload()
-    await until_placed(page, name, after)
+    await expect_position(page, name, after)
 
 
-async def test_a_card_is_moved_by_keys(site: Site, page: Page) -> None:
-    """O4: the arrow keys move a card from its handle, further with Shift, and say where it went; it stays there."""
+async def test_a_card_is_moved_by_keyboard(site: Site, page: Page) -> None:
+    """O4: the arrow keys move a card by its handle, further with Shift; the new position is announced and kept."""
     await site.worktree("feature/keys")
     name = "repo · feature/keys"
     await page.goto("/board")
     await handle(page, name).focus()
-    x, y = await place(page, name)
-    async with page.expect_response(lambda one: "/api/worktrees/" in one.url and one.request.method == "PATCH"):
+    x, y = await position(page, name)
+    async with page.expect_response(lambda response: is_patch_of(response, "/api/worktrees/")):
         await page.keyboard.press("ArrowRight")
         await page.keyboard.press("Shift+ArrowDown")
     moved = (x + 20, y + 100)
-    await until_placed(page, name, moved)
+    await expect_position(page, name, moved)
     await expect(page.get_by_role("status").filter(has_text="moved to")).to_have_text(
         f"{name} moved to {moved[0]:g}, {moved[1]:g}"
     )
     await page.reload()
-    await until_placed(page, name, moved)
+    await expect_position(page, name, moved)
 
 
 async def test_tidy_and_undo(site: Site, page: Page) -> None:
-    """O4: a board is tidied by one button, and that can be undone."""
-    made = await site.worktree("feature/far")
-    where = {"x": 2000, "y": 1500}
-    await site.client.call("PATCH", f"/api/worktrees/{made['id']}", json=where)
+    """O4: one button tidies the board, and this can be undone."""
+    worktree = await site.worktree("feature/far")
+    far = {"x": 2000, "y": 1500}
+    await site.client.call("PATCH", f"/api/worktrees/{worktree['id']}", json=far)
     name = "repo · feature/far"
     await page.goto("/board")
     await page.get_by_role("button", name="Tidy").click()
     notice = page.get_by_role("region", name="Notifications")
     await expect(notice.get_by_text("Board tidied.")).to_be_visible()
-    assert (await site.client.get(f"/api/worktrees/{made['id']}"))["x"] is None
+    assert (await site.client.get(f"/api/worktrees/{worktree['id']}"))["x"] is None
     await notice.get_by_role("button", name="Undo").click()
-    await until_placed(page, name, (2000, 1500))
-    known = await site.client.get(f"/api/worktrees/{made['id']}")
-    assert {"x": known["x"], "y": known["y"]} == where
+    await expect_position(page, name, (2000, 1500))
+    stored = await site.client.get(f"/api/worktrees/{worktree['id']}")
+    assert {"x": stored["x"], "y": stored["y"]} == far
 
 
 async def test_zoom(site: Site, page: Page) -> None:
-    """O4: the canvas is zoomed by buttons, and shows everything again by one."""
+    """O4: buttons zoom the canvas in and out and fit it to the window."""
     await site.worktree("feature/zoom")
     await page.goto("/board")
     await expect(card(page, "repo · feature/zoom")).to_be_visible()
-    view = page.locator(".react-flow__viewport")
-    as_large_as_it_is = re.compile(r"scale\(1\)")
-    await expect(view).to_have_attribute("style", as_large_as_it_is)
+    viewport = page.locator(".react-flow__viewport")
+    full_size = re.compile(r"scale\(1\)")
+    await expect(viewport).to_have_attribute("style", full_size)
     await page.get_by_role("button", name="Zoom out", exact=True).click()
-    await expect(view).not_to_have_attribute("style", as_large_as_it_is)
+    await expect(viewport).not_to_have_attribute("style", full_size)
     await page.get_by_role("button", name="Fit to window", exact=True).click()
-    await expect(view).to_have_attribute("style", as_large_as_it_is)
+    await expect(viewport).to_have_attribute("style", full_size)
     await page.get_by_role("button", name="Zoom in", exact=True).click()
-    await expect(view).to_have_attribute("style", re.compile(r"scale\(1\.[1-9]"))
+    await expect(viewport).to_have_attribute("style", re.compile(r"scale\(1\.[1-9]"))
     await page.get_by_role("button", name="Fit to window", exact=True).click()
     for name in (OWN, "repo · feature/zoom"):
         await expect(card(page, name)).to_be_in_viewport(ratio=1)
 
 
 async def test_a_phone_shows_lists(site: Site, visit: Visit) -> None:
-    """O4: on a phone the board is nested lists, with the same sessions, menus and marks, no wider than the phone."""
+    """O4: on a phone the board is nested lists with the same sessions, menus and marks."""
     await site.worktree("feature/phone")
     await site.session(title="Small screen")
     async with visit(viewport=PHONE, has_touch=True, is_mobile=True) as context:
@@ -200,15 +207,15 @@ async def test_a_phone_shows_lists(site: Site, visit: Visit) -> None:
         await expect(page.get_by_role("heading", level=2, name="repo")).to_be_visible()
         await expect(page.get_by_role("heading", level=3).filter(has_text="feature/phone")).to_be_visible()
         await expect(page.get_by_test_id("board-canvas")).to_be_hidden()
-        await line(page, "Small screen").tap()
+        await session_line(page, "Small screen").tap()
         await expect(page.get_by_role("heading", level=1, name="Small screen")).to_be_visible()
         await page.go_back()
         await page.get_by_role("button", name="Actions for repo · feature/phone").tap()
         await expect(page.get_by_role("menuitem", name="New session here")).to_be_visible()
 
 
-async def test_a_list_on_a_desk_too(site: Site, page: Page) -> None:
-    """O4: who likes lists better has them on a desk, also the next time."""
+async def test_the_list_view_is_remembered(site: Site, page: Page) -> None:
+    """O4: the list view can be chosen on a desktop too, and is remembered."""
     await site.session(title="Listed")
     await page.goto("/board")
     await expect(page.get_by_test_id("board-canvas")).to_be_visible()
@@ -221,8 +228,8 @@ async def test_a_list_on_a_desk_too(site: Site, page: Page) -> None:
 
 
 async def test_several_boards(site: Site, page: Page) -> None:
-    """O4: boards are made, renamed and deleted; a worktree that was put on another board is there and not here, and
-    comes back when its board goes."""
+    """O4: boards are created, renamed and deleted; a worktree moved to another board is shown only there, and returns
+    when that board is deleted."""
     await site.worktree("feature/board")
     name = "repo · feature/board"
     boards = page.get_by_role("button", name="Boards", exact=True)
@@ -264,16 +271,16 @@ async def test_several_boards(site: Site, page: Page) -> None:
 
 
 async def test_the_board_is_filtered(site: Site, page: Page) -> None:
-    """O4: a board is narrowed by words and by how sessions stand, and says so when nothing fits."""
+    """O4: a board is filtered by text and by session state, and says so if nothing matches."""
     await site.worktree("feature/filter")
-    asks = await site.session(title="Has a question", permissionMode="default")
-    await site.session(title="Has none")
-    await site.client.prompt(asks["id"], "[[run true]]")
-    await site.client.approval(asks["id"])
+    waiting = await site.session(title="Needs approval", permissionMode="default")
+    await site.session(title="Idle")
+    await site.client.prompt(waiting["id"], "[[run true]]")
+    await site.client.approval(waiting["id"])
     await page.goto("/board")
     await page.get_by_label("Session state").select_option("waiting")
-    await expect(line(page, "Has a question")).to_be_visible()
-    await expect(line(page, "Has none")).to_be_hidden()
+    await expect(session_line(page, "Needs approval")).to_be_visible()
+    await expect(session_line(page, "Idle")).to_be_hidden()
     await expect(card(page, "repo · feature/filter")).to_be_hidden()
     await page.get_by_role("searchbox", name="Search this board").fill("nowhere")
     await expect(page.get_by_role("heading", name="No matching cards")).to_be_visible()

@@ -1,4 +1,4 @@
-"""O4, W2: what the card of a worktree is good for: a session in it, and its removal, before which is said what goes."""
+"""O4, W2: a worktree's card: starting a session in it, and removing it after listing what would be lost."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tests.support.repos import git
 from .site import Site, card, transcript
 
 
-async def ask_to_remove(page: Page, name: str) -> Locator:
-    """The question before a worktree goes."""
+async def open_removal(page: Page, name: str) -> Locator:
+    """Opens the dialog that confirms the removal of a worktree."""
     await card(page, name).get_by_role("button", name=f"Actions for {name}").click()
     await page.get_by_role("menuitem", name="Remove worktree").click()
     return page.get_by_role("dialog", name=f"Remove {name}?")
 
 
-async def test_a_session_is_begun_from_a_card(site: Site, page: Page) -> None:
+async def test_a_session_is_created_from_a_card(site: Site, page: Page) -> None:
     """O4, W1: “New session here” opens the form with that worktree chosen, and the session works there."""
-    made = await site.worktree("feature/here")
+    worktree = await site.worktree("feature/here")
     await page.goto("/board")
     await card(page, "repo · feature/here").get_by_role("button", name="Actions for repo · feature/here").click()
     await page.get_by_role("menuitem", name="New session here").click()
@@ -31,44 +31,43 @@ async def test_a_session_is_begun_from_a_card(site: Site, page: Page) -> None:
     await page.get_by_role("button", name="Start session").click()
     await expect(transcript(page).get_by_text("Completed").first).to_be_visible()
     [session] = (await site.client.get("/api/sessions"))["sessions"]
-    assert session["worktreeId"] == made["id"]
+    assert session["worktreeId"] == worktree["id"]
     assert session["cwd"] == str(site.repo / ".worktrees/feature/here")
 
 
-async def test_removing_a_worktree_names_what_would_be_lost(site: Site, page: Page) -> None:
-    """O4, W2: before a worktree goes, every file and commit that would go with it is named; it goes only when that was
-    confirmed, and can be brought back."""
-    made = await site.worktree("feature/loss")
-    folder = Path(made["path"])
+async def test_removal_lists_what_would_be_lost(site: Site, page: Page) -> None:
+    """O4, W2: before a worktree is removed, every file and commit that would be lost is listed and must be confirmed;
+    the worktree can be recovered."""
+    worktree = await site.worktree("feature/loss")
+    folder = Path(worktree["path"])
     (folder / "README.md").write_text("changed\n", "utf-8")
     (folder / "notes.txt").write_text("precious\n", "utf-8")
     name = "repo · feature/loss"
     await page.goto("/board")
-    dialog = await ask_to_remove(page, name)
+    dialog = await open_removal(page, name)
     await expect(dialog.get_by_role("listitem").filter(has_text="README.md")).to_be_visible()
     await expect(dialog.get_by_role("listitem").filter(has_text="notes.txt")).to_be_visible()
     await dialog.get_by_role("button", name="Cancel").click()
     assert await asyncio.to_thread(folder.exists)
-    dialog = await ask_to_remove(page, name)
+    dialog = await open_removal(page, name)
     await dialog.get_by_role("button", name="Remove worktree and changes").click()
     # What is behind a dialog cannot be seen by its role.
     await expect(dialog).to_be_hidden()
     await expect(card(page, name)).to_be_hidden()
     assert not await asyncio.to_thread(folder.exists)
-    gone = await site.client.get(f"/api/worktrees/{made['id']}")
+    gone = await site.client.get(f"/api/worktrees/{worktree['id']}")
     assert gone["recoveryRef"]
 
 
-async def test_a_worktree_that_bough_did_not_make_is_only_forgotten(site: Site, page: Page) -> None:
-    """O4, W2: a folder that somebody else made is never deleted from the board, whatever lies in it, and the dialog
-    says so."""
+async def test_a_worktree_that_bough_did_not_create_is_only_forgotten(site: Site, page: Page) -> None:
+    """O4, W2: the board never deletes a folder that Bough did not create, and the dialog says so."""
     folder = site.repo.parent / "by-hand"
     git(site.repo, "worktree", "add", "--quiet", "-b", "by-hand", str(folder))
     (folder / "notes.txt").write_text("precious\n", "utf-8")
     await site.client.post("/api/worktrees", {"repoId": site.repo_id, "path": str(folder)})
     name = "repo · by-hand"
     await page.goto("/board")
-    dialog = await ask_to_remove(page, name)
+    dialog = await open_removal(page, name)
     await expect(dialog.get_by_text("The folder stays", exact=False)).to_be_visible()
     await dialog.get_by_role("button", name="Remove worktree").click()
     await expect(dialog).to_be_hidden()
@@ -77,27 +76,27 @@ async def test_a_worktree_that_bough_did_not_make_is_only_forgotten(site: Site, 
 
 
 async def test_a_worktree_in_use_stays(site: Site, page: Page) -> None:
-    """O4, W2: while a session works in it, the dialog says so and nothing is removed."""
-    made = await site.worktree("feature/used")
-    await site.session(title="Lives here", worktreeId=made["id"])
-    (Path(made["path"]) / "notes.txt").write_text("precious\n", "utf-8")
+    """O4, W2: while a session is working in a worktree, it is not removed, and the dialog says why."""
+    worktree = await site.worktree("feature/used")
+    await site.session(title="Lives here", worktreeId=worktree["id"])
+    (Path(worktree["path"]) / "notes.txt").write_text("precious\n", "utf-8")
     name = "repo · feature/used"
     await page.goto("/board")
-    dialog = await ask_to_remove(page, name)
+    dialog = await open_removal(page, name)
     await expect(dialog.get_by_text("Active sessions are working in worktree")).to_be_visible()
     await expect(dialog.get_by_role("button", name="Remove worktree")).to_be_disabled()
-    assert await asyncio.to_thread((Path(made["path"]) / "notes.txt").exists)
+    assert await asyncio.to_thread((Path(worktree["path"]) / "notes.txt").exists)
 
 
 async def test_a_clean_worktree_loses_nothing(site: Site, page: Page) -> None:
-    """O4, W2: where nothing would be lost, the dialog says that, and the branch can go along."""
-    made = await site.worktree("feature/clean")
+    """O4, W2: the dialog says if nothing would be lost, and offers to delete the branch too."""
+    worktree = await site.worktree("feature/clean")
     name = "repo · feature/clean"
     await page.goto("/board")
-    dialog = await ask_to_remove(page, name)
+    dialog = await open_removal(page, name)
     await expect(dialog.get_by_text("Nothing will be lost", exact=False)).to_be_visible()
     await dialog.get_by_role("switch", name="Also delete branch feature/clean").click()
     await dialog.get_by_role("button", name="Remove worktree", exact=True).click()
     await expect(dialog).to_be_hidden()
     await expect(card(page, name)).to_be_hidden()
-    assert not await asyncio.to_thread(Path(made["path"]).exists)
+    assert not await asyncio.to_thread(Path(worktree["path"]).exists)

@@ -1,4 +1,4 @@
-"""O4: the start page says what needs the person, what runs, what waits and what it has used, and follows along."""
+"""O4: the home page shows, live, what needs the person, what is running and queued, and usage."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ def section(page: Page, name: str) -> Locator:
     return page.get_by_role("region", name=name)
 
 
-def needs(page: Page, title: str) -> Locator:
-    """What the start page has to say about a session that needs somebody."""
+def needs_you_item(page: Page, title: str) -> Locator:
+    """Returns the item of a session in the “Needs you” section."""
     return section(page, "Needs you").get_by_role("listitem").filter(has=page.get_by_role("link", name=title))
 
 
-async def test_a_question_is_answered_from_home(site: Site, page: Page) -> None:
-    """O4, P4: a question of any session is on the start page as soon as it is asked, counts on the tab, and its answer
-    there lets the turn go on."""
+async def test_an_approval_is_allowed_from_home(site: Site, page: Page) -> None:
+    """O4, P4: an approval of any session appears on the home page at once and is counted in the tab title; allowing it
+    there continues the turn."""
     session = await site.session(title="Asks first", permissionMode="default")
     await page.goto("/")
     await expect(page.get_by_text("All caught up")).to_be_visible()
     await expect(page).to_have_title("Bough")
     task = await site.client.prompt(session["id"], "[[run echo asked > asked.txt]]")
-    asked = needs(page, "Asks first")
+    asked = needs_you_item(page, "Asks first")
     await expect(asked.get_by_text("echo asked > asked.txt").first).to_be_visible()
     await expect(page).to_have_title("(1) Bough")
     await expect(section(page, "Needs you").get_by_text("1 approval", exact=True)).to_be_visible()
@@ -39,25 +39,25 @@ async def test_a_question_is_answered_from_home(site: Site, page: Page) -> None:
     await expect(page.get_by_role("button", name="Allow", exact=True)).to_be_hidden()
 
 
-async def test_a_question_is_denied_from_home(site: Site, page: Page) -> None:
-    """O4, P4: and a no is a no."""
+async def test_an_approval_is_denied_from_home(site: Site, page: Page) -> None:
+    """O4, P4: an approval denied on the home page is denied."""
     session = await site.session(title="Asks first", permissionMode="default")
     task = await site.client.prompt(session["id"], "[[write no.txt no]][[say Went on.]]")
     await page.goto("/")
-    await needs(page, "Asks first").get_by_role("button", name="Deny", exact=True).click()
+    await needs_you_item(page, "Asks first").get_by_role("button", name="Deny", exact=True).click()
     assert (await site.client.wait_task(task))["status"] == "completed"
     assert not (site.repo / "no.txt").exists()
     assert "Went on." in await site.client.texts(session["id"])
 
 
-async def test_a_failure_shows_its_sentence_until_it_was_seen(site: Site, page: Page) -> None:
-    """O4: a turn that failed is there with the agent's own sentence; once somebody has seen it, it is gone, also after
-    a reload."""
+async def test_a_failure_is_shown_until_it_is_dismissed(site: Site, page: Page) -> None:
+    """O4: a failed turn is shown with the agent's own error message until it is dismissed, and does not return after a
+    reload."""
     session = await site.session(title="Goes wrong")
     await page.goto("/")
     await expect(page.get_by_text("All caught up")).to_be_visible()
     await site.client.ask(session["id"], "[[fail The model is not there]]")
-    failed = needs(page, "Goes wrong")
+    failed = needs_you_item(page, "Goes wrong")
     await expect(failed.get_by_text("Demo agent says: The model is not there")).to_be_visible()
     await expect(section(page, "Needs you").get_by_text("1 failure", exact=True)).to_be_visible()
     await failed.get_by_role("button", name="Dismiss").click()
@@ -67,13 +67,13 @@ async def test_a_failure_shows_its_sentence_until_it_was_seen(site: Site, page: 
     await expect(page.get_by_text("The model is not there")).to_be_hidden()
 
 
-async def test_a_failure_can_be_tried_again(site: Site, page: Page) -> None:
-    """O4: the whole prompt is sent once more from home."""
+async def test_a_failed_prompt_is_retried(site: Site, page: Page) -> None:
+    """O4: the whole prompt of a failed turn is sent again from the home page."""
     session = await site.session(title="Second try")
     prompt = "[[fail Not now]]" + " and more words" * 40
     await site.client.ask(session["id"], prompt)
     await page.goto("/")
-    await needs(page, "Second try").get_by_role("button", name="Try again").click()
+    await needs_you_item(page, "Second try").get_by_role("button", name="Try again").click()
     async with site.client.events(session["id"]) as events:
         tasks = (await site.client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"]
         if len(tasks) < 2:
@@ -82,12 +82,12 @@ async def test_a_failure_can_be_tried_again(site: Site, page: Page) -> None:
     assert [task["prompt"] for task in tasks] == [prompt, prompt]
 
 
-async def test_finished_work_waits_to_be_looked_at(site: Site, page: Page) -> None:
-    """O4: finished work is there with what was said last, and its link opens it; having opened it is having seen it."""
+async def test_finished_work_is_unread_until_opened(site: Site, page: Page) -> None:
+    """O4: finished work is shown with its last answer and a link; opening the session marks it as read."""
     session = await site.session(title="Finished")
     await site.client.ask(session["id"], "[[say The walls are painted.]]")
     await page.goto("/")
-    done = needs(page, "Finished")
+    done = needs_you_item(page, "Finished")
     await expect(done.get_by_text("The walls are painted.")).to_be_visible()
     await expect(section(page, "Needs you").get_by_text("1 finished session to review")).to_be_visible()
     await done.get_by_role("link", name="Finished").click()
@@ -97,27 +97,27 @@ async def test_finished_work_waits_to_be_looked_at(site: Site, page: Page) -> No
     await expect(page.get_by_text("All caught up")).to_be_visible()
 
 
-async def test_finished_work_is_put_away_here(site: Site, page: Page) -> None:
-    """O4: what was seen is put away from home, one by one or all at once."""
+async def test_finished_work_is_marked_as_read(site: Site, page: Page) -> None:
+    """O4: finished work is marked as read on the home page, one by one or all at once."""
     for title in ("One", "Two", "Three"):
         session = await site.session(title=title)
         await site.client.ask(session["id"], f"[[say {title} is done.]]")
     await page.goto("/")
     await expect(section(page, "Needs you").get_by_text("3 finished sessions to review")).to_be_visible()
-    await needs(page, "Two").get_by_role("button", name="Mark as read").click()
-    await expect(needs(page, "Two")).to_be_hidden()
+    await needs_you_item(page, "Two").get_by_role("button", name="Mark as read").click()
+    await expect(needs_you_item(page, "Two")).to_be_hidden()
     await expect(section(page, "Needs you").get_by_text("2 finished sessions to review")).to_be_visible()
     await page.get_by_role("button", name="Mark all as read").click()
     await expect(page.get_by_text("All caught up")).to_be_visible()
     assert (await site.client.get("/api/home"))["counts"]["review"] == 0
 
 
-async def test_what_was_opened_elsewhere_is_gone_here(site: Site, page: Page, visit: Visit) -> None:
-    """O4: somebody else opens the finished session in another browser, and this start page stops asking for it."""
+async def test_work_read_in_another_browser_disappears(site: Site, page: Page, visit: Visit) -> None:
+    """O4: when a finished session is opened in another browser, this home page stops listing it."""
     session = await site.session(title="Seen by another")
     await site.client.ask(session["id"], "[[say Ready.]]")
     await page.goto("/")
-    await expect(needs(page, "Seen by another")).to_be_visible()
+    await expect(needs_you_item(page, "Seen by another")).to_be_visible()
     async with visit() as context:
         other = await context.new_page()
         await other.goto(f"/session/{session['id']}")
@@ -125,9 +125,9 @@ async def test_what_was_opened_elsewhere_is_gone_here(site: Site, page: Page, vi
         await expect(page.get_by_text("All caught up")).to_be_visible()
 
 
-async def test_work_appears_and_moves_on_its_own(site: Site, page: Page) -> None:
-    """O4, Q1: a turn that begins appears among what runs, with the prompts behind it; stopped from home, what waits is
-    shown as waiting for the person; let go on, it runs and ends up finished. Nothing is reloaded."""
+async def test_running_and_queued_work_is_live(site: Site, page: Page) -> None:
+    """O4, Q1: without a reload, a started turn appears under Running with its queue; stopped from home, its queue is
+    shown as paused; resumed, the queued prompts run and finish."""
     session = await site.session(title="Long job")
     await page.goto("/")
     await expect(page.get_by_text("All caught up")).to_be_visible()
@@ -144,11 +144,11 @@ async def test_work_appears_and_moves_on_its_own(site: Site, page: Page) -> None
     await expect(section(page, "Running")).to_be_hidden()
     await queued.get_by_role("button", name="Resume").click()
     await expect(section(page, "Queued")).to_be_hidden()
-    await expect(needs(page, "Long job").get_by_text("The second is done.")).to_be_visible()
+    await expect(needs_you_item(page, "Long job").get_by_text("The second is done.")).to_be_visible()
 
 
 async def test_recent_trees_lead_to_their_canvas(site: Site, page: Page) -> None:
-    """O4: the trees that were active last are on the start page, with how many sessions they have."""
+    """O4: the most recently active trees are listed with their number of sessions, and link to their canvas."""
     root = await site.session(title="A tree")
     await site.client.ask(root["id"], "Grow.")
     await site.client.post(f"/api/sessions/{root['id']}/fork", {"title": "A branch"})
@@ -161,7 +161,7 @@ async def test_recent_trees_lead_to_their_canvas(site: Site, page: Page) -> None
 
 
 @pytest.mark.private_server
-async def test_what_was_used_grows(site: Site, page: Page) -> None:
+async def test_usage_grows(site: Site, page: Page) -> None:
     """O4: turns, tokens and cost are added up as turns end."""
     session = await site.session(title="Costs", model="demo-large")
     await site.client.ask(session["id"], "one two three")
@@ -183,8 +183,8 @@ async def test_what_was_used_grows(site: Site, page: Page) -> None:
 
 
 @pytest.mark.private_server
-async def test_the_first_run_shows_the_way(page: Page) -> None:
-    """O1, O4: with nothing done yet, the start page says so and offers the tour and a session of one's own."""
+async def test_the_first_run_offers_the_tour(page: Page) -> None:
+    """O1, O4: without sessions, the home page offers the tour and a new session."""
     await page.goto("/")
     main = page.get_by_role("main")
     await expect(main.get_by_role("heading", name="Welcome to Bough")).to_be_visible()
@@ -193,8 +193,8 @@ async def test_the_first_run_shows_the_way(page: Page) -> None:
     await expect(page.get_by_role("heading", level=1, name="New session")).to_be_visible()
 
 
-async def test_the_tab_counts_on_every_view(site: Site, page: Page) -> None:
-    """O4: a question that comes up while something else is read shows on the tab, before what is read."""
+async def test_the_tab_title_counts_approvals_on_every_view(site: Site, page: Page) -> None:
+    """O4: a new approval is counted in the tab title of every view, before the view's own title."""
     session = await site.session(title="Elsewhere", permissionMode="default")
     await page.goto("/board")
     await expect(page).to_have_title("Board · Bough")

@@ -1,4 +1,4 @@
-"""O4: everything by keyboard, and settings that are kept."""
+"""O4: keyboard shortcuts, the command palette, and settings that persist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .site import Site, axe
 
 
 async def test_the_palette_finds_actions_sessions_and_words(site: Site, page: Page) -> None:
-    """O4: one key opens the palette; it goes to views, to a session by its name, and to a search."""
+    """O4: one key opens the command palette, which leads to views, to a session by its title, and to a search."""
     session = await site.session(title="Needle")
     await page.goto("/")
     await page.keyboard.press("Control+k")
@@ -24,11 +24,11 @@ async def test_the_palette_finds_actions_sessions_and_words(site: Site, page: Pa
     await page.keyboard.press("Control+k")
     await palette.get_by_role("combobox").fill("zebra crossing")
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("searchbox", name="Search words")).to_have_value("zebra crossing")
+    await expect(page.get_by_role("searchbox", name="Search transcripts")).to_have_value("zebra crossing")
 
 
-async def test_views_are_a_key_away_and_help_lists_the_keys(page: Page) -> None:
-    """O4: `g b` goes to the board, `?` lists what the keys do, Escape closes it."""
+async def test_shortcuts_open_views_and_help_lists_them(page: Page) -> None:
+    """O4: `g b` opens the board, `?` lists the shortcuts, Escape closes the list."""
     await page.goto("/settings")
     await page.get_by_role("heading", name="Appearance", level=1).wait_for()
     await page.keyboard.press("g")
@@ -40,8 +40,8 @@ async def test_views_are_a_key_away_and_help_lists_the_keys(page: Page) -> None:
     await expect(page.get_by_role("dialog")).to_be_hidden()
 
 
-async def test_the_theme_is_kept(page: Page) -> None:
-    """O4: light and dark, as chosen, from the first paint of the next load on."""
+async def test_the_theme_persists(page: Page) -> None:
+    """O4: the chosen theme applies from the first paint of the next load."""
     await page.goto("/settings")
     await page.get_by_label("Theme").select_option("dark")
     await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
@@ -50,8 +50,8 @@ async def test_the_theme_is_kept(page: Page) -> None:
     await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-async def test_rules_and_servers_are_kept_by_the_server(site: Site, page: Page) -> None:
-    """P3, R1: a rule and an MCP server are added and changed in the settings; secret values never come back."""
+async def test_rules_and_mcp_servers_are_edited(site: Site, page: Page) -> None:
+    """P3, R1: a rule and an MCP server are added and changed in the settings; secret values are never shown again."""
     await page.goto("/settings/policy")
     await page.get_by_role("button", name="Add rule").click()
     await page.get_by_label("Decision").select_option("deny")
@@ -72,21 +72,21 @@ async def test_rules_and_servers_are_kept_by_the_server(site: Site, page: Page) 
     assert await axe(page) == []
 
 
-async def test_who_looks_elsewhere_is_told(site: Site, page: Page) -> None:
-    """O4: with notices switched on, a question of an agent reaches who has another window in front, and a click on it
-    opens the session."""
+async def test_an_approval_sends_a_notification(site: Site, page: Page) -> None:
+    """O4: with notifications on, an approval notifies a person whose page is in the background; a click opens the
+    session."""
     shown: asyncio.Queue[list[str]] = asyncio.Queue()
 
-    def told(title: str, body: str) -> None:
+    def record(title: str, body: str) -> None:
         shown.put_nowait([title, body])
 
-    await page.expose_function("told", told)  # pyright: ignore[reportUnknownMemberType]
+    await page.expose_function("recordNotification", record)  # pyright: ignore[reportUnknownMemberType]
     # The browser's own pop-up cannot be seen from here: what it is asked to show can.
     await page.add_init_script(
         """window.Notification = class {
           static permission = "granted";
           static requestPermission = async () => "granted";
-          constructor(title, about) { window.shown = this; window.told(title, about.body); }
+          constructor(title, options) { window.shown = this; window.recordNotification(title, options.body); }
           close() {} };
         document.hasFocus = () => false;"""
     )

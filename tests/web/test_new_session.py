@@ -1,4 +1,4 @@
-"""O4: the forms: a new session in each kind of place, forks and children, and what stands in their way."""
+"""O4: the forms for new sessions, forks and children, in each kind of working directory, and their errors."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from tests.support.repos import git
 
 from .site import Complaints, Site, choose, said, transcript
 
-# One more root session than this is refused.
-MOST = 2
+# The limit of active root sessions.
+MAX_SESSIONS = 2
 
 
-async def new_session(page: Page) -> None:
+async def open_form(page: Page) -> None:
+    """Opens the form for a new session."""
     await page.goto("/new")
     await expect(page.get_by_role("heading", level=1, name="New session")).to_be_visible()
 
 
 async def start(page: Page) -> str:
-    """Sends the form and gives back the id of the session that it opened."""
+    """Submits the form and returns the id of the new session."""
     await page.get_by_role("button", name="Start session").click()
     await page.wait_for_url("**/session/*")
     return page.url.rsplit("/", 1)[1]
@@ -32,9 +33,9 @@ def preview(page: Page) -> Locator:
     return page.get_by_test_id("path-preview")
 
 
-async def test_a_session_in_the_folder_of_its_repository(site: Site, page: Page) -> None:
-    """O4, Q2: filled in and sent, the form opens the session, which begins by itself."""
-    await new_session(page)
+async def test_a_session_in_the_main_folder(site: Site, page: Page) -> None:
+    """O4, Q2: submitting the form opens the new session, which starts at once."""
+    await open_form(page)
     await expect(page.get_by_label("Repository", exact=True)).to_have_value(site.repo_id)
     await expect(page.get_by_role("radio", name="Main folder")).to_be_checked()
     await expect(page.get_by_role("radio", name="Demo agent")).to_be_checked()
@@ -50,8 +51,8 @@ async def test_a_session_in_the_folder_of_its_repository(site: Site, page: Page)
 
 
 async def test_a_session_in_a_new_worktree(site: Site, page: Page) -> None:
-    """O4, W1: while a branch is typed, the form shows where its worktree will be; there it is made."""
-    await new_session(page)
+    """O4, W1: while a branch is typed, the form shows the folder of its worktree, which is created there."""
+    await open_form(page)
     await page.get_by_role("radio", name="New worktree").check()
     await expect(preview(page)).to_contain_text("Enter a branch to see where the worktree will be.")
     await page.get_by_label("Branch", exact=True).fill("feature/login")
@@ -71,13 +72,13 @@ async def test_a_session_in_a_new_worktree(site: Site, page: Page) -> None:
     assert git(folder, "branch", "--show-current").strip() == "feature/logout"
 
 
-async def test_what_stands_in_the_way_of_a_worktree(site: Site, page: Page) -> None:
-    """O4, W1: a branch that is there is reused; one that is checked out elsewhere, a path that is taken, and a name
-    that git does not take are told while they are typed, with a name that would do."""
+async def test_problems_of_a_new_worktree_are_shown_while_typing(site: Site, page: Page) -> None:
+    """O4, W1: an existing branch is reused; a branch that is checked out elsewhere, a path that exists and an invalid
+    name are reported while typing, with a name that would work."""
     git(site.repo, "branch", "ready")
     await site.client.post("/api/worktrees", {"repoId": site.repo_id, "branch": "taken"})
     (site.repo / ".worktrees/blocked").mkdir(parents=True)
-    await new_session(page)
+    await open_form(page)
     await page.get_by_role("radio", name="New worktree").check()
     branch = page.get_by_label("Branch", exact=True)
     await branch.fill("ready")
@@ -93,41 +94,42 @@ async def test_what_stands_in_the_way_of_a_worktree(site: Site, page: Page) -> N
     await expect(preview(page)).to_contain_text("is not a valid branch name")
 
 
-async def test_a_worktree_that_is_refused(site: Site, page: Page, complaints: Complaints) -> None:
-    """O4, W1: sent all the same, the server's refusal stands beside the place; nothing was made."""
+async def test_a_refused_worktree_creates_nothing(site: Site, page: Page, complaints: Complaints) -> None:
+    """O4, W1: if the form is submitted anyway, the server's error is shown beside the working directory, and nothing is
+    created."""
     complaints.forgive("409 (Conflict)")
     (site.repo / ".worktrees/blocked").mkdir(parents=True)
-    await new_session(page)
+    await open_form(page)
     await page.get_by_role("radio", name="New worktree").check()
     await page.get_by_label("What should the agent do?").fill("Begin.")
     await page.get_by_role("button", name="Start session").click()
-    where = page.get_by_role("group", name="Working directory")
-    await expect(where.get_by_role("alert")).to_have_text("Enter a branch for the new worktree.")
+    directory = page.get_by_role("group", name="Working directory")
+    await expect(directory.get_by_role("alert")).to_have_text("Enter a branch for the new worktree.")
     await page.get_by_label("Branch", exact=True).fill("blocked")
     await page.get_by_role("button", name="Start session").click()
-    await expect(where.get_by_role("alert")).to_contain_text("Something already exists at")
+    await expect(directory.get_by_role("alert")).to_contain_text("Something already exists at")
     assert (await site.client.get("/api/sessions"))["total"] == 0
     assert await asyncio.to_thread(lambda: list((site.repo / ".worktrees/blocked").iterdir())) == []
 
 
-async def test_a_session_in_a_worktree_that_is_there(site: Site, page: Page) -> None:
-    """O4, W1: worktrees that are there can be chosen, with what is not committed in them and who works there."""
-    made = await site.client.post("/api/worktrees", {"repoId": site.repo_id, "branch": "shared"})
-    (Path(made["path"]) / "loose.txt").write_text("loose\n", "utf-8")
-    await site.client.session(site.repo_id, worktreeId=made["id"], title="Already there")
-    await new_session(page)
+async def test_a_session_in_an_existing_worktree(site: Site, page: Page) -> None:
+    """O4, W1: existing worktrees can be chosen, and show their uncommitted files and active sessions."""
+    worktree = await site.client.post("/api/worktrees", {"repoId": site.repo_id, "branch": "shared"})
+    (Path(worktree["path"]) / "loose.txt").write_text("loose\n", "utf-8")
+    await site.client.session(site.repo_id, worktreeId=worktree["id"], title="Already there")
+    await open_form(page)
     row = page.get_by_role("main").locator("label").filter(has=page.get_by_role("radio", name="shared"))
     await expect(row.get_by_text("1 uncommitted file")).to_be_visible()
     await expect(row.get_by_text("1 active session")).to_be_visible()
     await page.get_by_role("radio", name="shared").check()
     await page.get_by_label("What should the agent do?").fill("Begin.")
     session = await site.client.get(f"/api/sessions/{await start(page)}")
-    assert session["worktreeId"] == made["id"]
+    assert session["worktreeId"] == worktree["id"]
 
 
-async def test_an_agent_that_is_missing(site: Site, page: Page) -> None:
-    """O4, O1: an agent whose program is not there cannot be chosen, and says how to get it."""
-    await new_session(page)
+async def test_a_missing_agent_cannot_be_chosen(site: Site, page: Page) -> None:
+    """O4, O1: an agent that is not installed cannot be chosen, and says how to install it."""
+    await open_form(page)
     agents = page.get_by_role("group", name="Agent", exact=True)
     await expect(agents.get_by_role("radio", name="Demo agent")).to_be_enabled()
     await expect(agents.get_by_role("radio", name="Absent agent")).to_have_count(0)
@@ -135,22 +137,22 @@ async def test_an_agent_that_is_missing(site: Site, page: Page) -> None:
     await expect(agents.get_by_text("Install it with: pipx install absent-agent")).to_be_visible()
 
 
-async def test_modes_in_words(site: Site, page: Page) -> None:
-    """O4, P1: each mode says what the agent may do; one that asks nothing warns; the choice counts."""
-    await new_session(page)
+async def test_modes_are_explained(site: Site, page: Page) -> None:
+    """O4, P1: each mode says what the agent may do; a mode that never asks shows a warning; the chosen mode applies."""
+    await open_form(page)
     modes = page.get_by_role("group", name="Mode", exact=True)
     await expect(modes.get_by_role("radio", name="Accept edits")).to_be_checked()
-    for name, words in (
+    for name, explanation in (
         ("Plan", "Reads and plans. Changes nothing."),
         ("Ask first", "Asks before every edit and every command."),
         ("Auto", "Edits and runs commands inside its folder."),
     ):
         await expect(modes.get_by_role("radio", name=name, exact=True)).to_be_visible()
-        await expect(modes.get_by_text(words, exact=False)).to_be_visible()
+        await expect(modes.get_by_text(explanation, exact=False)).to_be_visible()
     await modes.get_by_role("radio", name="Bypass permissions").check()
-    await expect(modes.get_by_text("The agent will not ask", exact=False)).to_be_visible()
+    await expect(modes.get_by_text("without asking. Use this only", exact=False)).to_be_visible()
     await modes.get_by_role("radio", name="Plan", exact=True).check()
-    await expect(modes.get_by_text("The agent will not ask", exact=False)).to_be_hidden()
+    await expect(modes.get_by_text("without asking. Use this only", exact=False)).to_be_hidden()
     await page.get_by_label("What should the agent do?").fill("[[write no.txt no]]")
     session = await site.client.get(f"/api/sessions/{await start(page)}")
     assert session["permissionMode"] == "plan"
@@ -158,26 +160,26 @@ async def test_modes_in_words(site: Site, page: Page) -> None:
     assert not (site.repo / "no.txt").exists()
 
 
-async def test_a_repository_that_is_not_there(site: Site, page: Page, complaints: Complaints) -> None:
-    """O4, W3: a wrong path is refused beside its field, and so is one outside of the workspace; a right one is taken
-    and chosen."""
+async def test_a_repository_is_added_by_its_path(site: Site, page: Page, complaints: Complaints) -> None:
+    """O4, W3: a missing path and one outside the workspace are refused beside the field; a valid one is added and
+    chosen."""
     complaints.forgive("(Unprocessable")
     complaints.forgive("(Bad Request)")
     complaints.forgive("(Forbidden)")
     other = site.server.root / "other"
     other.mkdir()
     git(other, "init", "--quiet", "--initial-branch=main")
-    await new_session(page)
+    await open_form(page)
     await page.get_by_role("button", name="Add", exact=True).click()
     field = page.get_by_label("Repository path")
-    for path, words in (
+    for path, error in (
         (str(site.server.root / "nowhere"), f"There is no folder {site.server.root / 'nowhere'}."),
         ("/etc", "outside"),
     ):
         await field.fill(path)
         await page.get_by_role("button", name="Add folder").click()
         await expect(field).to_have_attribute("aria-invalid", "true")
-        await expect(page.get_by_role("alert").filter(has_text=words)).to_be_visible()
+        await expect(page.get_by_role("alert").filter(has_text=error)).to_be_visible()
     await field.fill(str(other))
     await field.press("Enter")
     await expect(page.get_by_label("Repository", exact=True).locator("option:checked")).to_have_text("other")
@@ -185,18 +187,18 @@ async def test_a_repository_that_is_not_there(site: Site, page: Page, complaints
     assert names == {"repo", "other"}
 
 
-@pytest.mark.private_server(AGENT_MAX_SESSIONS=MOST)
+@pytest.mark.private_server(AGENT_MAX_SESSIONS=MAX_SESSIONS)
 async def test_the_limit_of_active_sessions(site: Site, page: Page, complaints: Complaints) -> None:
-    """O4, T5: one session too many is refused with the limit and what to do; what was typed stays, and works as soon as
-    there is room."""
+    """O4, T5: a session beyond the limit is refused with the limit and what to do; the form keeps its text and works
+    once another session has ended."""
     complaints.forgive("429 (Too Many Requests)")
     first = await site.session(title="One")
-    for _ in range(MOST - 1):
+    for _ in range(MAX_SESSIONS - 1):
         await site.session(title="Another")
-    await new_session(page)
+    await open_form(page)
     await page.get_by_label("What should the agent do?").fill("One too many.")
     await page.get_by_role("button", name="Start session").click()
-    alert = page.get_by_role("alert").filter(has_text=f"the limit is {MOST}")
+    alert = page.get_by_role("alert").filter(has_text=f"the limit is {MAX_SESSIONS}")
     await expect(alert).to_contain_text("Complete or cancel one")
     await expect(alert.get_by_role("link", name="Show active sessions")).to_be_visible()
     await expect(page.get_by_label("What should the agent do?")).to_have_value("One too many.")
@@ -206,15 +208,15 @@ async def test_the_limit_of_active_sessions(site: Site, page: Page, complaints: 
 
 
 async def test_choices_are_remembered(site: Site, page: Page) -> None:
-    """O4: the next form begins with the mode and the kind of place chosen last in the repository, and with what was
-    typed and not sent; asking nothing is never remembered."""
-    await new_session(page)
+    """O4: the next form starts with the mode and the kind of directory last chosen for the repository, and with the
+    unsent prompt; a mode that never asks is not remembered."""
+    await open_form(page)
     await page.get_by_role("radio", name="Auto", exact=True).check()
     await page.get_by_role("radio", name="New worktree").check()
     await page.get_by_label("Branch", exact=True).fill("first")
     await page.get_by_label("What should the agent do?").fill("Begin.")
     await start(page)
-    await new_session(page)
+    await open_form(page)
     await expect(page.get_by_role("radio", name="Auto", exact=True)).to_be_checked()
     await expect(page.get_by_role("radio", name="New worktree")).to_be_checked()
     await expect(page.get_by_label("Branch", exact=True)).to_have_value("")
@@ -225,14 +227,14 @@ async def test_choices_are_remembered(site: Site, page: Page) -> None:
     await page.get_by_role("radio", name="Bypass permissions").check()
     await page.get_by_role("radio", name="Main folder").check()
     await start(page)
-    await new_session(page)
+    await open_form(page)
     await expect(page.get_by_role("radio", name="Bypass permissions")).not_to_be_checked()
     await expect(page.get_by_role("radio", name="Main folder")).to_be_checked()
 
 
-async def test_a_fork_into_a_new_worktree_takes_loose_files_along(site: Site, page: Page) -> None:
-    """O4, B1, B2: the fork knows the conversation, and its worktree has the exact files, uncommitted ones included; the
-    folder that it came from stays as it is."""
+async def test_a_fork_into_a_new_worktree_has_uncommitted_files(site: Site, page: Page) -> None:
+    """O4, B1, B2: a fork knows the conversation, and its worktree has the exact files, including uncommitted ones; the
+    original folder is unchanged."""
     session = await site.session(title="Origin")
     await site.client.ask(session["id"], "The word is walrus.")
     (site.repo / "README.md").write_text("changed, not committed\n", "utf-8")
@@ -263,8 +265,8 @@ async def test_a_fork_into_a_new_worktree_takes_loose_files_along(site: Site, pa
 
 
 async def test_a_child_is_spawned(site: Site, page: Page) -> None:
-    """O4, B3, Q3: a child begins afresh beside its parent, which stays in sight and gets its report; no mode above the
-    parent's can be chosen."""
+    """O4, B3, Q3: a child starts with no context beside its parent, which stays in view and gets its report; modes
+    above the parent's cannot be chosen."""
     session = await site.session(title="Parent")
     await site.client.ask(session["id"], "Begin.")
     await page.goto(f"/session/{session['id']}")
@@ -288,7 +290,7 @@ async def test_a_child_is_spawned(site: Site, page: Page) -> None:
     assert child["kind"] == "subsession"
     assert child["parentSessionId"] == session["id"]
     assert child["permissionMode"] == "plan"
-    words = await site.client.texts(child["id"])
-    assert not any("Begin." in text for text in words), words
+    texts = await site.client.texts(child["id"])
+    assert not any("Begin." in text for text in texts), texts
     await tree.get_by_role("link").filter(has_text="Scout").click()
     await expect(page.get_by_role("heading", level=1, name="Scout")).to_be_visible()

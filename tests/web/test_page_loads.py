@@ -1,4 +1,4 @@
-"""O4, L1: the page comes up in a browser, and to strangers it does not."""
+"""O4, L1: the page loads in a logged-in browser, and refuses others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from .conftest import Visit
 from .site import Complaints, Site, axe
 
 
-async def test_the_link_opens_the_page(site: Site, visit: Visit) -> None:
-    """O4, L1: whoever opens the printed link has the page before them, and the token is gone from the address."""
+async def test_the_printed_link_logs_in(site: Site, visit: Visit) -> None:
+    """O4, L1: opening the printed link shows the page, and the token disappears from the address."""
     async with visit(logged_in=False) as context:
         page = await context.new_page()
         await page.goto(site.link)
@@ -18,8 +18,8 @@ async def test_the_link_opens_the_page(site: Site, visit: Visit) -> None:
         assert page.url.startswith(f"{site.url}/")
 
 
-async def test_an_address_of_the_page_can_be_loaded(site: Site, page: Page) -> None:
-    """O4: the address of a session can be opened and loaded again."""
+async def test_a_session_address_can_be_reloaded(site: Site, page: Page) -> None:
+    """O4: the address of a session can be opened directly and reloaded."""
     session = await site.session(title="Smoke")
     await page.goto(f"/session/{session['id']}")
     await expect(page.get_by_text("Smoke").first).to_be_visible()
@@ -27,8 +27,8 @@ async def test_an_address_of_the_page_can_be_loaded(site: Site, page: Page) -> N
     await expect(page.get_by_text("Smoke").first).to_be_visible()
 
 
-async def test_the_page_runs_nothing_else(page: Page, complaints: Complaints) -> None:
-    """L1: the policy of the page holds: a script that got into it from somewhere does not run."""
+async def test_injected_scripts_do_not_run(page: Page, complaints: Complaints) -> None:
+    """L1: the content security policy keeps an injected script from running."""
     complaints.forgive("Content Security Policy")
     await page.goto("/")
     added = "() => { const s = document.createElement('script'); s.text = 'window.ran = 1'; document.body.append(s) }"
@@ -37,8 +37,8 @@ async def test_the_page_runs_nothing_else(page: Page, complaints: Complaints) ->
     assert complaints.heard, "the browser says what it refused"
 
 
-async def test_what_goes_wrong_in_a_page_is_heard(page: Page, complaints: Complaints) -> None:
-    """O4: an error that nobody caught, or one on the console, fails the test of the page in which it came up."""
+async def test_page_errors_fail_the_test(page: Page, complaints: Complaints) -> None:
+    """O4: an uncaught error or one on the console fails the test whose page reported it."""
     await page.goto("/")
     async with page.expect_event("pageerror"), page.expect_console_message():
         await page.evaluate("() => { console.error('told'); setTimeout(() => { throw new Error('not caught') }) }")
@@ -47,8 +47,8 @@ async def test_what_goes_wrong_in_a_page_is_heard(page: Page, complaints: Compla
     complaints.forgive("not caught")
 
 
-async def test_strangers_are_told_how_to_come_in(site: Site, visit: Visit, complaints: Complaints) -> None:
-    """L1: without the cookie a person is told where the link is, in a page that can be read by everybody."""
+async def test_strangers_learn_how_to_log_in(site: Site, visit: Visit, complaints: Complaints) -> None:
+    """L1: without the cookie, an accessible page says where to find the link."""
     complaints.forgive("401 (Unauthorized)")
     async with visit(logged_in=False) as context:
         page = await context.new_page()
@@ -60,8 +60,8 @@ async def test_strangers_are_told_how_to_come_in(site: Site, visit: Visit, compl
         assert await axe(page) == []
 
 
-async def test_links_from_other_sites_lead_in(site: Site, page: Page) -> None:
-    """L1: a browser keeps the cookie back when a link on another site is followed; the page comes up all the same."""
+async def test_links_from_other_sites_open_the_page(site: Site, page: Page) -> None:
+    """L1: browsers withhold the cookie when a link on another site is followed; the page opens all the same."""
     await page.goto("about:blank")
     await page.set_content(f'<a href="{site.url}/home">there</a>')
     await page.get_by_role("link").click()

@@ -1,4 +1,4 @@
-"""B6, O4: a race from its beginning to the one that is kept, by hand."""
+"""B6, O4: a race on the page, from its start to keeping one racer."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from playwright.async_api import Locator, Page, expect
 from tests.support.client import Json
 from tests.support.repos import git
 
-from .site import Complaints, Site, choose
+from .site import Site, choose
 
 
 def racer(page: Page, number: int) -> Locator:
+    """Returns the card of a racer."""
     return page.get_by_role("main").get_by_role("article").filter(has=page.locator(f"#racer-{number}"))
 
 
 async def start_race(site: Site, page: Page, prompt: str) -> tuple[Json, Json]:
-    """From the menu of a session, with two contenders: the session, and the race."""
+    """Starts a race of two racers from a session's menu; returns the session and the race."""
     session = await site.session(title="Origin", permissionMode="bypassPermissions")
     await site.client.ask(session["id"], "Begin.")
     await page.goto(f"/session/{session['id']}")
@@ -33,12 +34,10 @@ async def start_race(site: Site, page: Page, prompt: str) -> tuple[Json, Json]:
     return session, await site.client.get(f"/api/races/{page.url.rsplit('/', 1)[1]}")
 
 
-async def test_a_race_is_run_and_one_is_kept(site: Site, page: Page, complaints: Complaints) -> None:
-    """B6, O4: one prompt goes to two contenders in worktrees of their own; their diffs stand side by side; the
-    kept one's files come to the folder where the race began, and the other is put away with its worktree."""
-    # The page may ask for the changes of the other racer while its worktree is being removed.
-    complaints.forgive("409 (Conflict)")
-    # What each has differs by the folder that it works in.
+async def test_one_racer_is_kept(site: Site, page: Page) -> None:
+    """B6, O4: two racers get one prompt in their own worktrees, and their diffs are shown side by side; the kept
+    racer's files are merged where the race began, and the other racer is archived and its worktree removed."""
+    # Each racer writes the name of its own folder.
     session, race = await start_race(site, page, "[[run basename $PWD > who.txt]][[say I have raced.]]")
     for number in (1, 2):
         await expect(racer(page, number).get_by_text("I have raced.", exact=True)).to_be_visible()
@@ -52,12 +51,11 @@ async def test_a_race_is_run_and_one_is_kept(site: Site, page: Page, complaints:
         if await button.count():
             await button.click()
     folders = [
-        Path((await site.client.get(f"/api/sessions/{contender['sessionId']}"))["cwd"])
-        for contender in race["contenders"]
+        Path((await site.client.get(f"/api/sessions/{status['sessionId']}"))["cwd"]) for status in race["contenders"]
     ]
-    who = changes.get_by_role("region", name="who.txt")
+    diff = changes.get_by_role("region", name="who.txt")
     for folder in folders:
-        await expect(who.get_by_text(folder.name, exact=False).first).to_be_visible()
+        await expect(diff.get_by_text(folder.name, exact=False).first).to_be_visible()
     await racer(page, 2).get_by_role("button", name="Keep this one").click()
     dialog = page.get_by_role("dialog", name="Keep racer 2, demo?")
     await expect(dialog.get_by_text("1 session is archived", exact=False)).to_be_visible()
@@ -75,8 +73,8 @@ async def test_a_race_is_run_and_one_is_kept(site: Site, page: Page, complaints:
     assert session["id"] == race["sessionId"]
 
 
-async def test_its_files_are_taken_without_a_commit(site: Site, page: Page) -> None:
-    """B6: the kept one's files can also come as uncommitted changes."""
+async def test_a_racers_files_are_copied_without_a_commit(site: Site, page: Page) -> None:
+    """B6: the kept racer's files can also be copied as uncommitted changes."""
     _, race = await start_race(site, page, "[[write made.txt by a racer]]")
     before = git(site.repo, "rev-parse", "HEAD")
     keep = racer(page, 1).get_by_role("button", name="Keep this one")
@@ -88,12 +86,12 @@ async def test_its_files_are_taken_without_a_commit(site: Site, page: Page) -> N
     await expect(page.get_by_role("status", name="Result")).to_contain_text("not committed")
     assert (site.repo / "made.txt").read_text("utf-8").strip() == "by a racer"
     assert git(site.repo, "rev-parse", "HEAD") == before
-    kept = await site.client.get(f"/api/races/{race['raceId']}")
-    assert kept["keptSessionId"] == race["contenders"][0]["sessionId"]
+    decided = await site.client.get(f"/api/races/{race['raceId']}")
+    assert decided["keptSessionId"] == race["contenders"][0]["sessionId"]
 
 
 async def test_the_tree_leads_to_its_race(site: Site, page: Page) -> None:
-    """B6, O4: racers are marked in their tree, and the race can be found again from there."""
+    """B6, O4: racers are marked in their tree, which links to the race."""
     session, race = await start_race(site, page, "[[say Ready.]]")
     await page.goto(f"/tree/{session['id']}")
     canvas = page.get_by_test_id("tree-canvas")

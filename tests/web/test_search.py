@@ -10,14 +10,14 @@ from .site import Site, axe
 
 
 async def test_a_word_is_found_and_opened(site: Site, page: Page) -> None:
-    """O4: words are found in answers and in the output of tools, with their place marked; a click opens the transcript
-    there; filters narrow; the address holds it all."""
-    said = await site.session(title="Said it", permissionMode="bypassPermissions")
-    await site.client.ask(said["id"], "[[say The walrus sleeps.]]")
-    ran = await site.session(title="Ran it", permissionMode="bypassPermissions")
-    await site.client.ask(ran["id"], "[[run echo walrus in the output]]")
+    """O4: words are found in answers and tool output and highlighted; a click opens the transcript at the message;
+    filters narrow the results; the address holds the search."""
+    answered = await site.session(title="Said it", permissionMode="bypassPermissions")
+    await site.client.ask(answered["id"], "[[say The walrus sleeps.]]")
+    ran_command = await site.session(title="Ran it", permissionMode="bypassPermissions")
+    await site.client.ask(ran_command["id"], "[[run echo walrus in the output]]")
     await page.goto("/search")
-    await page.get_by_role("searchbox", name="Search words").fill("walrus")
+    await page.get_by_role("searchbox", name="Search transcripts").fill("walrus")
     results = page.get_by_role("region", name="Results")
     await expect(results.get_by_role("link")).to_have_count(4)
     await expect(results.locator("mark").first).to_have_text("walrus")
@@ -27,14 +27,14 @@ async def test_a_word_is_found_and_opened(site: Site, page: Page) -> None:
     assert "type=tool" in page.url
     await page.get_by_role("button", name="Clear filters").click()
     await results.get_by_role("link").filter(has_text="The walrus sleeps").filter(has_text="Answer").click()
-    assert f"/session/{said['id']}?message=" in page.url
+    assert f"/session/{answered['id']}?message=" in page.url
     await expect(page.get_by_role("log").get_by_text("The walrus sleeps.", exact=True)).to_be_visible()
     await page.go_back()
-    await expect(page.get_by_role("searchbox", name="Search words")).to_have_value("walrus")
+    await expect(page.get_by_role("searchbox", name="Search transcripts")).to_have_value("walrus")
 
 
 async def test_text_is_found_while_it_streams(site: Site, page: Page) -> None:
-    """O4: what an agent is still saying is found before its turn ends."""
+    """O4: an agent's text is found before its turn ends."""
     session = await site.session(title="Long")
     await site.client.prompt(session["id"], "[[say A narwhal comes by.]][[slow 200 60]]")
     async with site.client.events(session["id"]) as events:
@@ -47,7 +47,7 @@ async def test_text_is_found_while_it_streams(site: Site, page: Page) -> None:
 
 
 async def expect_found(page: Page, address: str) -> None:
-    """Looks again until the answer itself, not only the prompt, is there."""
+    """Repeats the search until it finds the answer itself and not only the prompt."""
     answer = page.get_by_role("region", name="Results").get_by_role("link").filter(has_text="Answer")
     async with asyncio.timeout(20):
         while True:
@@ -57,7 +57,7 @@ async def expect_found(page: Page, address: str) -> None:
                 return
 
 
-async def test_nothing_found_says_what_to_do(page: Page) -> None:
-    """O4: an empty answer names the next step."""
+async def test_an_empty_result_suggests_what_to_do(page: Page) -> None:
+    """O4: an empty result suggests what to do next."""
     await page.goto("/search?q=nowhere")
     await expect(page.get_by_role("heading", name="No results")).to_be_visible()

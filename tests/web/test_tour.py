@@ -1,4 +1,4 @@
-"""O1, O4: the first run: a tour that plays a small tree live, and the way to a real agent."""
+"""O1, O4: the first run: the tour, which plays a small tree live, and connecting a real agent."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .site import Complaints, Site, axe
 
 @pytest.mark.private_server
 async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: Complaints) -> None:
-    """O1, O4: session, approval, fork, child with its report, aside, one after the other, in a scratch repository; then
-    it can be taken away with everything in it."""
+    """O1, O4: the tour plays a session, an approval, a fork, a child with its report and a side question in a scratch
+    repository; then it can be removed with everything in it."""
     # What the page shows is taken away under it in the end.
     complaints.forgive("404 (Not Found)")
     await page.goto("/welcome")
@@ -47,8 +47,8 @@ async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: C
 
 
 @pytest.mark.private_server
-async def test_a_new_page_invites_to_the_tour(page: Page) -> None:
-    """O4: with no session yet, the start page leads to the tour and to a new session."""
+async def test_the_home_page_offers_the_tour(page: Page) -> None:
+    """O4: without sessions, the home page leads to the tour."""
     await page.goto("/")
     await page.get_by_role("main").get_by_role("link", name="tour", exact=False).first.click()
     await expect(page.get_by_role("heading", name="Welcome to Bough")).to_be_visible()

@@ -1,4 +1,4 @@
-"""O4: the canvas of a tree: how its sessions hang together and stand, reading one, comparing two, stopping all."""
+"""O4: the canvas of a tree: relations and states of its sessions, reading one, comparing two, stopping all."""
 
 from __future__ import annotations
 
@@ -13,25 +13,29 @@ from .site import PHONE, Site, said
 
 
 def node(page: Page, title: str) -> Locator:
+    """Returns the node of a session."""
     return page.get_by_test_id("tree-canvas").get_by_role("button").filter(has_text=title)
 
 
-def edge(page: Page, words: str) -> Locator:
-    return page.get_by_test_id("tree-canvas").get_by_label(words, exact=True)
+def edge(page: Page, label: str) -> Locator:
+    """Returns an edge by its label."""
+    return page.get_by_test_id("tree-canvas").get_by_label(label, exact=True)
 
 
 def drawer(page: Page, title: str) -> Locator:
+    """Returns the drawer that shows a session beside the tree."""
     return page.get_by_role("complementary", name=title)
 
 
 async def branch(site: Site, parent: Json, way: str, **fields: object) -> Json:
+    """Forks, spawns or asks a side question: `way` is the last part of the path."""
     made = await site.client.post(f"/api/sessions/{parent['id']}/{way}", dict(fields))
     return await site.client.get(f"/api/sessions/{made['sessionId']}")
 
 
-async def test_the_lines_between_sessions(site: Site, page: Page) -> None:
-    """O4, B1, B3, B4, Q3: forks, children, asides and the reports of children are drawn, each as what it is; what
-    branches off later appears by itself."""
+async def test_edges_show_how_sessions_are_related(site: Site, page: Page) -> None:
+    """O4, B1, B3, B4, Q3: forks, children, side questions and reports are drawn with their own kinds of edges; new ones
+    appear by themselves."""
     root = await site.session(title="Root")
     await site.client.ask(root["id"], "Begin.")
     await site.client.ask(root["id"], "Go on.")
@@ -54,8 +58,8 @@ async def test_the_lines_between_sessions(site: Site, page: Page) -> None:
     await expect(page.get_by_role("list", name="Legend")).to_be_visible()
 
 
-async def test_a_child_moves_as_it_works(site: Site, page: Page) -> None:
-    """O4: a node says how its session stands, as it happens; and so does the whole tree."""
+async def test_nodes_show_their_state_live(site: Site, page: Page) -> None:
+    """O4: a node shows its session's state live, and the header that of the whole tree."""
     root = await site.session(title="Root", permissionMode="default")
     await page.goto(f"/tree/{root['id']}")
     child = await branch(site, root, "spawn", title="Child", prompt="[[say Begun.]][[run true]]")
@@ -70,9 +74,9 @@ async def test_a_child_moves_as_it_works(site: Site, page: Page) -> None:
     await expect(page.get_by_text("1 working")).to_be_visible()
 
 
-async def test_a_node_is_read_without_leaving(site: Site, page: Page) -> None:
-    """O4: a click reads a session beside the tree, live, and prompts it; its question is answered there; the address
-    keeps it; Escape goes back to the node."""
+async def test_a_session_is_read_beside_the_tree(site: Site, page: Page) -> None:
+    """O4: a click shows a session beside the tree, live; it can be prompted and its approval answered there; the
+    address keeps it open; Escape returns to the node."""
     root = await site.session(title="Root")
     child = await branch(site, root, "spawn", title="Child", prompt="[[say I am the child.]]")
     await page.goto(f"/tree/{root['id']}")
@@ -93,8 +97,8 @@ async def test_a_node_is_read_without_leaving(site: Site, page: Page) -> None:
     await expect(node(page, "Child")).to_be_focused()
 
 
-async def test_through_the_tree_by_keys(site: Site, page: Page) -> None:
-    """O4: the arrow keys lead from session to session, Enter reads one, and its link opens it."""
+async def test_the_tree_is_used_by_keyboard(site: Site, page: Page) -> None:
+    """O4: the arrow keys move between sessions, Enter shows one, and its link opens it."""
     root = await site.session(title="Root")
     await site.client.ask(root["id"], "Begin.")
     first = await branch(site, root, "fork", title="First")
@@ -120,12 +124,12 @@ async def test_through_the_tree_by_keys(site: Site, page: Page) -> None:
 
 
 async def test_two_sessions_are_compared(site: Site, page: Page) -> None:
-    """O4, B1, B2: two sessions stand side by side, with what each said and what each changed."""
+    """O4, B1, B2: the transcripts and changes of two sessions are compared side by side."""
     root = await site.session(title="Root")
     await site.client.ask(root["id"], "Begin.")
     for name in ("left", "right"):
-        one = await branch(site, root, "fork", title=f"The {name} way", worktree={"branch": name})
-        await site.client.ask(one["id"], f"[[write {name}.txt made by {name}]][[say I went {name}.]]")
+        fork = await branch(site, root, "fork", title=f"The {name} way", worktree={"branch": name})
+        await site.client.ask(fork["id"], f"[[write {name}.txt made by {name}]][[say I went {name}.]]")
     await page.goto(f"/tree/{root['id']}")
     await node(page, "The left way").wait_for()
     await page.get_by_role("button", name="Compare").click()
@@ -145,8 +149,8 @@ async def test_two_sessions_are_compared(site: Site, page: Page) -> None:
     await expect(said(page.get_by_role("region", name="B: The left way"), "I went left.")).to_be_visible()
 
 
-async def test_all_are_stopped(site: Site, page: Page) -> None:
-    """O4, B5: one act stops everything that runs in a tree."""
+async def test_all_sessions_are_stopped(site: Site, page: Page) -> None:
+    """O4, B5: one action stops everything that is running in a tree."""
     root = await site.session(title="Root")
     await site.client.prompt(root["id"], "[[say On it.]][[hang]]")
     child = await branch(site, root, "spawn", title="Child", prompt="[[hang]]")
@@ -162,8 +166,8 @@ async def test_all_are_stopped(site: Site, page: Page) -> None:
         assert task["status"] == "cancelled"
 
 
-async def test_a_child_is_spawned_from_its_node(site: Site, page: Page) -> None:
-    """O4, B3: a child is begun from the tree, and stands there."""
+async def test_a_child_is_spawned_from_the_tree(site: Site, page: Page) -> None:
+    """O4, B3: a child is spawned from the tree and appears there."""
     root = await site.session(title="Root")
     await site.client.ask(root["id"], "Begin.")
     await page.goto(f"/tree/{root['id']}")
@@ -178,7 +182,7 @@ async def test_a_child_is_spawned_from_its_node(site: Site, page: Page) -> None:
 
 
 async def test_a_tree_is_archived(site: Site, page: Page) -> None:
-    """O4, B5: a whole tree is put away after a question, and is off the start page."""
+    """O4, B5: after a confirmation a whole tree is archived and leaves the home page."""
     root = await site.session(title="Old tree")
     await site.client.ask(root["id"], "Begin.")
     fork = await branch(site, root, "fork", title="Old fork")
@@ -194,7 +198,7 @@ async def test_a_tree_is_archived(site: Site, page: Page) -> None:
 
 
 async def test_a_tree_on_a_phone(site: Site, visit: Visit) -> None:
-    """O4: on a phone the tree stands one below the other, and a tap reads a session."""
+    """O4: on a phone the tree runs from top to bottom, and a tap shows a session."""
     root = await site.session(title="Root")
     await site.client.ask(root["id"], "Begin.")
     child = await branch(site, root, "spawn", title="Child", prompt="[[say Small.]]")

@@ -14,7 +14,7 @@ export default function NotFound() {
       title="Page not found"
       actions={<ButtonLink href={routes.home}>Go home</ButtonLink>}
     >
-      Check the address. What it pointed to may have been removed.
+      Check the address. The page may have been removed.
     </Empty>
   );
 }

@@ -6,7 +6,7 @@ import { External, useExternal } from "@/lib/external";
 const NAME = "Bough";
 const current = new External("");
 
-/** Returns “Bough” for the start page, “Fix the login · Bough” for a session. */
+/** Returns “Bough” for the home page, “Fix the login · Bough” for a session. */
 export const fullTitle = (text: string, waiting: number): string =>
   `${waiting > 0 ? `(${waiting}) ` : ""}${text ? `${text} · ${NAME}` : NAME}`;
 

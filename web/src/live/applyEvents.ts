@@ -10,11 +10,11 @@ const BATCH_DELAY = 200;
 /** Queries to refetch when a record of a kind changes. */
 const DEPENDENT_QUERIES: Record<string, string[]> = {
   session: ["home", "cards", "tree", "sessions", "race", "races", "callbacks"],
-  task: ["home", "cards", "tree", "race", "sessionDiff", "words", "budget"],
+  task: ["home", "cards", "tree", "race", "raceDiff", "sessionDiff", "words", "budget"],
   approval: ["home", "cards", "tree"],
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],
-  worktree: ["worktrees", "worktree", "cards", "home"],
+  worktree: ["worktrees", "worktree", "cards", "home", "race"],
   repo: ["repos", "cards", "home"],
   board: ["boards", "cards"],
   mcp_server: ["mcpServers"],
@@ -22,8 +22,8 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   choice: ["choices"],
 };
 
-/** Queries of which only those about the event's session are refetched: the start page may hold dozens. */
-const PER_SESSION = new Set(["sessionDiff", "words"]);
+/** Queries of which only those about the event's session are refetched: the home page may hold dozens. */
+const PER_SESSION = new Set(["raceDiff", "sessionDiff", "words"]);
 
 export class EventApplier {
   #stale = new Set<string>();

@@ -1,4 +1,4 @@
-/** Queries across all sessions: the start page and search. */
+/** Queries across all sessions: the home page and search. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { api, got } from "../client";
 import type { operations } from "../schema";

@@ -41,10 +41,11 @@ export const raceQuery = (raceId: string) =>
   });
 export const useRace = (raceId: string) => useQuery(raceQuery(raceId));
 
-/** The changes of a racer; fetched again with its race. */
+/** The changes of a racer; fetched again when its tasks change, but not when it is archived, since its worktree is then
+ * being removed. */
 export const raceDiffQuery = (raceId: string, session: string) =>
   queryOptions({
-    queryKey: ["race", raceId, "diff", session],
+    queryKey: ["raceDiff", session, raceId],
     queryFn: () =>
       got(api.GET("/api/races/{raceId}/diff", { params: { path: { raceId }, query: { session } } })),
   });

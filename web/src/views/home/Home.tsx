@@ -1,4 +1,4 @@
-/** The start page: what needs the user, what is running and queued, recent trees, and usage. */
+/** The home page: what needs the user, what is running and queued, recent trees, and usage. */
 import { CheckCheck, Coffee, Plus, Sprout } from "lucide-react";
 import { useState } from "react";
 import { act, seeSession } from "@/api/actions";

@@ -1,4 +1,4 @@
-/** A session in a list of the start page. The whole item takes the focus; Enter opens the session. */
+/** A session in a list of the home page. The whole item takes the focus; Enter opens the session. */
 import type { KeyboardEvent, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { routes } from "@/app/routes";

@@ -1,4 +1,4 @@
-/** The start page in words, and walking through it by keys. */
+/** The home page in words, and walking through it by keys. */
 import { describe, expect, it } from "vitest";
 import {
   canRetry,

@@ -1,4 +1,4 @@
-/** Summaries for the start page: what needs the user, what went wrong, the state of a tree. */
+/** Summaries for the home page: what needs the user, what went wrong, the state of a tree. */
 import type { components } from "@/api/schema";
 import { plural } from "@/lib/format";
 

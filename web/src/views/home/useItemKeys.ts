@@ -1,4 +1,4 @@
-/** Keys of the start page: j and k move the focus through its items, x marks the focused item as read. */
+/** Keys of the home page: j and k move the focus through its items, x marks the focused item as read. */
 import { useRef } from "react";
 import { act, seeSession } from "@/api/actions";
 import { useActions } from "@/app/keyboard/shortcuts";

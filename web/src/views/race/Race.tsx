@@ -98,18 +98,28 @@ function RaceState({ race }: { race: RaceRecord }) {
 
 function Changes({ race, shown }: { race: RaceRecord; shown: string[] }) {
   const racers = race.contenders.filter((racer) => shown.includes(racer.sessionId));
-  const answers = useQueries({ queries: racers.map((racer) => raceDiffQuery(race.raceId, racer.sessionId)) });
-  const texts = answers.map((one) => one.data?.text);
+  // If the server could not count a racer's changes, it has no diff either: its worktree is gone, or about to be.
+  const diffs = useQueries({
+    queries: racers.map((racer) => ({
+      ...raceDiffQuery(race.raceId, racer.sessionId),
+      enabled: racer.files !== null,
+    })),
+  });
+  const texts = diffs.map((diff) => diff.data?.text);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the texts change
   const sides = useMemo(
     () =>
-      racers.map((one, at) => ({
-        key: one.sessionId,
-        title: `Racer ${one.number}, ${one.title || [one.agent, one.model].filter(Boolean).join(" ")}`,
-        patch: texts[at] ?? (answers[at]?.error ? "" : undefined),
-        note: answers[at]?.error?.message ?? answers[at]?.data?.note,
-      })),
-    [shown.join(), ...texts],
+      racers.map((racer, at) => {
+        const diff = diffs[at]!;
+        const unknown = diff.error !== null || racer.files === null;
+        return {
+          key: racer.sessionId,
+          title: `Racer ${racer.number}, ${racer.title || [racer.agent, racer.model].filter(Boolean).join(" ")}`,
+          patch: texts[at] ?? (unknown ? "" : undefined),
+          note: diff.error?.message ?? (diff.data ? diff.data.note : racer.note),
+        };
+      }),
+    [shown.join(), ...texts, ...racers.map((racer) => racer.files === null)],
   );
   return (
     <section className={css.changes} aria-labelledby="race-changes">

@@ -43,7 +43,7 @@ export default function Search() {
         >
           <Input
             type="search"
-            aria-label="Search words"
+            aria-label="Search transcripts"
             value={words}
             onChange={(event) => setWords(event.target.value)}
             placeholder={'words, "a phrase", -exclude, prefix*'}

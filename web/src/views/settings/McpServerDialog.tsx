@@ -71,7 +71,7 @@ export function McpServerDialog({ server, onClose }: { server: McpServer | null;
       )}
       <Field
         label={local ? "Environment" : "Headers"}
-        hint="One NAME=value per line. Values are stored secretly; *** keeps the stored value."
+        hint="One NAME=value per line. Values are stored as secrets; *** keeps the stored value."
       >
         <TextArea
           value={secrets}

@@ -34,7 +34,7 @@ const PARTS: Record<string, { name: string; about: string; Part: ComponentType }
   },
   "mcp-servers": {
     name: "MCP servers",
-    about: "More tools for sessions. Values of variables and headers are stored secretly.",
+    about: "More tools for sessions. Values of variables and headers are stored as secrets.",
     Part: McpServerSettings,
   },
   server: { name: "Server", about: "The settings this server was started with.", Part: ServerSettings },

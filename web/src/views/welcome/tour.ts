@@ -51,7 +51,7 @@ export const STEPS: Step[] = [
   {
     name: "An approval",
     words:
-      "Its mode allows edits in its folder, but not commands: the agent waits for your approval, which you can give here, on the start page, in the terminal or in your editor.",
+      "Its mode allows edits in its folder, but not commands: the agent waits for your approval, which you can give here, on the home page, in the terminal or in your editor.",
     button: "Ask it to run the tests",
     run: (rootId, prompts) => promptSession(rootId, { text: prompts.approval }),
     state: rootState(2),
@@ -60,7 +60,7 @@ export const STEPS: Step[] = [
   {
     name: "A fork",
     words:
-      "A fork starts with a copy of the conversation. This one is asked what was said before, and it knows.",
+      "A fork starts with a copy of the conversation. This one is asked what was said before, and remembers.",
     button: "Fork it",
     run: (rootId, prompts) =>
       forkSession(rootId, { title: "What was said before?", prompt: prompts.fork }),
@@ -88,7 +88,7 @@ export const STEPS: Step[] = [
   {
     name: "A side question",
     words:
-      "The session gets a long turn, and you ask it a side question meanwhile. The answer comes at once and does not interrupt it.",
+      "The session starts a long turn. Meanwhile you ask it a side question, which is answered at once without interrupting the turn.",
     button: "Keep it busy and ask",
     run: async (rootId, prompts) => {
       await promptSession(rootId, { text: prompts.longTurn });
@@ -115,5 +115,5 @@ export const openRoot = (repoId: string, agent: string) =>
     agent,
     title: "The tour",
     permissionMode: "acceptEdits",
-    description: "A small tree, played live.",
+    description: "A small example tree.",
   });

@@ -167,7 +167,7 @@ class RaceStatuses:
     async def _diff(self, race: RaceRow, racer: _Racer, only: str | None, *, text: bool) -> Diff:
         """Compares a racer's files with the start; of a removed worktree, the files that were kept on a ref."""
         worktree = racer.worktree
-        if worktree is not None and worktree.removed_at is not None:
+        if worktree is not None and (worktree.removed_at is not None or _is_going(worktree)):
             folder, ref = racer.repo.path, worktree.recovery_ref or f"refs/heads/{worktree.branch}"
             current = await resolve(folder, ref)
             if current is None:
@@ -179,6 +179,11 @@ class RaceStatuses:
             except TooMuch as error:
                 raise Conflict("no_checkpoint", f"The current files cannot be compared: {error}") from error
         return await compare(folder, race.start_sha, current, only=only, text=text)
+
+
+def _is_going(worktree: Worktree) -> bool:
+    """Tells whether a worktree is being removed and its files are already on the recovery ref."""
+    return worktree.status == "removing" and worktree.recovery_ref is not None
 
 
 async def _of_tree(tx: Tx, session_id: str) -> list[RaceBrief]:

@@ -45,7 +45,7 @@ function DiffDialog({ name, worktree, onClose }: DialogProps) {
               <DiffView patch={diff.text} />
             </>
           ) : (
-            <Empty title="Nothing has changed">Its files are as they were at the beginning.</Empty>
+            <Empty title="No changes">Its files are the same as in its base.</Empty>
           )
         }
       </QueryResult>

@@ -29,7 +29,7 @@ export function McpServerChoices({
       />
       <span className={css.checkText}>
         {server.name}
-        {!server.enabled && <span className={css.hint}>Switched off</span>}
+        {!server.enabled && <span className={css.hint}>Disabled</span>}
       </span>
     </label>
   ));

@@ -51,8 +51,8 @@ export function ModePicker({
         <p className={css.warning}>
           <TriangleAlert aria-hidden />
           <span>
-            The agent will not ask before commands, nor before access outside the folder. Use this only where
-            nothing can be lost.
+            The agent runs commands and leaves the folder without asking. Use this only where nothing can be
+            lost.
           </span>
         </p>
       )}

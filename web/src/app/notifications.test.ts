@@ -8,14 +8,14 @@ const event = (type: string, data: object) => ({
 });
 
 describe("notificationFor", () => {
-  it("is a question, unless policy has answered it already", () => {
+  it("is sent for an approval, unless policy has decided it already", () => {
     const asked = event("approval.created", { status: "pending", title: "Run rm" });
     expect(notificationFor(asked, "needed")).toMatchObject({ body: "Run rm", sessionId: "s" });
     expect(notificationFor(event("approval.created", { status: "allowed" }), "needed")).toBeNull();
     expect(notificationFor(asked, "off")).toBeNull();
   });
 
-  it("is a failed turn; a finished one only for those who want all, and only if a person asked for it", () => {
+  it("is sent for a failed turn; for a finished one only at level `all`, and only if a person prompted it", () => {
     const task = (status: string, source = "user") => event("task.patched", { status, source, prompt: "do" });
     expect(notificationFor(task("failed"), "needed")?.title).toBe("Turn failed");
     expect(notificationFor(task("completed"), "needed")).toBeNull();

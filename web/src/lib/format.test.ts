@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ago, bytes, duration, firstLine, money, tokens } from "./format";
 
-describe("numbers as people read them", () => {
-  it("round where nobody would miss the rest", () => {
+describe("numbers", () => {
+  it("are rounded", () => {
     expect([0, 999, 1234, 12_345, 999_600, 1_250_000].map(tokens)).toEqual([
       "0",
       "999",
@@ -27,14 +27,14 @@ describe("numbers as people read them", () => {
     ]);
   });
 
-  it("say how long ago something was, and never that it is to come", () => {
+  it("tell how long ago something was, never in the future", () => {
     const now = Date.parse("2026-03-02T12:00:00Z");
     expect(
       ["2026-03-02T12:00:09Z", "2026-03-02T11:58:00Z", "2026-03-02T09:00:00Z"].map((at) => ago(at, now)),
     ).toEqual(["just now", "2 min ago", "3 h ago"]);
   });
 
-  it("cut a line where a word ends", () => {
+  it("shorten a line at the end of a word", () => {
     expect(firstLine("  one\ntwo")).toBe("one");
     expect(firstLine("a".repeat(10).concat(" ", "b".repeat(200)), 20)).toBe(`${"a".repeat(10)}…`);
   });

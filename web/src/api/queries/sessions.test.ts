@@ -4,7 +4,7 @@ import { tasksQuery } from "./sessions";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-it("of very many tasks has those that are not over and the newest, not the oldest", async () => {
+it("returns all unfinished tasks and the newest finished ones", async () => {
   const all = Array.from({ length: 1200 }, (_, at) => ({
     id: `t${at}`,
     position: at,

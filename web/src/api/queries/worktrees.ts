@@ -1,4 +1,4 @@
-/** What is asked about where sessions work: repositories, worktrees, boards. */
+/** Queries for repositories, worktrees and boards. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api, got } from "@/api/client";
 import { MOST } from "./cache";
@@ -51,7 +51,7 @@ export const cardsQuery = (boardId: string, archived: boolean) =>
     },
   });
 
-/** A worktree with how it stands in git and who works there. */
+/** A worktree with its git status and its sessions. */
 export const worktreeQuery = (worktreeId: string) =>
   queryOptions({
     queryKey: ["worktree", worktreeId],
@@ -59,7 +59,7 @@ export const worktreeQuery = (worktreeId: string) =>
     staleTime: 10_000,
   });
 
-/** Where a worktree would go, and what stands in the way. It changes with the disk, so it is not kept. */
+/** The path of a worktree to create, and its problems. Not cached, since it changes with the disk. */
 export const previewQuery = (repoId: string, branch: string, path: string, base: string) =>
   queryOptions({
     queryKey: ["preview", repoId, branch, path, base],
@@ -73,7 +73,7 @@ export const previewQuery = (repoId: string, branch: string, path: string, base:
     gcTime: 30_000,
   });
 
-/** What would be lost with a worktree when this session goes with it. */
+/** The work that would be lost if a session's worktree were removed with it. */
 export const lossesQuery = (worktreeId: string, sessionId?: string) =>
   queryOptions({
     queryKey: ["losses", worktreeId, sessionId],

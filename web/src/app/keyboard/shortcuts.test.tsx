@@ -27,7 +27,7 @@ describe("keys", () => {
     run,
   });
 
-  it("run what is offered, alone, together and one after the other", () => {
+  it("run actions: single keys, chords and sequences", () => {
     const [alone, together, after] = [vi.fn(), vi.fn(), vi.fn()];
     render(<Offers actions={[action("c", alone), action("mod+k", together), action("g h", after)]} />);
     press("c");
@@ -37,7 +37,7 @@ describe("keys", () => {
     expect([alone, together, after].map((run) => run.mock.calls.length)).toEqual([1, 1, 1]);
   });
 
-  it("leave those alone who type, unless a modifier is held", () => {
+  it("are ignored while the user types, unless a modifier is held", () => {
     const [alone, together] = [vi.fn(), vi.fn()];
     const { getByLabelText } = render(<Offers actions={[action("c", alone), action("mod+k", together)]} />);
     press("c", {}, getByLabelText("box"));
@@ -46,7 +46,7 @@ describe("keys", () => {
     expect(together).toHaveBeenCalledTimes(1);
   });
 
-  it("mean what was offered last, and nothing once it is gone", () => {
+  it("run the action registered last, and nothing once it is removed", () => {
     const [outer, inner] = [vi.fn(), vi.fn()];
     render(<Offers actions={[action("x", outer)]} />);
     const { unmount } = render(<Offers actions={[action("x", inner)]} />);
@@ -56,7 +56,7 @@ describe("keys", () => {
     expect([inner.mock.calls.length, outer.mock.calls.length]).toEqual([1, 1]);
   });
 
-  it("run the newest form of an action", () => {
+  it("run the newest version of an action", () => {
     const [before, now] = [vi.fn(), vi.fn()];
     const { rerender } = render(<Offers actions={[action("x", before)]} />);
     rerender(<Offers actions={[action("x", now)]} />);

@@ -12,7 +12,7 @@ describe("calls of Bough's tools", () => {
   const call = (tool: string, args: Record<string, unknown>) =>
     proposalOf({ toolCall: { tool, arguments: args } });
 
-  it("are named by the act", () => {
+  it("are described by what they do", () => {
     expect(proposalTitle(call("agor_sessions_create", {}))).toBe("The agent wants to start a session");
     expect(proposalTitle(call("agor_sessions_prompt", { mode: "fork" }))).toBe(
       "The agent wants to fork a session",

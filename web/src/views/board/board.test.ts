@@ -42,8 +42,8 @@ const MANY = Array.from({ length: 300 }, (_, at) =>
   ),
 );
 
-describe("placing", () => {
-  it("lays out hundreds of cards without putting one on another, by repository", () => {
+describe("layout", () => {
+  it("lays out hundreds of cards by repository, without overlaps", () => {
     const places = arrange(MANY);
     expect(places.size).toBe(300);
     expect(overlaps(MANY, places)).toBe(false);
@@ -51,7 +51,7 @@ describe("placing", () => {
     expect(Math.max(...first)).toBeLessThan(8 * WIDTH);
   });
 
-  it("keeps what was placed by hand and lays the others around it", () => {
+  it("keeps cards that were placed by hand and lays the others out around them", () => {
     const placed = [card("p", "r0", [session("a")], { x: 20, y: 60 }), card("q", "r0", [], { x: 400, y: 0 })];
     const cards = [...placed, ...MANY.slice(0, 40)];
     const places = arrange(cards);
@@ -60,7 +60,7 @@ describe("placing", () => {
     expect(overlaps(cards, places)).toBe(false);
   });
 
-  it("folds long cards and counts what is not shown", () => {
+  it("folds long cards and counts the hidden sessions", () => {
     const many = Array.from({ length: 12 }, (_, at) => session(`${at}`));
     expect(linesOf(many, 12, false)).toBe(SHOWN + 1);
     expect(linesOf(many, 12, true)).toBe(12);
@@ -83,12 +83,12 @@ describe("filter", () => {
   ];
   const ids = (found: Card[]) => found.map((one) => `${cardId(one)}:${one.sessions.map((each) => each.id)}`);
 
-  it("gives the same cards when nothing is asked for", () => {
+  it("returns the same cards without a filter", () => {
     expect(filtered(cards, NO_FILTER)).toBe(cards);
     expect(filtered(cards, { ...NO_FILTER, repo: "1" })[0]).toBe(cards[0]);
   });
 
-  it("goes by repository, state and words", () => {
+  it("filters by repository, state and words", () => {
     expect(ids(filtered(cards, { ...NO_FILTER, repo: "2" }))).toEqual(["b:tests", "c:"]);
     expect(ids(filtered(cards, { ...NO_FILTER, state: "running" }))).toEqual(["a:login"]);
     expect(ids(filtered(cards, { ...NO_FILTER, state: "unread" }))).toEqual(["a:docs"]);

@@ -1,4 +1,4 @@
-/** The home page in words, and walking through it by keys. */
+/** Tests the summaries of the home page and moving through its items. */
 import { describe, expect, it } from "vitest";
 import {
   canRetry,
@@ -39,14 +39,14 @@ const empty: HomeData = {
 const session = (id: string, more: Partial<HomeSession> = {}) =>
   ({ id, status: "active", lastTask: { status: "failed" }, ...more }) as HomeSession;
 
-it("is the first run only while nothing was ever done", () => {
+it("is the first run only while there are no sessions", () => {
   expect(isFirstRun(empty)).toBe(true);
   expect(isFirstRun({ ...empty, running: [session("a")] })).toBe(false);
   // All that was done is archived: the numbers stay.
   expect(isFirstRun({ ...empty, totals: { ...empty.totals, all: { ...spent, turns: 3 } } })).toBe(false);
 });
 
-it("puts away failures and finished work, not questions", () => {
+it("marks failures and finished work as read, not approvals", () => {
   const home = { ...empty, needs: { approvals: [], failed: [session("a")], review: [session("b")] } };
   expect(unseen(home)).toEqual(["a", "b"]);
 });
@@ -63,7 +63,7 @@ it("tells the state of a tree", () => {
 });
 
 describe("step", () => {
-  it("begins at either end", () => {
+  it("starts at either end", () => {
     expect(step(3, -1, 1)).toBe(0);
     expect(step(3, -1, -1)).toBe(2);
   });
@@ -71,5 +71,5 @@ describe("step", () => {
     expect(step(3, 2, 1)).toBe(2);
     expect(step(3, 0, -1)).toBe(0);
   });
-  it("has nowhere to go in nothing", () => expect(step(0, -1, 1)).toBe(-1));
+  it("stays nowhere in an empty list", () => expect(step(0, -1, 1)).toBe(-1));
 });

@@ -37,12 +37,12 @@ describe("agor_sessions_create", () => {
     expect(draft.callback.enabled).toBe(false);
   });
 
-  it("is not changed by a form that was not changed", () => {
+  it("is unchanged if the form is", () => {
     const proposal = read("agor_sessions_create", given);
     expect(writeProposal(proposal, { ...proposal.draft }, proposal.repoId, context)).toBeNull();
   });
 
-  it("keeps what was not touched, and puts a repository's own folder by its id", () => {
+  it("keeps untouched arguments, and names a repository's main folder by its id", () => {
     const proposal = read("agor_sessions_create", { ...given, description: "kept", idempotencyKey: "k" });
     const draft = { ...proposal.draft, mode: "plan" as const, directory: { kind: "own" as const } };
     expect(writeProposal(proposal, draft, proposal.repoId, context)).toEqual({
@@ -54,7 +54,7 @@ describe("agor_sessions_create", () => {
     });
   });
 
-  it("drops what was emptied", () => {
+  it("drops emptied arguments", () => {
     const proposal = read("agor_sessions_create", given);
     const after = writeProposal(proposal, { ...proposal.draft, title: "" }, proposal.repoId, context);
     expect(after).not.toHaveProperty("title");
@@ -62,7 +62,7 @@ describe("agor_sessions_create", () => {
 });
 
 describe("agor_sessions_spawn", () => {
-  it("inherits from the session that proposes, and writes model and report where the tool has them", () => {
+  it("inherits from the proposing session, and writes model and callback as the tool expects them", () => {
     const proposal = read("agor_sessions_spawn", { prompt: "Test it." });
     expect(proposal.draft).toMatchObject({ agent: "demo", mode: "acceptEdits", directory: { kind: "same" } });
     const draft = {
@@ -78,7 +78,7 @@ describe("agor_sessions_spawn", () => {
     });
   });
 
-  it("leaves the worktree out when it works in the same folder after all", () => {
+  it("omits the worktree when the same folder is chosen instead", () => {
     const proposal = read("agor_sessions_spawn", { prompt: "x", worktreeId: "tree-0001-aaaa" });
     const after = writeProposal(
       proposal,
@@ -96,7 +96,7 @@ describe("agor_sessions_prompt", () => {
     expect(fields).toMatchObject({ prompt: true, title: false, agent: false, mode: false, callback: "none" });
   });
 
-  it("takes agent and mode of the session that it would fork", () => {
+  it("takes the agent and mode of the session to fork", () => {
     const target = { ...session, id: "s2", agent: "codex", permissionMode: "plan" } as Session;
     const given = { sessionId: "s2", mode: "fork", prompt: "go" };
     const proposal = read("agor_sessions_prompt", given, { target });
@@ -109,7 +109,7 @@ describe("agor_sessions_prompt", () => {
 describe("create_session", () => {
   const given = { name: "search", workingDir: "/w/shop/inner/", worktree: { branch: "feature/search" } };
 
-  it("finds the innermost repository of its folder, and the worktree to make", () => {
+  it("finds the innermost repository of its folder, and the worktree to create", () => {
     const proposal = read("create_session", given);
     expect(proposal.repoId).toBe("repo-0002-bbbb");
     expect(proposal.draft).toMatchObject({ title: "search", mode: "default", agent: "demo" });
@@ -141,6 +141,6 @@ it("describes proposals", () => {
   expect(describeProposal("agor_sessions_prompt", { mode: "continue" }, "X")).toBe("wants to prompt “X”");
 });
 
-it("knows no proposal in other tools", () => {
+it("finds no proposal in calls of other tools", () => {
   expect(readProposal("agor_sessions_stop", {}, context)).toBeNull();
 });

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { marked, query, read, write } from "./searchParams";
 
 describe("a search in the address", () => {
-  it("comes back as it went, and leaves out what is empty", () => {
+  it("is read back unchanged, without empty fields", () => {
     const params = { q: "a b", agent: "demo", since: "week" };
     expect(read(write({ ...params, type: "" }))).toEqual(params);
   });
 
-  it("asks the server the same thing all day long", () => {
+  it("makes the same request all day long", () => {
     const morning = query({ q: "x", since: "week" }, Date.parse("2026-03-02T08:00:00Z"));
     expect(morning.since).toBe("2026-02-23T00:00:00.000Z");
     expect(query({ q: "x", since: "week" }, Date.parse("2026-03-02T20:00:00Z"))).toEqual(morning);
@@ -16,14 +16,14 @@ describe("a search in the address", () => {
 });
 
 describe("marks in a snippet", () => {
-  it("count code points, not halves of them", () => {
+  it("count code points, not UTF-16 units", () => {
     expect(marked("🌳 tree", [[2, 6]])).toEqual([
       { text: "🌳 ", hit: false },
       { text: "tree", hit: true },
     ]);
   });
 
-  it("may touch, and need not be there", () => {
+  it("may be adjacent or missing", () => {
     expect(
       marked("ab", [
         [0, 1],

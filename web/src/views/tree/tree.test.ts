@@ -27,26 +27,26 @@ const TREE = [
 ];
 
 describe("lineage", () => {
-  it("hangs a fork from its origin and a child from its parent", () => {
+  it("puts a fork below its source and a child below its parent", () => {
     expect(TREE.map(originOf)).toEqual([null, "root", "root", "root", "a", "a"]);
     const read = [...walk(buildTree(TREE))].map(([one, depth]) => `${depth}${one.id}`);
     expect(read).toEqual(["0root", "1a", "2af", "2q", "1b", "1f"]);
   });
 
-  it("makes roots of those whose origin is gone, but keeps a fork below its parent", () => {
+  it("makes sessions whose origin is gone roots, but keeps a fork below its parent", () => {
     expect(buildTree(TREE.slice(1)).map((one) => one.node.id)).toEqual(["a", "b", "f"]);
     const without = TREE.filter((one) => one.id !== "a");
     expect(buildTree(without)[0]!.children.map((one) => one.node.id)).toEqual(["b", "f", "af"]);
   });
 
-  it("folds asides and what was put away, unless something shown hangs from it", () => {
+  it("folds side questions and archived sessions, except those with visible descendants", () => {
     const put = TREE.map((one) => (one.id === "a" || one.id === "b" ? { ...one, archived: true } : one));
     const { shown, folded } = splitFolded(buildTree(put));
     expect(folded.map((one) => one.id)).toEqual(["q", "b"]);
     expect([...walk(shown)].map(([one]) => one.id)).toEqual(["root", "a", "af", "f"]);
   });
 
-  it("shows a root that was put away by itself", () => {
+  it("shows an archived root that has no other sessions", () => {
     const { shown, folded } = splitFolded(buildTree([node("root", { archived: true })]));
     expect([shown.length, folded.length]).toEqual([1, 0]);
   });
@@ -86,18 +86,18 @@ describe("layout", () => {
 });
 
 describe("edges", () => {
-  it("tells kinds apart, and where a fork began if that is known", () => {
+  it("have a kind, and the turn of a fork if it is known", () => {
     const made = originEdges(TREE, new Map([["t2", 2]]));
     expect(made.map((one) => [one.id, one.data?.tie, one.label])).toEqual([
       ["root>a", "spawn", undefined],
       ["root>b", "spawn", undefined],
       ["root>f", "fork", "fork after turn 2"],
       ["a>af", "fork", "fork"],
-      ["a>q", "aside", undefined],
+      ["a>q", "sideQuestion", undefined],
     ]);
   });
 
-  it("draws the newest report of each child, moving while it is on its way", () => {
+  it("include the newest report of each child, animated until it is delivered", () => {
     const report = (id: string, state: Callback["state"], createdAt: string) =>
       ({ id, state, createdAt, childSessionId: "a", parentSessionId: "root" }) as Callback;
     const made = reportEdges(TREE, [report("2", "queued", "2"), report("1", "delivered", "1")]);

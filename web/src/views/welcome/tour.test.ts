@@ -8,12 +8,12 @@ const tree = (...sessions: Node[]): Tree => ({ rootSessionId: "root", sessions }
 const stateOf = (at: number, of: Tree) => STEPS[at]!.state(of);
 
 describe("the tour", () => {
-  it("begins with the first step", () => {
+  it("starts with the first step", () => {
     expect(current(tree(node({})))).toBe(0);
     expect(stateOf(0, tree(node({ activity: "running" })))).toBe("running");
   });
 
-  it("takes a question that waits for a step that runs", () => {
+  it("counts a pending approval as a running step", () => {
     expect(stateOf(1, tree(node({ turns: 1, activity: "waiting_permission" })))).toBe("running");
     expect(stateOf(1, tree(node({ turns: 1 })))).toBe("todo");
     expect(current(tree(node({ turns: 2 })))).toBe(2);

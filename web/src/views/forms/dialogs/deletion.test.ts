@@ -25,7 +25,7 @@ const losses = (uncommitted: number, sessions = 0): Losses => ({
 const session = { id: "a", worktreeId: "w" } as Session;
 const made = { madeByBough: true } as Worktree;
 
-it("finds all that hangs below a session, forks of children as well", () => {
+it("finds all descendants of a session, including forks of children", () => {
   const node = (id: string, parentSessionId: string | null, forkedFromSessionId: string | null = null) =>
     ({ id, parentSessionId, forkedFromSessionId }) as Node;
   const tree = [
@@ -39,9 +39,9 @@ it("finds all that hangs below a session, forks of children as well", () => {
 });
 
 describe("worktreeStays", () => {
-  it("goes if Bough made it and nobody else works there", () =>
+  it("is false if Bough created the worktree and no other session works there", () =>
     expect(worktreeStays(session, made, nothing, losses(2))).toBeNull());
-  it("stays otherwise", () => {
+  it("is true otherwise", () => {
     expect(worktreeStays(session, { madeByBough: false } as Worktree, nothing, losses(0))).toContain(
       "did not create",
     );
@@ -51,21 +51,21 @@ describe("worktreeStays", () => {
 });
 
 describe("missing", () => {
-  it("wants a tick before work is lost", () => {
+  it("requires confirmation before work is lost", () => {
     const wanted = { ...nothing, worktree: true };
     expect(missing(wanted, undefined, 0)).toContain("Checking");
     expect(missing(wanted, losses(1), 0)).not.toBeNull();
     expect(missing({ ...wanted, force: true }, losses(1), 0)).toBeNull();
     expect(missing(wanted, losses(0), 0)).toBeNull();
   });
-  it("does not delete a session for good before those below it", () => {
+  it("does not delete a session permanently before its descendants", () => {
     expect(missing({ ...nothing, purge: true }, undefined, 1)).not.toBeNull();
     expect(missing({ ...nothing, purge: true, cascade: true }, undefined, 1)).toBeNull();
     expect(missing(nothing, undefined, 1)).toBeNull();
   });
 });
 
-it("forces only what was said to go", () => {
+it("forces only what was confirmed", () => {
   expect(JSON.stringify(query({ ...nothing, purge: true, force: true }))).toBe('{"purge":true}');
   expect(query({ ...nothing, worktree: true, force: true })).toMatchObject({
     worktree: "remove",
@@ -74,7 +74,7 @@ it("forces only what was said to go", () => {
 });
 
 describe("outcome", () => {
-  it("says how to get a worktree back", () => {
+  it("says how to recover a worktree", () => {
     const ended = {
       worktree: { forgotten: false, recover: "bough worktree recover w" },
       cascade: null,
@@ -84,7 +84,7 @@ describe("outcome", () => {
       notes: ["To recover the worktree: bough worktree recover w"],
     });
   });
-  it("counts a cascade, and tells what was refused", () => {
+  it("counts the sessions of a cascade, and reports refusals", () => {
     const cascade = [
       { sessionId: "b", outcome: "cancelled" },
       { sessionId: "a", outcome: "refused", message: "It is busy." },

@@ -28,7 +28,7 @@ describe("agents", () => {
   ];
   it("are sorted by readiness, without missing ones", () =>
     expect(inOrder(agents).map((one) => one.name)).toEqual(["first", "plain", "locked"]));
-  it("start with the wished one if it is ready", () => {
+  it("start with the preferred one if it is ready", () => {
     expect(pickAgent(agents, "plain")).toBe("plain");
     expect(pickAgent(agents, "gone")).toBe("first");
     expect(pickAgent([], "plain")).toBeNull();
@@ -45,7 +45,7 @@ describe("offeredModes", () => {
       "on-failure",
       "bypassPermissions",
     ]));
-  it("refuses what is above the parent", () => {
+  it("refuses modes above the parent's", () => {
     const refused = offeredModes(undefined, "acceptEdits").filter((one) => one.refused);
     expect(refused.map((one) => one.mode)).toEqual(["auto", "on-failure", "bypassPermissions"]);
   });

@@ -5,7 +5,7 @@ import edge from "./TreeEdge.module.css";
 const LINES = [
   { words: "Child", className: edge.spawn },
   { words: "Fork", className: edge.fork },
-  { words: "Side question", className: edge.aside },
+  { words: "Side question", className: edge.sideQuestion },
   { words: "Report to parent", className: `${edge.report} ${edge.queued}`, head: "queued" },
 ];
 

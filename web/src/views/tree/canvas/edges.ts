@@ -4,7 +4,7 @@ import type { Callback, Node } from "@/api/types";
 import { nameOf } from "@/lib/words";
 import { originOf } from "@/views/tree/lineage";
 
-export type EdgeKind = "fork" | "spawn" | "aside" | "report";
+export type EdgeKind = "fork" | "spawn" | "sideQuestion" | "report";
 
 export interface TreeEdgeData extends Record<string, unknown> {
   tie: EdgeKind;
@@ -17,12 +17,12 @@ const KINDS: Record<Node["kind"], EdgeKind> = {
   root: "fork",
   fork: "fork",
   subsession: "spawn",
-  btw: "aside",
+  btw: "sideQuestion",
 };
 const LABELS: Record<EdgeKind, string> = {
   fork: "fork of",
   spawn: "child of",
-  aside: "side question to",
+  sideQuestion: "side question to",
   report: "reports to",
 };
 const REPORTS: Record<Callback["state"], string> = {

@@ -67,7 +67,7 @@ export function ChildReport({ message: { id, content } }: Props) {
 /** Shows a side question and its answer. */
 export function SideQuestion({ message: { content } }: Props) {
   return (
-    <section className={`${css.card} ${css.aside}`}>
+    <section className={`${css.card} ${css.sideQuestion}`}>
       <div className={css.head}>
         <MessageCircleQuestion aria-hidden />
         <span>

@@ -50,8 +50,8 @@ function FirstRun() {
           </>
         }
       >
-        The tour shows sessions, forks and children in a few minutes, with a built-in agent that needs no key. Or
-        start with your own work.
+        The tour shows sessions, forks and children in a few minutes, with a built-in agent that needs no key.
+        Or start with your own work.
       </Empty>
     </div>
   );

@@ -62,8 +62,7 @@ export const STEPS: Step[] = [
     words:
       "A fork starts with a copy of the conversation. This one is asked what was said before, and remembers.",
     button: "Fork it",
-    run: (rootId, prompts) =>
-      forkSession(rootId, { title: "What was said before?", prompt: prompts.fork }),
+    run: (rootId, prompts) => forkSession(rootId, { title: "What was said before?", prompt: prompts.fork }),
     state: (tree) => stateOf(ofKind(tree, "fork")),
     shows: (tree) => ofKind(tree, "fork")?.id ?? tree.rootSessionId,
   },

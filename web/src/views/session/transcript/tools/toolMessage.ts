@@ -19,8 +19,7 @@ const asObjects = (value: unknown): Json[] =>
 /** `taskEnded` tells that a call without a result will never get one. */
 export function toolState(content: Content, taskEnded: boolean): ToolState {
   const status = asText(content.result?.status);
-  if (asObject(content.permission)?.decision === "denied" || content.result?.denied === true)
-    return "denied";
+  if (asObject(content.permission)?.decision === "denied" || content.result?.denied === true) return "denied";
   if (status === "completed") return "ok";
   if (status === "failed") return "failed";
   return taskEnded ? "unfinished" : "running";

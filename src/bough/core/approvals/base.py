@@ -3,6 +3,7 @@ The kinds themselves are in `tool_uses` and `held_turns`."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from bough.agents.catalog import Catalog
@@ -33,7 +34,7 @@ class Conclusion(NamedTuple):
     reason: str
 
 
-class ApprovalKind:
+class ApprovalKind(ABC):
     """One kind of approval. The defaults are those of a kind that knows no "always" and is denied on expiry."""
 
     # Whether a denial on expiry is shown in the transcript.
@@ -51,9 +52,9 @@ class ApprovalKind:
         if arguments is not None:
             raise Invalid("bad_answer", "arguments change what a call of one of Bough's tools does when it is allowed.")
 
+    @abstractmethod
     async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
         """Does what a decision means, whoever made it. The approval's row is decided already."""
-        raise NotImplementedError
 
     def remembered(self, approval: Approval) -> Scope | None:
         """Returns how far a person's answer is remembered, unless they say otherwise; None if it is not."""

@@ -10,6 +10,14 @@ ApprovalStatus = Literal["pending", "allowed", "denied", "cancelled", "expired"]
 Decision = Literal["allow", "allow_always", "deny"]
 OptionKind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
+# The values of `tool_kind` that are not kinds of an agent's tool uses: a call of one of Bough's tools, which may
+# outlive its turn, and the questions that hold a turn, for which no agent waits.
+CALL_KIND = "call"
+INTERRUPTED_KIND = "interrupted"
+TRUST_KIND = "trust"
+LIMIT_KIND = "limit"
+HELD_TURN_KINDS = (INTERRUPTED_KIND, TRUST_KIND, LIMIT_KIND)
+
 
 class Option(msgspec.Struct, rename="camel"):
     """One answer that the agent offers. Ids differ between agents, so decisions go by kind."""

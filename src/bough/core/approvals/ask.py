@@ -12,7 +12,7 @@ from bough.core.store import records
 from bough.core.store.records import Decided
 from bough.core.store.sql import APPROVALS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
-from bough.model.approval import Approval, Option
+from bough.model.approval import CALL_KIND, HELD_TURN_KINDS, Approval, Option
 from bough.model.message import notice
 from bough.model.session import Session
 from bough.model.task import Task
@@ -82,6 +82,12 @@ async def show_denial(change: Change, approval: Approval) -> None:
     await records.add_message(change, approval.session_id, approval.task_id, "system", notice(text))
 
 
+async def of_attempt(tx: Tx, task_id: str, attempt: int) -> list[Approval]:
+    """Returns the approvals that one agent process requested during an attempt, in the order of its requests."""
+    other_kinds = (*HELD_TURN_KINDS, CALL_KIND)
+    return await tx.all(APPROVALS.of_attempt, Approval, task_id=task_id, attempt=attempt, other_kinds=other_kinds)
+
+
 async def denial_notes(tx: Tx, task: Task) -> str:
     """Returns what the agent is told with its next prompt about denials since the last one. The answer to a permission
     request has no room for a reason."""
@@ -92,7 +98,7 @@ async def denial_notes(tx: Tx, task: Task) -> str:
         if before is None:
             return ""
         last, attempt = before.id, before.sent_attempt
-    approvals = await tx.all(APPROVALS.of_attempt, Approval, task_id=last, attempt=attempt)
+    approvals = await of_attempt(tx, last, attempt)
     denied = [
         (approval, msgspec.json.decode(approval.decided_by or b"{}"))
         for approval in approvals

@@ -8,7 +8,6 @@ from bough.core.approvals.base import ApprovalKind, Arguments, By
 from bough.core.state import budgets, interruption
 from bough.core.state.budgets import Overdrawn
 from bough.core.store import records
-from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change
 from bough.errors import BoughError
 from bough.model.approval import Approval, Option
@@ -120,4 +119,4 @@ class LimitKind(HeldTurnKind):
             return []
         session = await records.session(change.tx, approval.session_id)
         await budgets.renew(change, session)
-        return await change.tx.all(TREES.limits, Approval, root=session.root_session_id)
+        return await budgets.pending_limits(change.tx, session)

@@ -20,7 +20,7 @@ from bough.core.policy.decide import Verdict
 from bough.core.state import tool_call
 from bough.core.store import records
 from bough.core.store.records import Decided
-from bough.core.store.sql import APPROVALS, CHOICES
+from bough.core.store.sql import CHOICES
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.errors import Conflict
 from bough.model.approval import Approval, Decision, Option
@@ -68,7 +68,7 @@ class ToolUseKind(ApprovalKind):
 
     async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
         """Lets the turn run again when its last question is answered; the agent hears of it after commit."""
-        pending = await change.tx.value(APPROVALS.pending_of_task, task_id=approval.task_id)
+        pending = await records.pending_approvals(change.tx, approval.task_id)
         if not pending and await records.move_task(change, approval.task_id, "running"):
             await tool_call.show_running(change, approval.session_id, approval.task_id)
         change.tx.notify(CHANNEL_APPROVALS, approval.id)

@@ -10,7 +10,7 @@ from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Denied, Invalid
-from bough.model.approval import Approval
+from bough.model.approval import LIMIT_KIND, Approval
 from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.model.tree import Budget, Used
@@ -49,7 +49,7 @@ class Budgets:
             session = await records.session(change.tx, session_id)
             budget = await _set(change, session.root_session_id, body)
             change.emit("tree.patched", budget, session.root_session_id)
-            for approval in await change.tx.all(TREES.limits, Approval, root=session.root_session_id):
+            for approval in await pending_limits(change.tx, session):
                 await interruption.release(change, await records.task(change.tx, approval.task_id))
             return budget
 
@@ -63,6 +63,11 @@ class Budgets:
             return await tx.one(TREES.budget, Budget, root=root), used
 
         return await self._store.read(work)
+
+
+async def pending_limits(tx: Tx, session: Session) -> list[Approval]:
+    """Returns the pending questions of a session's tree whether it may exceed its budget."""
+    return await tx.all(TREES.limits, Approval, root=session.root_session_id, limit_kind=LIMIT_KIND)
 
 
 async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> None:

@@ -8,7 +8,7 @@ from bough.core.state import task_ended
 from bough.core.state.cost import grown_cost
 from bough.core.state.turn import Outcome, failure, finish
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, MESSAGES, TASKS
+from bough.core.store.sql import MESSAGES, TASKS
 from bough.core.store.transactions import Change
 from bough.core.transcripts.fold import Fold
 from bough.errors import BoughError
@@ -77,7 +77,7 @@ async def go_on(change: Change, session: Session, *, unasked: bool = False) -> S
     """Resumes a session's queue and releases its held turn. With `unasked`, which is for other sessions, a turn that a
     person is asked about stays held."""
     for task in await change.tx.all(TASKS.open, Task, session_id=session.id):
-        if task.held and not (unasked and await change.tx.value(APPROVALS.pending_of_task, task_id=task.id)):
+        if task.held and not (unasked and await records.pending_approvals(change.tx, task.id)):
             session = await release(change, task)
     if session.queue_paused:
         session = await records.update_session(change, session.id, queue_paused=False)

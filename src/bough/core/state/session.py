@@ -14,7 +14,7 @@ from bough.core.store.sql import APPROVALS, COMMON, SESSIONS, TASKS
 from bough.core.store.transactions import Change
 from bough.core.worktrees.records import usable
 from bough.errors import Busy, Conflict
-from bough.model.approval import Approval
+from bough.model.approval import CALL_KIND, Approval
 from bough.model.message import cancelled, raw
 from bough.model.session import Session, Status
 from bough.model.task import Task
@@ -137,6 +137,7 @@ async def withdraw_approvals(change: Change, task_id: str) -> None:
         APPROVALS.withdraw,
         Approval,
         task_id=task_id,
+        call_kind=CALL_KIND,
         decided_by=raw({"kind": "system", "id": None}),
         now=change.now,
     )

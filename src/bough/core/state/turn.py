@@ -19,6 +19,7 @@ from bough.core.store.sql import APPROVALS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError
 from bough.model import message
+from bough.model.approval import CALL_KIND
 from bough.model.message import raw
 from bough.model.session import Session
 from bough.model.task import Task, TaskStatus
@@ -126,7 +127,8 @@ async def called_off(tx: Tx, task: Task) -> CalledOff | None:
     known = await records.task(tx, task.id)
     if known.status == "stopping":
         return "stopped"
-    return "denied" if await tx.value(APPROVALS.denied, task_id=task.id, attempt=task.attempt) else None
+    denials = await tx.value(APPROVALS.denied, task_id=task.id, attempt=task.attempt, call_kind=CALL_KIND)
+    return "denied" if denials else None
 
 
 def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None = None) -> Outcome:

@@ -10,7 +10,7 @@ from bough.agents.acp.wire import RequestId
 from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change
-from bough.model.approval import Approval, ApprovalStatus, Decision, Option
+from bough.model.approval import CALL_KIND, Approval, ApprovalStatus, Decision, Option
 from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePlace, Session
@@ -209,6 +209,12 @@ async def add_approval(
     assert approval is not None
     change.approval("approval.created", approval)
     return approval
+
+
+async def pending_approvals(tx: Tx, task_id: str) -> int:
+    """Counts the approvals that a turn waits for."""
+    count: Any = await tx.value(APPROVALS.pending_of_task, task_id=task_id, call_kind=CALL_KIND)
+    return count
 
 
 async def add_message(

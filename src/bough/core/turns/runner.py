@@ -20,7 +20,7 @@ from bough.core.state import budgets, callbacks
 from bough.core.state import turn as turns
 from bough.core.state.turn import Claimed, Outcome
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, KEEPERS, MESSAGES
+from bough.core.store.sql import KEEPERS, MESSAGES
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
 from bough.core.transcripts import agent_notes
 from bough.core.turns import repository_trust
@@ -199,7 +199,7 @@ class Runner:
 
         async def read(tx: Tx) -> tuple[list[Message], list[Approval]]:
             messages = await tx.all(MESSAGES.of_task, Message, task_id=task.id)
-            return messages, await tx.all(APPROVALS.of_attempt, Approval, task_id=task.id, attempt=task.attempt)
+            return messages, await ask.of_attempt(tx, task.id, task.attempt)
 
         messages, approvals = await self._store.read(read)
         agent.busy = True

@@ -27,17 +27,17 @@ WHERE id = :id AND status = 'pending' RETURNING *
 
 -- name: of_attempt
 -- Lists the approvals of one attempt at a task in the order of their requests, all by the same agent process.
-SELECT * FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND tool_kind NOT IN ('interrupted', 'trust', 'limit', 'call')
+SELECT * FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND tool_kind NOT IN :other_kinds
 ORDER BY created_at, id
 
 -- name: pending_of_task
 -- Counts a turn's pending approvals, except those of Bough's own tools, which may outlive the turn.
-SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending' AND tool_kind <> 'call'
+SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending' AND tool_kind <> :call_kind
 
 -- name: denied
 -- Counts an attempt's approvals that were not allowed.
 SELECT count(*) FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND COALESCE(decision, 'deny') = 'deny'
-    AND tool_kind <> 'call'
+    AND tool_kind <> :call_kind
 
 -- name: alike
 -- Lists pending approvals of exactly the same tool use, oldest first.
@@ -55,7 +55,7 @@ SELECT min(expires_at) FROM approvals WHERE status = 'pending' AND expires_at IS
 -- name: reschedule
 -- Changes or clears the expiry of a session's pending approvals.
 UPDATE approvals SET expires_at = :expires_at, on_expiry = :on_expiry, updated_at = :now
-WHERE session_id = :session_id AND status = 'pending' AND tool_kind NOT IN ('interrupted', 'trust', 'limit')
+WHERE session_id = :session_id AND status = 'pending' AND tool_kind NOT IN :held_turn_kinds
 RETURNING *
 
 -- name: last_sent
@@ -66,7 +66,7 @@ ORDER BY started_at DESC, position DESC LIMIT 1
 -- name: withdraw
 -- Withdraws the pending approvals of a turn that ended, except those of Bough's own tools.
 UPDATE approvals SET status = 'cancelled', decided_by = :decided_by, decided_at = :now, updated_at = :now
-WHERE task_id = :task_id AND status = 'pending' AND tool_kind <> 'call' RETURNING *
+WHERE task_id = :task_id AND status = 'pending' AND tool_kind <> :call_kind RETURNING *
 
 -- name: remove_of_session
 -- Deletes the approvals of a session.

@@ -36,7 +36,7 @@ ORDER BY created_at, id
 -- name: limits
 -- Lists pending approvals about whether a tree may continue.
 SELECT a.* FROM approvals a JOIN sessions s ON s.id = a.session_id
-WHERE s.root_session_id = :root AND a.status = 'pending' AND a.tool_kind = 'limit' ORDER BY a.created_at, a.id
+WHERE s.root_session_id = :root AND a.status = 'pending' AND a.tool_kind = :limit_kind ORDER BY a.created_at, a.id
 
 -- name: told_with
 -- Lists the notes that go with a prompt.
@@ -125,7 +125,7 @@ FROM sessions WHERE root_session_id = :root
 -- name: waits
 -- Lists when a task waited for people's approvals, from request to decision, in that order. Waits of calls to Bough's
 -- own tools do not count, because the call waits and not the turn.
-SELECT created_at, coalesce(decided_at, updated_at) FROM approvals WHERE task_id = :task_id AND tool_kind <> 'call'
+SELECT created_at, coalesce(decided_at, updated_at) FROM approvals WHERE task_id = :task_id AND tool_kind <> :call_kind
 ORDER BY created_at, id
 
 -- name: count_turn

@@ -16,7 +16,7 @@ from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import APPROVALS
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.errors import Conflict, Denied, Invalid
 from bough.model.approval import Approval, ApprovalStatus, Decision, Option
 from bough.model.message import raw
@@ -95,8 +95,8 @@ class Approvals:
             request.append(answer.arguments)
         if answer.because is not None:
             request.append(answer.because)
-        about = ("approvals", approval_id)
-        return await self._store.write_once(caller, "approvals.decide", request, Approval, work, about=about)
+        scope = RecordScope("approvals.decide", "approvals", approval_id)
+        return await self._store.write_once(caller, scope, request, Approval, work)
 
     async def _apply_beyond(self, change: Change, approval: Approval, by: By, scope: Scope | None) -> None:
         """Applies a person's answer beyond the approval itself: remembers it and decides others with it."""

@@ -12,7 +12,7 @@ from bough.core.checkpoints.diff import kept, there
 from bough.core.checkpoints.take import AT_WORK, Checkpoints, Taken, busy, moments, of_restore, record
 from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS
-from bough.core.store.transactions import Change, Store, scoped
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.transcripts import agent_notes
 from bough.errors import BoughError, Conflict
 from bough.git import checkpoint_refs as refs
@@ -106,7 +106,7 @@ class Restoring:
     async def _once(self, caller: Caller, target: Checkpoint, paths: list[str] | None, force: bool) -> Restored:
         """Restores once per idempotency key; a repeated request returns the stored answer."""
         mine = Restored(new_id(), target.id, None, [], [], [], UNDER_WAY)
-        scope = scoped("checkpoints.restore", target.id)
+        scope = RecordScope("checkpoints.restore", "checkpoints", target.id)
 
         async def claim(change: Change) -> Restored:
             return mine
@@ -119,7 +119,7 @@ class Restoring:
         except BaseException:
             await self._store.forget_answer(caller, scope)
             raise
-        await self._store.keep_answer(caller, scope, done)
+        await self._store.replace_answer(caller, scope, done)
         return done
 
     async def _restore(self, new: str, target: Checkpoint, paths: list[str] | None, force: bool) -> Restored:

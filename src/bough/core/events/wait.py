@@ -71,7 +71,7 @@ class Waiting:
     async def wait(self, caller: Caller, request: Wait) -> Waited:
         """Returns when any or all have settled, when nothing can settle by itself, or when the time is up."""
         fingerprint = msgspec.structs.replace(request, idempotency_key=None)
-        stored = await self._store.kept(caller, "wait", fingerprint, Waited)
+        stored = await self._store.stored_answer(caller, "wait", fingerprint, Waited)
         if stored is not None:
             return stored
         if not 0 < len(request.task_ids) + len(request.session_ids) <= MOST:

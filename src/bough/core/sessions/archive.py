@@ -6,7 +6,7 @@ from bough.core.sessions.control import Control
 from bough.core.state import session as lifecycle
 from bough.core.store import records
 from bough.core.store.sql import TASKS
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.errors import Conflict
 from bough.model.session import Caller, Session
 from bough.model.task import Task
@@ -41,7 +41,7 @@ class Archiving:
                 return session
             return await records.update_session(change, session.id, archived=archived)
 
-        about = ("sessions", session_id)
-        session = await self._store.write_once(caller, "sessions.archive", archived, Session, work, about=about)
+        scope = RecordScope("sessions.archive", "sessions", session_id)
+        session = await self._store.write_once(caller, scope, archived, Session, work)
         await self._control.end_agent(session.id)
         return session

@@ -13,7 +13,7 @@ from bough.core.sessions.control import Control
 from bough.core.sessions.purge import Purging
 from bough.core.store import records
 from bough.core.store.sql import TREES
-from bough.core.store.transactions import Change, Store, scoped
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.errors import BoughError, Conflict, NotFound
 from bough.model.session import Caller, Session
 from bough.model.task import Task
@@ -75,7 +75,7 @@ class Cascades:
     async def run(self, caller: Caller, session_id: str, verb: Verb, *, force: bool = False) -> Cascade:
         """Applies an operation to all descendants of a session, then to the session. If work that is running forbids
         it, nothing is done; later refusals are reported per session."""
-        scope = scoped(f"sessions.cascade.{verb}", session_id)
+        scope = RecordScope(f"sessions.cascade.{verb}", "sessions", session_id)
         answer = await self._store.write_once(
             caller, scope, force, Cascade, lambda change: _begin(change, session_id, verb, force)
         )
@@ -96,7 +96,7 @@ class Cascades:
                 for _, session, task in done:
                     if session.id == answer.session.id:
                         answer.session, answer.task = session, task
-        await self._store.keep_answer(caller, scope, answer)
+        await self._store.replace_answer(caller, scope._replace(record_id=answer.session.id), answer)
         return answer
 
     async def _levels(self, session_id: str) -> list[list[Session]]:

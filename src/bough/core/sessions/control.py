@@ -11,7 +11,7 @@ from bough.core.state import interruption, tool_call
 from bough.core.state import session as lifecycle
 from bough.core.store import records
 from bough.core.store.sql import TASKS
-from bough.core.store.transactions import Change, Store, scoped
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.turns.runner import Runner
 from bough.errors import Conflict
 from bough.model.session import Caller, Session
@@ -39,7 +39,7 @@ class Control:
 
     async def stop(self, caller: Caller, session_id: str, expected_task: str | None = None) -> Stopped:
         """Stops the running turn and pauses the queue until the next prompt or resume (T6)."""
-        scope = scoped("sessions.stop", session_id)
+        scope = RecordScope("sessions.stop", "sessions", session_id)
         stopped = await self._store.write_once(
             caller, scope, expected_task, Stopped, lambda change: self._stop(change, session_id, expected_task)
         )
@@ -47,7 +47,7 @@ class Control:
             return stopped
         await self._settle(stopped.session.id, stopped.task)
         stopped = await self._fresh(stopped.session.id, stopped.task)
-        await self._store.keep_answer(caller, scope, stopped)
+        await self._store.replace_answer(caller, scope._replace(record_id=stopped.session.id), stopped)
         return stopped
 
     async def _stop(self, change: Change, session_id: str, expected_task: str | None) -> Stopped:
@@ -75,7 +75,7 @@ class Control:
     async def cancel_task(self, caller: Caller, task_id: str) -> Task:
         """Removes a prompt from the queue, or stops its running turn."""
         known = await self._tasks.get(task_id)
-        scope = scoped("tasks.cancel", known.id)
+        scope = RecordScope("tasks.cancel", "tasks", known.id)
 
         async def work(change: Change) -> Task:
             if (await records.task(change.tx, known.id)).status not in UNDER_WAY:
@@ -89,7 +89,7 @@ class Control:
             return task
         await self._settle(task.session_id, task)
         task = await self._tasks.get(task.id)
-        await self._store.keep_answer(caller, scope, task)
+        await self._store.replace_answer(caller, scope, task)
         return task
 
     async def cancel(self, caller: Caller, session_id: str) -> Session:
@@ -129,13 +129,13 @@ class Control:
                 )
             return Stopped(await lifecycle.end(change, session, "completed", "completed"), task)
 
-        scope = scoped("sessions.complete", session_id)
+        scope = RecordScope("sessions.complete", "sessions", session_id)
         done = await self._store.write_once(caller, scope, force, Stopped, work)
         session = await self._end(done.session, done.task)
         if session.status == "active":
             # It was resumed meanwhile; the first answer tells what this call did.
             return done.session
-        await self._store.keep_answer(caller, scope, Stopped(session, None))
+        await self._store.replace_answer(caller, scope._replace(record_id=session.id), Stopped(session, None))
         return session
 
     async def end_agent(self, session_id: str) -> Session:

@@ -9,7 +9,7 @@ from bough.core.state import interruption
 from bough.core.state import session as lifecycle
 from bough.core.store import records
 from bough.core.store.sql import TASKS
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.errors import Conflict
 from bough.model.session import Caller, Session
 from bough.model.task import Task
@@ -45,8 +45,8 @@ class Marking:
                 return await records.update_session(change, session.id, ending=mark)
             return await lifecycle.end_as(change, session, mark)
 
-        about = ("sessions", session_id)
-        return await self._store.write_once(caller, "sessions.mark", mark, Session, work, about=about)
+        scope = RecordScope("sessions.mark", "sessions", session_id)
+        return await self._store.write_once(caller, scope, mark, Session, work)
 
     async def _idle(self, change: Change, caller: Caller, session: Session) -> Session:
         if session.status != "active":

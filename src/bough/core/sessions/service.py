@@ -22,7 +22,7 @@ from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import CALLS, EVENTS, HOME, SESSIONS
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.transcripts import files
 from bough.core.worktrees.paths import file_inside, resolve_inside
 from bough.core.worktrees.records import session_place, usable
@@ -74,7 +74,8 @@ class Sessions:
 
     async def opened_before(self, caller: Caller, new: NewSession) -> Opened | None:
         """Returns what an equal request with the same idempotency key has created."""
-        return await self._store.kept(caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), Opened)
+        request = msgspec.structs.replace(new, idempotency_key=None)
+        return await self._store.stored_answer(caller, CREATE, request, Opened)
 
     async def create(
         self,
@@ -291,8 +292,8 @@ class Sessions:
             change.wake()
             return session
 
-        about = ("sessions", session_id)
-        return await self._store.write_once(caller, "sessions.resume", None, Session, work, about=about)
+        scope = RecordScope("sessions.resume", "sessions", session_id)
+        return await self._store.write_once(caller, scope, None, Session, work)
 
     async def see(self, caller: Caller, session_id: str) -> Session:
         """Notes that a person has looked at a session; writes nothing if no turn has ended since the last time. This
@@ -307,5 +308,5 @@ class Sessions:
                 return session
             return await records.update_session(change, session.id, seen_at=change.now)
 
-        about = ("sessions", session_id)
-        return await self._store.write_once(caller, "sessions.seen", None, Session, work, about=about)
+        scope = RecordScope("sessions.seen", "sessions", session_id)
+        return await self._store.write_once(caller, scope, None, Session, work)

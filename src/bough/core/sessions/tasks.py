@@ -14,7 +14,7 @@ from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import MESSAGES, TASKS
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.transcripts import files as prompt_files
 from bough.core.transcripts.files import NewFiles
 from bough.errors import Conflict, Invalid
@@ -58,9 +58,9 @@ class Tasks:
             source: Source = "session" if caller.kind == "session" else "user"
             return await enqueue(change, session, prompt, source=source, from_session=caller.id, files=attached)
 
-        about = ("sessions", session_id)
+        scope = RecordScope("tasks.prompt", "sessions", session_id)
         request = [text, resume, files] if files else [text, resume]
-        return await self._store.write_once(caller, "tasks.prompt", request, Task, work, about=about)
+        return await self._store.write_once(caller, scope, request, Task, work)
 
     async def get(self, task_id: str) -> Task:
         return await self._store.read(lambda tx: records.task(tx, task_id))

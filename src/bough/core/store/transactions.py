@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -80,12 +80,25 @@ class Change:
         self.tx.notify(CHANNEL_EVENTS, str(last))
 
 
-class KeptAnswer(msgspec.Struct):
+class RecordScope(NamedTuple):
+    """The scope of an idempotency key for an action on one record. Every spelling of the record's id is the same
+    scope."""
+
+    action: str
+    table: Table
+    record_id: str
+
+
+# An action that concerns no existing record is a scope by its name alone.
+KeyScope = str | RecordScope
+
+
+class _StoredAnswer(msgspec.Struct):
     fingerprint: str
     answer: msgspec.Raw | None
 
 
-class KeyAnswer(msgspec.Struct):
+class _KeyAnswer(msgspec.Struct):
     key: str
     answer: msgspec.Raw | None
 
@@ -146,85 +159,86 @@ class Store:
             self._unheard.pop(events[-1].cursor, None)
 
     async def write_once(
-        self,
-        caller: Caller,
-        scope: str,
-        request: Any,
-        kind: type[T],
-        work: Callable[[Change], Awaitable[T]],
-        *,
-        about: tuple[Table, str] | None = None,
+        self, caller: Caller, scope: KeyScope, request: Any, kind: type[T], work: Callable[[Change], Awaitable[T]]
     ) -> T:
         """Runs `work` like `write`, but returns the first answer again for a repeated idempotency key in the same scope
-        (A4). `about` names the record that the request concerns, so that every spelling of its id is the same scope."""
+        (A4)."""
         key = caller.idempotency_key
         if key is None:
             return await self.write(work)
-        fingerprint = hashlib.sha256(msgspec.json.encode(request)).hexdigest()
-        name = _scope(caller, scope)
+        fingerprint = _fingerprint(request)
 
         async def once(change: Change) -> T:
-            scope = name if about is None else scoped(name, await whole_id(change.tx, *about))
-            claimed = await change.tx.run(KEYS.claim, key=key, scope=scope, fingerprint=fingerprint, now=change.now)
+            name = await _full_scope(change.tx, caller, scope)
+            claimed = await change.tx.run(KEYS.claim, key=key, scope=name, fingerprint=fingerprint, now=change.now)
             if not claimed:
-                stored = await change.tx.one(KEYS.find, KeptAnswer, scope=scope, key=key)
+                stored = await change.tx.one(KEYS.find, _StoredAnswer, scope=name, key=key)
                 return _answer(stored, fingerprint, key, kind)
             result = await work(change)
-            await change.tx.run(KEYS.answer, scope=scope, key=key, answer=msgspec.json.encode(result))
+            await change.tx.run(KEYS.answer, scope=name, key=key, answer=msgspec.json.encode(result))
             return result
 
         return await self.write(once)
 
-    async def kept(self, caller: Caller, scope: str, request: Any, kind: type[T]) -> T | None:
+    async def stored_answer(self, caller: Caller, scope: KeyScope, request: Any, kind: type[T]) -> T | None:
         """Returns the answer that `write_once` stored for this key, if any. Raises `Conflict` if it was for another
         request."""
         key = caller.idempotency_key
         if key is None:
             return None
-        stored = await self.read(lambda tx: tx.one(KEYS.find, KeptAnswer, scope=_scope(caller, scope), key=key))
-        if stored is None:
-            return None
-        return _answer(stored, hashlib.sha256(msgspec.json.encode(request)).hexdigest(), key, kind)
 
-    async def all_kept(self, caller: Caller, scope: str, kind: type[T]) -> dict[str, T]:
+        async def work(tx: Tx) -> _StoredAnswer | None:
+            return await tx.one(KEYS.find, _StoredAnswer, scope=await _full_scope(tx, caller, scope), key=key)
+
+        stored = await self.read(work)
+        return None if stored is None else _answer(stored, _fingerprint(request), key, kind)
+
+    async def stored_answers(self, caller: Caller, scope: KeyScope, kind: type[T]) -> dict[str, T]:
         """Returns every stored answer in one of the caller's scopes, by key."""
-        rows = await self.read(lambda tx: tx.all(KEYS.in_scope, KeyAnswer, scope=_scope(caller, scope)))
+
+        async def work(tx: Tx) -> list[_KeyAnswer]:
+            return await tx.all(KEYS.in_scope, _KeyAnswer, scope=await _full_scope(tx, caller, scope))
+
+        rows = await self.read(work)
         return {row.key: decoded(bytes(row.answer), kind) for row in rows if row.answer is not None}
 
-    async def forget_answer(self, caller: Caller, scope: str) -> None:
-        """Releases the key of a request that failed after its transaction, because refusals are not stored."""
-        if caller.idempotency_key is not None:
-            await self.write(lambda change: forget_in(change, caller, scope))
-
-    async def keep_answer(self, caller: Caller, scope: str, answer: Any) -> None:
+    async def replace_answer(self, caller: Caller, scope: KeyScope, answer: Any) -> None:
         """Replaces the stored answer with one that was not known at commit."""
         if caller.idempotency_key is not None:
-            await self.write(lambda change: self.answer_in(change, caller, scope, answer))
+            await self.write(lambda change: replace_answer_in(change, caller, scope, answer))
 
-    async def answer_in(self, change: Change, caller: Caller, scope: str, answer: Any) -> None:
-        """Replaces the stored answer as part of a larger transaction."""
-        key = caller.idempotency_key
-        if key is not None:
-            encoded = msgspec.json.encode(answer)
-            await change.tx.run(KEYS.answer, scope=_scope(caller, scope), key=key, answer=encoded)
+    async def forget_answer(self, caller: Caller, scope: KeyScope) -> None:
+        """Releases the key of a request that failed after its transaction, because refusals are not stored."""
+        if caller.idempotency_key is not None:
+            await self.write(lambda change: forget_answer_in(change, caller, scope))
 
 
-async def forget_in(change: Change, caller: Caller, scope: str) -> None:
+async def replace_answer_in(change: Change, caller: Caller, scope: KeyScope, answer: Any) -> None:
+    """Replaces the stored answer as part of a larger transaction."""
+    key = caller.idempotency_key
+    if key is not None:
+        name = await _full_scope(change.tx, caller, scope)
+        await change.tx.run(KEYS.answer, scope=name, key=key, answer=msgspec.json.encode(answer))
+
+
+async def forget_answer_in(change: Change, caller: Caller, scope: KeyScope) -> None:
     """Releases a key as part of a larger transaction."""
-    await change.tx.run(KEYS.forget, scope=_scope(caller, scope), key=caller.idempotency_key)
+    name = await _full_scope(change.tx, caller, scope)
+    await change.tx.run(KEYS.forget, scope=name, key=caller.idempotency_key)
 
 
-def scoped(action: str, record_id: str) -> str:
-    """Returns the scope of an idempotency key for an action on one record, by its full id."""
-    return f"{action}:{record_id}"
-
-
-def _scope(caller: Caller, scope: str) -> str:
-    """Returns the caller's own scope, because different callers may choose the same keys."""
+async def _full_scope(tx: Tx, caller: Caller, scope: KeyScope) -> str:
+    """Returns the scope as it is stored, with the caller, because different callers may choose the same keys."""
+    if isinstance(scope, RecordScope):
+        scope = f"{scope.action}:{await whole_id(tx, scope.table, scope.record_id)}"
     return f"{caller.kind}:{caller.id or ''}:{scope}"
 
 
-def _answer(stored: KeptAnswer | None, fingerprint: str, key: str, kind: type[T]) -> T:
+def _fingerprint(request: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(request)).hexdigest()
+
+
+def _answer(stored: _StoredAnswer | None, fingerprint: str, key: str, kind: type[T]) -> T:
     if stored is None or stored.answer is None:
         raise Internal("answer_missing", f"The idempotency key {key!r} is in use but has no stored answer.")
     if stored.fingerprint != fingerprint:

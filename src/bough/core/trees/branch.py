@@ -16,7 +16,7 @@ from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
 from bough.core.store.short_ids import find_id, whole_id
 from bough.core.store.sql import SESSIONS, TREES
-from bough.core.store.transactions import Change, Store, scoped
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.transcripts import files
 from bough.core.transcripts.files import NewFiles
 from bough.core.trees.limits import BranchKind, check_mode, check_room, refuse_side_question
@@ -142,7 +142,8 @@ class Branches:
     ) -> Branched:
         """Creates a branch in a new worktree."""
         async with self._places.turn(caller, source):
-            earlier = await self._store.kept(caller, scoped(SCOPE, source.id), request, Branched)
+            scope = RecordScope(SCOPE, "sessions", source.id)
+            earlier = await self._store.stored_answer(caller, scope, request, Branched)
             if earlier is not None:
                 return earlier
             # Refusals come before the worktree is created.
@@ -178,7 +179,7 @@ class Branches:
             source = await records.session(change.tx, session_id)
             return await self.plant(change, caller, source, wanted, kind, place, git, prompt)
 
-        scope = scoped(SCOPE, source.id)
+        scope = RecordScope(SCOPE, "sessions", source.id)
         branched = await self._store.write_once(caller, scope, request, Branched, work)
         log.info("session_branched", session=branched.session_id, kind=kind, source=source.id, cwd=place.cwd)
         return branched

@@ -65,7 +65,7 @@ class Pruning:
 
     async def prune_once(self, caller: Caller, days: float | None) -> Pruned:
         """Prunes once; an equal idempotency key returns the same answer."""
-        earlier = await self._store.kept(caller, SCOPE, days, Pruned)
+        earlier = await self._store.stored_answer(caller, SCOPE, days, Pruned)
         if earlier is not None:
             return earlier
         pruned = Pruned(await self.prune(days))

@@ -12,7 +12,7 @@ import structlog
 
 from bough.core.store.short_ids import find
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, KeyScope, Store, replace_answer_in
 from bough.core.worktrees import records, setup
 from bough.core.worktrees.paths import free_inside, resolve_inside
 from bough.core.worktrees.records import NewWorktree, Start, checked_notes
@@ -49,7 +49,7 @@ class Making:
         self._making: set[asyncio.Task[tuple[Worktree, bool]]] = set()
 
     async def create(
-        self, caller: Caller, new: NewWorktree, scope: str = SCOPE, start: Start | None = None
+        self, caller: Caller, new: NewWorktree, scope: KeyScope = SCOPE, start: Start | None = None
     ) -> tuple[Worktree, bool]:
         """Creates a worktree, with the files of `start` if given, or returns the one this key created. Also returns
         whether it is new. A caller that stops waiting does not cancel it."""
@@ -58,7 +58,9 @@ class Making:
         making.add_done_callback(self._making.discard)
         return await asyncio.shield(making)
 
-    async def _create(self, caller: Caller, new: NewWorktree, scope: str, start: Start | None) -> tuple[Worktree, bool]:
+    async def _create(
+        self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start | None
+    ) -> tuple[Worktree, bool]:
         repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
         resolve_inside(self._settings.root_path, repo.path, what="folder", data=self._settings.data_path)
         common = await git.common_folder(repo.path)
@@ -74,10 +76,10 @@ class Making:
         return await self.settled(caller, scope, worktree, wait=new.wait), earlier is None
 
     async def _known(
-        self, caller: Caller, scope: str, new: NewWorktree, repo: Repo, start: Start | None
+        self, caller: Caller, scope: KeyScope, new: NewWorktree, repo: Repo, start: Start | None
     ) -> Worktree | None:
         """Returns the worktree that this key created. An unfinished one is undone and its key released."""
-        stored = await self._store.kept(caller, scope, _said(new, start), Worktree)
+        stored = await self._store.stored_answer(caller, scope, _said(new, start), Worktree)
         if stored is None:
             return None
         row = await self._store.read(lambda tx: tx.one(WORKTREES.get, Worktree, id=stored.id))
@@ -127,7 +129,7 @@ class Making:
         self,
         caller: Caller,
         new: NewWorktree,
-        scope: str,
+        scope: KeyScope,
         repo: Repo,
         common: str,
         title: str,
@@ -188,14 +190,16 @@ class Making:
                 log.warning("submodules_not_initialised", path=str(path), error=error.message)
         return hook_error
 
-    async def _finish(self, caller: Caller, scope: str, repo: Repo, row: Worktree, hook_error: str | None) -> Worktree:
+    async def _finish(
+        self, caller: Caller, scope: KeyScope, repo: Repo, row: Worktree, hook_error: str | None
+    ) -> Worktree:
         status = "setting_up" if setup.wanted(repo, row.path) else "ready"
 
         async def work(change: Change) -> Worktree:
             fresh = await records.quietly(change, row.id, status=status, setup_error=hook_error)
             change.emit("worktree.created", fresh)
             # One transaction: once the worktree is visible, nothing that could still fail may undo it.
-            await self._store.answer_in(change, caller, scope, fresh)
+            await replace_answer_in(change, caller, scope, fresh)
             return fresh
 
         made = await self._store.write(work)
@@ -221,12 +225,12 @@ class Making:
         self._jobs[worktree.id] = job
         job.add_done_callback(lambda _: self._jobs.pop(worktree.id, None))
 
-    async def settled(self, caller: Caller, scope: str, worktree: Worktree, *, wait: bool) -> Worktree:
+    async def settled(self, caller: Caller, scope: KeyScope, worktree: Worktree, *, wait: bool) -> Worktree:
         """Returns the worktree, after its setup if `wait` is set."""
         if not wait or worktree.id not in self._jobs:
             return worktree
         done = await self.ended(worktree)
-        await self._store.keep_answer(caller, scope, done)
+        await self._store.replace_answer(caller, scope, done)
         return done
 
     async def ended(self, worktree: Worktree) -> Worktree:
@@ -266,7 +270,7 @@ class Making:
         if jobs:
             await asyncio.wait(jobs)
 
-    async def _undo_all(self, caller: Caller, scope: str, repo: Repo, row: Worktree) -> None:
+    async def _undo_all(self, caller: Caller, scope: KeyScope, repo: Repo, row: Worktree) -> None:
         await self.undo(repo, row)
         await self._store.forget_answer(caller, scope)
 

@@ -17,7 +17,7 @@ import structlog
 from bough.core.checkpoints import take
 from bough.core.checkpoints.take import Checkpoints
 from bough.core.store.sql import REPOS, WORKTREES
-from bough.core.store.transactions import Change, Store, forget_in, scoped
+from bough.core.store.transactions import Change, RecordScope, Store, forget_answer_in
 from bough.core.worktrees.records import NewWorktree, SessionUse, Start
 from bough.core.worktrees.service import REPAIR_WITHIN, Worktrees
 from bough.errors import BoughError, Conflict, Invalid
@@ -101,7 +101,7 @@ class BranchPlaces:
         start = msgspec.structs.replace(start, asked=(room.branch, room.path, room.task_id, room.ignored))
         name = room.branch or f"{_slug(room.title)}-{_suffix(caller, source)}"
         mark = marked(new_id()) if caller.idempotency_key is None else None
-        maker, scope = (caller, scoped(SCOPE, source.id)) if mark is None else (mark, MARKS)
+        maker, scope = (caller, RecordScope(SCOPE, "sessions", source.id)) if mark is None else (mark, MARKS)
         worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, room.path), scope, start)
         try:
             yield Place(worktree.id, worktree.path, mark)
@@ -131,7 +131,7 @@ class BranchPlaces:
     async def repair(self) -> None:
         """Removes worktrees that the last server created for branches that never opened. Someone may have found them
         since, so their contents are kept on recovery refs."""
-        left = await self._store.all_kept(marked(""), MARKS, Worktree)
+        left = await self._store.stored_answers(marked(""), MARKS, Worktree)
         await asyncio.gather(*(self._repair(marked(key), made) for key, made in left.items()))
 
     async def _repair(self, mark: Caller, made: Worktree) -> None:
@@ -177,7 +177,7 @@ class BranchPlaces:
 async def filled(change: Change, place: Place) -> None:
     """Clears the mark in the transaction that opens the session."""
     if place.mark is not None:
-        await forget_in(change, place.mark, MARKS)
+        await forget_answer_in(change, place.mark, MARKS)
 
 
 def marked(key: str) -> Caller:

@@ -13,7 +13,7 @@ import structlog
 
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import WORKTREES
-from bough.core.store.transactions import Change, Store, scoped
+from bough.core.store.transactions import Change, KeyScope, RecordScope, Store
 from bough.core.worktrees import records, removal_refusals, setup
 from bough.core.worktrees.create import Making, add_keeping_hooks
 from bough.core.worktrees.losses import find_lost
@@ -161,13 +161,13 @@ class Removal:
     async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
         """Restores a removed worktree at its old path, with branch, commits and uncommitted files, and sets it up."""
         whole = await self._store.read(lambda tx: whole_id(tx, "worktrees", worktree_id))
-        scope = scoped("worktrees.recover", whole)
-        stored = await self._store.kept(caller, scope, None, Worktree)
+        scope = RecordScope("worktrees.recover", "worktrees", whole)
+        stored = await self._store.stored_answer(caller, scope, None, Worktree)
         if stored is not None:
             return stored
         return await asyncio.shield(asyncio.create_task(self._recover(caller, scope, whole)))
 
-    async def _recover(self, caller: Caller, scope: str, worktree_id: str) -> Worktree:
+    async def _recover(self, caller: Caller, scope: KeyScope, worktree_id: str) -> Worktree:
         row, repo = await self._store.read(lambda tx: _removed(tx, worktree_id))
         settings = self._settings
         common = await git.common_folder(repo.path)

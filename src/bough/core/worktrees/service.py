@@ -13,7 +13,7 @@ import structlog
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import Change, KeyScope, Store
 from bough.core.worktrees import records
 from bough.core.worktrees.create import INTERRUPTED, SCOPE, Making, unfinished
 from bough.core.worktrees.creation_preview import Preview, preview
@@ -64,7 +64,7 @@ class Worktrees:
         self._making = Making(store, settings)
         self._removal = Removal(store, settings, self._making)
 
-    async def create(self, caller: Caller, new: NewWorktree, scope: str = SCOPE) -> Worktree:
+    async def create(self, caller: Caller, new: NewWorktree, scope: KeyScope = SCOPE) -> Worktree:
         """Creates a worktree of a branch, or adopts the one at `path` if no branch is given. Waits for the setup unless
         told otherwise."""
         if new.branch is not None:
@@ -77,12 +77,12 @@ class Worktrees:
         """Returns what `create` would make, or why it would refuse."""
         return await preview(self._store, self._settings, self._making, new)
 
-    async def begin(self, caller: Caller, new: NewWorktree, scope: str, start: Start) -> tuple[Worktree, bool]:
+    async def begin(self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start) -> tuple[Worktree, bool]:
         """Creates a worktree that starts with the files of `start`, or returns the one this key created. Also returns
         whether it is new."""
         return await self._making.create(caller, new, scope, start)
 
-    async def _adopt(self, caller: Caller, new: NewWorktree, path: str, scope: str) -> Worktree:
+    async def _adopt(self, caller: Caller, new: NewWorktree, path: str, scope: KeyScope) -> Worktree:
         repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
         common = await git.common_folder(repo.path)
         wanted_path = path if path.startswith("~") or not path else os.path.join(repo.path, path)
@@ -254,7 +254,7 @@ class Worktrees:
     async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
         return await self._removal.recover(caller, worktree_id)
 
-    async def discard(self, caller: Caller, scope: str, worktree: Worktree) -> None:
+    async def discard(self, caller: Caller, scope: KeyScope, worktree: Worktree) -> None:
         """Removes a worktree created for something that failed, but never one with work in it."""
         try:
             await self.remove(worktree.id, branch="delete" if worktree.branch_made else "keep")
@@ -263,7 +263,7 @@ class Worktrees:
         else:
             await self._store.forget_answer(caller, scope)
 
-    async def withdraw(self, caller: Caller, scope: str, worktree: Worktree, *, new: bool) -> None:
+    async def withdraw(self, caller: Caller, scope: KeyScope, worktree: Worktree, *, new: bool) -> None:
         """Removes what `begin` returned for something that failed, and releases the key. A new worktree is not kept,
         because it only held copies. Never raises, because the caller is already handling an error."""
         try:

@@ -15,7 +15,7 @@ from bough.core.checkpoints.take import Taken, of_race, record
 from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
-from bough.core.store.transactions import Change, Store, scoped
+from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.trees.branch import Branch, Branched, Branches
 from bough.core.trees.limits import BranchKind
 from bough.core.trees.race.rules import LONGEST_NAME, race_name
@@ -82,8 +82,8 @@ class Races:
         kind: BranchKind = "fork" if new.kind == "fork" else "subsession"
         prompt = checked_prompt(new.prompt, self._settings.max_prompt)
         source = await self._store.read(lambda tx: records.session(tx, session_id))
-        scope, request = scoped(SCOPE, source.id), msgspec.structs.replace(new, idempotency_key=None)
-        earlier = await self._store.kept(caller, scope, request, RaceBegun)
+        scope, request = RecordScope(SCOPE, "sessions", source.id), msgspec.structs.replace(new, idempotency_key=None)
+        earlier = await self._store.stored_answer(caller, scope, request, RaceBegun)
         if earlier is not None:
             return earlier
         branches = _racer_branches(new)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench import measure, recording, turns
 from bench.report import Result, Row, duration, noise
-from bough.agents.keeper import orphans
+from bough.agents.keeper import keeper_folder
 from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
 from bough.agents.link import LinkClosed
@@ -78,7 +78,7 @@ async def _streams(folder: Path) -> list[Row]:
 
 
 def _keepers(root: Path) -> list[int]:
-    keepers = [orphans.read_about(folder) for folder in orphans.list_keepers(root)]
+    keepers = [keeper_folder.read_info(folder) for folder in keeper_folder.list_keepers(root)]
     pids = [about.keeper.pid for about in keepers if about is not None]
     if not pids:
         raise RuntimeError("the server has started no keeper")

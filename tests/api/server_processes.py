@@ -8,7 +8,7 @@ import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from bough.agents.keeper import files, orphans, process_tree
+from bough.agents.keeper import files, keeper_folder, process_tree
 from bough.agents.keeper.process_tree import Process
 from tests.support.eventually import eventually
 from tests.support.server import ServerProcess
@@ -21,7 +21,7 @@ def live_processes(data: Path) -> list[Process]:
     for name in os.listdir("/proc"):
         if name.isdigit() and _command(int(name))[-1].startswith(home) and (keeper := process_tree.find(int(name))):
             found |= dict.fromkeys(process_tree.family(keeper))
-    for folder in orphans.list_keepers(data / "keepers"):
+    for folder in keeper_folder.list_keepers(data / "keepers"):
         found |= dict.fromkeys(process_tree.marked(f"{files.MARK}={folder.name}".encode()))
     return list(found)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from bough.agents.keeper import orphans
+from bough.agents.keeper import keeper_folder
 from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from tests.support.client import Events
 from tests.support.eventually import eventually
@@ -57,7 +57,7 @@ def agent_tree(real: Real) -> list[psutil.Process]:
 
 def tree_of(real: Real, name: str) -> list[psutil.Process]:
     """Returns the processes of one of several agents, by its keeper."""
-    about = orphans.read_about(real.server.data / "keepers" / name)
+    about = keeper_folder.read_info(real.server.data / "keepers" / name)
     assert about is not None
     top = psutil.Process(about.agent.pid)
     return [*top.children(recursive=True), top]
@@ -79,7 +79,9 @@ async def killed(real: Real) -> None:
 
 async def ended(real: Real, name: str) -> None:
     """Waits until a keeper has recorded that its agent is gone."""
-    await eventually(lambda: orphans.read_ended(real.server.data / "keepers" / name) is not None, "the agent has ended")
+    await eventually(
+        lambda: keeper_folder.read_end(real.server.data / "keepers" / name) is not None, "the agent has ended"
+    )
 
 
 def running_with(mark: str) -> list[int]:

@@ -15,6 +15,10 @@ class AgentGone(AgentFailed):
     """The agent's process, or the link to it, is gone."""
 
 
+class KeeperGone(AgentGone):
+    """The keeper is dead or never started."""
+
+
 class AgentTimeout(AgentFailed):
     """The agent did not answer in time."""
 

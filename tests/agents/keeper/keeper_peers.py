@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from bough.agents.keeper import frames, orphans
+from bough.agents.keeper import frames, keeper_folder, orphans
 from bough.agents.keeper.files import START
 from bough.agents.keeper.frames import Frame, FrameReader
 from bough.agents.keeper.keeper_link import KeeperLink
@@ -111,15 +111,15 @@ class Keepers:
     async def close(self) -> None:
         for link in self._links:
             await link.leave()
-        for folder in orphans.list_keepers(self.root):
-            about = orphans.read_about(folder)
-            if about is not None and orphans.is_alive(folder):
+        for folder in keeper_folder.list_keepers(self.root):
+            about = keeper_folder.read_info(folder)
+            if about is not None and keeper_folder.is_alive(folder):
                 os.kill(about.keeper.pid, 9)
             await orphans.sweep(folder)
 
 
 def keeper_pid(held: KeeperLink | Path) -> int:
-    about = orphans.read_about(held if isinstance(held, Path) else held.folder)
+    about = keeper_folder.read_info(held if isinstance(held, Path) else held.folder)
     assert about is not None
     return about.keeper.pid
 

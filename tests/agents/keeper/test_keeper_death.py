@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.keeper import orphans, process_tree, start_keeper
+from bough.agents.keeper import keeper_folder, orphans, process_tree, start_keeper
 from bough.agents.keeper.dead_agent_link import DeadAgentLink
 from bough.agents.keeper.files import KEEPER, MARK
 from bough.agents.keeper.keeper_launcher import KeeperLauncher
@@ -55,7 +55,7 @@ async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: Keepe
         assert await link.send(second, "prompt:2:1")
     await eventually(lambda: gone(keeper_pid(link)))
     assert journal.stat().st_size == whole + 40, "the last record is torn"
-    assert await read_to_end(link) == ([], orphans.Exit(code=None, signal=None, stderr=""))
+    assert await read_to_end(link) == ([], keeper_folder.Exit(code=None, signal=None, stderr=""))
     found = await launcher.attach(link.folder.name, 0)
     assert gone(link.pid)
     assert isinstance(found, DeadAgentLink)
@@ -153,7 +153,7 @@ files.write_json = lambda *_: os.kill(os.getpid(), 9)
 """
     with pytest.raises(ValueError, match="Expecting value"):
         keepers.altered(change, "/bin/sleep", "60")
-    (folder,) = orphans.list_keepers(keepers.root)
+    (folder,) = keeper_folder.list_keepers(keepers.root)
     (agent,) = process_tree.marked(f"{MARK}={folder.name}".encode())
     os.utime(folder, (1e9, 1e9))
     await launcher.drop(folder.name)

@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from bough.agents.keeper import frames, orphans, process_tree
+from bough.agents.keeper import frames, keeper_folder, process_tree
 from bough.agents.keeper.files import EXIT, MARK
 from bough.agents.keeper.start_keeper import attach_keeper
 from tests.agents.keeper.keeper_peers import FAMILY, Keepers, RawClient, gone, keeper_pid, read, read_to_end
@@ -34,7 +34,7 @@ async def test_the_whole_tree(keepers: Keepers, flags: tuple[str, ...]) -> None:
     exit = await link.end(grace=0.1)
     assert all(gone(pid) for pid in (*commands, link.pid, keeper_pid(link)))
     assert (exit.code, exit.signal) == ((None, signal.SIGKILL) if "term" in flags else (0, None))
-    ended = orphans.read_ended(link.folder)
+    ended = keeper_folder.read_end(link.folder)
     assert ended is not None
     assert ended.left == []
 
@@ -86,7 +86,7 @@ async def test_a_keeper_ends_with_its_agent(keepers: Keepers) -> None:
     lines, exit = await read_to_end(link)
     assert (lines, exit.code) == ([b"one", b"two"], 3)
     await eventually(lambda: gone(keeper_pid(link)))
-    assert orphans.read_dead(link.folder, 1) == ([b"two"], exit)
+    assert keeper_folder.read_dead(link.folder, 1) == ([b"two"], exit)
 
 
 async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -> None:
@@ -94,7 +94,7 @@ async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -
     change = "from bough.agents.keeper import main_loop; main_loop.LINGER = 0.05"
     folder, news = keepers.altered(change, "/bin/sh", "-c", "echo one; exit 3")
     await eventually(lambda: gone(news["pid"]))
-    lines, exit = orphans.read_dead(folder, 0)
+    lines, exit = keeper_folder.read_dead(folder, 0)
     assert exit is not None
     assert (lines, exit.code) == ([b"one"], 3)
 
@@ -120,7 +120,7 @@ async def test_a_day_alone(keepers: Keepers) -> None:
     await link.leave()
     await eventually(lambda: gone(keeper_pid(link)))
     assert gone(link.pid)
-    lines, exit = orphans.read_dead(link.folder, 0)
+    lines, exit = keeper_folder.read_dead(link.folder, 0)
     assert lines == [b"still here"]
     assert exit is not None
     assert exit.code == 0

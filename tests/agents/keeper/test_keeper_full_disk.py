@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bough.agents.keeper import orphans, process_tree
+from bough.agents.keeper import keeper_folder, process_tree
 from bough.agents.keeper.files import MARK
 from bough.agents.keeper.keeper_link import KeeperLink
 from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read
@@ -144,7 +144,7 @@ async def test_an_end_without_room(keepers: Keepers) -> None:
     assert exit.code == 0
     assert gone(link.pid)
     assert gone(keeper_pid(link))
-    assert orphans.read_dead(link.folder, 0) == ([], None)
+    assert keeper_folder.read_dead(link.folder, 0) == ([], None)
 
 
 async def test_an_agent_that_ends_by_itself_without_room(keepers: Keepers) -> None:
@@ -153,7 +153,7 @@ async def test_an_agent_that_ends_by_itself_without_room(keepers: Keepers) -> No
     fill(link, 40)  # enough for what is sent, not for what is answered
     assert await link.send(b"go", "1")
     await eventually(lambda: link.trouble != "" and gone(link.pid))
-    assert orphans.is_alive(link.folder)
+    assert keeper_folder.is_alive(link.folder)
     free(link)
     assert await read(link, 1) == [b"last words"]
     assert (await link.end()).code == 4
@@ -166,4 +166,4 @@ def test_a_start_without_room(keepers: Keepers, room: int) -> None:
     folder, news = keepers.altered(change, "/bin/sleep", "60")
     assert news == {"error": "File too large"}
     assert process_tree.marked(f"{MARK}={folder.name}".encode()) == []
-    assert orphans.read_about(folder) is None
+    assert keeper_folder.read_info(folder) is None

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bough.agents.keeper import orphans
+from bough.agents.keeper import keeper_folder
 from bough.agents.keeper.agent_process import IGNORED
 from bough.agents.link import LinkClosed
 from bough.errors import AgentFailed
@@ -38,7 +38,7 @@ async def test_lines_both_ways(keepers: Keepers, tmp_path: Path) -> None:
     exit = await link.end()
     assert (exit.code, exit.signal, exit.stderr) == (0, None, "")
     assert gone(link.pid)
-    assert not orphans.is_alive(link.folder)
+    assert not keeper_folder.is_alive(link.folder)
     with pytest.raises(LinkClosed):
         await link.send(b"more", "key 3")
     with pytest.raises(LinkClosed):
@@ -57,7 +57,7 @@ async def test_nothing_to_start(keepers: Keepers, argv: list[str], cwd: str, wor
     with pytest.raises(AgentFailed, match=words) as caught:
         await keepers.start(*argv, cwd=cwd)
     assert caught.value.code == "agent_missing"
-    assert orphans.list_keepers(keepers.root) == []
+    assert keeper_folder.list_keepers(keepers.root) == []
 
 
 async def test_a_file_that_cannot_run(keepers: Keepers, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ async def test_a_file_that_cannot_run(keepers: Keepers, tmp_path: Path) -> None:
     with pytest.raises(AgentFailed, match=r"agent could not be started in /: No such file") as caught:
         await keepers.start(str(program))
     assert caught.value.code == "agent_missing"
-    assert orphans.list_keepers(keepers.root) == []
+    assert keeper_folder.list_keepers(keepers.root) == []
 
 
 async def test_the_exit_is_reported(keepers: Keepers) -> None:
@@ -78,7 +78,7 @@ async def test_the_exit_is_reported(keepers: Keepers) -> None:
     assert lines == [b"one", b"two"]
     assert (exit.code, exit.signal, exit.stderr) == (3, None, "why\n")
     assert await link.end() == exit
-    assert orphans.read_dead(link.folder, 0) == ([b"one", b"two"], exit)
+    assert keeper_folder.read_dead(link.folder, 0) == ([b"one", b"two"], exit)
 
 
 async def test_a_signal_is_reported(keepers: Keepers) -> None:
@@ -136,7 +136,7 @@ async def test_a_known_key_is_not_written_again(keepers: Keepers) -> None:
     assert await link.send(b"prompt again", "task:1:prompt")
     assert await read(link, 3) == [b"prompt", b"answer", b"prompt again"]
     await link.end()
-    assert orphans.read_sent(link.folder) == {"task:1:prompt", "task:2:answer"}
+    assert keeper_folder.read_sent(link.folder) == {"task:1:prompt", "task:2:answer"}
 
 
 async def test_a_cancelled_send_is_still_sent_whole(keepers: Keepers) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bough.agents.errors import AgentGone
-from bough.agents.keeper import frames, orphans
+from bough.agents.keeper import frames, keeper_folder
 from bough.agents.keeper.files import KEEPER
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper.journal_link import JournalLink
@@ -66,7 +66,7 @@ async def test_the_version_is_reported(folder: Path) -> None:
         await attach_keeper(folder, 0)
     assert caught.value.code == "keeper_version"
     assert (caught.value.details["keeper_version"], caught.value.details["server_version"]) == (OTHER, VERSION)
-    assert orphans.is_alive(folder)
+    assert keeper_folder.is_alive(folder)
 
 
 async def test_its_turn_finishes(keepers: Keepers, folder: Path, flag: Path) -> None:
@@ -76,7 +76,7 @@ async def test_its_turn_finishes(keepers: Keepers, folder: Path, flag: Path) -> 
     assert not await link.send(b"exit", "prompt:1:1")
     assert await read(link, 2) == [b"one", b"heard exit"]
     link.confirm(2)
-    assert orphans.is_alive(folder)
+    assert keeper_folder.is_alive(folder)
     await asyncio.to_thread(flag.touch)
     lines, exit = await read_to_end(link)
     assert (lines, exit.code) == ([b"done"], 3)
@@ -96,18 +96,18 @@ async def test_an_attempt_to_send_ends_it(keepers: Keepers, folder: Path) -> Non
     await link.end()
     assert gone(link.pid)
     assert gone(keeper_pid(folder))
-    assert orphans.read_ended(folder) is not None
+    assert keeper_folder.read_end(folder) is not None
 
 
 async def test_it_is_dropped_in_order(keepers: Keepers, flag: Path) -> None:
     """T3: SIGTERM is what every version understands: its agent is asked to leave, and leaves."""
     folder, _ = keepers.altered(CHANGE, sys.executable, "-c", AGENT, str(flag))
-    about = orphans.read_about(folder)
+    about = keeper_folder.read_info(folder)
     assert about is not None
     link = await KeeperLauncher(keepers.root).attach(folder.name, 0)
     assert await read(link, 1) == [b"one"]
     await link.leave()
-    assert orphans.is_alive(folder)
+    assert keeper_folder.is_alive(folder)
     await KeeperLauncher(keepers.root).drop(folder.name)
     assert gone(about.agent.pid)
     assert gone(about.keeper.pid)
@@ -125,7 +125,7 @@ async def test_a_server_that_was_upgraded_under_a_turn(tmp_path: Path) -> None:
             await client.wait_task(first, "running")
             second = await client.prompt(session, "[[say after that]]")
         await server.stop(signal.SIGKILL)
-        (folder,) = orphans.list_keepers(server.data / "keepers")
+        (folder,) = keeper_folder.list_keepers(server.data / "keepers")
         about = json.loads((folder / KEEPER).read_bytes())
         (folder / KEEPER).write_text(json.dumps(about | {"version": OTHER}))
         await server.start()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.keeper import orphans, process_tree
+from bough.agents.keeper import keeper_folder, process_tree
 from tests.api.error_responses import NOBODY, Json
 from tests.api.server_processes import live_processes, started
 from tests.support.client import Client
@@ -77,9 +77,9 @@ async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, nu
         before = live_processes(process.data)
         assert await process.stop(number) == 0
     left = live_processes(process.data)
-    keepers = orphans.list_keepers(process.data / "keepers")
+    keepers = keeper_folder.list_keepers(process.data / "keepers")
     assert len(keepers) == 1
-    about = orphans.read_about(keepers[0])
+    about = keeper_folder.read_info(keepers[0])
     assert about is not None
     assert {about.keeper, about.agent} <= set(left) < set(before)
     await process.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bough.agents.keeper import orphans
+from bough.agents.keeper import keeper_folder
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 
 
@@ -12,13 +12,13 @@ class DeadAgentLink:
     """Delivers the lines that were journalled and not stored yet, then reports how the agent ended."""
 
     def __init__(self, folder: Path, last: int) -> None:
-        about = orphans.read_about(folder)
+        about = keeper_folder.read_info(folder)
         self.command: tuple[str, ...] = tuple(about.command) if about is not None else ("agent",)
         self.pid = about.agent.pid if about is not None else 0
-        ended = orphans.read_ended(folder)
+        ended = keeper_folder.read_end(folder)
         self._exit = ended.exit if ended is not None else Exit(code=None, signal=None, stderr="")
-        self._batches = orphans.read_batches(folder, last)
-        self._sent = orphans.read_sent(folder)
+        self._batches = keeper_folder.read_batches(folder, last)
+        self._sent = keeper_folder.read_sent(folder)
 
     async def receive(self) -> Batch:
         batch = next(self._batches, None)

@@ -8,9 +8,9 @@ from collections.abc import Generator
 from pathlib import Path
 
 from bough.agents.errors import AgentGone, command_name
-from bough.agents.keeper import orphans, process_tree
+from bough.agents.keeper import keeper_folder, orphans, process_tree
 from bough.agents.keeper.frames import VERSION
-from bough.agents.keeper.orphans import About, Ended, Tail
+from bough.agents.keeper.keeper_folder import AgentEnd, KeeperInfo, Tail
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 from bough.agents.shield import shielded
 
@@ -21,14 +21,14 @@ POLL = 0.1
 class JournalLink:
     """Delivers the lines in the journal of a keeper of another version."""
 
-    def __init__(self, folder: Path, about: About, last: int) -> None:
+    def __init__(self, folder: Path, about: KeeperInfo, last: int) -> None:
         self.command = tuple(about.command)
         self.pid = about.agent.pid
         self._folder = folder
         self._about = about
         self._tail = Tail(folder, last)
         self._batches: Generator[Batch] | None = None
-        self._sent = orphans.read_sent(folder)
+        self._sent = keeper_folder.read_sent(folder)
         self._closed = asyncio.Event()
         self._ending: asyncio.Task[Exit] | None = None
 
@@ -79,8 +79,8 @@ class JournalLink:
         await orphans.end_keeper(self._folder)
         return self._exit()
 
-    def _ended(self) -> Ended | None:
-        return orphans.read_ended(self._folder)
+    def _ended(self) -> AgentEnd | None:
+        return keeper_folder.read_end(self._folder)
 
     def _exit(self) -> Exit:
         ended = self._ended()

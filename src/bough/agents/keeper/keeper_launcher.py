@@ -8,10 +8,10 @@ from pathlib import Path
 
 import structlog
 
-from bough.agents.keeper import orphans
+from bough.agents.errors import KeeperGone
+from bough.agents.keeper import keeper_folder, orphans
 from bough.agents.keeper.dead_agent_link import DeadAgentLink
 from bough.agents.keeper.journal_link import JournalLink
-from bough.agents.keeper.orphans import KeeperGone
 from bough.agents.keeper.start_keeper import attach_keeper, start_keeper, wait_until_started
 from bough.agents.link import Link
 from bough.errors import AgentFailed
@@ -38,7 +38,7 @@ class KeeperLauncher:
             log.info("keeper_found_dead", keeper=name, error=error.message, swept=swept)
             return DeadAgentLink(folder, last)
         except AgentFailed as error:
-            about = orphans.read_about(folder)
+            about = keeper_folder.read_info(folder)
             if error.code != "keeper_version" or about is None:
                 raise
             log.warning("keeper_version", keeper=name, error=error.message)
@@ -51,7 +51,7 @@ class KeeperLauncher:
         swept = await orphans.end_keeper(folder)
         if swept:
             log.info("keeper_left_something", keeper=name, swept=swept)
-        orphans.discard(folder)
+        keeper_folder.discard(folder)
 
     def names(self) -> list[str]:
-        return [path.name for path in orphans.list_keepers(self._root)]
+        return [path.name for path in keeper_folder.list_keepers(self._root)]

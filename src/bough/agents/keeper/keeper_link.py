@@ -13,12 +13,13 @@ import msgspec
 import structlog
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import frames, orphans, process_tree
+from bough.agents.keeper import frames, keeper_folder, orphans, process_tree
 from bough.agents.keeper.agent_process import STDERR_TAIL
 from bough.agents.keeper.end_agent import KILL_WAIT
 from bough.agents.keeper.frames import Frame
+from bough.agents.keeper.keeper_folder import AgentEnd, KeeperInfo
 from bough.agents.keeper.keeper_stream import KeeperStream
-from bough.agents.keeper.orphans import END_MARGIN, About, Ended, until
+from bough.agents.keeper.orphans import END_MARGIN, wait_until
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 from bough.agents.shield import shielded
 from bough.errors import AgentFailed
@@ -46,7 +47,7 @@ class Welcome(msgspec.Struct, frozen=True):
 class KeeperLink:
     """The lines of one agent, exchanged with its keeper."""
 
-    def __init__(self, folder: Path, about: About, welcome: Welcome, last: int) -> None:
+    def __init__(self, folder: Path, about: KeeperInfo, welcome: Welcome, last: int) -> None:
         self.folder = folder
         self.command = tuple(about.command)
         self.pid = about.agent.pid
@@ -56,7 +57,7 @@ class KeeperLink:
         """A sentence about what blocks the keeper; empty while nothing does."""
         self._keeper = about.keeper
         self._stderr = bytearray()
-        self._ended: Ended | None = None
+        self._ended: AgentEnd | None = None
         self._left = False
         self._journal: Generator[Batch] | None = None
         self._unsent: deque[tuple[str, bytes, asyncio.Future[str]]] = deque()
@@ -136,7 +137,7 @@ class KeeperLink:
             note: dict[str, Any] = frame.text()
             self._note(note["code"], note["text"])
         elif kind == frames.EXIT:
-            self._ended = msgspec.json.decode(frame.payload, type=Ended)
+            self._ended = msgspec.json.decode(frame.payload, type=AgentEnd)
             self.stream.end()
         else:
             text = f"This server (version {frames.VERSION}) does not know frames of kind {kind} and ignores them."
@@ -165,10 +166,10 @@ class KeeperLink:
     async def _read_journal(self) -> Batch | None:
         """Returns lines that the keeper journalled and could not send."""
         if self._journal is None:
-            await until(lambda: not self._alive() or self._read_end() is not None, DEATH_WAIT)
+            await wait_until(lambda: not self._alive() or self._read_end() is not None, DEATH_WAIT)
             if self._alive() and self._read_end() is None:
                 return None  # It closed the connection and lives on.
-            self._journal = orphans.read_batches(self.folder, self.stream.last)
+            self._journal = keeper_folder.read_batches(self.folder, self.stream.last)
         batch = await asyncio.to_thread(next, self._journal, None)
         if batch is None:
             self._ended = self._read_end()
@@ -177,8 +178,8 @@ class KeeperLink:
     def _alive(self) -> bool:
         return process_tree.alive(self._keeper)
 
-    def _read_end(self) -> Ended | None:
-        return orphans.read_ended(self.folder)
+    def _read_end(self) -> AgentEnd | None:
+        return keeper_folder.read_end(self.folder)
 
     def _exit(self) -> Exit:
         return self._ended.exit if self._ended is not None else Exit(code=None, signal=None, stderr=self.stderr_tail())
@@ -186,7 +187,7 @@ class KeeperLink:
     # The end
 
     async def _end(self, grace: float) -> Exit:
-        ended: Ended | None = None
+        ended: AgentEnd | None = None
         if self.stream.open:
             self.stream.write(frames.message(frames.END, grace=grace))
         else:
@@ -197,12 +198,12 @@ class KeeperLink:
             ended = self._ended or self._read_end()
             return ended is not None or not self._alive()
 
-        await until(is_over, 2 * grace + KILL_WAIT + END_MARGIN)
+        await wait_until(is_over, 2 * grace + KILL_WAIT + END_MARGIN)
         await self.stream.close()
         if ended is not None:
             # The end may have been seen in the folder before the keeper could read the END frame.
             self._kill(SIGTERM)
-            await until(lambda: not self._alive(), LEAVE_WAIT)
+            await wait_until(lambda: not self._alive(), LEAVE_WAIT)
         self._kill(SIGKILL)
         if ended is None or ended.left:
             await orphans.sweep(self.folder)

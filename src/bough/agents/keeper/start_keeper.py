@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
-from bough.agents.errors import command_name
-from bough.agents.keeper import frames, orphans, process_tree
+from bough.agents.errors import KeeperGone, command_name
+from bough.agents.keeper import frames, keeper_folder, process_tree
 from bough.agents.keeper.files import MARK, SOCKET, START, START_LIMIT
 from bough.agents.keeper.frames import VERSION, Frame, FrameReader
+from bough.agents.keeper.keeper_folder import KeeperInfo
 from bough.agents.keeper.keeper_link import KeeperLink, Welcome
-from bough.agents.keeper.orphans import About, KeeperGone
 from bough.agents.process_link import agent_missing, find_program
 from bough.errors import AgentFailed
 
@@ -48,7 +48,7 @@ async def start_keeper(
             raise agent_missing(command, f"could not be started in {cwd}: {report['error']}.")
         return await attach_keeper(folder, 0)
     except BaseException:
-        orphans.discard(folder)  # If the keeper started after all, it then ends its agent and itself.
+        keeper_folder.discard(folder)  # If the keeper started after all, it then ends its agent and itself.
         raise
 
 
@@ -80,7 +80,7 @@ async def attach_keeper(folder: Path, last: int) -> KeeperLink:
     return link
 
 
-def other_version(about: About) -> AgentFailed:
+def other_version(about: KeeperInfo) -> AgentFailed:
     """Returns the error for a keeper that was started by another version of Bough."""
     return AgentFailed(
         "keeper_version",
@@ -92,10 +92,10 @@ def other_version(about: About) -> AgentFailed:
     )
 
 
-async def wait_until_started(folder: Path) -> About:
+async def wait_until_started(folder: Path) -> KeeperInfo:
     """Waits for a keeper that a dying server may have just started. Raises `KeeperGone` if it is dead."""
     while True:
-        about = orphans.read_about(folder)
+        about = keeper_folder.read_info(folder)
         if about is not None:
             if process_tree.alive(about.keeper):
                 return about

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import orphans, process_tree
+from bough.agents.keeper import keeper_folder, orphans, process_tree
 from bough.agents.keeper.end_agent import KILL_WAIT
 from bough.agents.keeper.files import MARK
 from bough.agents.keeper.process_tree import Process
@@ -82,14 +82,14 @@ class HeldAgent:
 
 def find_held(data: Path) -> list[HeldAgent]:
     """Finds every live keeper, and every dead one whose agent left processes running."""
-    keepers = (_read_keeper(folder) for folder in orphans.list_keepers(data / "keepers"))
+    keepers = (_read_keeper(folder) for folder in keeper_folder.list_keepers(data / "keepers"))
     return [held for held in keepers if held.alive or held.processes]
 
 
 def _read_keeper(folder: Path) -> HeldAgent:
     about = None
     with contextlib.suppress(msgspec.MsgspecError, OSError):
-        about = orphans.read_about(folder)
+        about = keeper_folder.read_info(folder)
     if about is not None and process_tree.alive(about.keeper):
         inside = [process.pid for process in process_tree.family(about.keeper) if process != about.keeper]
         return HeldAgent(folder.name, folder, about.keeper, about.command, inside)

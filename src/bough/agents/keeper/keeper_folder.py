@@ -1,0 +1,125 @@
+"""Reads a keeper's folder from the server's side: what runs there, the journal of the agent's lines, and how the agent
+ended."""
+
+import contextlib
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from bough.agents.keeper import frames, process_tree
+from bough.agents.keeper.files import EXIT, KEEPER
+from bough.agents.keeper.journal import NAME, read_journal
+from bough.agents.keeper.process_tree import Process
+from bough.agents.lines import LineSplitter
+from bough.agents.link import Batch, Exit
+
+T = TypeVar("T")
+
+
+class KeeperInfo(msgspec.Struct, frozen=True):
+    """The contents of keeper.json."""
+
+    version: int
+    keeper: Process
+    agent: Process
+    command: list[str]
+
+
+class AgentEnd(msgspec.Struct, frozen=True):
+    """The end of an agent, as in exit.json and in an EXIT frame."""
+
+    code: int | None
+    signal: int | None
+    stderr: str
+    last: int
+    left: list[int]
+    reason: str | None = None
+
+    @property
+    def exit(self) -> Exit:
+        return Exit(code=self.code, signal=self.signal, stderr=self.stderr)
+
+
+def list_keepers(root: Path) -> list[Path]:
+    """Returns the folders of all keepers, living or dead, sorted by name."""
+    return sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+
+
+def read_info(folder: Path) -> KeeperInfo | None:
+    """Reads keeper.json. Returns None if the keeper has not started."""
+    return _read(folder / KEEPER, KeeperInfo)
+
+
+def read_end(folder: Path) -> AgentEnd | None:
+    """Reads how the agent ended. Returns None if the keeper has not seen its end."""
+    return _read(folder / EXIT, AgentEnd)
+
+
+def _read(path: Path, kind: type[T]) -> T | None:
+    # An unreadable file was emptied by a crash of the machine and counts as missing.
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    return None
+
+
+def is_alive(folder: Path) -> bool:
+    """Returns whether the keeper of this folder runs."""
+    about = read_info(folder)
+    return about is not None and process_tree.alive(about.keeper)
+
+
+def read_dead(folder: Path, after: int) -> tuple[list[bytes], Exit | None]:
+    """Returns the lines after this number in a dead keeper's journal, and the agent's end if it is known."""
+    lines = [line for batch in read_batches(folder, after) for line in batch.lines]
+    ended = read_end(folder)
+    return lines, ended.exit if ended is not None else None
+
+
+def read_sent(folder: Path) -> set[str]:
+    """Returns the keys of the lines that a dead keeper sent to its agent, or was about to."""
+    keys: set[str] = set()
+    with contextlib.suppress(FileNotFoundError):
+        for frame in read_journal(folder / NAME):
+            if frame.head.kind == frames.SEND:
+                keys.add(frame.payload[: frame.head.amount].decode())
+            elif frame.head.kind == frames.BASE:
+                keys.update(frame.text()["keys"])
+    return keys
+
+
+def read_batches(folder: Path, after: int) -> Generator[Batch]:
+    """Yields the lines after this number, in the blocks in which they were journalled. Drops an incomplete line."""
+    return Tail(folder, after).read()
+
+
+class Tail:
+    """Reads the lines of a journal after a number, repeatedly as the journal grows."""
+
+    def __init__(self, folder: Path, after: int) -> None:
+        self._path = folder / NAME
+        self._offset = 0
+        self._last = after
+        self._splitter = LineSplitter()
+
+    def read(self) -> Generator[Batch]:
+        """Yields the lines that were not yielded before."""
+        with contextlib.suppress(FileNotFoundError):
+            for head, payload in read_journal(self._path, self._offset):
+                self._offset += frames.HEADER.size + head.length
+                if head.kind != frames.LINES or head.touched <= self._last:
+                    continue
+                # Lines that the journal no longer holds were stored by a database that has since been rolled back.
+                self._last = max(self._last, head.first - 1)
+                lines = self._splitter.feed(frames.lines_after(self._last, head, payload))
+                self._last += len(lines)
+                if lines:
+                    yield Batch(lines, self._last)
+
+
+def discard(folder: Path) -> None:
+    """Removes the folder. A keeper that still runs then ends its agent and itself."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)

@@ -55,7 +55,7 @@ from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.core.worktrees.boards import Boards
-from bough.core.worktrees.for_branch import BranchPlaces
+from bough.core.worktrees.for_branch import BranchWorktrees
 from bough.core.worktrees.repos import Repos
 from bough.core.worktrees.service import Worktrees
 from bough.data_folder_lock import only_one
@@ -129,7 +129,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     control = Control(store, runner, tasks)
     archiving = Archiving(store, control)
     purging = Purging(store, control)
-    places = BranchPlaces(store, worktrees, runner.checkpoints)
+    places = BranchWorktrees(store, worktrees, runner.checkpoints)
     branches = Branches(store, settings, catalog, places)
     cascades = Cascades(store, control, archiving, purging)
     calls = Calls(store, settings, catalog, scheduler.lending)

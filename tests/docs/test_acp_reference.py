@@ -21,7 +21,7 @@ def test_every_field_is_documented() -> None:
     """C2: the page lists every field of `_meta.bough`, and no other."""
     section = REFERENCE.partition("<!-- fields -->")[2].partition("<!-- end of fields -->")[0]
     documented = re.findall(r"^\| `([^`]+)` \| .+ \|$", section, re.MULTILINE)
-    assert documented == [field.encode_name for field in msgspec.structs.fields(wire.SessionWishes)]
+    assert documented == [field.encode_name for field in msgspec.structs.fields(wire.SessionSettings)]
 
 
 def test_numbers_match_the_source() -> None:

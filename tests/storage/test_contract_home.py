@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from bough.core.store.sql import HOME
-from bough.model.home import Spent
+from bough.model.home import TurnUsage
 from bough.model.times import quarter
 from bough.storage import migrate
 from bough.storage.backend import Backend, Tx
@@ -82,11 +82,11 @@ async def test_usage_of_turns_adds_up(empty: Backend) -> None:
     """O4: Turns of one quarter of an hour are one row, and a sum starts with a quarter."""
     await migrate.upgrade(empty, to=AFTER)
 
-    async def work(tx: Tx) -> list[Spent | None]:
+    async def work(tx: Tx) -> list[TurnUsage | None]:
         for minute in ("00", "14", "15"):
             await tx.run(HOME.spend, quarter=quarter(NOW.format(minute)), tokens=3, cost=0.25)
         sinces = ("", "2026-11-15T08:00", "2026-11-15T08:15", "2026-11-15T08:30")
-        return [await tx.one(HOME.spent, Spent, since=since) for since in sinces]
+        return [await tx.one(HOME.spent, TurnUsage, since=since) for since in sinces]
 
-    both, one, none = Spent(3, 9, 0.75), Spent(1, 3, 0.25), Spent(0, 0, 0.0)
+    both, one, none = TurnUsage(3, 9, 0.75), TurnUsage(1, 3, 0.25), TurnUsage(0, 0, 0.0)
     assert await empty.transaction(work) == [both, both, one, none]

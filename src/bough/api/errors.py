@@ -21,7 +21,7 @@ from bough.errors import (
 from bough.model.ids import new_id
 
 
-class Meaning(NamedTuple):
+class ErrorMapping(NamedTuple):
     """Says what a family of errors becomes at each door."""
 
     status: int
@@ -30,16 +30,16 @@ class Meaning(NamedTuple):
 
 
 # Subclasses come before their families. JSON-RPC codes are those of ACP.
-MEANINGS: dict[type[BoughError], Meaning] = {
-    TooLarge: Meaning(413, -32602, 1),
-    Invalid: Meaning(400, -32602, 1),
-    NotFound: Meaning(404, -32002, 1),
-    Conflict: Meaning(409, -32600, 1),
-    Unauthenticated: Meaning(401, -32000, 1),
-    Denied: Meaning(403, -32000, 1),
-    Busy: Meaning(429, -32603, 1),
-    AgentFailed: Meaning(502, -32603, 1),
-    Internal: Meaning(500, -32603, 1),
+MEANINGS: dict[type[BoughError], ErrorMapping] = {
+    TooLarge: ErrorMapping(413, -32602, 1),
+    Invalid: ErrorMapping(400, -32602, 1),
+    NotFound: ErrorMapping(404, -32002, 1),
+    Conflict: ErrorMapping(409, -32600, 1),
+    Unauthenticated: ErrorMapping(401, -32000, 1),
+    Denied: ErrorMapping(403, -32000, 1),
+    Busy: ErrorMapping(429, -32603, 1),
+    AgentFailed: ErrorMapping(502, -32603, 1),
+    Internal: ErrorMapping(500, -32603, 1),
 }
 
 # Error codes for what the web framework or the HTTP server itself refuses.
@@ -68,7 +68,7 @@ class ErrorAnswer(msgspec.Struct):
     error: ErrorBody
 
 
-def meaning(error: BoughError) -> Meaning:
+def meaning(error: BoughError) -> ErrorMapping:
     """Returns the codes of an error's family."""
     for family, codes in MEANINGS.items():
         if isinstance(error, family):

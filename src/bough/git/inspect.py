@@ -8,20 +8,20 @@ from bough.git.run import GitFailed, git
 from bough.model.repo import GitState, RepoKind
 
 
-class Found(msgspec.Struct):
+class InspectedFolder(msgspec.Struct):
     """The kind of folder that was found."""
 
     kind: RepoKind
     default_branch: str | None
 
 
-async def inspect(path: str) -> Found:
+async def inspect(path: str) -> InspectedFolder:
     """Returns whether the folder is a git repository (its top folder, bare or not) or a plain folder."""
     try:
         await git(path, "rev-parse", "--git-dir")
     except GitFailed:
-        return Found("plain", None)
-    return Found("git", await default_branch(path))
+        return InspectedFolder("plain", None)
+    return InspectedFolder("git", await default_branch(path))
 
 
 async def top_level(path: str) -> str | None:

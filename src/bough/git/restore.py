@@ -13,7 +13,17 @@ import msgspec
 from bough.errors import Conflict, Invalid
 from bough.git.decode import shown
 from bough.git.run import GitFailed, git
-from bough.git.snapshot import QUIET, UNFILTERED, Place, Snapshot, listed, place, scratch_index, take, without_filters
+from bough.git.snapshot import (
+    QUIET,
+    UNFILTERED,
+    Snapshot,
+    WorkingCopy,
+    listed,
+    place,
+    scratch_index,
+    take,
+    without_filters,
+)
 from bough.git.threads import in_thread
 
 # For writing every file of a large working copy.
@@ -25,7 +35,7 @@ MOST_NAMED = 20
 _WHOLE = ("-c", "core.sparseCheckout=false", "-c", "index.sparse=false")
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ChangedPath(msgspec.Struct, frozen=True):
     """A path that differs between two trees, with its modes in both."""
 
     path: str
@@ -36,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct):
     """The paths to write and to remove, the paths left alone, and the state it starts from."""
 
-    place: Place
+    place: WorkingCopy
     now: Snapshot
     target: str
     writes: list[str]
@@ -70,7 +80,7 @@ async def plan(path: str, target: str, only: Iterable[str] | None = None) -> Pla
     return result
 
 
-def _sort_in(result: Plan, entries: list[Entry]) -> None:
+def _sort_in(result: Plan, entries: list[ChangedPath]) -> None:
     for entry in entries:
         on_disk = os.path.lexists(os.path.join(result.place.top, entry.path))
         if GITLINK in (entry.before, entry.after) or (not on_disk and ABSENT not in (entry.before, entry.after)):
@@ -112,7 +122,7 @@ async def changed_paths(path: str, old: str, new: str) -> set[str]:
     return {entry.path for entry in await _between(await place(path), old, new, None)}
 
 
-async def _carry_out(where: Place, target: str, writes: list[str], removes: list[str]) -> None:
+async def _carry_out(where: WorkingCopy, target: str, writes: list[str], removes: list[str]) -> None:
     await in_thread(_remove, where.top, removes)
     if not writes:
         return
@@ -144,14 +154,14 @@ def _remove_empty(top: str, folder: str) -> None:
         folder = os.path.dirname(folder)
 
 
-async def _between(where: Place, old: str, new: str, only: list[str] | None) -> list[Entry]:
+async def _between(where: WorkingCopy, old: str, new: str, only: list[str] | None) -> list[ChangedPath]:
     text = await git(where.top, "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, timeout=WITHIN)
     words = iter(text.split("\0"))
-    found: list[Entry] = []
+    found: list[ChangedPath] = []
     for about in words:
         if about:
             before, after, *_ = about.removeprefix(":").split(" ")
-            found.append(Entry(next(words), before, after))
+            found.append(ChangedPath(next(words), before, after))
     if only is None or "" in only:
         return found
     wanted = set(only)
@@ -178,7 +188,7 @@ def _is_file(top: str, path: str) -> bool:
     return os.path.islink(whole) or os.path.isfile(whole)
 
 
-async def _ignored_then(where: Place, target: str, paths: list[str]) -> set[str]:
+async def _ignored_then(where: WorkingCopy, target: str, paths: list[str]) -> set[str]:
     """Returns the paths that the snapshot's own rules ignore: it does not hold them although they may have existed."""
     names = (await git(where.top, "ls-tree", "-r", "-z", "--name-only", target)).split("\0")
     rules = [name for name in names if os.path.basename(name) == ".gitignore"]
@@ -201,7 +211,7 @@ async def _ignored_then(where: Place, target: str, paths: list[str]) -> set[str]
                 raise
 
 
-async def _unfiltered(where: Place, sha: str) -> list[str]:
+async def _unfiltered(where: WorkingCopy, sha: str) -> list[str]:
     """Returns the filters that were off when the snapshot was taken."""
     body = await git(where.top, "show", "--no-patch", "--format=%B", sha)
     return [line.removeprefix(UNFILTERED) for line in body.splitlines() if line.startswith(UNFILTERED)]

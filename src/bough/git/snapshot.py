@@ -86,21 +86,21 @@ class Memory(msgspec.Struct):
     snapshot: Snapshot | None = None
 
 
-class Place(msgspec.Struct, frozen=True):
+class WorkingCopy(msgspec.Struct, frozen=True):
     """A working copy's top folder and its private part of the repository."""
 
     top: str
     git_dir: str
 
 
-async def place(path: str) -> Place:
+async def place(path: str) -> WorkingCopy:
     """Returns the working copy that contains `path`, or raises `GitFailed`."""
     top, git_dir = (await git(path, "rev-parse", "--show-toplevel", "--absolute-git-dir")).rstrip("\n").split("\n")
-    return Place(top, git_dir)
+    return WorkingCopy(top, git_dir)
 
 
 @contextlib.asynccontextmanager
-async def scratch_index(where: Place, *, seeded: bool) -> AsyncGenerator[dict[str, str]]:
+async def scratch_index(where: WorkingCopy, *, seeded: bool) -> AsyncGenerator[dict[str, str]]:
     """Yields git's environment with a temporary index, empty or copied from the real one."""
     # Next to the real one, to be on the same disk; with a unique name, so that nobody waits for anybody.
     name = os.path.join(where.git_dir, f"{SCRATCH}{os.getpid()}-{secrets.token_hex(6)}")
@@ -192,7 +192,7 @@ class _Shot:
                 if not self.without_filter(error):
                     raise
 
-    async def commit(self, where: Place, found: Scan, also: tuple[str, ...]) -> Snapshot:
+    async def commit(self, where: WorkingCopy, found: Scan, also: tuple[str, ...]) -> Snapshot:
         changed, gone = await asyncio.to_thread(_sorted_out, where.top, [*found.changed, *also])
         if (
             self._limits is not None
@@ -218,7 +218,7 @@ class _Shot:
         note = " ".join(self.notes) or None
         return Snapshot(sha, tree, found.head, found.branch, bool(found.lines), note, tuple(self.left_out))
 
-    async def _index(self, where: Place, env: dict[str, str], paths: list[str], *how: str) -> None:
+    async def _index(self, where: WorkingCopy, env: dict[str, str], paths: list[str], *how: str) -> None:
         """Updates paths in the index to what is on disk, leaving out what cannot be read."""
         while paths:
             stdin = listed(paths)

@@ -72,7 +72,7 @@ class HomeTree(msgspec.Struct, rename="camel"):
     active_at: str
 
 
-class Needs(msgspec.Struct, rename="camel"):
+class NeedsAttention(msgspec.Struct, rename="camel"):
     """The things that need a person: approvals, failures, and finished work that nobody has looked at."""
 
     approvals: list[HomeApproval]
@@ -80,7 +80,7 @@ class Needs(msgspec.Struct, rename="camel"):
     review: list[HomeSession]
 
 
-class Spent(msgspec.Struct, rename="camel"):
+class TurnUsage(msgspec.Struct, rename="camel"):
     """The usage of turns."""
 
     turns: int
@@ -91,9 +91,9 @@ class Spent(msgspec.Struct, rename="camel"):
 class Totals(msgspec.Struct, rename="camel"):
     """Usage today, in the last seven days including today, and in total."""
 
-    today: Spent
-    week: Spent
-    all: Spent
+    today: TurnUsage
+    week: TurnUsage
+    all: TurnUsage
 
 
 class Counts(msgspec.Struct, rename="camel"):
@@ -109,7 +109,7 @@ class Counts(msgspec.Struct, rename="camel"):
 class Home(msgspec.Struct, rename="camel"):
     """The whole start page."""
 
-    needs: Needs
+    needs: NeedsAttention
     running: list[HomeSession]
     queued: list[HomeSession]
     trees: list[HomeTree]

@@ -65,7 +65,7 @@ class CallbackConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True)
     extra_instructions: str | None = None
 
 
-class RacePlace(msgspec.Struct, frozen=True):
+class RacePosition(msgspec.Struct, frozen=True):
     """The race that a session runs in, and its number there."""
 
     race_id: str = msgspec.field(name="id")
@@ -90,7 +90,7 @@ class SessionMetadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen
     agent_mode: str | None = None
     config_options: msgspec.Raw | None = None
     commands: msgspec.Raw | None = None
-    race: RacePlace | None = None
+    race: RacePosition | None = None
 
     @property
     def offered_options(self) -> Any:

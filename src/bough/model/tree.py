@@ -60,7 +60,7 @@ class Budget(msgspec.Struct, rename="camel"):
         return self.root_session_id
 
 
-class Used(msgspec.Struct, rename="camel"):
+class TreeUsage(msgspec.Struct, rename="camel"):
     """A tree's usage so far."""
 
     sessions: int
@@ -115,7 +115,7 @@ class Tree(msgspec.Struct, rename="camel"):
 
     root_session_id: str
     sessions: list[Node]
-    used: Used
+    used: TreeUsage
     budget: Budget | None
     # How many sessions are running, waiting for approval, or have queued prompts.
     running: int

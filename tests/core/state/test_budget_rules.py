@@ -8,19 +8,19 @@ import msgspec
 import pytest
 
 from bough.core.state import budgets
-from bough.core.state.budgets import BudgetBody, Budgets, Overdrawn
+from bough.core.state.budgets import BudgetBody, BudgetExceeded, Budgets
 from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.errors import Denied, Invalid
 from bough.model.session import Caller
-from bough.model.tree import Budget, Used
+from bough.model.tree import Budget, TreeUsage
 from bough.settings import Settings
 from bough.storage.backend import Tx
 from tests.core.state.rows import FakeTx, session, task
 from tests.core.state.stored_rows import StoredRows
 
 BUDGET: dict[str, Any] = {field.name: 0 for field in msgspec.structs.fields(Budget)}
-USED: dict[str, Any] = {field.name: 0 for field in msgspec.structs.fields(Used)}
+USED: dict[str, Any] = {field.name: 0 for field in msgspec.structs.fields(TreeUsage)}
 NO_LIMITS: dict[str, Any] = {"max_tokens": None, "max_cost": None, "max_turns": None, "max_minutes": None}
 
 
@@ -29,7 +29,7 @@ def tree(limits: dict[str, Any], used: dict[str, Any], running: int) -> Tx:
     return FakeTx(
         {
             TREES.budget.name: Budget(**BUDGET | NO_LIMITS | limits),
-            TREES.used.name: Used(**USED | used),
+            TREES.used.name: TreeUsage(**USED | used),
             TREES.under_way.name: running,
         }
     )
@@ -65,7 +65,7 @@ async def test_a_turn_starts_below_every_limit(limits: dict[str, Any], used: dic
 )
 async def test_a_limit_holds_a_turn(limits: dict[str, Any], used: dict[str, Any], running: int, over: str) -> None:
     """B5: A turn is held when one limit is reached; running turns count as used."""
-    with pytest.raises(Overdrawn, match=f"budget of {over}"):
+    with pytest.raises(BudgetExceeded, match=f"budget of {over}"):
         await budgets.check(tree(limits, used, running), session(), task(source_session_id=None), Settings())
 
 
@@ -79,7 +79,7 @@ async def test_unattended_turns_within_the_limit(from_session: str | None, turns
 async def test_too_many_unattended_turns() -> None:
     """B5: Holds the turn beyond the limit on turns that agents cause among themselves."""
     tx = FakeTx({TREES.unattended.name: 4})
-    with pytest.raises(Overdrawn) as raised:
+    with pytest.raises(BudgetExceeded) as raised:
         await budgets.check(tx, session(), task(source_session_id="other"), Settings(max_unattended=3))
     assert raised.value.code == "unattended"
 
@@ -111,7 +111,7 @@ async def test_a_budget_counts_from_when_it_was_set_or_renewed(rows: StoredRows)
     await Budgets(rows.store).set(Caller(), child.id, BudgetBody(max_turns=1))
     await check()
     await rows.store.write(lambda change: records.update_session(change, root.id, turns=6))
-    with pytest.raises(Overdrawn, match="budget of 1 turns"):
+    with pytest.raises(BudgetExceeded, match="budget of 1 turns"):
         await check()
     await rows.store.write(lambda change: budgets.renew(change, child))
     await check()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bough.core.state import call_rights
-from bough.core.state.call_rights import Weighed
+from bough.core.state.call_rights import RightsCheck
 from bough.model.call import Claim
 from bough.model.message import raw
 from bough.model.rule import Choice, Effect, Rule
@@ -14,9 +14,9 @@ from bough.model.session import MODES, RANK, PermissionMode
 from bough.model.tool import ToolUse
 
 TOOL = "agor_sessions_spawn"
-WITHIN = Weighed(None, foreign=False)
-BEYOND = Weighed(None, foreign=True)
-RAISES = Weighed("It is more.", foreign=False)
+WITHIN = RightsCheck(None, foreign=False)
+BEYOND = RightsCheck(None, foreign=True)
+RAISES = RightsCheck("It is more.", foreign=False)
 
 
 def rule(effect: Effect, tool: str = f"bough/{TOOL}") -> Rule:
@@ -52,7 +52,7 @@ def choice() -> Choice:
     )
 
 
-def verdict(mode: PermissionMode, weighed: Weighed, rules: list[Rule], choices: list[Choice]) -> str:
+def verdict(mode: PermissionMode, weighed: RightsCheck, rules: list[Rule], choices: list[Choice]) -> str:
     use = ToolUse(agent="demo", cwd="/", kind="mcp", name=TOOL, server="bough", key=f"bough/{TOOL}")
     return call_rights._decide(mode, use, rules, choices, weighed).effect  # pyright: ignore[reportPrivateUsage]
 

@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bough.core.transcripts.replay import HEADING, NO_OUTPUT, Replay, Telling
+from bough.core.transcripts.replay import HEADING, NO_OUTPUT, HistoryText, Replay
 from bough.model.message import QUEUED_BASE, Message, Role, raw
 
 
 def transcript(messages: list[Message], largest: int = 200_000) -> Replay:
-    telling = Telling(largest)
+    telling = HistoryText(largest)
     telling.add(reversed(messages))
     return telling.told()
 
@@ -77,7 +77,7 @@ def test_then_the_oldest_entries() -> None:
 
 def test_outputs_and_entries_are_counted_apart() -> None:
     """B1: Messages stay while there is output to drop, and entries that were not even read are counted too."""
-    telling = Telling(300)
+    telling = HistoryText(300)
     for messages in (
         [text(5, "s" * 200)],
         [tool(4, "a" * 300), text(3, "near")],

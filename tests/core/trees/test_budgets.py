@@ -230,7 +230,7 @@ async def test_a_stop_wins_over_a_simultaneous_hold(tmp_path: Path, check: str) 
         async def late(change: Change) -> None:
             task = await records.update_task(change, task_id, status="stopping", attempt=1)
             if check == "limit":
-                await LIMIT.ask(change, task, budgets.Overdrawn("budget_used", "Over."), services.settings)
+                await LIMIT.ask(change, task, budgets.BudgetExceeded("budget_used", "Over."), services.settings)
             else:
                 files = [str(trees.server.root / "repo" / "hook.js")]
                 untrusted = repository_trust.Untrusted(

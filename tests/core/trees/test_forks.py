@@ -196,9 +196,9 @@ async def test_a_long_transcript_is_shortened_with_a_notice(trees: Grove, monkey
     await trees.say(parent, "[[run seq 1 300]]")
     await trees.say(parent, "newest ibis")
     read: list[Message] = []
-    real = replay.Telling.add
+    real = replay.HistoryText.add
 
-    def seen(telling: replay.Telling, messages: Iterable[Message], texts: Mapping[str, str]) -> None:
+    def seen(telling: replay.HistoryText, messages: Iterable[Message], texts: Mapping[str, str]) -> None:
         # Rendering many long messages takes a while, so it must not block the event loop.
         assert threading.current_thread() is not threading.main_thread()
         page = list(messages)
@@ -206,7 +206,7 @@ async def test_a_long_transcript_is_shortened_with_a_notice(trees: Grove, monkey
         real(telling, page, texts)
 
     monkeypatch.setattr(replay, "LARGEST_REPLAY", 400)
-    monkeypatch.setattr(replay.Telling, "add", seen)
+    monkeypatch.setattr(replay.HistoryText, "add", seen)
     monkeypatch.setattr(lineage, "PAGE", 2)
     fork, task = await trees.fork(parent, "[[recall]]")
     recalled = await answer(trees.client, task)

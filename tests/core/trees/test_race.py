@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bough.core.trees.race.keep import KeepBody
-from bough.core.trees.race.start import Contender, NewRace
+from bough.core.trees.race.start import NewRace, NewRacer
 from bough.errors import Conflict
 from bough.model.session import Caller
 from bough.storage.queries import Query
@@ -340,7 +340,7 @@ async def test_simultaneous_requests_with_one_key_start_one_race(tmp_path: Path)
     """B6, A4: The second request gets the first answer and leaves nothing behind."""
     async with grove(tmp_path) as trees:
         root = await trees.root()
-        new = NewRace("[[say go]]", [Contender(), Contender()])
+        new = NewRace("[[say go]]", [NewRacer(), NewRacer()])
         caller = Caller(idempotency_key="once")
         start = trees.server.services.races.start
         first, second = await asyncio.gather(start(caller, root, new), start(caller, root, new))

@@ -9,7 +9,7 @@ import pytest
 
 from bough.core.trees.race.rules import (
     How,
-    Kept,
+    KeptRacer,
     check_racer,
     cut_diff,
     earlier_result,
@@ -26,7 +26,7 @@ from bough.model.race import RaceRow
 DEADLINE = "2026-02-01"
 
 
-def make_race(kept: Kept | None = None, created_at: str = "2026-01-01") -> RaceRow:
+def make_race(kept: KeptRacer | None = None, created_at: str = "2026-01-01") -> RaceRow:
     return RaceRow(
         id="race",
         session_id="source",
@@ -42,8 +42,10 @@ def make_race(kept: Kept | None = None, created_at: str = "2026-01-01") -> RaceR
     )
 
 
-def make_kept(how: How = "merge", **fields: Any) -> Kept:
-    return Kept(race_id="race", session_id="winner", how=how, branch="work", sha="2" * 40, committed=True, **fields)
+def make_kept(how: How = "merge", **fields: Any) -> KeptRacer:
+    return KeptRacer(
+        race_id="race", session_id="winner", how=how, branch="work", sha="2" * 40, committed=True, **fields
+    )
 
 
 def test_an_open_race_has_no_result() -> None:
@@ -130,7 +132,7 @@ def test_names(prompt: str, name: str) -> None:
         (make_kept("checkout", undo_checkpoint_id="c1"), "Restore checkpoint c1 to undo this."),
     ],
 )
-def test_notices(kept: Kept, words: str) -> None:
+def test_notices(kept: KeptRacer, words: str) -> None:
     """B6: The notice says how the winner was kept, and how to undo that."""
     assert kept_notice(kept).endswith(words)
 

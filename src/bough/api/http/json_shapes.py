@@ -81,7 +81,7 @@ SHAPES: dict[str, dict[str, Json]] = {
     "Session": SESSION,
     "SessionCreated": SESSION,
     "SessionEnded": SESSION,
-    "SessionSteered": SESSION,
+    "SessionWithCascade": SESSION,
     "SessionDetail": SESSION,
     "SessionMetadata": {
         "linked": TEXTS,

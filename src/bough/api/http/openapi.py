@@ -39,7 +39,7 @@ FAILED = {
 RETRY_AFTER = {"schema": {"type": "integer"}, "description": "Seconds to wait before trying again."}
 
 
-class Corrected(JsonRenderPlugin):
+class CorrectedJsonPlugin(JsonRenderPlugin):
     """Makes Litestar's own routes return the corrected document."""
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: Json) -> bytes:

@@ -83,7 +83,7 @@ def with_key(caller: _Caller, key: str | None) -> _Caller:
     return msgspec.structs.replace(caller, idempotency_key=key)
 
 
-class Keyed(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class OptionalKey(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """An empty body, or one with only an idempotency key."""
 
     idempotency_key: str | None = None

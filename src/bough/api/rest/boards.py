@@ -14,7 +14,7 @@ from bough.model.card import Card
 from bough.model.repo import Board
 
 
-class Rename(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class RenameBoard(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     name: str
 
 
@@ -47,7 +47,7 @@ async def get_board(services: Services, board_id: Id) -> Board:
 
 
 @patch("/boards/{board_id:str}", responses=errors(404, 409, 413), summary="Rename a board")
-async def rename_board(services: Services, board_id: Id, data: JSONBody[Rename]) -> Board:
+async def rename_board(services: Services, board_id: Id, data: JSONBody[RenameBoard]) -> Board:
     return await services.boards.rename(board_id, data.name)
 
 

@@ -9,7 +9,7 @@ from litestar import Router, get, post
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
-from bough.core.checkpoints.diff import Changed
+from bough.core.checkpoints.diff import CheckpointDiff
 from bough.core.checkpoints.restore import RestoreBody, RestoreCheckpoint, Restored
 from bough.core.trees.prune import Pruned
 from bough.model.checkpoint import Checkpoint
@@ -37,12 +37,12 @@ class PruneBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 @get("/tasks/{task_id:str}/diff", responses=errors(404, 409), summary="Get a task's file changes")
-async def diff_task(services: Services, task_id: Id, stat: Stat = False, only: Only = None) -> Changed:
+async def diff_task(services: Services, task_id: Id, stat: Stat = False, only: Only = None) -> CheckpointDiff:
     return await services.changes.of_task(task_id, only, text=not stat)
 
 
 @get("/sessions/{session_id:str}/diff", responses=errors(404, 409), summary="Get a session's file changes")
-async def diff_session(services: Services, session_id: Id, stat: Stat = False, only: Only = None) -> Changed:
+async def diff_session(services: Services, session_id: Id, stat: Stat = False, only: Only = None) -> CheckpointDiff:
     return await services.changes.of_session(session_id, only, text=not stat)
 
 

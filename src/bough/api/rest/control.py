@@ -8,14 +8,14 @@ import msgspec
 from litestar import Router, post
 from litestar.params import JSONBody
 
-from bough.api.http.requests import Caller, Id, Keyed, Services, errors, whole_id, with_key
+from bough.api.http.requests import Caller, Id, OptionalKey, Services, errors, whole_id, with_key
 from bough.core.sessions.cascades import Cascaded
 from bough.errors import Invalid
 from bough.model.session import Session
 from bough.model.task import Task
 
 
-class SessionSteered(Session):
+class SessionWithCascade(Session):
     """The session after the change, and with `cascade` the outcome for every session below it."""
 
     cascade: list[Cascaded] | None = None
@@ -76,7 +76,7 @@ async def stop_session(
     summary="Resume a paused queue, or reopen an ended session",
 )
 async def resume_session(
-    services: Services, caller: Caller, session_id: Id, data: JSONBody[Keyed | None] = None
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[OptionalKey | None] = None
 ) -> Session:
     return await services.sessions.resume(with_key(caller, data.idempotency_key if data else None), session_id)
 
@@ -89,14 +89,14 @@ async def resume_session(
 )
 async def complete_session(
     services: Services, caller: Caller, session_id: Id, data: JSONBody[Complete | None] = None
-) -> SessionSteered:
+) -> SessionWithCascade:
     body = data or Complete()
     keyed = with_key(caller, body.idempotency_key)
     full_id = await whole_id(services, "sessions", session_id)
     if body.cascade:
         result = await services.cascades.run(keyed, full_id, "complete", force=body.force)
-        return SessionSteered(*_values(result.session), cascade=result.sessions)
-    return SessionSteered(*_values(await services.control.complete(keyed, full_id, force=body.force)))
+        return SessionWithCascade(*_values(result.session), cascade=result.sessions)
+    return SessionWithCascade(*_values(await services.control.complete(keyed, full_id, force=body.force)))
 
 
 @post(
@@ -107,14 +107,14 @@ async def complete_session(
 )
 async def archive_session(
     services: Services, caller: Caller, session_id: Id, data: JSONBody[Archive | None] = None
-) -> SessionSteered:
+) -> SessionWithCascade:
     body = data or Archive()
     keyed = with_key(caller, body.idempotency_key)
     if body.cascade:
         full_id = await whole_id(services, "sessions", session_id)
         result = await services.cascades.run(keyed, full_id, "archive" if body.archived else "unarchive")
-        return SessionSteered(*_values(result.session), cascade=result.sessions)
-    return SessionSteered(*_values(await services.archiving.archive(keyed, session_id, body.archived)))
+        return SessionWithCascade(*_values(result.session), cascade=result.sessions)
+    return SessionWithCascade(*_values(await services.archiving.archive(keyed, session_id, body.archived)))
 
 
 @post(
@@ -124,7 +124,7 @@ async def archive_session(
     summary="Mark a session as read",
 )
 async def see_session(
-    services: Services, caller: Caller, session_id: Id, data: JSONBody[Keyed | None] = None
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[OptionalKey | None] = None
 ) -> Session:
     return await services.sessions.see(with_key(caller, data.idempotency_key if data else None), session_id)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from litestar import Response, Router, delete, get, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.http.requests import Caller, Keyed, Services, answered, errors, with_key
+from bough.api.http.requests import Caller, OptionalKey, Services, answered, errors, with_key
 from bough.core.overview.home import FURTHEST, day_began
 from bough.core.overview.tour import Tour, TourRemoved
 from bough.model.home import Home
@@ -34,7 +34,7 @@ async def get_home(
     responses=errors(409, 413),
     summary="Create the tour repo, or return the existing one",
 )
-async def make_tour(services: Services, caller: Caller, data: JSONBody[Keyed | None] = None) -> Tour:
+async def make_tour(services: Services, caller: Caller, data: JSONBody[OptionalKey | None] = None) -> Tour:
     return await services.tours.make(with_key(caller, data.idempotency_key if data else None))
 
 

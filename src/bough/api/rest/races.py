@@ -10,8 +10,8 @@ from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
 from bough.core.trees.race.keep import KeepBody
-from bough.core.trees.race.rules import Kept
-from bough.core.trees.race.start import NewRace, RaceBegun
+from bough.core.trees.race.rules import KeptRacer
+from bough.core.trees.race.start import NewRace, RaceStarted
 from bough.core.trees.race.status import Race, RaceBrief
 from bough.git.working_copy_diff import Diff
 
@@ -34,7 +34,7 @@ class RaceList(msgspec.Struct, rename="camel"):
     responses=errors(403, 404, 409, 413, 429),
     summary="Start a race: send one prompt to several forks, each in its own worktree",
 )
-async def start_race(services: Services, caller: Caller, session_id: Id, data: JSONBody[NewRace]) -> RaceBegun:
+async def start_race(services: Services, caller: Caller, session_id: Id, data: JSONBody[NewRace]) -> RaceStarted:
     return await services.races.start(with_key(caller, data.idempotency_key), session_id, data)
 
 
@@ -60,7 +60,7 @@ async def diff_race(services: Services, race_id: Id, session: Of, only: Only = N
     responses=errors(404, 409, 413, 429),
     summary="Keep one racer and archive the others",
 )
-async def keep_racer(services: Services, caller: Caller, race_id: Id, data: JSONBody[KeepBody]) -> Kept:
+async def keep_racer(services: Services, caller: Caller, race_id: Id, data: JSONBody[KeepBody]) -> KeptRacer:
     return await services.race_results.keep(with_key(caller, data.idempotency_key), race_id, data)
 
 

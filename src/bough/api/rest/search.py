@@ -8,7 +8,7 @@ from litestar import Router, get
 from litestar.params import QueryParameter
 
 from bough.api.http.requests import LIMIT, Offset, Services, errors
-from bough.core.search.service import LARGEST_LIMIT, Found, SearchFilter
+from bough.core.search.service import LARGEST_LIMIT, SearchFilter, SearchResults
 
 LONGEST_QUERY = 1_000
 
@@ -54,7 +54,7 @@ async def search(
     until: Annotated[str | None, QueryParameter(description="Only before this time (ISO 8601).")] = None,
     limit: SearchLimit = LIMIT,
     offset: Offset = 0,
-) -> Found:
+) -> SearchResults:
     filters = SearchFilter(
         session_id, root_id, repo_id, worktree_id, agent, role, of_type, status, archived, since, until
     )

@@ -13,7 +13,7 @@ from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, 
 from bough.core.events.wait import Wait, Waited
 from bough.core.state.budgets import BudgetBody
 from bough.core.trees.branch import Branch, Branched
-from bough.model.tree import Budget, Callback, Tree, Used
+from bough.model.tree import Budget, Callback, Tree, TreeUsage
 
 DOC = errors(403, 404, 409, 413, 429)
 
@@ -29,7 +29,7 @@ class BudgetAnswer(msgspec.Struct, rename="camel"):
     """A tree's budget, if it has one, and its total usage. Usage up to the budget's `base…` values does not count."""
 
     budget: Budget | None
-    used: Used
+    used: TreeUsage
 
 
 @post(

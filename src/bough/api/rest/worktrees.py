@@ -8,12 +8,12 @@ import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.http.requests import LIMIT, Caller, Id, Keyed, Limit, Offset, Services, errors, with_key
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, OptionalKey, Services, errors, with_key
 from bough.core.worktrees.creation_preview import Preview
 from bough.core.worktrees.records import NewWorktree, SessionUse, WorktreePatch
 from bough.core.worktrees.removal_preview import Losses
 from bough.core.worktrees.remove import Removed, how_to_recover
-from bough.core.worktrees.service import Found
+from bough.core.worktrees.service import GitWorktree
 from bough.git.working_copy_diff import Diff
 from bough.model.repo import Worktree, WorktreeState
 
@@ -32,8 +32,8 @@ class WorktreeList(msgspec.Struct, rename="camel"):
     offset: int
 
 
-class FoundList(msgspec.Struct, rename="camel"):
-    worktrees: list[Found]
+class GitWorktreeList(msgspec.Struct, rename="camel"):
+    worktrees: list[GitWorktree]
     total: int
     limit: int
     offset: int
@@ -83,9 +83,9 @@ async def list_found(
     ] = None,
     limit: Limit = LIMIT,
     offset: Offset = 0,
-) -> FoundList:
+) -> GitWorktreeList:
     worktrees = await services.worktrees.known_to_git(repo_id, known)
-    return FoundList(worktrees[offset : offset + limit], len(worktrees), limit, offset)
+    return GitWorktreeList(worktrees[offset : offset + limit], len(worktrees), limit, offset)
 
 
 @get(
@@ -166,7 +166,7 @@ async def remove_worktree(
     summary="Recover a removed worktree",
 )
 async def recover_worktree(
-    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[Keyed | None] = None
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[OptionalKey | None] = None
 ) -> Worktree:
     keyed = with_key(caller, data.idempotency_key if data else None)
     return await services.worktrees.recover(keyed, worktree_id)

@@ -20,7 +20,7 @@ from bough.api.acp.protocol import door
 from bough.api.errors import ErrorAnswer, ErrorBody, answer, meaning
 from bough.api.http.auth import Gate
 from bough.api.http.invalid_requests import decoded, explained
-from bough.api.http.openapi import Corrected
+from bough.api.http.openapi import CorrectedJsonPlugin
 from bough.api.http.requests import find_caller
 from bough.api.page import routes
 from bough.api.rest import (
@@ -114,7 +114,7 @@ def application(services: Services, gate: Gate) -> Litestar:
             components=Components(security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}),
             security=[{"token": []}],
             path="/openapi",
-            render_plugins=[Corrected()],
+            render_plugins=[CorrectedJsonPlugin()],
         ),
         request_max_body_size=services.settings.max_body,
         state=State({"max_body": services.settings.max_body}),

@@ -30,7 +30,7 @@ class Question(msgspec.Struct):
     options: list[Option]
 
 
-class Asked(msgspec.Struct):
+class ToolUseQuestion(msgspec.Struct):
     """A question with the tool use that it is about and the folded tool call."""
 
     question: Question

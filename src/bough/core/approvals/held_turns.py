@@ -6,7 +6,7 @@ from __future__ import annotations
 from bough.core.approvals import ask
 from bough.core.approvals.base import ApprovalKind, Arguments, By
 from bough.core.state import budgets, interruption
-from bough.core.state.budgets import Overdrawn
+from bough.core.state.budgets import BudgetExceeded
 from bough.core.store import records
 from bough.core.store.transactions import Change
 from bough.errors import BoughError
@@ -93,7 +93,7 @@ class TrustKind(HeldTurnKind):
 class LimitKind(HeldTurnKind):
     """Asks whether a tree that has used up its budget goes on."""
 
-    async def ask(self, change: Change, task: Task, error: Overdrawn, settings: Settings) -> None:
+    async def ask(self, change: Change, task: Task, error: BudgetExceeded, settings: Settings) -> None:
         """Holds the turn until a person lets the tree go on."""
         held = await interruption.hold(change, task)
         if held is None:

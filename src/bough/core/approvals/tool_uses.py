@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bough.agents.catalog import Catalog
 from bough.core.approvals import ask
-from bough.core.approvals.ask import Asked
+from bough.core.approvals.ask import ToolUseQuestion
 from bough.core.approvals.base import (
     ALLOWED_ON_EXPIRY,
     DENIED_ON_EXPIRY,
@@ -42,7 +42,7 @@ class ToolUseKind(ApprovalKind):
     """A tool use that an agent asks about. The agent waits for the answer."""
 
     async def ask(
-        self, change: Change, session: Session, task: Task, asked: Asked, verdict: Verdict, settings: Settings
+        self, change: Change, session: Session, task: Task, asked: ToolUseQuestion, verdict: Verdict, settings: Settings
     ) -> Approval:
         """Stores the question, and the turn waits; or stores the answer if policy has one."""
         use, question = asked.use, asked.question

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.checkpoints.take import Checkpoints, Moments, moments
+from bough.core.checkpoints.take import Checkpoints, TaskCheckpoints, moments
 from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS, TASKS
 from bough.core.store.transactions import Store
@@ -20,7 +20,7 @@ from bough.model.task import IN_FLIGHT, Task
 from bough.storage.backend import Tx
 
 
-class Changed(Diff):
+class CheckpointDiff(Diff):
     """A diff and the checkpoints it compares. Without `toCheckpointId` it compares with the current files. `overlaps`
     lists tasks of other sessions that worked in the folder at the same time and may have made some of the changes."""
 
@@ -38,10 +38,10 @@ class Changes:
         self._store = store
         self._checkpoints = checkpoints
 
-    async def of_task(self, task_id: str, only: str | None = None, *, text: bool = True) -> Changed:
+    async def of_task(self, task_id: str, only: str | None = None, *, text: bool = True) -> CheckpointDiff:
         """Returns what a task changed; for a running task, what it has changed so far."""
 
-        async def read(tx: Tx) -> tuple[Task, Session, Moments, list[Task]]:
+        async def read(tx: Tx) -> tuple[Task, Session, TaskCheckpoints, list[Task]]:
             task = await records.task(tx, task_id)
             session = await records.session(tx, task.session_id)
             others = await tx.all(CHECKPOINTS.overlaps, Task, task_id=task.id)
@@ -53,7 +53,7 @@ class Changes:
         diff = await self._between(session, before, after, only, text)
         return msgspec.structs.replace(diff, task_id=task.id, overlaps=[overlap.id for overlap in others])
 
-    async def of_session(self, session_id: str, only: str | None = None, *, text: bool = True) -> Changed:
+    async def of_session(self, session_id: str, only: str | None = None, *, text: bool = True) -> CheckpointDiff:
         """Returns what a session changed from its first task to its last, or until now while one is running."""
 
         async def read(tx: Tx) -> tuple[Session, Checkpoint | None, Checkpoint | None, bool]:
@@ -71,7 +71,7 @@ class Changes:
 
     async def _between(
         self, session: Session, before: Checkpoint, after: Checkpoint | None, only: str | None, text: bool
-    ) -> Changed:
+    ) -> CheckpointDiff:
         path = checked_path(only) if only is not None else None
         cwd = session.cwd
         old = await there(cwd, before)
@@ -83,7 +83,7 @@ class Changes:
             except TooMuch as error:
                 raise Conflict("no_checkpoint", f"The current files cannot be compared: {error}") from error
         diff = await compare(cwd, old, new, only=path or None, text=text)
-        return Changed(
+        return CheckpointDiff(
             **msgspec.structs.asdict(diff),
             task_id=None,
             session_id=session.id,

@@ -9,7 +9,7 @@ import msgspec
 import structlog
 
 from bough.core.checkpoints.diff import kept, there
-from bough.core.checkpoints.take import AT_WORK, Checkpoints, Taken, busy, moments, of_restore, record
+from bough.core.checkpoints.take import AT_WORK, Checkpoints, FolderState, busy, moments, of_restore, record
 from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, RecordScope, Store
@@ -64,7 +64,7 @@ class Restored(msgspec.Struct, rename="camel"):
     note: str | None
 
 
-class Work(msgspec.Struct, frozen=True):
+class TaskCommits(msgspec.Struct, frozen=True):
     """The commits of a folder's files before and after a task."""
 
     task_id: str | None
@@ -165,7 +165,7 @@ class Restoring:
     async def _refuse_to_undo_others(self, target: Checkpoint, plan: Plan) -> None:
         """Refuses if a task of another session has since changed a file that would be restored."""
 
-        async def read(tx: Tx) -> list[Work]:
+        async def read(tx: Tx) -> list[TaskCommits]:
             return [*await _of_others(tx, target, plan.now.sha), *await _of_removed(tx, target)]
 
         paths = set(plan.paths)
@@ -183,7 +183,7 @@ class Restoring:
         """Stores the current files before the first one is changed."""
         assert undo.ref is not None and undo.sha is not None
         await refs.keep(undo.cwd, {undo.ref: undo.sha})
-        await self._store.write(lambda change: record(change, Taken(None, undo)))
+        await self._store.write(lambda change: record(change, FolderState(None, undo)))
         try:
             await apply(plan)
         except BoughError as error:
@@ -204,37 +204,37 @@ class Restoring:
         await self._store.write(tell)
 
 
-async def _of_others(tx: Tx, target: Checkpoint, now: str) -> list[Work]:
+async def _of_others(tx: Tx, target: Checkpoint, now: str) -> list[TaskCommits]:
     """Returns what tasks of other sessions have done since. A task that has not ended counts up to `now`, because an
     interrupted one continues with the files it has begun."""
     cwd, own = target.cwd, target.session_id
     since = await tx.all(CHECKPOINTS.of_others_since, Checkpoint, cwd=cwd, since=target.created_at, session_id=own)
     at_work = await tx.all(CHECKPOINTS.at_work, Task, cwd=cwd, statuses=AT_WORK, but=own)
     ids = [checkpoint.task_id for checkpoint in since if checkpoint.task_id is not None]
-    works: list[Work] = []
+    works: list[TaskCommits] = []
     for task_id in dict.fromkeys([*ids, *(task.id for task in at_work if task.sent_attempt)]):
         task, both = await records.task(tx, task_id), await moments(tx, task_id)
         after = both.after.sha if both.after is not None else now if task.ended_at is None else None
-        works.append(Work(task.id, task.session_id, both.before.sha if both.before is not None else None, after))
+        works.append(TaskCommits(task.id, task.session_id, both.before.sha if both.before is not None else None, after))
     return works
 
 
-async def _of_removed(tx: Tx, target: Checkpoint) -> list[Work]:
+async def _of_removed(tx: Tx, target: Checkpoint) -> list[TaskCommits]:
     """Returns what tasks of deleted sessions have done since. Only the names of their refs tell which checkpoints
     belong together."""
     tasks: dict[str, list[Checkpoint]] = {}
     for row in await tx.all(CHECKPOINTS.of_removed, Checkpoint, cwd=target.cwd):
         tasks.setdefault(row.ref.rpartition("/")[0] if row.ref else row.id, []).append(row)
-    rows: list[Work] = []
+    rows: list[TaskCommits] = []
     for name, both in tasks.items():
         if both[-1].created_at > target.created_at:
             shas = {row.moment: row.sha for row in both}
             _, session_id, task_id = name.rsplit("/", 2) if "/" in name else (None, None, None)
-            rows.append(Work(task_id, session_id, shas.get("before"), shas.get("after"), removed=True))
+            rows.append(TaskCommits(task_id, session_id, shas.get("before"), shas.get("after"), removed=True))
     return rows
 
 
-async def _touched(cwd: str, work: Work, paths: set[str]) -> bool:
+async def _touched(cwd: str, work: TaskCommits, paths: set[str]) -> bool:
     """Tells whether a task changed one of the paths. A comparison that fails counts as a change."""
     if work.before is None or work.after is None:
         return True
@@ -248,7 +248,7 @@ async def _touched(cwd: str, work: Work, paths: set[str]) -> bool:
         raise
 
 
-def _whose(work: Work) -> str:
+def _whose(work: TaskCommits) -> str:
     if work.task_id is None:
         return "a task of a session that was removed"
     return f"task {work.task_id} of session {work.session_id}" + (", which was removed" if work.removed else "")

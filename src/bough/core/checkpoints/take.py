@@ -43,14 +43,14 @@ AT_WORK = ("running", "waiting_permission", "stopping", "interrupted")
 NO_FILES = ("not a git repository", "must be run in a work tree")
 
 
-class Taken(msgspec.Struct):
+class FolderState(msgspec.Struct):
     """The git state of a working copy and its files; both empty for a plain folder."""
 
     git: GitState | None = None
     checkpoint: Checkpoint | None = None
 
 
-class Moments(msgspec.Struct, rename="camel"):
+class TaskCheckpoints(msgspec.Struct, rename="camel"):
     """A task's files before its first attempt and after its end."""
 
     before: Checkpoint | None = None
@@ -60,7 +60,7 @@ class Moments(msgspec.Struct, rename="camel"):
 class TaskWithFiles(Task):
     """A task, its checkpoints, and tasks of other sessions that worked in its folder at the same time."""
 
-    checkpoints: Moments
+    checkpoints: TaskCheckpoints
     overlaps: list[str]
 
 
@@ -81,16 +81,16 @@ class Checkpoints:
 
     # Called by the runner
 
-    async def before(self, task: Task, session: Session) -> Taken:
+    async def before(self, task: Task, session: Session) -> FolderState:
         """Takes the files before a task. Changes found at a later attempt are the task's own work."""
         # A claimed turn is visible in its row, and files are restored only while there is no such row.
         async with self.gate(session.cwd):
             pass
         if task.sent_attempt:
-            return Taken()
+            return FolderState()
         return await self._taken(task, session, "before")
 
-    def begun(self, taken: Taken) -> None:
+    def begun(self, taken: FolderState) -> None:
         """Writes the ref of a stored checkpoint, now that the prompt has been sent."""
         checkpoint = taken.checkpoint
         if checkpoint is not None and checkpoint.sha is not None and checkpoint.task_id is not None:
@@ -100,13 +100,13 @@ class Checkpoints:
             self._keeping.add(job)
             job.add_done_callback(self._keeping.discard)
 
-    async def after(self, task: Task, session: Session) -> Taken:
+    async def after(self, task: Task, session: Session) -> FolderState:
         """Takes the files at the end of a task, or only the git state if its prompt was never sent."""
         begun = self._begun.pop(task.id, None)
         if begun is None:
             begun = (await self._store.read(lambda tx: moments(tx, task.id))).before
         if begun is None:
-            return Taken(await state(session.cwd))
+            return FolderState(await state(session.cwd))
         taken = await self._taken(task, session, "after")
         checkpoint = taken.checkpoint
         if checkpoint is not None and checkpoint.sha is not None:
@@ -176,38 +176,38 @@ class Checkpoints:
 
     # Taking
 
-    async def _taken(self, task: Task, session: Session, moment: Moment) -> Taken:
+    async def _taken(self, task: Task, session: Session, moment: Moment) -> FolderState:
         cwd = session.cwd
         patience = self._settings.checkpoint_patience
         if not self._settings.checkpoints:
-            return Taken(await state(cwd))
+            return FolderState(await state(cwd))
         checkpoint = _unmade(session, task.id, moment)
         checkpoint.note = TOO_SLOW.format(patience=patience)
         if self._is_slow(cwd):
-            return Taken(await state(cwd), checkpoint)
+            return FolderState(await state(cwd), checkpoint)
         try:
             # Waiting behind others says nothing about the folder, but their result does.
             async with self.alone(cwd):
                 if self._is_slow(cwd):
-                    return Taken(None, checkpoint)
+                    return FolderState(None, checkpoint)
                 async with asyncio.timeout(patience):
                     shot = await self._look(cwd)
         except TimeoutError:
             log.warning("checkpoint_too_slow", cwd=cwd, task=task.id, patience=patience)
             self._slow[cwd] = time.monotonic() + TRY_AGAIN
-            return Taken(None, checkpoint)
+            return FolderState(None, checkpoint)
         except TooMuch as error:
             checkpoint.note = f"No checkpoint: {error}"
         except (BoughError, OSError) as error:
             reason = error.message if isinstance(error, BoughError) else str(error)
             if any(words in reason for words in NO_FILES):
-                return Taken(GitState())
+                return FolderState(GitState())
             log.warning("checkpoint_failed", cwd=cwd, task=task.id, error=reason)
             checkpoint.note = f"No checkpoint: {reason}"
         else:
             fill(checkpoint, shot)
-            return Taken(GitState(shot.branch, shot.head, shot.dirty), checkpoint)
-        return Taken(await state(cwd), checkpoint)
+            return FolderState(GitState(shot.branch, shot.head, shot.dirty), checkpoint)
+        return FolderState(await state(cwd), checkpoint)
 
     def _is_slow(self, cwd: str) -> bool:
         return time.monotonic() < self._slow.get(cwd, 0.0)
@@ -279,7 +279,7 @@ def of_race(session: Session, race_id: str, ref: str, sha: str, head: str) -> Ch
 # Called inside transactions
 
 
-async def record(change: Change, checkpoint: Taken) -> None:
+async def record(change: Change, checkpoint: FolderState) -> None:
     """Stores a checkpoint."""
     if checkpoint.checkpoint is not None:
         await change.tx.run(CHECKPOINTS.add, **msgspec.structs.asdict(checkpoint.checkpoint))
@@ -293,11 +293,11 @@ async def meet(change: Change, task: Task, cwd: str) -> None:
             await change.tx.run(CHECKPOINTS.meet, task_id=task.id, other_task_id=other.id)
 
 
-async def moments(tx: Tx, task_id: str) -> Moments:
+async def moments(tx: Tx, task_id: str) -> TaskCheckpoints:
     """Returns a task's checkpoints before and after it."""
     rows = await tx.all(CHECKPOINTS.of_task, Checkpoint, task_id=task_id)
     by_moment = {row.moment: row for row in rows}
-    return Moments(by_moment.get("before"), by_moment.get("after"))
+    return TaskCheckpoints(by_moment.get("before"), by_moment.get("after"))
 
 
 async def busy(tx: Tx, cwd: str) -> list[Task]:

@@ -18,9 +18,9 @@ from bough.model.home import (
     HomeSession,
     HomeTree,
     LastTask,
-    Needs,
-    Spent,
+    NeedsAttention,
     Totals,
+    TurnUsage,
 )
 from bough.model.session import Activity, Kind, Status
 from bough.model.task import TaskStatus
@@ -124,7 +124,7 @@ async def _read(tx: Tx, midnight: str) -> Home:
         return [sessions[session_id] for session_id in ids if session_id in sessions]
 
     return Home(
-        needs=Needs(await tx.all(HOME.asked, HomeApproval, limit=MOST), listed(failed), listed(review)),
+        needs=NeedsAttention(await tx.all(HOME.asked, HomeApproval, limit=MOST), listed(failed), listed(review)),
         running=listed(running),
         queued=listed(queued),
         trees=[_tree(sessions[root], *about) for root, about in trees.items() if root in sessions],
@@ -162,9 +162,9 @@ async def _trees(tx: Tx) -> dict[str, tuple[_Tree, _AtWork | None]]:
 
 async def _totals(tx: Tx, midnight: str) -> Totals:
     week = written(datetime.fromisoformat(midnight) - timedelta(days=WEEK - 1))
-    sums: list[Spent] = []
+    sums: list[TurnUsage] = []
     for since in (quarter(midnight), quarter(week), ""):
-        spent = await tx.one(HOME.spent, Spent, since=since)
+        spent = await tx.one(HOME.spent, TurnUsage, since=since)
         assert spent is not None
         sums.append(spent)
     return Totals(*sums)

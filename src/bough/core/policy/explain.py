@@ -42,7 +42,7 @@ class ExplainBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     idempotency_key: str | None = None
 
 
-class Considered(msgspec.Struct, rename="camel"):
+class RuleMatch(msgspec.Struct, rename="camel"):
     """One rule, and whether it matches this use."""
 
     rule_id: str
@@ -60,7 +60,7 @@ class Explanation(msgspec.Struct, rename="camel"):
     id: str | None
     reason: str
     rule: Rule | None
-    considered: list[Considered]
+    considered: list[RuleMatch]
 
 
 class Explanations:
@@ -151,7 +151,7 @@ def _remembered(use: ToolUse, choices: list[Choice]) -> ToolUse:
     return msgspec.structs.replace(use, key=key)
 
 
-def _considered(rule: Rule, use: ToolUse) -> Considered:
+def _considered(rule: Rule, use: ToolUse) -> RuleMatch:
     found = {name: decide.matches(_only(rule, name), use) for name in CONDITIONS if getattr(rule, name) is not None}
     matched = decide.matches(rule, use)
     if matched is False:
@@ -161,7 +161,7 @@ def _considered(rule: Rule, use: ToolUse) -> Considered:
         why = f"it may be about this: the {unsaid} is not said, so a person is asked"
     else:
         why = "; ".join(f"{name} {getattr(rule, name)}" for name in found) or "it is about everything"
-    return Considered(rule.id, rule.position, rule.effect, matched is not False, why)
+    return RuleMatch(rule.id, rule.position, rule.effect, matched is not False, why)
 
 
 def _only(rule: Rule, name: str) -> Rule:

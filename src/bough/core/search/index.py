@@ -33,7 +33,7 @@ NEW = SEARCH.due.with_(which="id >= 0")
 OLD = SEARCH.due.with_(which="id < 0")
 
 
-class Due(msgspec.Struct):
+class DueRow(msgspec.Struct):
     """A row of `search_due`: a message or a session that has changed."""
 
     id: int
@@ -41,7 +41,7 @@ class Due(msgspec.Struct):
     session_id: str | None
 
 
-class Read(msgspec.Struct):
+class IndexText(msgspec.Struct):
     """A message or a session's title that is to be indexed; empty if it is gone."""
 
     message_id: str | None
@@ -64,7 +64,7 @@ class Batch(msgspec.Struct):
     """Rows of `search_due`, and the texts that they refer to."""
 
     ids: list[int]
-    read: list[Read]
+    read: list[IndexText]
 
 
 class Index:
@@ -118,7 +118,7 @@ class Index:
         """Indexes one batch; returns whether there was anything to do."""
         async with self._lock:
             # There is seldom anything to do, and a short read shows that.
-            if not await self._store.read(lambda tx: tx.all(which, Due, limit=1)):
+            if not await self._store.read(lambda tx: tx.all(which, DueRow, limit=1)):
                 return False
             batch = await self._store.read(lambda tx: _read(tx, which), long=True)
             entries = await asyncio.to_thread(_split, batch.read, self._store.db.dialect)
@@ -150,14 +150,14 @@ async def _read(tx: Tx, which: queries.Query) -> Batch:
     batch = Batch([], [])
     seen: set[tuple[str | None, str | None]] = set()
     room = BATCH_CHARACTERS
-    for due in await tx.all(which, Due, limit=BATCH):
+    for due in await tx.all(which, DueRow, limit=BATCH):
         if room <= 0:
             break
         batch.ids.append(due.id)
         if (due.message_id, due.session_id) in seen:
             continue
         seen.add((due.message_id, due.session_id))
-        read = Read(due.message_id, due.session_id)
+        read = IndexText(due.message_id, due.session_id)
         if due.message_id is not None:
             message = await tx.one(SEARCH.content, tuple[msgspec.Raw, str], id=due.message_id)
             if message is not None:
@@ -170,7 +170,7 @@ async def _read(tx: Tx, which: queries.Query) -> Batch:
     return batch
 
 
-def _split(read: list[Read], dialect: str) -> list[IndexEntry]:
+def _split(read: list[IndexText], dialect: str) -> list[IndexEntry]:
     """Splits texts into words, in the form of the database."""
     entries: list[IndexEntry] = []
     for text_read in read:

@@ -29,14 +29,14 @@ class Term(msgspec.Struct, frozen=True):
         return f"% {' '.join(self.words)}{'%' if self.prefix else ' %'}"
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ParsedQuery(msgspec.Struct, frozen=True):
     """A parsed query: all of `wanted` and none of `unwanted`."""
 
     wanted: tuple[Term, ...]
     unwanted: tuple[Term, ...]
 
 
-class Spelled(msgspec.Struct, frozen=True):
+class SqlQuery(msgspec.Struct, frozen=True):
     """A query in the SQL of one database: its condition, its score and its parameters."""
 
     match: str
@@ -44,7 +44,7 @@ class Spelled(msgspec.Struct, frozen=True):
     params: dict[str, Any]
 
 
-def read(text: str) -> Asked:
+def parse(text: str) -> ParsedQuery:
     """Parses a query. If it has only exclusions, they are searched for: somebody looks for a program's option."""
     wanted: list[Term] = []
     unwanted: list[Term] = []
@@ -57,25 +57,25 @@ def read(text: str) -> Asked:
         room -= len(term)
         prefix = match["star"] is not None or (match["phrase"] is None and raw.endswith("*"))
         (unwanted if match["minus"] else wanted).append(Term(term, prefix))
-    return Asked(tuple(wanted), tuple(unwanted)) if wanted else Asked(tuple(unwanted), ())
+    return ParsedQuery(tuple(wanted), tuple(unwanted)) if wanted else ParsedQuery(tuple(unwanted), ())
 
 
-def spelled(asked: Asked, dialect: str, session_id: str | None = None) -> Spelled:
+def to_sql(asked: ParsedQuery, dialect: str, session_id: str | None = None) -> SqlQuery:
     """Returns a query as a condition on `search_index`. Words are letters and digits, so nothing needs escaping."""
     if session_id is not None:
-        asked = Asked((*asked.wanted, Term((of_session(session_id),))), asked.unwanted)
+        asked = ParsedQuery((*asked.wanted, Term((of_session(session_id),))), asked.unwanted)
     return _for_sqlite(asked) if dialect == "sqlite" else _for_postgres(asked)
 
 
-def _for_sqlite(asked: Asked) -> Spelled:
+def _for_sqlite(asked: ParsedQuery) -> SqlQuery:
     def spell(term: Term) -> str:
         return f'"{" ".join(term.words)}"{" *" if term.prefix else ""}'
 
     query = f"({' AND '.join(map(spell, asked.wanted))}){''.join(f' NOT {spell(term)}' for term in asked.unwanted)}"
-    return Spelled("search_index MATCH :query", "-bm25(search_index)", {"query": query})
+    return SqlQuery("search_index MATCH :query", "-bm25(search_index)", {"query": query})
 
 
-def _for_postgres(asked: Asked) -> Spelled:
+def _for_postgres(asked: ParsedQuery) -> SqlQuery:
     """Matches words by the index; phrases also by the text, since the index limits the positions of words."""
 
     def spell(term: Term) -> str:
@@ -91,4 +91,4 @@ def _for_postgres(asked: Asked) -> Spelled:
                 name = f"phrase_{len(params)}"
                 match.append(f"search_index.words {like} :{name}")
                 params[name] = term.pattern
-    return Spelled(" AND ".join(match), "search_index.vector", params)
+    return SqlQuery(" AND ".join(match), "search_index.vector", params)

@@ -9,7 +9,7 @@ import msgspec
 
 from bough.core.search.index import Index
 from bough.core.search.message_text import searchable
-from bough.core.search.query import Asked, read, spelled
+from bough.core.search.query import ParsedQuery, parse, to_sql
 from bough.core.search.snippets import Snippets
 from bough.core.store.paging import DEFAULT_LIMIT, checked_limit, checked_offset
 from bough.core.store.short_ids import Table, find_id
@@ -65,7 +65,7 @@ class Hit(msgspec.Struct, rename="camel", kw_only=True):
     root_session_id: str
 
 
-class Found(msgspec.Struct, rename="camel"):
+class SearchResults(msgspec.Struct, rename="camel"):
     """A page of hits. `totalCapped` tells that there may be more than `total`, `indexing` that some texts are not in
     the index yet."""
 
@@ -110,12 +110,12 @@ class Search:
 
     async def find(
         self, text: str, wanted: SearchFilter | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
-    ) -> Found:
+    ) -> SearchResults:
         """Returns a page of the entries that contain all words of `text`, including the latest ones."""
         checked_limit(limit, LARGEST_LIMIT)
         checked_offset(offset)
         conditions = _Conditions(wanted or SearchFilter())
-        asked = read(text)
+        asked = parse(text)
         whole = await self.index.catch_up()
 
         async def work(tx: Tx) -> tuple[list[_Ranked], dict[int, _Row], int]:
@@ -134,11 +134,11 @@ class Search:
 
         ranked, rows, total = await self._store.read(work, long=True)
         hits = await asyncio.to_thread(_hits, asked, ranked, rows) if ranked else []
-        return Found(hits, total, total >= MOST, limit, offset, not whole)
+        return SearchResults(hits, total, total >= MOST, limit, offset, not whole)
 
-    def _query(self, asked: Asked, conditions: _Conditions) -> tuple[Query, dict[str, Any]]:
+    def _query(self, asked: ParsedQuery, conditions: _Conditions) -> tuple[Query, dict[str, Any]]:
         dialect = self._store.db.dialect
-        question = spelled(asked, dialect, conditions.session_id)
+        question = to_sql(asked, dialect, conditions.session_id)
         # PostgreSQL normalizes by the logarithm of the length if told so; SQLite's rank is normalized.
         rank = "score" if dialect == "sqlite" else "ts_rank(score, CAST(CAST(:query AS TEXT) AS TSQUERY), 1)"
         query = SEARCH.find.with_(
@@ -219,7 +219,7 @@ def _roles(text: str) -> tuple[str, ...]:
     return roles
 
 
-def _hits(asked: Asked, ranked: list[_Ranked], rows: dict[int, _Row]) -> list[Hit]:
+def _hits(asked: ParsedQuery, ranked: list[_Ranked], rows: dict[int, _Row]) -> list[Hit]:
     snippets = Snippets(asked)
     hits: list[Hit] = []
     for entry in ranked:

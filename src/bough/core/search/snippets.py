@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from bough.core.search.query import Asked, Term
+from bough.core.search.query import ParsedQuery, Term
 from bough.core.search.words import composed, placed
 
 # The approximate length of an excerpt, in characters.
@@ -30,7 +30,7 @@ class Snippet(msgspec.Struct):
 class Snippets:
     """Cuts snippets for one query."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ParsedQuery) -> None:
         # Longer terms come first, so that `foo bar` is marked whole even if `foo` is a term too.
         terms = sorted(asked.wanted, key=lambda term: (-len(term.words), -len(term.words[-1]), term.prefix))
         self._pattern = re.compile("|".join(f"({_spelled(term)})" for term in terms))

@@ -55,7 +55,7 @@ class SessionPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     headless: Headless | msgspec.UnsetType | None = msgspec.UNSET
 
 
-class Opened(msgspec.Struct):
+class OpenedSession(msgspec.Struct):
     """A new session, and the task of its initial prompt if it had one."""
 
     session: Session

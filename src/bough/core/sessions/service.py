@@ -13,7 +13,14 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
 from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
-from bough.core.sessions.requests import NewSession, Opened, SessionFilter, SessionPatch, check_choice, check_texts
+from bough.core.sessions.requests import (
+    NewSession,
+    OpenedSession,
+    SessionFilter,
+    SessionPatch,
+    check_choice,
+    check_texts,
+)
 from bough.core.sessions.tasks import Tasks
 from bough.core.state import interruption
 from bough.core.state import session as lifecycle
@@ -72,10 +79,10 @@ class Sessions:
         files.checked(new.files, prompt)
         return entry.name, prompt
 
-    async def opened_before(self, caller: Caller, new: NewSession) -> Opened | None:
+    async def opened_before(self, caller: Caller, new: NewSession) -> OpenedSession | None:
         """Returns what an equal request with the same idempotency key has created."""
         request = msgspec.structs.replace(new, idempotency_key=None)
-        return await self._store.stored_answer(caller, CREATE, request, Opened)
+        return await self._store.stored_answer(caller, CREATE, request, OpenedSession)
 
     async def create(
         self,
@@ -83,7 +90,7 @@ class Sessions:
         new: NewSession,
         made: Worktree | None = None,
         also: Callable[[Change], Awaitable[None]] | None = None,
-    ) -> Opened:
+    ) -> OpenedSession:
         """Creates a root session and queues its first prompt in the same transaction (Q2). `with_worktree` creates the
         worktree that it asks for before (`made`), and may do more in that transaction (`also`)."""
         if new.worktree is not None and made is None:
@@ -102,7 +109,7 @@ class Sessions:
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
 
-        async def work(change: Change) -> Opened:
+        async def work(change: Change) -> OpenedSession:
             await lifecycle.admit(change, self._settings)
             if worktree is not None:
                 # It may have been removed meanwhile.
@@ -138,10 +145,10 @@ class Sessions:
                 task = await enqueue(change, session, prompt, source="initial", from_session=caller.id, files=attached)
                 task_id = task.id
                 session = await records.session(change.tx, session.id)
-            return Opened(session, task_id)
+            return OpenedSession(session, task_id)
 
         opened = await self._store.write_once(
-            caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), Opened, work
+            caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), OpenedSession, work
         )
         log.info("session_opened", session=opened.session.id, agent=agent, cwd=str(cwd))
         return opened

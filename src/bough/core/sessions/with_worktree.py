@@ -9,7 +9,7 @@ import msgspec
 
 from bough.core.sessions.control import Control
 from bough.core.sessions.purge import Purging
-from bough.core.sessions.requests import NewSession, Opened
+from bough.core.sessions.requests import NewSession, OpenedSession
 from bough.core.sessions.service import Sessions
 from bough.core.state import session as lifecycle
 from bough.core.store.short_ids import find_id
@@ -53,7 +53,7 @@ class WorktreeSessions:
         self._control = control
         self._purging = purging
 
-    async def create(self, caller: Caller, new: NewSession) -> Opened:
+    async def create(self, caller: Caller, new: NewSession) -> OpenedSession:
         """Creates a session, and first its worktree if one is requested; one idempotency key covers both."""
         if new.worktree is None:
             return await self._sessions.create(caller, new)
@@ -68,7 +68,7 @@ class WorktreeSessions:
         mark = places.marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, SCOPE) if mark is None else (mark, places.MARKS)
         async with self._made(maker, scope, new) as worktree:
-            place = places.Place(worktree.id, worktree.path, mark)
+            place = places.BranchFolder(worktree.id, worktree.path, mark)
             return await self._sessions.create(caller, new, worktree, lambda change: places.filled(change, place))
 
     async def _admissible(self, change: Change, new: NewSession) -> None:

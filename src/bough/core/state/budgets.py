@@ -13,7 +13,7 @@ from bough.errors import Conflict, Denied, Invalid
 from bough.model.approval import LIMIT_KIND, Approval
 from bough.model.session import Caller, Session
 from bough.model.task import Task
-from bough.model.tree import Budget, Used
+from bough.model.tree import Budget, TreeUsage
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -27,7 +27,7 @@ class BudgetBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     max_minutes: float | None = None
 
 
-class Overdrawn(Conflict):
+class BudgetExceeded(Conflict):
     """A tree has reached a limit of its budget, or its agents have gone on unattended for too long."""
 
 
@@ -55,10 +55,10 @@ class Budgets:
 
         return await self._store.write(work)
 
-    async def get(self, session_id: str) -> tuple[Budget | None, Used]:
-        async def work(tx: Tx) -> tuple[Budget | None, Used]:
+    async def get(self, session_id: str) -> tuple[Budget | None, TreeUsage]:
+        async def work(tx: Tx) -> tuple[Budget | None, TreeUsage]:
             root = (await records.session(tx, session_id)).root_session_id
-            used = await tx.one(TREES.used, Used, root=root)
+            used = await tx.one(TREES.used, TreeUsage, root=root)
             assert used is not None
             return await tx.one(TREES.budget, Budget, root=root), used
 
@@ -71,11 +71,11 @@ async def pending_limits(tx: Tx, session: Session) -> list[Approval]:
 
 
 async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> None:
-    """Raises `Overdrawn` if a turn must not start. A person's own prompt is limited only by the budget."""
+    """Raises `BudgetExceeded` if a turn must not start. A person's own prompt is limited only by the budget."""
     root = session.root_session_id
     budget = await tx.one(TREES.budget, Budget, root=root)
     if budget is not None:
-        used = await tx.one(TREES.used, Used, root=root)
+        used = await tx.one(TREES.used, TreeUsage, root=root)
         assert used is not None
         # Running turns count too; of turns that start at the same time, the earlier ones come first.
         started_at = task.started_at or task.created_at
@@ -87,12 +87,12 @@ async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> Non
             ("minutes", budget.max_minutes, (used.seconds - budget.base_seconds) / 60),
         ):
             if most is not None and amount >= most:
-                raise Overdrawn("budget_used", f"This tree has used its budget of {most:g} {name} ({amount:g}).")
+                raise BudgetExceeded("budget_used", f"This tree has used its budget of {most:g} {name} ({amount:g}).")
     if task.source_session_id is None:
         return
     turns = await tx.value(TREES.unattended, root=root) or 0
     if turns > settings.max_unattended:
-        raise Overdrawn(
+        raise BudgetExceeded(
             "unattended",
             f"Agents have caused {settings.max_unattended} turns in this tree since a person last spoke.",
         )
@@ -121,7 +121,7 @@ async def forget(change: Change, session: Session) -> None:
 
 
 async def _set(change: Change, root: str, body: BudgetBody) -> Budget:
-    used = await change.tx.one(TREES.used, Used, root=root)
+    used = await change.tx.one(TREES.used, TreeUsage, root=root)
     assert used is not None
     budget = await change.tx.one(
         TREES.set_budget,

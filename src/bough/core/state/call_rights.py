@@ -20,7 +20,7 @@ from bough.model.tool import ToolUse
 from bough.storage.backend import Tx
 
 
-class Weighed(msgspec.Struct, frozen=True):
+class RightsCheck(msgspec.Struct, frozen=True):
     """Whether a claim exceeds the rights of its caller (`raises` says why) and whether it leaves the caller's reach."""
 
     raises: str | None
@@ -68,7 +68,7 @@ async def opened(tx: Tx, session: Session, tool: str) -> bool:
     return rule is not None and sure and rule.effect == "allow"
 
 
-async def weigh(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> Weighed:
+async def weigh(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> RightsCheck:
     """Compares what a call would do with the caller's own rights."""
     if claim.agent is not None:
         # An unknown agent is refused before anybody is asked.
@@ -77,7 +77,7 @@ async def weigh(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> Wei
     foreign = target is not None and not await reaches(tx, session, target)
     if claim.repo is not None and await find_id(tx, "repos", claim.repo) != session.repo_id:
         foreign = True
-    return Weighed(await _raises(tx, catalog, session, claim, target), foreign)
+    return RightsCheck(await _raises(tx, catalog, session, claim, target), foreign)
 
 
 async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
@@ -130,7 +130,7 @@ def _rank(catalog: Catalog, agent: str, mode: PermissionMode) -> float:
     return rank - 0.5 if rank == TOP and agent in catalog.names() and catalog.get(agent).quirks.sandboxed else rank
 
 
-async def judge(tx: Tx, session: Session, tool: str, claim: Claim, weighed: Weighed) -> Verdict:
+async def judge(tx: Tx, session: Session, tool: str, claim: Claim, weighed: RightsCheck) -> Verdict:
     """Decides whether a call acts at once, waits for a person or is refused."""
     use = _use(session, tool, key(tool, claim, weighed))
     rules = await tx.all(RULES.all, Rule)
@@ -142,7 +142,9 @@ async def judge(tx: Tx, session: Session, tool: str, claim: Claim, weighed: Weig
     return _decide(session.permission_mode, use, rules, choices, weighed)
 
 
-def _decide(mode: PermissionMode, use: ToolUse, rules: list[Rule], choices: list[Choice], weighed: Weighed) -> Verdict:
+def _decide(
+    mode: PermissionMode, use: ToolUse, rules: list[Rule], choices: list[Choice], weighed: RightsCheck
+) -> Verdict:
     rule, sure = decide.first(rules, use)
     if rule is not None and sure and rule.effect == "deny":
         return Verdict("deny", "rule", rule.id, f"{decide.named(rule)} denies this.")
@@ -164,7 +166,7 @@ def _decide(mode: PermissionMode, use: ToolUse, rules: list[Rule], choices: list
     return Verdict("ask", "mode", None, f"Mode {mode} asks before sessions are made, prompted or changed.")
 
 
-def key(tool: str, claim: Claim, weighed: Weighed) -> str:
+def key(tool: str, claim: Claim, weighed: RightsCheck) -> str:
     """Returns the key by which "always" recognizes a call: the tool within the caller's tree, and the tool with its one
     target beyond it. A call that raises rights has none."""
     if weighed.raises is not None:

@@ -9,7 +9,7 @@ import msgspec
 from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.types import Block
 from bough.agents.catalog.entry import UsageMeaning
-from bough.core.checkpoints.take import Taken, meet, record
+from bough.core.checkpoints.take import FolderState, meet, record
 from bough.core.state import callbacks, task_ended
 from bough.core.state import session as lifecycle
 from bough.core.state.context_files import context_files, links
@@ -71,7 +71,7 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
     return await store.write(work)
 
 
-async def sent(store: Store, task: Task, taken: Taken, notices: list[str]) -> bool:
+async def sent(store: Store, task: Task, taken: FolderState, notices: list[str]) -> bool:
     """Records that this attempt is about to be sent, and what is left out. Returns False if the turn was stopped
     meanwhile."""
 
@@ -141,7 +141,7 @@ def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None 
     return Outcome("cancelled" if why == "stopped" else "completed", result.stop_reason, usage=usage)
 
 
-async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken: Taken | None) -> Task | None:
+async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken: FolderState | None) -> Task | None:
     """Ends a task in the transaction that stores the end of its transcript."""
     known = await records.task(change.tx, task.id)
     session = await records.session(change.tx, task.session_id)

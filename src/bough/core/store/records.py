@@ -13,7 +13,7 @@ from bough.core.store.transactions import Change
 from bough.model.approval import CALL_KIND, Approval, ApprovalStatus, Decision, Option
 from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
-from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePlace, Session
+from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
 from bough.storage import queries
 from bough.storage.backend import Tx
@@ -63,7 +63,7 @@ async def add_session(
     kind: Kind = "root",
     source: Session | None = None,
     branch_task_id: str | None = None,
-    race: RacePlace | None = None,
+    race: RacePosition | None = None,
 ) -> Session:
     """Inserts a session and stores its environment values in a separate table. A fork, child or side question has a
     `source`."""

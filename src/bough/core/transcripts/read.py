@@ -24,7 +24,7 @@ NEVER = "9999-12-31T23:59:59.999999Z"
 SHORT = 200
 
 
-class Whole(NamedTuple):
+class SessionTranscript(NamedTuple):
     """A session with its repository and messages."""
 
     session: Session
@@ -38,14 +38,16 @@ class Transcript:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def whole(self, session_id: str, *, messages: bool = True) -> Whole:
+    async def whole(self, session_id: str, *, messages: bool = True) -> SessionTranscript:
         """Returns a session with its repository and, unless declined, all its messages."""
 
-        async def work(tx: Tx) -> Whole:
+        async def work(tx: Tx) -> SessionTranscript:
             session = await records.session(tx, session_id)
             repo = await find(tx, "repos", session.repo_id, REPOS.get, Repo)
             short = messages and session.message_count <= SHORT
-            return Whole(session, repo, await tx.all(MESSAGES.all, Message, session_id=session.id) if short else [])
+            return SessionTranscript(
+                session, repo, await tx.all(MESSAGES.all, Message, session_id=session.id) if short else []
+            )
 
         whole = await self._store.read(work)
         if messages and whole.session.message_count > SHORT:

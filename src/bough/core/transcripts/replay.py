@@ -32,7 +32,7 @@ class Replay(msgspec.Struct):
     left_out: str = ""
 
 
-class Telling:
+class HistoryText:
     """Builds the text from the end backwards until it is full: the oldest tool output goes first, then the oldest
     messages."""
 

@@ -20,14 +20,14 @@ from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.transcripts import files
 from bough.core.transcripts.files import NewFiles
 from bough.core.trees.limits import BranchKind, check_mode, check_room, refuse_side_question
-from bough.core.worktrees.for_branch import BranchPlaces, Place, Room, filled
+from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, WorktreeRequest, filled
 from bough.core.worktrees.records import usable, worktree
 from bough.errors import Conflict, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import notice, raw
 from bough.model.repo import GitState
-from bough.model.session import CallbackConfig, Caller, Headless, PermissionMode, RacePlace, Session
+from bough.model.session import CallbackConfig, Caller, Headless, PermissionMode, RacePosition, Session
 from bough.model.task import Source, Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -79,7 +79,7 @@ class Branched(msgspec.Struct, rename="camel"):
 class Branches:
     """Creates forks, children and side questions."""
 
-    def __init__(self, store: Store, settings: Settings, catalog: Catalog, places: BranchPlaces) -> None:
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog, places: BranchWorktrees) -> None:
         self._store = store
         self._settings = settings
         self._catalog = catalog
@@ -128,14 +128,14 @@ class Branches:
         # This continues even if the caller stops waiting.
         return await self._places.through(self._branch_in_worktree(caller, source, wanted, kind, prompt, request))
 
-    async def _existing_place(self, tx: Tx, source: Session, wanted: Branch) -> Place:
+    async def _existing_place(self, tx: Tx, source: Session, wanted: Branch) -> BranchFolder:
         """Returns where a branch without a new worktree works: in its source's folder, or in the requested worktree."""
         if wanted.worktree_id is None:
-            return Place(source.worktree_id, source.cwd)
+            return BranchFolder(source.worktree_id, source.cwd)
         requested = await worktree(tx, wanted.worktree_id)
         if requested.repo_id != source.repo_id:
             raise Invalid("worktree_of_other_repo", f"Worktree {requested.id} belongs to another repo.")
-        return Place(requested.id, requested.path)
+        return BranchFolder(requested.id, requested.path)
 
     async def _branch_in_worktree(
         self, caller: Caller, source: Session, wanted: Branch, kind: BranchKind, prompt: str | None, request: Any
@@ -150,7 +150,7 @@ class Branches:
             await self._store.write(lambda change: self._check_admissible(change, caller, source.id, wanted, kind))
             options = NewWorktree() if isinstance(wanted.worktree, str) else wanted.worktree
             title = (wanted.title or wanted.prompt or source.title)[:80]
-            room = Room(title, options.branch, options.path, wanted.task_id, options.ignored)
+            room = WorktreeRequest(title, options.branch, options.path, wanted.task_id, options.ignored)
             async with self._places.made(caller, source, room) as place:
                 return await self._write(caller, source, wanted, kind, prompt, place, request)
 
@@ -169,7 +169,7 @@ class Branches:
         wanted: Branch,
         kind: BranchKind,
         prompt: str | None,
-        place: Place,
+        place: BranchFolder,
         request: Any,
     ) -> Branched:
         git = await git_state(place.cwd)
@@ -191,10 +191,10 @@ class Branches:
         source: Session,
         wanted: Branch,
         kind: BranchKind,
-        place: Place,
+        place: BranchFolder,
         git: GitState,
         prompt: str | None,
-        race: RacePlace | None = None,
+        race: RacePosition | None = None,
     ) -> Branched:
         """Inserts the session of a branch and queues its first prompt, in a transaction that may do more."""
         session = await self._add(change, caller, source, wanted, kind, place, raw(git), race)
@@ -241,9 +241,9 @@ class Branches:
         source: Session,
         wanted: Branch,
         kind: BranchKind,
-        place: Place,
+        place: BranchFolder,
         git: msgspec.Raw,
-        race: RacePlace | None,
+        race: RacePosition | None,
     ) -> Session:
         await change.tx.run(TREES.lock, root=source.root_session_id)
         depth = records.depth_below(source, kind)

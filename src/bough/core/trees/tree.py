@@ -5,7 +5,7 @@ from __future__ import annotations
 from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Store
-from bough.model.tree import Budget, Node, Tree, Used
+from bough.model.tree import Budget, Node, Tree, TreeUsage
 from bough.storage.backend import Tx
 
 NODES = TREES.nodes.with_(more="", where="s.root_session_id = :root")
@@ -29,7 +29,7 @@ async def read(tx: Tx, session_id: str) -> Tree:
     tree = Tree(
         root_session_id=root,
         sessions=nodes,
-        used=Used(len(nodes), 0, 0, 0.0, 0.0),
+        used=TreeUsage(len(nodes), 0, 0, 0.0, 0.0),
         budget=await tx.one(TREES.budget, Budget, root=root),
         running=0,
         asking=0,

@@ -24,7 +24,7 @@ from bough.agents.errors import AgentGone
 from bough.agents.link import Link
 from bough.core.approvals.ask import Question
 from bough.core.transcripts.recorder import Recorder
-from bough.core.turns.agent_settings import CONFIGURED, AgentSettings, KnownSettings, Move, offered
+from bough.core.turns.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange, offered
 from bough.core.turns.context import SessionContext, with_preface
 from bough.core.turns.conversation import open_conversation
 from bough.core.turns.failures import FailureDetector
@@ -51,12 +51,12 @@ class PermissionHandler(Protocol):
         """Decides a permission request, or stores it for a person."""
         ...
 
-    async def moved(self, agent: Agent, move: Move) -> None:
+    async def moved(self, agent: Agent, move: SettingChange) -> None:
         """Handles a change that the agent made to its own rights."""
         ...
 
 
-class Opened(msgspec.Struct):
+class OpenedConversation(msgspec.Struct):
     """A conversation that an agent has opened: the agent's id for it, its settings, what it accepts in prompts, and the
     models and efforts that people can choose."""
 
@@ -120,7 +120,7 @@ class Agent:
 
     async def open(
         self, session: Session, prepared: PreparedStart, settings: Settings, known: str | None, past: SessionContext
-    ) -> Opened:
+    ) -> OpenedConversation:
         """Opens the conversation with an agent that has just been started."""
         self.listen()
         with self._failures.explained():
@@ -130,9 +130,9 @@ class Agent:
         self._muted = False
         log.info("agent_up", session=session.id, agent=self.entry.name, pid=self._link.pid, cwd=session.cwd)
         tuned = self._agent_settings.opened(talk.opened)
-        return Opened(talk.opened.session_id, tuned, talk.takes, offered(self.entry, talk.opened))
+        return OpenedConversation(talk.opened.session_id, tuned, talk.takes, offered(self.entry, talk.opened))
 
-    def resume(self, opened: Opened) -> None:
+    def resume(self, opened: OpenedConversation) -> None:
         """Continues with an agent that an earlier server started; its settings are sent again with the next prompt."""
         self._agent_session_id = opened.agent_session_id
         self._agent_settings.resume(opened.known)
@@ -212,7 +212,7 @@ class Agent:
         """The task whose turn is running."""
         return self._turn.partition(":")[0] if self._turn is not None else None
 
-    async def revert(self, move: Move) -> None:
+    async def revert(self, move: SettingChange) -> None:
         """Reverts a setting that the agent changed by itself."""
         if move.option is None:
             await self._agent_settings.set_mode(self._client, self._agent_session_id, self._wanted.mode)

@@ -25,7 +25,7 @@ from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
 from bough.core.turns import agent_tokens, repository_trust
-from bough.core.turns.agent import Agent, Opened, PermissionHandler
+from bough.core.turns.agent import Agent, OpenedConversation, PermissionHandler
 from bough.core.turns.agent_settings import KnownSettings, Value, wanted_mode, with_offered
 from bough.core.turns.context import SessionContext
 from bough.core.turns.prompt_files import PromptCapabilities
@@ -38,7 +38,7 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.agents")
 
 
-class Private(msgspec.Struct):
+class PrivateColumns(msgspec.Struct):
     """The private part of a session, which no client is shown."""
 
     env: msgspec.Raw
@@ -123,7 +123,7 @@ class AgentPool:
         self,
         session: Session,
         entry: CatalogEntry,
-        private: Private,
+        private: PrivateColumns,
         mode: ModeSettings,
         made_of: str,
         handler: PermissionHandler,
@@ -193,7 +193,7 @@ class AgentPool:
         agent = Agent(session.id, keeper.id, keeper.made_of, entry, recorder, link, handler)
         known = KnownSettings(keeper.has_modes, _options(keeper.options))
         takes = PromptCapabilities(keeper.takes_images, keeper.takes_resources)
-        agent.resume(Opened(private.agent_session_id or "", known, takes))
+        agent.resume(OpenedConversation(private.agent_session_id or "", known, takes))
         agent.want(mode)
         if keeper.needs_history:
             agent.preface = (await SessionContext(self._store, session).preface("")).blocks
@@ -247,10 +247,10 @@ def _options(stored: msgspec.Raw) -> dict[str, Value]:
 
 async def _wanted(
     tx: Tx, entry: CatalogEntry, session: Session, address: str | None
-) -> tuple[Private, ModeSettings, str]:
+) -> tuple[PrivateColumns, ModeSettings, str]:
     """Returns the private part of a session, the settings of its mode, and a fingerprint of the settings that an agent
     reads only when it starts."""
-    private = await tx.one(SESSIONS.private, Private, id=session.id)
+    private = await tx.one(SESSIONS.private, PrivateColumns, id=session.id)
     assert private is not None
     ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
     servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
@@ -263,7 +263,7 @@ async def _wanted(
     return private, mode, hashlib.sha256(msgspec.json.encode(start_settings, order="sorted")).hexdigest()
 
 
-async def _ready(change: Change, agent: Agent, opened: Opened) -> None:
+async def _ready(change: Change, agent: Agent, opened: OpenedConversation) -> None:
     await change.tx.run(
         KEEPERS.ready,
         id=agent.keeper_id,

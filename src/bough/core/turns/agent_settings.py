@@ -35,7 +35,7 @@ class KnownSettings(msgspec.Struct):
     options: dict[str, Value]
 
 
-class Move(msgspec.Struct, frozen=True):
+class SettingChange(msgspec.Struct, frozen=True):
     """A change that an agent made to its own rights: to its mode, or to a pinned option."""
 
     value: Value
@@ -80,7 +80,7 @@ class AgentSettings:
         self._model = "" if "models" in known.options else None
         self._options = dict.fromkeys(name for name in known.options if name != "models")
 
-    def observe(self, update: Update) -> list[Move]:
+    def observe(self, update: Update) -> list[SettingChange]:
         """Takes the settings that the agent reports. Returns the changes to its rights: a new mode, and pinned options
         that have lost their value."""
         body: dict[str, Any] = msgspec.json.decode(update.raw)
@@ -94,8 +94,11 @@ class AgentSettings:
                 self._options[str(self._entry.mode_option)] = mode
         else:
             self._options |= {option.id: option.current for option in read_config_options(body.get("configOptions"))}
-        moves = [Move(self.mode)] if self.mode != before else []
-        return [*moves, *(Move(now, option) for option, now in self._loose().items() if loose.get(option) != now)]
+        moves = [SettingChange(self.mode)] if self.mode != before else []
+        return [
+            *moves,
+            *(SettingChange(now, option) for option, now in self._loose().items() if loose.get(option) != now),
+        ]
 
     def _loose(self) -> dict[str, Value]:
         """Returns the pinned options that have another value, as reported by the agent."""

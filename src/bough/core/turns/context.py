@@ -100,7 +100,7 @@ class SessionContext:
         def tell(page: list[Message], texts: dict[str, str]) -> None:
             telling.add((message for message in page if is_told(message)), texts)
 
-        telling = replay.Telling()
+        telling = replay.HistoryText()
         async with aclosing(lineage.backwards(self._store, spans)) as pages:
             async for page, left in pages:
                 texts = await self._store.read(_texts_of(page), long=True)

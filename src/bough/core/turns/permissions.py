@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from bough.core.approvals.ask import Asked, Question
+from bough.core.approvals.ask import Question, ToolUseQuestion
 from bough.core.approvals.kinds import TOOL_USE
 from bough.core.approvals.options import once, why_not_once
 from bough.core.policy import for_session, tool_use
@@ -21,7 +21,7 @@ from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
 from bough.core.turns.agent import Agent
 from bough.core.turns.agent_pool import AgentPool
-from bough.core.turns.agent_settings import Move
+from bough.core.turns.agent_settings import SettingChange
 from bough.core.turns.self_granted_rights import SelfGrantedRights
 from bough.errors import BoughError
 from bough.model.approval import Approval
@@ -38,7 +38,7 @@ T = TypeVar("T")
 RETRY_PAUSE = 1.0
 
 
-class Judged(msgspec.Struct):
+class JudgedRequest(msgspec.Struct):
     """The policy's verdict on a request of a running turn."""
 
     session: Session
@@ -46,7 +46,7 @@ class Judged(msgspec.Struct):
     verdict: Verdict
 
 
-class Settled(msgspec.Struct):
+class StoredRequest(msgspec.Struct):
     """A request that was stored as an approval, and the verdict that led to it."""
 
     approval: Approval
@@ -78,14 +78,14 @@ class Permissions:
                 await agent.allow(question, option)
                 return
 
-        async def work(change: Change) -> Settled | None:
+        async def work(change: Change) -> StoredRequest | None:
             # Rules, choices, mode and turn may have changed since.
             current = await _judge(change.tx, agent, asked)
             if current is None:
                 return None
             session, task, verdict = current.session, current.task, current.verdict
             approval = await TOOL_USE.ask(change, session, task, asked, verdict, self._settings)
-            return Settled(approval, verdict)
+            return StoredRequest(approval, verdict)
 
         settled = await _patiently(lambda: agent.recorder.settle(question.number, work))
         if settled is None:
@@ -97,7 +97,7 @@ class Permissions:
         # The decision may have been made before the request was remembered.
         await _patiently(lambda: self.answer(settled.approval.id))
 
-    async def _read(self, agent: Agent, question: Question, body: dict[str, Any]) -> Asked:
+    async def _read(self, agent: Agent, question: Question, body: dict[str, Any]) -> ToolUseQuestion:
         """Reads what a request is about, outside of a transaction: this looks at files, which may be slow."""
 
         async def work(tx: Tx) -> tuple[Session, list[str]]:
@@ -107,9 +107,9 @@ class Permissions:
         session, servers = await _patiently(lambda: self._store.read(work))
         catalog = self._agents.catalog
         use = await asyncio.to_thread(tool_use.read, catalog, session.agent, session.cwd, body, servers)
-        return Asked(question, use, body)
+        return ToolUseQuestion(question, use, body)
 
-    async def moved(self, agent: Agent, move: Move) -> None:
+    async def moved(self, agent: Agent, move: SettingChange) -> None:
         """Takes back rights that an agent gave itself."""
         await self._self_granted.revert(agent, move)
 
@@ -145,7 +145,7 @@ class Permissions:
         await agent.answer(approval)
 
 
-async def _judge(tx: Tx, agent: Agent, asked: Asked) -> Judged | None:
+async def _judge(tx: Tx, agent: Agent, asked: ToolUseQuestion) -> JudgedRequest | None:
     """Returns the policy's verdict on a request; None if no turn of its session is running."""
     session = await records.session(tx, agent.session_id)
     open_tasks = await tx.all(TASKS.open, Task, session_id=session.id)
@@ -158,7 +158,7 @@ async def _judge(tx: Tx, agent: Agent, asked: Asked) -> Judged | None:
         verdict = msgspec.structs.replace(
             verdict, effect="ask", reason=f"{verdict.reason} But {why_not_once(options)}."
         )
-    return Judged(session, task, verdict)
+    return JudgedRequest(session, task, verdict)
 
 
 def _decision_entry(verdict: Verdict) -> dict[str, Any] | None:

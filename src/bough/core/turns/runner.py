@@ -15,7 +15,7 @@ from bough.agents.acp.types import Block, TextBlock
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
 from bough.core.approvals import ask, kinds
-from bough.core.checkpoints.take import Checkpoints, Taken
+from bough.core.checkpoints.take import Checkpoints, FolderState
 from bough.core.state import budgets, callbacks
 from bough.core.state import turn as turns
 from bough.core.state.turn import Claimed, Outcome
@@ -96,7 +96,7 @@ class Runner:
         except AgentGone as error:
             await self._died(claimed, error)
             return False
-        except budgets.Overdrawn as error:
+        except budgets.BudgetExceeded as error:
             overdrawn = error
             await self._close(claimed, lambda change: kinds.LIMIT.ask(change, claimed.task, overdrawn, self._settings))
         except repository_trust.Untrusted as error:
@@ -142,7 +142,7 @@ class Runner:
             files.cancel()
         await self._run(agent, claimed, await self._blocks(task, attached))
 
-    async def _ready(self, session: Session, files: asyncio.Task[Taken]) -> tuple[Agent, Session, Taken]:
+    async def _ready(self, session: Session, files: asyncio.Task[FolderState]) -> tuple[Agent, Session, FolderState]:
         """Returns a running agent with the session's current settings. They may have changed since it began to start:
         people may have lowered its rights."""
         session_id = session.id

@@ -12,7 +12,7 @@ from bough.core.store import records
 from bough.core.store.retry_while_busy import retry_while_busy
 from bough.core.store.transactions import Change, Store
 from bough.core.turns.agent import Agent
-from bough.core.turns.agent_settings import Move, is_strict
+from bough.core.turns.agent_settings import SettingChange, is_strict
 from bough.errors import AgentFailed, Busy
 from bough.model.message import notice
 from bough.model.session import Session
@@ -28,7 +28,7 @@ class SelfGrantedRights:
         self._store = store
         self._ends: set[asyncio.Task[None]] = set()
 
-    async def revert(self, agent: Agent, move: Move) -> None:
+    async def revert(self, agent: Agent, move: SettingChange) -> None:
         """Reverts a mode or option that an agent changed by itself, unless the session allows it."""
 
         async def work(tx: Tx) -> bool:
@@ -65,7 +65,7 @@ class SelfGrantedRights:
             log.warning("agent_not_ended", error=str(error))
 
 
-async def _may_move(tx: Tx, entry: CatalogEntry, session: Session, move: Move) -> bool:
+async def _may_move(tx: Tx, entry: CatalogEntry, session: Session, move: SettingChange) -> bool:
     """Tells whether an agent may keep a setting that it changed by itself: a mode that grants no more than the
     session's, but never a pinned option."""
     if move.option is not None:

@@ -39,7 +39,7 @@ GITS_OWN = frozenset({"objects", "refs", "worktrees", "hooks", "info", "logs", "
 INTERRUPTED = "The setup was interrupted when the server stopped. Run it by hand if you need it."
 
 
-class Making:
+class WorktreeCreation:
     """Creates worktrees, sets them up, and undoes unfinished ones."""
 
     def __init__(self, store: Store, settings: Settings) -> None:

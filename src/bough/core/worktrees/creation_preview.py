@@ -12,7 +12,7 @@ import msgspec
 from bough.core.store.short_ids import find
 from bough.core.store.sql import REPOS
 from bough.core.store.transactions import Store
-from bough.core.worktrees.create import FOLDER, Making
+from bough.core.worktrees.create import FOLDER, WorktreeCreation
 from bough.core.worktrees.records import NewWorktree
 from bough.errors import BoughError, NotFound
 from bough.git import worktrees as git
@@ -39,7 +39,7 @@ class Preview(msgspec.Struct, rename="camel"):
     suggestion: str | None
 
 
-async def preview(store: Store, settings: Settings, making: Making, new: NewWorktree) -> Preview:
+async def preview(store: Store, settings: Settings, making: WorktreeCreation, new: NewWorktree) -> Preview:
     """Returns what `POST /api/worktrees` would do with the same fields."""
     repo = await store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
     new = msgspec.structs.replace(new, branch=(new.branch or "").strip(), path=new.path or None)
@@ -82,7 +82,7 @@ async def _exists(repo: Repo, branch: str) -> bool:
         return False
 
 
-async def _suggestion(making: Making, new: NewWorktree) -> str | None:
+async def _suggestion(making: WorktreeCreation, new: NewWorktree) -> str | None:
     """Returns the first similar name that would work, with its path."""
     stem = re.sub(r"[^\w./+-]+", "-", new.branch or "", flags=re.ASCII).strip("-./")
     stem = re.sub(r"/{2,}|\.{2,}", "-", stem)[:LONGEST]

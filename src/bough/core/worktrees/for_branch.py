@@ -39,7 +39,7 @@ MARKS = "sessions.branch.mark"
 LONGEST_SLUG = 40
 
 
-class Place(msgspec.Struct):
+class BranchFolder(msgspec.Struct):
     """Where a branch works. `mark` is set until a session exists there."""
 
     worktree_id: str | None
@@ -47,7 +47,7 @@ class Place(msgspec.Struct):
     mark: Caller | None = None
 
 
-class Room(msgspec.Struct, frozen=True):
+class WorktreeRequest(msgspec.Struct, frozen=True):
     """The worktree requested for a branch: its git branch (named after `title` by default), its path, the task after
     which to copy the files, and whether ignored files are copied."""
 
@@ -58,7 +58,7 @@ class Room(msgspec.Struct, frozen=True):
     ignored: bool = False
 
 
-class BranchPlaces:
+class BranchWorktrees:
     """Creates the folders for branches."""
 
     def __init__(self, store: Store, worktrees: Worktrees, files: Checkpoints) -> None:
@@ -92,8 +92,8 @@ class BranchPlaces:
 
     @contextlib.asynccontextmanager
     async def made(
-        self, caller: Caller, source: Session, room: Room, start: Start | None = None
-    ) -> AsyncGenerator[Place]:
+        self, caller: Caller, source: Session, room: WorktreeRequest, start: Start | None = None
+    ) -> AsyncGenerator[BranchFolder]:
         """Creates a worktree with the session's current files, those after a task, or those of `start`, and removes it
         if the branch fails. A worktree that this key created before is reused."""
         repo = await self._repo(source)
@@ -104,7 +104,7 @@ class BranchPlaces:
         maker, scope = (caller, RecordScope(SCOPE, "sessions", source.id)) if mark is None else (mark, MARKS)
         worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, room.path), scope, start)
         try:
-            yield Place(worktree.id, worktree.path, mark)
+            yield BranchFolder(worktree.id, worktree.path, mark)
         except BaseException:
             await asyncio.shield(self._worktrees.withdraw(maker, scope, worktree, new=new))
             raise
@@ -112,15 +112,17 @@ class BranchPlaces:
     @contextlib.asynccontextmanager
     async def together(
         self, caller: Caller, source: Session, titles: list[str]
-    ) -> AsyncGenerator[tuple[Start, list[Place]]]:
+    ) -> AsyncGenerator[tuple[Start, list[BranchFolder]]]:
         """Creates one worktree per title, in parallel, all with the same files: all of them or none."""
         # One key would stand for several worktrees.
         caller = msgspec.structs.replace(caller, idempotency_key=None)
         await self._repo(source)
-        start = await self._state(source, Room(""))
+        start = await self._state(source, WorktreeRequest(""))
         async with contextlib.AsyncExitStack() as stack:
-            making = [stack.enter_async_context(self.made(caller, source, Room(title), start)) for title in titles]
-            places: list[Place] = []
+            making = [
+                stack.enter_async_context(self.made(caller, source, WorktreeRequest(title), start)) for title in titles
+            ]
+            places: list[BranchFolder] = []
             # Waits for all before removing any.
             for title in await asyncio.gather(*making, return_exceptions=True):
                 if isinstance(title, BaseException):
@@ -152,7 +154,7 @@ class BranchPlaces:
             raise Invalid("not_a_repository", f"{repo.path} is not a git repository, so it cannot have worktrees.")
         return repo
 
-    async def _state(self, source: Session, room: Room) -> Start:
+    async def _state(self, source: Session, room: WorktreeRequest) -> Start:
         if (task_id := room.task_id) is not None:
             moment = await self._store.read(lambda tx: take.moments(tx, task_id))
             kept = moment.after
@@ -174,7 +176,7 @@ class BranchPlaces:
         return Start(shot.sha, shot.head)
 
 
-async def filled(change: Change, place: Place) -> None:
+async def filled(change: Change, place: BranchFolder) -> None:
     """Clears the mark in the transaction that opens the session."""
     if place.mark is not None:
         await forget_answer_in(change, place.mark, MARKS)

@@ -15,7 +15,7 @@ from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, KeyScope, RecordScope, Store
 from bough.core.worktrees import records, removal_refusals, setup
-from bough.core.worktrees.create import Making, add_keeping_hooks
+from bough.core.worktrees.create import WorktreeCreation, add_keeping_hooks
 from bough.core.worktrees.losses import find_lost
 from bough.core.worktrees.paths import free_inside
 from bough.core.worktrees.records import SessionUse
@@ -48,7 +48,7 @@ class Removed(msgspec.Struct):
 class Removal:
     """Removes and recovers worktrees."""
 
-    def __init__(self, store: Store, settings: Settings, making: Making) -> None:
+    def __init__(self, store: Store, settings: Settings, making: WorktreeCreation) -> None:
         self._store = store
         self._settings = settings
         self._making = making

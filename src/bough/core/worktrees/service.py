@@ -15,7 +15,7 @@ from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, KeyScope, Store
 from bough.core.worktrees import records
-from bough.core.worktrees.create import INTERRUPTED, SCOPE, Making, unfinished
+from bough.core.worktrees.create import INTERRUPTED, SCOPE, WorktreeCreation, unfinished
 from bough.core.worktrees.creation_preview import Preview, preview
 from bough.core.worktrees.paths import resolve_inside
 from bough.core.worktrees.records import NewWorktree, SessionUse, Start, WorktreePatch, checked_notes
@@ -44,7 +44,7 @@ REPAIR_WITHIN = 5.0
 MOST_USES = 100
 
 
-class Found(msgspec.Struct, rename="camel"):
+class GitWorktree(msgspec.Struct, rename="camel"):
     """A worktree that git lists. Without `worktreeId` it can be adopted."""
 
     path: str
@@ -61,7 +61,7 @@ class Worktrees:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._making = Making(store, settings)
+        self._making = WorktreeCreation(store, settings)
         self._removal = Removal(store, settings, self._making)
 
     async def create(self, caller: Caller, new: NewWorktree, scope: KeyScope = SCOPE) -> Worktree:
@@ -143,7 +143,7 @@ class Worktrees:
 
         return await self._store.read(work)
 
-    async def known_to_git(self, repo_id: str, known: bool | None = None) -> list[Found]:
+    async def known_to_git(self, repo_id: str, known: bool | None = None) -> list[GitWorktree]:
         """Lists the worktrees that git has for a repository besides its main working copy; `known` selects those that
         Bough knows or does not know."""
 
@@ -155,7 +155,7 @@ class Worktrees:
         await git.common_folder(repo.path)
         ids = {row.path: row.id for row in rows}
         listed = [
-            Found(
+            GitWorktree(
                 shown(item.path),
                 item.branch,
                 item.sha,

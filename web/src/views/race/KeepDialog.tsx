@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { keepRacer } from "@/api/actions";
 import { ApiError } from "@/api/client";
-import type { Race, Standing } from "@/api/types";
+import type { Race, RacerStatus } from "@/api/types";
 import { plural } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
@@ -39,7 +39,7 @@ export function KeepDialog({
   onKept,
 }: {
   race: Race;
-  one: Standing;
+  one: RacerStatus;
   onClose: () => void;
   onKept: (kept: Kept) => void;
 }) {

@@ -4,7 +4,7 @@ import { Network } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import { raceDiffQuery, useRace } from "@/api/queries";
-import type { Race as RaceRecord, Standing } from "@/api/types";
+import type { Race as RaceRecord, RacerStatus } from "@/api/types";
 import { useActions } from "@/app/keyboard/shortcuts";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
@@ -37,7 +37,7 @@ function RaceView({ race }: { race: RaceRecord }) {
       .slice(0, 2)
       .map((one) => one.sessionId),
   );
-  const [keeping, setKeeping] = useState<Standing | null>(null);
+  const [keeping, setKeeping] = useState<RacerStatus | null>(null);
   const [kept, setKept] = useState<Kept | null>(null);
   const name = firstLine(race.prompt, 90) || "Race";
   useTitle(`${name} · Race`);

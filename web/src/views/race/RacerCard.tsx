@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowUpRight, Check, Trophy } from "lucide-react";
 import { lastTextQuery } from "@/api/queries";
-import type { Race, Standing } from "@/api/types";
+import type { Race, RacerStatus } from "@/api/types";
 import { routes } from "@/app/routes";
 import { duration, money, plural, tokens } from "@/lib/format";
 import { Button, ButtonLink } from "@/ui/controls/Button";
@@ -13,7 +13,7 @@ import css from "./RacerCard.module.css";
 
 export interface RacerCardProps {
   race: Race;
-  one: Standing;
+  one: RacerStatus;
   shown: boolean;
   onShow: () => void;
   onKeep: () => void;

@@ -56,7 +56,7 @@ class Server(_Params):
     headers: list[Pair] = []
 
 
-class SessionWishes(_Params, forbid_unknown_fields=True):
+class SessionSettings(_Params, forbid_unknown_fields=True):
     """Optional settings in `_meta.bough` of a new session or a fork. With `branch`, it works in a new worktree on that
     git branch."""
 
@@ -137,9 +137,9 @@ def read(raw: msgspec.Raw, kind: type[T]) -> T:
         raise RpcError(INVALID_PARAMS, f"Invalid params: {error}") from error
 
 
-def wishes(meta: dict[str, Any] | None) -> SessionWishes:
+def wishes(meta: dict[str, Any] | None) -> SessionSettings:
     try:
-        return msgspec.convert((meta or {}).get("bough") or {}, SessionWishes)
+        return msgspec.convert((meta or {}).get("bough") or {}, SessionSettings)
     except msgspec.ValidationError as error:
         raise RpcError(INVALID_PARAMS, f"Invalid params: _meta.bough: {error}") from error
 

@@ -12,7 +12,7 @@ from bough.api.cli.commands import approval_details
 from bough.api.cli.commands.repo import PAGE, Limit, Offset
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
-from bough.api.cli.framework.client import Answer, Json, part, parts, path
+from bough.api.cli.framework.client import Json, Response, part, parts, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, ahead, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
@@ -173,7 +173,7 @@ def question(approval: Json) -> str:
     return f"? {brief(approval['toolKind'], 20)}: {brief(approval['title'], 500)}"
 
 
-def decide(ctx: CommandContext, approval_id: str, decision: str) -> Answer:
+def decide(ctx: CommandContext, approval_id: str, decision: str) -> Response:
     return ctx.client.post(path("approvals", approval_id), {"decision": decision})
 
 

@@ -11,7 +11,7 @@ from bough.api.cli.commands.task import TaskId
 from bough.api.cli.commands.task import app as task_app
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
-from bough.api.cli.framework.client import Answer, Json, path
+from bough.api.cli.framework.client import Json, Response, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, short, short_forms
 from bough.api.cli.session.manage import app as session_app
@@ -128,11 +128,11 @@ def prune(
     ctx.show(answer, lambda result: output.line(f"{result['pruned']} checkpoints deleted."))
 
 
-def _diff(ctx: CommandContext, address: str, stat: bool, only: str | None) -> Answer:
+def _diff(ctx: CommandContext, address: str, stat: bool, only: str | None) -> Response:
     return ctx.client.call("GET", address, query={"stat": stat, "path": only})
 
 
-def _show_diff(ctx: CommandContext, answer: Answer) -> None:
+def _show_diff(ctx: CommandContext, answer: Response) -> None:
     def render(changes: Json) -> None:
         if changes["text"]:
             for line in changes["text"].splitlines():

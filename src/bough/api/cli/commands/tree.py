@@ -9,7 +9,7 @@ import typer
 
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
-from bough.api.cli.framework.client import Answer, Json, Refused, path
+from bough.api.cli.framework.client import Json, Refused, Response, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import amount, brief, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
@@ -69,17 +69,17 @@ def tree(
             return DONE
 
 
-def _read(ctx: CommandContext, session: str | None) -> Answer:
+def _read(ctx: CommandContext, session: str | None) -> Response:
     """Returns the tree of a session, or the trees of all active sessions in one answer."""
     if session is not None:
         return ctx.client.get(path("sessions", session, "tree"))
     active: list[Json] = ctx.client.get("/api/sessions", status="active", limit=PAGE).value["sessions"]
     roots = dict.fromkeys(row["rootSessionId"] for row in reversed(active))
     parts = [ctx.client.get(path("sessions", root, "tree")).raw for root in roots]
-    return Answer(b'{"trees":[' + b",".join(parts) + b"]}")
+    return Response(b'{"trees":[' + b",".join(parts) + b"]}")
 
 
-def _until_changed(events: stream.Stream, answer: Answer | None) -> None:
+def _until_changed(events: stream.Stream, answer: Response | None) -> None:
     """Waits for an event that may change the tree, and for the events right after it."""
     known = {session["id"] for session in answer.value["sessions"]} if answer is not None else None
     root = answer.value["rootSessionId"] if answer is not None else None
@@ -106,7 +106,7 @@ def _matters(event: Json, known: set[str] | None, root: str | None) -> bool:
     return noun == "session" and event["data"].get("rootSessionId") == root
 
 
-def _draw(ctx: CommandContext, answer: Answer) -> None:
+def _draw(ctx: CommandContext, answer: Response) -> None:
     def render(value: Json) -> None:
         trees: list[Json] = value.get("trees", [value])
         if "trees" in value and not trees:
@@ -225,7 +225,7 @@ def wait(
     return DONE if done else FAILED
 
 
-def _ask(ctx: CommandContext, body: Json) -> Answer:
+def _ask(ctx: CommandContext, body: Json) -> Response:
     """Sends one wait request; repeats it while the server restarts."""
     give_up = time.monotonic() + stream.GIVE_UP_AFTER
     while True:

@@ -44,7 +44,7 @@ def watch(
             return DONE
 
 
-def _show(ctx: CommandContext, item: stream.Item) -> None:
+def _show(ctx: CommandContext, item: stream.StreamItem) -> None:
     event = item.event
     if ctx.json:
         output.raw(item.raw)

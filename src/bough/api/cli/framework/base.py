@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, get_ty
 import typer
 
 from bough.api.cli.framework import output
-from bough.api.cli.framework.client import Answer, Client, Refused
+from bough.api.cli.framework.client import Client, Refused, Response
 from bough.api.cli.framework.error_hints import explain
 from bough.api.cli.framework.find_server import Target
 from bough.errors import BoughError, Invalid
@@ -82,7 +82,7 @@ class CommandContext:
     def client(self) -> Client:
         return Client(self.target)
 
-    def show(self, answer: Answer, render: Callable[[Any], None]) -> None:
+    def show(self, answer: Response, render: Callable[[Any], None]) -> None:
         """Prints an answer unchanged with --json, otherwise through `render`."""
         if self.json:
             output.raw(answer.raw)

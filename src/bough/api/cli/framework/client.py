@@ -32,7 +32,7 @@ class Refused(BoughError):
         self.body = body
 
 
-class Answer:
+class Response:
     """A response: its raw JSON, decoded on demand."""
 
     def __init__(self, raw: bytes) -> None:
@@ -49,16 +49,16 @@ class Client:
     def __init__(self, target: Target) -> None:
         self.target = target
 
-    def get(self, path: str, **query: Any) -> Answer:
+    def get(self, path: str, **query: Any) -> Response:
         return self.call("GET", path, query=query)
 
-    def post(self, path: str, body: Json | None = None, within: float = ANSWER_WITHIN) -> Answer:
+    def post(self, path: str, body: Json | None = None, within: float = ANSWER_WITHIN) -> Response:
         return self.call("POST", path, body=body or {}, within=within)
 
-    def patch(self, path: str, body: Json) -> Answer:
+    def patch(self, path: str, body: Json) -> Response:
         return self.call("PATCH", path, body=body)
 
-    def delete(self, path: str, **query: Any) -> Answer:
+    def delete(self, path: str, **query: Any) -> Response:
         return self.call("DELETE", path, query=query)
 
     def call(
@@ -69,7 +69,7 @@ class Client:
         body: Json | None = None,
         query: Json | None = None,
         within: float = ANSWER_WITHIN,
-    ) -> Answer:
+    ) -> Response:
         """Sends one request and returns its answer; query values that are None are omitted."""
         parameters = {name: _query_value(value) for name, value in (query or {}).items() if value is not None}
         address = f"{path}?{urlencode(parameters)}" if parameters else path
@@ -92,7 +92,7 @@ class Client:
         finally:
             connection.close()
         check(response.status, raw)
-        return Answer(raw)
+        return Response(raw)
 
     def connect(self, timeout: float) -> tuple[http.client.HTTPConnection, dict[str, str], str]:
         """Returns a connection that is not open yet, the headers of every request, and the prefix of all paths."""

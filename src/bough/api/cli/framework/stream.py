@@ -35,7 +35,7 @@ SERVER_ERRORS = 500
 
 
 @dataclass
-class Item:
+class StreamItem:
     """An event, or a change of the connection: `lost`, `back`, `failed` with the error that ends the stream, or `quiet`
     if the time limit passed without an event."""
 
@@ -68,7 +68,7 @@ class Stream:
         self._session_id = session_id
         self._cursor = cursor
         self._patient = patient
-        self._items: queue.Queue[Item] = queue.Queue(MOST_WAITING)
+        self._items: queue.Queue[StreamItem] = queue.Queue(MOST_WAITING)
         self._socket: socket.socket | None = None
         self._ended = threading.Event()
         self._woken, self._wake = os.pipe()
@@ -85,7 +85,7 @@ class Stream:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def next(self, also: TextIO | None = None, within: float | None = None) -> Item | None:
+    def next(self, also: TextIO | None = None, within: float | None = None) -> StreamItem | None:
         """Waits at most `within` seconds for the next item; returns None if `also` becomes readable first."""
         while True:
             try:
@@ -93,7 +93,7 @@ class Stream:
             except queue.Empty:
                 ready, _, _ = select.select([self._woken, *([also] if also else [])], [], [], within)
                 if not ready:
-                    return Item("quiet")
+                    return StreamItem("quiet")
                 if self._woken not in ready:
                     return None
                 os.read(self._woken, 4096)
@@ -102,7 +102,7 @@ class Stream:
                 raise item.error
             return item
 
-    def _put(self, item: Item) -> None:
+    def _put(self, item: StreamItem) -> None:
         while not self._ended.is_set():
             try:
                 self._items.put(item, timeout=LOOK_EVERY)
@@ -122,7 +122,7 @@ class Stream:
                 self._socket = connection.sock
                 try:
                     if lost_at is not None:
-                        self._put(Item("back"))
+                        self._put(StreamItem("back"))
                         lost_at, pause = None, FIRST_PAUSE
                     self._read(response)
                 finally:
@@ -132,15 +132,15 @@ class Stream:
             except Refused as error:
                 # The server refused the request; trying again helps only after an error of its own.
                 if error.status < SERVER_ERRORS:
-                    self._put(Item("failed", error=error))
+                    self._put(StreamItem("failed", error=error))
                     return
             if self._ended.is_set():
                 return
             if lost_at is None:
                 lost_at = time.monotonic()
-                self._put(Item("lost"))
+                self._put(StreamItem("lost"))
             elif not self._patient and time.monotonic() - lost_at > GIVE_UP_AFTER:
-                self._put(Item("failed", error=self._client.target.not_running()))
+                self._put(StreamItem("failed", error=self._client.target.not_running()))
                 return
             self._ended.wait(pause * random.uniform(0.5, 1.0))
             pause = min(pause * 2, LONGEST_PAUSE)
@@ -156,7 +156,7 @@ class Stream:
             event = json.loads(raw)
             if event["type"] == "stream.dropped":
                 return
-            self._put(Item("event", event, raw))
+            self._put(StreamItem("event", event, raw))
             if cursor is not None:
                 self._cursor = cursor
             elif event["type"] == "stream.ready":

@@ -12,7 +12,7 @@ import typer
 from bough.api.cli.commands.worktree import print_losses, print_removed
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
-from bough.api.cli.framework.client import Answer, Json, Refused, path
+from bough.api.cli.framework.client import Json, Refused, Response, path
 from bough.api.cli.framework.formats import brief, short, shorten
 from bough.api.cli.session.prompt import SessionId
 
@@ -121,7 +121,7 @@ def origin(node: Json) -> str | None:
     return node["parentSessionId"] or node["forkedFromSessionId"]
 
 
-def _show(ctx: CommandContext, answer: Answer, render: Callable[[Json], None]) -> int:
+def _show(ctx: CommandContext, answer: Response, render: Callable[[Json], None]) -> int:
     """Prints the session, then the outcome for all of a cascade; returns FAILED if one was refused."""
     outcomes: list[Json] = answer.value["cascade"] or []
     ctx.show(answer, render)

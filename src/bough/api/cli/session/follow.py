@@ -14,7 +14,7 @@ from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Json, Refused, part, parts, path
 from bough.api.cli.framework.error_hints import explain
 from bough.api.cli.framework.formats import brief, short
-from bough.api.cli.framework.stream import Item, Stream
+from bough.api.cli.framework.stream import Stream, StreamItem
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.event_order import EventOrder
 from bough.api.cli.session.print_transcript import TranscriptPrinter
@@ -110,7 +110,7 @@ class Follower:
             elif (code := self._news(item)) is not None:
                 return code
 
-    def _news(self, item: Item) -> int | None:
+    def _news(self, item: StreamItem) -> int | None:
         if item.kind == "event":
             if not self._asked or not item.event["type"].startswith("message."):
                 return self._take(item.event)

@@ -33,7 +33,7 @@ NEXT = {
 }
 
 
-class Answer(msgspec.Struct):
+class ToolAnswer(msgspec.Struct):
     """The answer to a call: a value and its text, or an error; and the id of the recorded call, if there is one."""
 
     value: Any
@@ -65,13 +65,15 @@ class Toolbox:
 
         return ToolAction(claim, act)
 
-    async def call(self, caller: Caller, name: str, arguments: dict[str, Any], waiter: Waiter | None = None) -> Answer:
+    async def call(
+        self, caller: Caller, name: str, arguments: dict[str, Any], waiter: Waiter | None = None
+    ) -> ToolAnswer:
         """Calls a tool; errors become answers too."""
         tool = self._tools.get(name)
         if tool is None:
             similar = difflib.get_close_matches(name, self._tools, n=3)
             suggestion = f" Did you mean {' or '.join(similar)}?" if similar else ""
-            return Answer(None, f"There is no tool {name[:100]!r}.{suggestion} [unknown_tool]", wrong=True)
+            return ToolAnswer(None, f"There is no tool {name[:100]!r}.{suggestion} [unknown_tool]", wrong=True)
         try:
             params = read(tool, arguments)
             ctx = ToolContext(self._services, caller, name)
@@ -88,7 +90,7 @@ class Toolbox:
         except BoughError as error:
             return _failure(tool, error.code, error.message)
 
-    async def _read(self, ctx: ToolContext, tool: Tool[Any], params: Any) -> Answer:
+    async def _read(self, ctx: ToolContext, tool: Tool[Any], params: Any) -> ToolAnswer:
         """Runs a tool that reads. Reading needs no approval, but a rule may deny it."""
         caller, store = ctx.caller, self._services.store
 
@@ -99,10 +101,10 @@ class Toolbox:
         if not tool.only_rows:
             return _success(msgspec.to_builtins(await run()))
         body = await store.responses.get((tool.name, caller.kind, caller.id, msgspec.json.encode(params)), run)
-        return Answer(msgspec.json.decode(body), body.decode())
+        return ToolAnswer(msgspec.json.decode(body), body.decode())
 
 
-def _ended(tool: Tool[Any], call: Call) -> Answer:
+def _ended(tool: Tool[Any], call: Call) -> ToolAnswer:
     """Returns the answer for a call in its current state."""
     outcome = tool_call.outcome(call)
     if call.state == "done":
@@ -115,21 +117,21 @@ def _ended(tool: Tool[Any], call: Call) -> Answer:
         "allowed, it runs on its own, and a later prompt tells you the outcome. Do not call this again."
     )
     value = {"status": "pending", "approvalId": call.approval_id, "message": message}
-    return Answer(value, _text(value))
+    return ToolAnswer(value, _text(value))
 
 
-def _success(value: Any) -> Answer:
-    return Answer(value, _text(value))
+def _success(value: Any) -> ToolAnswer:
+    return ToolAnswer(value, _text(value))
 
 
 def _text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _failure(tool: Tool[Any], code: str, message: str) -> Answer:
+def _failure(tool: Tool[Any], code: str, message: str) -> ToolAnswer:
     """Returns an error with the next step, in the shape of the tool's result if that has a place for errors."""
     text = f"{message} {NEXT[code]}" if code in NEXT else message
     if tool.refusal is None:
-        return Answer(None, f"{text} [{code}]", wrong=True)
+        return ToolAnswer(None, f"{text} [{code}]", wrong=True)
     value = tool.refusal(text)
-    return Answer(value, _text(value), wrong=True)
+    return ToolAnswer(value, _text(value), wrong=True)

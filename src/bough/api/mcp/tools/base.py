@@ -23,7 +23,7 @@ class Params(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only
     """The parameters of a tool."""
 
 
-class Changing(Params, kw_only=True):
+class ChangingParams(Params, kw_only=True):
     """The parameters of a tool that changes something; calls with the same idempotency key act once."""
 
     idempotency_key: str | None = None

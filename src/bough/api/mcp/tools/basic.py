@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from bough.api.mcp.tools.base import Changing, NoArguments, Params, Tool, ToolContext
+from bough.api.mcp.tools.base import ChangingParams, NoArguments, Params, Tool, ToolContext
 from bough.api.mcp.tools.phrases import Id, named, quote
 from bough.core.sessions.requests import NewSession, SessionFilter
 from bough.core.state.enqueue import checked_prompt
@@ -26,7 +26,7 @@ class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     path: Annotated[str | None, Meta(description="Default .worktrees/<branch>.")] = None
 
 
-class CreateSession(Changing):
+class CreateSession(ChangingParams):
     name: str
     working_dir: Annotated[str, Meta(description="Absolute path of a repo or folder.")]
     worktree: Annotated[NewWorktree | None, Meta(description="Work in a new git worktree.")] = None
@@ -35,7 +35,7 @@ class CreateSession(Changing):
     agent: Annotated[str | None, Meta(description="Defaults to your own.")] = None
 
 
-class Send(Changing):
+class Send(ChangingParams):
     session_id: Id
     message: str
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from bough.api.mcp.tools.base import Changing, Tool, ToolContext
+from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
 from bough.api.mcp.tools.phrases import Agent, Id, named, quote
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt
@@ -19,7 +19,7 @@ from bough.model.session import CallbackConfig, PermissionMode
 Prompted = Literal["continue", "fork", "subsession", "btw"]
 
 
-class Prompt(Changing):
+class Prompt(ChangingParams):
     session_id: Id
     prompt: str
     mode: Annotated[
@@ -41,7 +41,7 @@ class ModelConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     effort: str | None = None
 
 
-class Spawn(Changing):
+class Spawn(ChangingParams):
     prompt: str
     title: str | None = None
     agentic_tool: Agent = None

@@ -10,7 +10,7 @@ from msgspec import Meta
 from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import NoArguments, Params, Tool, ToolContext
 from bough.api.mcp.tools.phrases import Id
-from bough.api.mcp.tools.results import Current, Listed, MessageResult, SessionResult, TaskResult
+from bough.api.mcp.tools.results import CurrentSession, Listed, MessageResult, SessionResult, TaskResult
 from bough.core.events.wait import MOST, Wait
 from bough.core.sessions.requests import SessionFilter
 from bough.errors import Invalid
@@ -73,12 +73,12 @@ async def _get(ctx: ToolContext, params: SessionOnly) -> SessionResult:
     return await results.session(ctx.services, await ctx.readable_session(params.session_id))
 
 
-async def _current(ctx: ToolContext, _params: NoArguments) -> Current:
+async def _current(ctx: ToolContext, _params: NoArguments) -> CurrentSession:
     own = await ctx.own_session("Use agor_sessions_get with a sessionId; agor_sessions_list shows the sessions.")
     services = ctx.services
     (result,) = await results.sessions(services, [own])
     worktree = await services.worktrees.get(own.worktree_id) if own.worktree_id else None
-    return Current(
+    return CurrentSession(
         **msgspec.structs.asdict(result),
         worktree=results.worktree(worktree) if worktree else None,
         repo=results.repo(await services.repos.get(own.repo_id)),

@@ -57,7 +57,7 @@ class SessionResult(msgspec.Struct, omit_defaults=True):
     ending: str | None = None
 
 
-class Current(SessionResult, kw_only=True):
+class CurrentSession(SessionResult, kw_only=True):
     """The calling session with its worktree and repo."""
 
     worktree: WorktreeResult | None

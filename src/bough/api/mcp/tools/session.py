@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from bough.agents.catalog import Catalog
 from bough.api.mcp.tools import prompt_and_spawn, results
-from bough.api.mcp.tools.base import Changing, Tool, ToolContext
+from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
 from bough.api.mcp.tools.phrases import Id, named, quote
 from bough.core.sessions.mark import Mark
 from bough.core.sessions.requests import NewSession, SessionPatch, check_texts
@@ -17,7 +17,7 @@ from bough.model.call import Claim
 from bough.model.session import CallbackConfig, PermissionMode
 
 
-class Create(Changing):
+class Create(ChangingParams):
     worktree_id: Annotated[str, Meta(description="Where to work; for a repo's own folder, its repo_id.")]
     agentic_tool: Annotated[str, Meta(description="claude-code, codex, gemini, opencode …")]
     title: str | None = None
@@ -31,7 +31,7 @@ class Create(Changing):
     enable_callback: Annotated[bool, Meta(description="Report each finished task to you (default false).")] = False
 
 
-class Update(Changing):
+class Update(ChangingParams):
     session_id: Id
     title: str | None = None
     description: str | None = None
@@ -39,7 +39,7 @@ class Update(Changing):
     permission_mode: Annotated[PermissionMode | None, Meta(description="From the next prompt on.")] = None
 
 
-class Stop(Changing):
+class Stop(ChangingParams):
     session_id: Id
     expected_task_id: Annotated[str | None, Meta(description="Stop only if this task is running.")] = None
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from bough.api.mcp.tools import results
-from bough.api.mcp.tools.base import Changing, Params, Tool, ToolContext
+from bough.api.mcp.tools.base import ChangingParams, Params, Tool, ToolContext
 from bough.api.mcp.tools.phrases import Id
 from bough.api.mcp.tools.read import Limit, Offset
 from bough.api.mcp.tools.results import Listed, RepoResult, WorktreeResult
@@ -29,14 +29,14 @@ class WorktreeOnly(Params):
     worktree_id: Id
 
 
-class CreateWorktree(Changing):
+class CreateWorktree(ChangingParams):
     repo_id: Id
     branch: Annotated[str, Meta(description="Created if it does not exist.")]
     path: Annotated[str | None, Meta(description="Default .worktrees/<branch>.")] = None
     base: Annotated[str | None, Meta(description="Base of a new branch.")] = None
 
 
-class UpdateWorktree(Changing):
+class UpdateWorktree(ChangingParams):
     worktree_id: Id
     board_id: str | None = None
     x: float | None = None

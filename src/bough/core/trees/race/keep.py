@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import msgspec
 import structlog
 
-from bough.core.checkpoints.take import Checkpoints, Taken, busy, of_restore, record
+from bough.core.checkpoints.take import Checkpoints, FolderState, busy, of_restore, record
 from bough.core.sessions.cascades import Cascades, below
 from bough.core.store import records
 from bough.core.store.short_ids import whole_id
@@ -18,9 +18,9 @@ from bough.core.store.sql import RACES, TASKS, WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.trees.race.records import find_race, racer_task, racers
 from bough.core.trees.race.rules import (
+    ArchivedRacer,
     How,
-    Kept,
-    PutAway,
+    KeptRacer,
     check_racer,
     earlier_result,
     kept_notice,
@@ -80,9 +80,9 @@ class RaceResults:
         self._cascades = cascades
         # A lock lives as long as somebody holds or awaits it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._decisions: set[asyncio.Task[Kept]] = set()
+        self._decisions: set[asyncio.Task[KeptRacer]] = set()
 
-    async def keep(self, caller: Caller, race_id: str, body: KeepBody) -> Kept:
+    async def keep(self, caller: Caller, race_id: str, body: KeepBody) -> KeptRacer:
         """Keeps one racer. An equal request returns the same result, and completes a decision that was cut off."""
         race = await self._store.read(lambda tx: find_race(tx, race_id))
         decision = asyncio.create_task(self._keep_alone(caller, race.id, body), name=f"keep {race.id}")
@@ -95,7 +95,7 @@ class RaceResults:
         if self._decisions:
             await asyncio.wait(self._decisions)
 
-    async def _keep_alone(self, caller: Caller, race_id: str, body: KeepBody) -> Kept:
+    async def _keep_alone(self, caller: Caller, race_id: str, body: KeepBody) -> KeptRacer:
         lock = self._locks.setdefault(race_id, asyncio.Lock())
         async with lock:
             earlier, archived_before = await self._store.read(lambda tx: _earlier(tx, race_id, body))
@@ -115,7 +115,7 @@ class RaceResults:
         log.info("race_decided", race=race_id, session=kept.session_id, how=kept.how)
         return kept
 
-    async def _bring(self, case: _Decision, body: KeepBody) -> Kept:
+    async def _bring(self, case: _Decision, body: KeepBody) -> KeptRacer:
         """Commits the winner's files and brings them to where the race began; a refusal changes nothing."""
         target, winner = case.race.cwd, case.winner.cwd
         folders = (target, winner) if body.how != "branch" else (winner,)
@@ -128,7 +128,7 @@ class RaceResults:
             await stack.enter_async_context(alone(await common_folder(winner)))
             prepared = await merge.prepare(winner, _commit_message(case))
             branch = (await files(winner)).branch
-            kept = Kept(case.race.id, case.winner.id, body.how, branch, prepared.sha, prepared.new)
+            kept = KeptRacer(case.race.id, case.winner.id, body.how, branch, prepared.sha, prepared.new)
             if body.how == "merge":
                 await _merge(case, kept)
             elif body.how == "checkout":
@@ -136,7 +136,7 @@ class RaceResults:
             await merge.settle(winner, prepared)
         return kept
 
-    async def _checkout(self, case: _Decision, kept: Kept, force: bool) -> None:
+    async def _checkout(self, case: _Decision, kept: KeptRacer, force: bool) -> None:
         """Puts the winner's files where the race began, after a checkpoint of the files that are there."""
         changes = await plan(case.race.cwd, kept.sha)
         kept.files = len(changes.paths)
@@ -155,10 +155,10 @@ class RaceResults:
         undo = of_restore(source, None, new_id(), changes.now)
         assert undo.ref is not None and undo.sha is not None
         await refs.keep(undo.cwd, {undo.ref: undo.sha})
-        await self._store.write(lambda change: record(change, Taken(None, undo)))
+        await self._store.write(lambda change: record(change, FolderState(None, undo)))
         return undo.id
 
-    async def _record(self, case: _Decision, kept: Kept, *, tell: bool) -> None:
+    async def _record(self, case: _Decision, kept: KeptRacer, *, tell: bool) -> None:
         """Stores the result with the race; with `tell`, adds a notice to the transcript where the race began."""
 
         async def work(change: Change) -> None:
@@ -169,7 +169,7 @@ class RaceResults:
 
         await self._store.write(work)
 
-    async def _put_away(self, caller: Caller, other: Session) -> PutAway:
+    async def _put_away(self, caller: Caller, other: Session) -> ArchivedRacer:
         """Stops and archives a racer with its descendants, and removes its worktree after keeping all of its files."""
         messages: list[str] = []
         archived, worktree = False, None
@@ -190,7 +190,7 @@ class RaceResults:
                     worktree = (await self._worktrees.remove(worktree.id, force=True, branch=branch)).worktree
             except BoughError as error:
                 messages.append(error.message)
-        return PutAway(
+        return ArchivedRacer(
             session_id=other.id,
             archived=archived,
             worktree_id=other.worktree_id,
@@ -201,7 +201,7 @@ class RaceResults:
         )
 
 
-async def _merge(case: _Decision, kept: Kept) -> None:
+async def _merge(case: _Decision, kept: KeptRacer) -> None:
     folder = case.race.cwd
     planned = await merge.check(folder, kept.sha)
     kept.merged, kept.into, kept.files = planned.kind, planned.branch, len(planned.files)
@@ -240,7 +240,7 @@ def _commit_message(case: _Decision) -> str:
 # Functions that read in a transaction
 
 
-async def _earlier(tx: Tx, race_id: str, body: KeepBody) -> tuple[Kept | None, list[PutAway] | None]:
+async def _earlier(tx: Tx, race_id: str, body: KeepBody) -> tuple[KeptRacer | None, list[ArchivedRacer] | None]:
     """Returns the result of an equal request, and what became of the other racers in any earlier decision."""
     race = await find_race(tx, race_id)
     chosen = await whole_id(tx, "sessions", body.session_id)

@@ -18,7 +18,7 @@ How = Literal["merge", "checkout", "branch"]
 LONGEST_NAME = 60
 
 
-class PutAway(msgspec.Struct, rename="camel"):
+class ArchivedRacer(msgspec.Struct, rename="camel"):
     """Says what became of a racer that was not kept: `recover` tells how to get its files back, `message` what
     failed."""
 
@@ -31,7 +31,7 @@ class PutAway(msgspec.Struct, rename="camel"):
     message: str | None
 
 
-class Kept(msgspec.Struct, rename="camel"):
+class KeptRacer(msgspec.Struct, rename="camel"):
     """The result of keeping a racer: its branch, its last commit and whether that was made now; for a merge its kind
     and target branch; how many files changed where the race began; the checkpoint that undoes a checkout. `others` is
     null while the other racers are being archived."""
@@ -46,15 +46,15 @@ class Kept(msgspec.Struct, rename="camel"):
     into: str | None = None
     files: int = 0
     undo_checkpoint_id: str | None = None
-    others: list[PutAway] | None = None
+    others: list[ArchivedRacer] | None = None
 
 
-def result_of(race: RaceRow) -> Kept | None:
+def result_of(race: RaceRow) -> KeptRacer | None:
     """Returns what was kept in a race, if it is decided."""
-    return msgspec.json.decode(race.kept, type=Kept) if race.kept is not None else None
+    return msgspec.json.decode(race.kept, type=KeptRacer) if race.kept is not None else None
 
 
-def earlier_result(race: RaceRow, chosen: str, how: How) -> Kept | None:
+def earlier_result(race: RaceRow, chosen: str, how: How) -> KeptRacer | None:
     """Returns the result of an equal request; None if the race is open, or was decided in another way.
 
     Raises `Conflict` if another racer was kept: a decided race can only be repeated, or kept in another way.
@@ -98,7 +98,7 @@ def race_name(prompt: str) -> str:
     return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"
 
 
-def kept_notice(kept: Kept) -> str:
+def kept_notice(kept: KeptRacer) -> str:
     """Words the notice that tells which racer was kept, and how to undo a checkout."""
     where = {
         "merge": f"merged into {kept.into}" if kept.merged != "none" else f"already in {kept.into}",

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import structlog
 
-from bough.core.checkpoints.take import Taken, of_race, record
+from bough.core.checkpoints.take import FolderState, of_race, record
 from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
@@ -19,14 +19,14 @@ from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.trees.branch import Branch, Branched, Branches
 from bough.core.trees.limits import BranchKind
 from bough.core.trees.race.rules import LONGEST_NAME, race_name
-from bough.core.worktrees.for_branch import BranchPlaces, Place, Start
+from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, Start
 from bough.errors import BoughError
 from bough.git import checkpoint_refs as refs
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import GitState
-from bough.model.session import CallbackConfig, Caller, PermissionMode, RacePlace, Session
+from bough.model.session import CallbackConfig, Caller, PermissionMode, RacePosition, Session
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.races")
@@ -36,7 +36,7 @@ REFS = "refs/bough/races"
 FEWEST, MOST = 2, 8
 
 
-class Contender(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class NewRacer(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A racer to start; omitted fields are the session's."""
 
     agent: str | None = None
@@ -51,14 +51,14 @@ class NewRace(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     session only if `callback` enables it."""
 
     prompt: str
-    contenders: Annotated[list[Contender], msgspec.Meta(min_length=FEWEST, max_length=MOST)]
+    contenders: Annotated[list[NewRacer], msgspec.Meta(min_length=FEWEST, max_length=MOST)]
     kind: Literal["fork", "spawn"] = "fork"
     title: str | None = None
     callback: CallbackConfig | None = None
     idempotency_key: str | None = None
 
 
-class RaceBegun(msgspec.Struct, rename="camel"):
+class RaceStarted(msgspec.Struct, rename="camel"):
     """A race and its racers, in the order of the request."""
 
     race_id: str
@@ -68,22 +68,22 @@ class RaceBegun(msgspec.Struct, rename="camel"):
 class Races:
     """Starts races."""
 
-    def __init__(self, store: Store, settings: Settings, branches: Branches, places: BranchPlaces) -> None:
+    def __init__(self, store: Store, settings: Settings, branches: Branches, places: BranchWorktrees) -> None:
         self._store = store
         self._settings = settings
         self._branches = branches
         self._places = places
 
-    async def start(self, caller: Caller, session_id: str, new: NewRace) -> RaceBegun:
+    async def start(self, caller: Caller, session_id: str, new: NewRace) -> RaceStarted:
         """Creates all racers, or none; continues even if the caller stops waiting."""
         return await self._places.through(self._start(caller, session_id, new))
 
-    async def _start(self, caller: Caller, session_id: str, new: NewRace) -> RaceBegun:
+    async def _start(self, caller: Caller, session_id: str, new: NewRace) -> RaceStarted:
         kind: BranchKind = "fork" if new.kind == "fork" else "subsession"
         prompt = checked_prompt(new.prompt, self._settings.max_prompt)
         source = await self._store.read(lambda tx: records.session(tx, session_id))
         scope, request = RecordScope(SCOPE, "sessions", source.id), msgspec.structs.replace(new, idempotency_key=None)
-        earlier = await self._store.stored_answer(caller, scope, request, RaceBegun)
+        earlier = await self._store.stored_answer(caller, scope, request, RaceStarted)
         if earlier is not None:
             return earlier
         branches = _racer_branches(new)
@@ -94,12 +94,12 @@ class Races:
             async with self._places.together(caller, source, names) as (start, places):
                 git_states = await asyncio.gather(*(git_state(place.cwd) for place in places))
 
-                async def work(change: Change) -> RaceBegun:
+                async def work(change: Change) -> RaceStarted:
                     planned = list(zip(branches, places, git_states, strict=True))
                     return await self._write(change, caller, source.id, race_id, new, kind, prompt, start, planned)
 
                 async with self._start_files_held(source, race_id, start):
-                    begun = await self._store.write_once(caller, scope, request, RaceBegun, work)
+                    begun = await self._store.write_once(caller, scope, request, RaceStarted, work)
                     if begun.race_id != race_id:
                         raise _StartedElsewhere(begun)
         except _StartedElsewhere as elsewhere:
@@ -113,7 +113,7 @@ class Races:
         ref = ref_name(race_id)
         checkpoint = of_race(source, race_id, ref, start.sha, start.head)
         # The row comes first, so that no ref is left that no row knows of.
-        await self._store.write(lambda change: record(change, Taken(None, checkpoint)))
+        await self._store.write(lambda change: record(change, FolderState(None, checkpoint)))
         try:
             await refs.keep(source.cwd, {ref: start.sha})
             yield
@@ -135,13 +135,13 @@ class Races:
         kind: BranchKind,
         prompt: str,
         start: Start,
-        planned: list[tuple[Branch, Place, GitState]],
-    ) -> RaceBegun:
+        planned: list[tuple[Branch, BranchFolder, GitState]],
+    ) -> RaceStarted:
         """Inserts the race and its racers, and tells about it in the transcript of the session."""
         source = await records.session(change.tx, source_id)
         racers = [
             await self._branches.plant(
-                change, caller, source, branch, kind, place, git, prompt, RacePlace(race_id, number)
+                change, caller, source, branch, kind, place, git, prompt, RacePosition(race_id, number)
             )
             for number, (branch, place, git) in enumerate(planned, 1)
         ]
@@ -157,13 +157,13 @@ class Races:
             now=change.now,
         )
         await _add_notice(change, source, race_id, new.kind, prompt, start, racers)
-        return RaceBegun(race_id, racers)
+        return RaceStarted(race_id, racers)
 
 
 class _StartedElsewhere(Exception):
     """Another request with the same idempotency key has started this race meanwhile."""
 
-    def __init__(self, begun: RaceBegun) -> None:
+    def __init__(self, begun: RaceStarted) -> None:
         self.begun = begun
 
 

@@ -28,7 +28,7 @@ from bough.model.task import Task, TaskStatus
 from bough.storage.backend import Tx
 
 
-class Standing(msgspec.Struct, rename="camel"):
+class RacerStatus(msgspec.Struct, rename="camel"):
     """The status of one racer: its session, its task of the race, what it has used and changed. Counts of changes are
     null, with a `note`, if they are unknown; `diff` is set if the full status was requested."""
 
@@ -69,7 +69,7 @@ class Race(msgspec.Struct, rename="camel"):
     start: str
     created_at: str
     kept_session_id: str | None
-    contenders: list[Standing]
+    contenders: list[RacerStatus]
 
 
 class RaceBrief(msgspec.Struct, rename="camel"):
@@ -130,7 +130,7 @@ class RaceStatuses:
         path = checked_path(only) if only is not None else None
         return await self._diff(race, by_id[chosen], path or None, text=True)
 
-    async def _standing(self, race: RaceRow, racer: _Racer, limit: int) -> Standing:
+    async def _standing(self, race: RaceRow, racer: _Racer, limit: int) -> RacerStatus:
         session, task, worktree = racer.session, racer.task, racer.worktree
         diff, note = None, None
         try:
@@ -138,7 +138,7 @@ class RaceStatuses:
             note = diff.note
         except BoughError as error:
             note = error.message
-        return Standing(
+        return RacerStatus(
             number=racer.number,
             session_id=session.id,
             task_id=task.id if task else None,

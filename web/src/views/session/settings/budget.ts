@@ -3,7 +3,7 @@ import type { components } from "@/api/schema";
 
 type Budget = components["schemas"]["Budget"];
 type Body = components["schemas"]["BudgetBody"];
-type Used = components["schemas"]["Used"];
+type TreeUsage = components["schemas"]["TreeUsage"];
 
 export type Limits = Record<"maxTurns" | "maxTokens" | "maxCost" | "maxMinutes", string>;
 
@@ -29,7 +29,7 @@ export function parseLimits(limits: Limits): { body: Body } | { invalid: keyof L
 }
 
 /** Returns what has been used since the budget was set. */
-export const usedSince = (used: Used, budget: Budget | null) => ({
+export const usedSince = (used: TreeUsage, budget: Budget | null) => ({
   maxTurns: used.turns - (budget?.baseTurns ?? 0),
   maxTokens: used.tokens - (budget?.baseTokens ?? 0),
   maxCost: used.cost - (budget?.baseCost ?? 0),

@@ -11,7 +11,7 @@ import pytest
 
 from bough.git import snapshot
 from bough.git.run import GitFailed
-from bough.git.snapshot import Limits, Memory, Snapshot, TooMuch, place, scratch_index, take
+from bough.git.snapshot import Limits, Memory, Snapshot, TooMuch, scratch_index, take, working_copy
 from tests.git.checkpoint_files import files, remembered
 from tests.support.repos import git, make_repo
 
@@ -322,7 +322,7 @@ def test_each_process_has_its_own_index(repo: Path) -> None:
         return one
 
     async def work() -> Path:
-        where = await place(str(repo))
+        where = await working_copy(str(repo))
         async with scratch_index(where, seeded=True) as env, scratch_index(where, seeded=False) as others:
             return look(Path(env["GIT_INDEX_FILE"]), Path(others["GIT_INDEX_FILE"]))
 

@@ -11,7 +11,7 @@ from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.paths import is_there
 from bough.git.run import GitFailed, git
-from bough.git.snapshot import IDENTITY, QUIET, place, take
+from bough.git.snapshot import IDENTITY, QUIET, take, working_copy
 from bough.git.status import files
 from bough.git.worktrees import resolve
 
@@ -82,7 +82,7 @@ async def identity(path: str) -> dict[str, str]:
 
 async def check(path: str, sha: str) -> Wanted:
     """Refuses a merge that would stop halfway or lose something. Changes nothing."""
-    where = await place(path)
+    where = await working_copy(path)
     try:
         branch = (await git(path, "symbolic-ref", "--quiet", "--short", "HEAD")).strip()
     except GitFailed:
@@ -135,7 +135,7 @@ async def _tree(path: str, head: str, sha: str, branch: str) -> str:
 
 async def merge(path: str, sha: str, message: str) -> None:
     """Performs a checked merge. If git refuses it anyway, everything stays as it was."""
-    where = await place(path)
+    where = await working_copy(path)
     words = (*QUIET, "-c", "merge.autoStash=false", *_MERGE, "-m", message, sha)
     try:
         await git(path, *words, env=await identity(path), timeout=WITHIN)

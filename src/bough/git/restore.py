@@ -19,10 +19,10 @@ from bough.git.snapshot import (
     Snapshot,
     WorkingCopy,
     listed,
-    place,
     scratch_index,
     take,
     without_filters,
+    working_copy,
 )
 from bough.git.threads import in_thread
 
@@ -46,7 +46,7 @@ class ChangedPath(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct):
     """The paths to write and to remove, the paths left alone, and the state it starts from."""
 
-    place: WorkingCopy
+    working_copy: WorkingCopy
     now: Snapshot
     target: str
     writes: list[str]
@@ -61,7 +61,7 @@ class Plan(msgspec.Struct):
 async def plan(path: str, target: str, only: Iterable[str] | None = None) -> Plan:
     """Plans how to restore `path` to the commit `target`: everything, or only the paths in `only` and below. Raises
     `Conflict` if something that must not be touched is in the way."""
-    where = await place(path)
+    where = await working_copy(path)
     chosen = None if only is None else [checked_path(entry) for entry in only]
     now = await take(path)
     entries = await _between(where, now.sha, target, chosen)
@@ -82,7 +82,7 @@ async def plan(path: str, target: str, only: Iterable[str] | None = None) -> Pla
 
 def _sort_in(result: Plan, entries: list[ChangedPath]) -> None:
     for entry in entries:
-        on_disk = os.path.lexists(os.path.join(result.place.top, entry.path))
+        on_disk = os.path.lexists(os.path.join(result.working_copy.top, entry.path))
         if GITLINK in (entry.before, entry.after) or (not on_disk and ABSENT not in (entry.before, entry.after)):
             # Submodules have their own history, and a tracked file missing on disk is left out by a sparse checkout.
             result.left.append(entry.path)
@@ -96,13 +96,13 @@ async def apply(planned: Plan) -> None:
     """Carries out a plan. If it fails halfway, undoes what was done as far as possible."""
     await in_thread(_check, planned)
     try:
-        await _carry_out(planned.place, planned.target, planned.writes, planned.removes)
+        await _carry_out(planned.working_copy, planned.target, planned.writes, planned.removes)
     except (OSError, GitFailed) as error:
-        back = await _between(planned.place, planned.target, planned.now.sha, planned.paths)
+        back = await _between(planned.working_copy, planned.target, planned.now.sha, planned.paths)
         writes = [path.path for path in back if path.after not in (ABSENT, GITLINK)]
         with contextlib.suppress(OSError, GitFailed):
             await _carry_out(
-                planned.place, planned.now.sha, writes, [path.path for path in back if path.after == ABSENT]
+                planned.working_copy, planned.now.sha, writes, [path.path for path in back if path.after == ABSENT]
             )
         raise Conflict("restore_failed", f"The files could not be restored: {_told(error)}.") from error
 
@@ -119,7 +119,7 @@ def checked_path(path: str) -> str:
 
 async def changed_paths(path: str, old: str, new: str) -> set[str]:
     """Returns the paths that differ between two commits."""
-    return {entry.path for entry in await _between(await place(path), old, new, None)}
+    return {entry.path for entry in await _between(await working_copy(path), old, new, None)}
 
 
 async def _carry_out(where: WorkingCopy, target: str, writes: list[str], removes: list[str]) -> None:
@@ -230,10 +230,10 @@ def _check(made: Plan) -> None:
     removes = set(made.removes)
     in_the_way: list[str] = []
     for path in made.writes:
-        _refuse_links(made.place.top, path, removes)
-        in_the_way += _in_the_way(made.place.top, path, removes)
+        _refuse_links(made.working_copy.top, path, removes)
+        in_the_way += _in_the_way(made.working_copy.top, path, removes)
     for path in made.removes:
-        _refuse_links(made.place.top, path, removes)
+        _refuse_links(made.working_copy.top, path, removes)
     if in_the_way:
         named = [shown(item) for item in in_the_way[:MOST_NAMED]]
         raise Conflict(

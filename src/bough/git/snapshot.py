@@ -93,7 +93,7 @@ class WorkingCopy(msgspec.Struct, frozen=True):
     git_dir: str
 
 
-async def place(path: str) -> WorkingCopy:
+async def working_copy(path: str) -> WorkingCopy:
     """Returns the working copy that contains `path`, or raises `GitFailed`."""
     top, git_dir = (await git(path, "rev-parse", "--show-toplevel", "--absolute-git-dir")).rstrip("\n").split("\n")
     return WorkingCopy(top, git_dir)
@@ -143,7 +143,7 @@ async def take(
         memory.seen, memory.snapshot = _looks("", found), snapshot
         return snapshot
     memory.seen = None
-    where = await place(path)
+    where = await working_copy(path)
     memory.top = where.top
     seen = await asyncio.to_thread(_looks, where.top, found)
     snapshot = await shot.commit(where, found, also)

@@ -13,7 +13,7 @@ import msgspec
 from bough.git.decode import shown
 from bough.git.paths import is_there
 from bough.git.run import git, git_head
-from bough.git.snapshot import QUIET, listed, place, scratch_index
+from bough.git.snapshot import QUIET, listed, scratch_index, working_copy
 
 # For reading every file of a large working copy.
 WITHIN = 600.0
@@ -59,7 +59,7 @@ class Diff(msgspec.Struct, rename="camel"):
 
 async def diff(path: str, since: str | None) -> Diff:
     """Returns all changes to the files since a commit; without one, since the empty tree."""
-    where = await place(path)
+    where = await working_copy(path)
     with tempfile.TemporaryDirectory(prefix="bough-diff-") as folder:
         async with scratch_index(where, seeded=True) as env:
             env |= await _own_objects(path, folder)

@@ -6,7 +6,7 @@ import os
 
 from bough.git.paths import is_there, relative
 from bough.git.run import GitFailed, git
-from bough.git.snapshot import IDENTITY, QUIET, place, scratch_index, take
+from bough.git.snapshot import IDENTITY, QUIET, scratch_index, take, working_copy
 from bough.git.status import files, own_submodules
 from bough.git.worktrees import resolve
 
@@ -84,7 +84,7 @@ async def keep_commit(repo: str, worktree_id: str, sha: str, message: str) -> st
 
 async def restore(path: str, sha: str) -> None:
     """Writes a snapshot's files into a fresh working copy as uncommitted changes. HEAD and index stay."""
-    async with scratch_index(await place(path), seeded=True) as env:
+    async with scratch_index(await working_copy(path), seeded=True) as env:
         # From one tree to the other: deletes what only the first has.
         await git(path, *QUIET, "read-tree", "-m", "-u", "HEAD", sha, env=env, timeout=WITHIN)
 

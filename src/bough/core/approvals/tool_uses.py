@@ -42,10 +42,16 @@ class ToolUseKind(ApprovalKind):
     """A tool use that an agent asks about. The agent waits for the answer."""
 
     async def ask(
-        self, change: Change, session: Session, task: Task, asked: ToolUseQuestion, verdict: Verdict, settings: Settings
+        self,
+        change: Change,
+        session: Session,
+        task: Task,
+        tool_question: ToolUseQuestion,
+        verdict: Verdict,
+        settings: Settings,
     ) -> Approval:
         """Stores the question, and the turn waits; or stores the answer if policy has one."""
-        use, question = asked.use, asked.question
+        use, question = tool_question.use, tool_question.question
         approval = await ask.write(
             change,
             session,
@@ -53,7 +59,7 @@ class ToolUseKind(ApprovalKind):
             settings,
             kind=use.kind,
             title=use.title,
-            tool_call=tool_use.call(asked.body),
+            tool_call=tool_use.call(tool_question.body),
             options=question.options,
             request_id=question.request.id,
             reason=verdict.reason,

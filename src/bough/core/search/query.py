@@ -60,32 +60,32 @@ def parse(text: str) -> ParsedQuery:
     return ParsedQuery(tuple(wanted), tuple(unwanted)) if wanted else ParsedQuery(tuple(unwanted), ())
 
 
-def to_sql(asked: ParsedQuery, dialect: str, session_id: str | None = None) -> SqlQuery:
+def to_sql(parsed: ParsedQuery, dialect: str, session_id: str | None = None) -> SqlQuery:
     """Returns a query as a condition on `search_index`. Words are letters and digits, so nothing needs escaping."""
     if session_id is not None:
-        asked = ParsedQuery((*asked.wanted, Term((of_session(session_id),))), asked.unwanted)
-    return _for_sqlite(asked) if dialect == "sqlite" else _for_postgres(asked)
+        parsed = ParsedQuery((*parsed.wanted, Term((of_session(session_id),))), parsed.unwanted)
+    return _for_sqlite(parsed) if dialect == "sqlite" else _for_postgres(parsed)
 
 
-def _for_sqlite(asked: ParsedQuery) -> SqlQuery:
+def _for_sqlite(parsed: ParsedQuery) -> SqlQuery:
     def spell(term: Term) -> str:
         return f'"{" ".join(term.words)}"{" *" if term.prefix else ""}'
 
-    query = f"({' AND '.join(map(spell, asked.wanted))}){''.join(f' NOT {spell(term)}' for term in asked.unwanted)}"
+    query = f"({' AND '.join(map(spell, parsed.wanted))}){''.join(f' NOT {spell(term)}' for term in parsed.unwanted)}"
     return SqlQuery("search_index MATCH :query", "-bm25(search_index)", {"query": query})
 
 
-def _for_postgres(asked: ParsedQuery) -> SqlQuery:
+def _for_postgres(parsed: ParsedQuery) -> SqlQuery:
     """Matches words by the index; phrases also by the text, since the index limits the positions of words."""
 
     def spell(term: Term) -> str:
         return " & ".join(f"'{word}'" for word in term.words) + (":*" if term.prefix else "")
 
-    query = [spell(term) for term in asked.wanted]
-    query += [f"!{spell(term)}" for term in asked.unwanted if len(term.words) == 1]
+    query = [spell(term) for term in parsed.wanted]
+    query += [f"!{spell(term)}" for term in parsed.unwanted if len(term.words) == 1]
     match = ["search_index.vector @@ CAST(CAST(:query AS TEXT) AS TSQUERY)"]
     params: dict[str, Any] = {"query": " & ".join(query)}
-    for terms, like in ((asked.wanted, "LIKE"), (asked.unwanted, "NOT LIKE")):
+    for terms, like in ((parsed.wanted, "LIKE"), (parsed.unwanted, "NOT LIKE")):
         for term in terms:
             if len(term.words) > 1:
                 name = f"phrase_{len(params)}"

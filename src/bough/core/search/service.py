@@ -115,14 +115,14 @@ class Search:
         checked_limit(limit, LARGEST_LIMIT)
         checked_offset(offset)
         conditions = _Conditions(wanted or SearchFilter())
-        asked = parse(text)
+        parsed = parse(text)
         whole = await self.index.catch_up()
 
         async def work(tx: Tx) -> tuple[list[_Ranked], dict[int, _Row], int]:
             await conditions.complete(tx)
-            if not asked.wanted:
+            if not parsed.wanted:
                 return [], {}, 0
-            query, params = self._query(asked, conditions)
+            query, params = self._query(parsed, conditions)
             ranked = await tx.all(query, _Ranked, limit=limit, offset=offset, **params)
             total = ranked[0].total if ranked else 0
             if not ranked and offset:
@@ -133,22 +133,22 @@ class Search:
             return ranked, {row.id: row for row in rows}, total
 
         ranked, rows, total = await self._store.read(work, long=True)
-        hits = await asyncio.to_thread(_hits, asked, ranked, rows) if ranked else []
+        hits = await asyncio.to_thread(_hits, parsed, ranked, rows) if ranked else []
         return SearchResults(hits, total, total >= MOST, limit, offset, not whole)
 
-    def _query(self, asked: ParsedQuery, conditions: _Conditions) -> tuple[Query, dict[str, Any]]:
+    def _query(self, parsed: ParsedQuery, conditions: _Conditions) -> tuple[Query, dict[str, Any]]:
         dialect = self._store.db.dialect
-        question = to_sql(asked, dialect, conditions.session_id)
+        sql = to_sql(parsed, dialect, conditions.session_id)
         # PostgreSQL normalizes by the logarithm of the length if told so; SQLite's rank is normalized.
         rank = "score" if dialect == "sqlite" else "ts_rank(score, CAST(CAST(:query AS TEXT) AS TSQUERY), 1)"
         query = SEARCH.find.with_(
             rank=rank,
-            score=question.score,
-            match=question.match,
+            score=sql.score,
+            match=sql.match,
             joins="JOIN sessions s ON s.id = e.session_id" if conditions.of_session else "",
             where="".join(f" AND {condition}" for condition in conditions.where),
         )
-        return query, {"most": MOST, **question.params, **conditions.params}
+        return query, {"most": MOST, **sql.params, **conditions.params}
 
 
 class _Conditions:
@@ -219,8 +219,8 @@ def _roles(text: str) -> tuple[str, ...]:
     return roles
 
 
-def _hits(asked: ParsedQuery, ranked: list[_Ranked], rows: dict[int, _Row]) -> list[Hit]:
-    snippets = Snippets(asked)
+def _hits(parsed: ParsedQuery, ranked: list[_Ranked], rows: dict[int, _Row]) -> list[Hit]:
+    snippets = Snippets(parsed)
     hits: list[Hit] = []
     for entry in ranked:
         row = rows[entry.id]

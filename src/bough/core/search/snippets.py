@@ -30,9 +30,9 @@ class Snippet(msgspec.Struct):
 class Snippets:
     """Cuts snippets for one query."""
 
-    def __init__(self, asked: ParsedQuery) -> None:
+    def __init__(self, parsed: ParsedQuery) -> None:
         # Longer terms come first, so that `foo bar` is marked whole even if `foo` is a term too.
-        terms = sorted(asked.wanted, key=lambda term: (-len(term.words), -len(term.words[-1]), term.prefix))
+        terms = sorted(parsed.wanted, key=lambda term: (-len(term.words), -len(term.words[-1]), term.prefix))
         self._pattern = re.compile("|".join(f"({_spelled(term)})" for term in terms))
 
     def make(self, text: str) -> Snippet:

@@ -32,7 +32,7 @@ from bough.core.store.sql import CALLS, EVENTS, HOME, SESSIONS
 from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.transcripts import files
 from bough.core.worktrees.paths import file_inside, resolve_inside
-from bough.core.worktrees.records import session_place, usable
+from bough.core.worktrees.records import session_folder, usable
 from bough.errors import Conflict, Denied, Internal, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
@@ -98,7 +98,7 @@ class Sessions:
         agent, prompt = self.check(new)
         attached = files.checked(new.files, prompt)
         repo, worktree = await self._store.read(
-            lambda tx: session_place(tx, new.repo_id, made.id if made else new.worktree_id)
+            lambda tx: session_folder(tx, new.repo_id, made.id if made else new.worktree_id)
         )
         data = self._settings.data_path
         folder = worktree.path if worktree else repo.path

@@ -14,7 +14,7 @@ from bough.core.sessions.service import Sessions
 from bough.core.state import session as lifecycle
 from bough.core.store.short_ids import find_id
 from bough.core.store.transactions import Change, Store
-from bough.core.worktrees import for_branch as places
+from bough.core.worktrees import for_branch
 from bough.core.worktrees.records import NewWorktree
 from bough.core.worktrees.remove import Removed
 from bough.core.worktrees.service import Worktrees
@@ -65,11 +65,13 @@ class WorktreeSessions:
         self._sessions.check(new)
         await self._store.write(lambda change: self._admissible(change, new))
         # Without a key, no request can find the worktree again: it carries a mark until its session exists.
-        mark = places.marked(new_id()) if caller.idempotency_key is None else None
-        maker, scope = (caller, SCOPE) if mark is None else (mark, places.MARKS)
+        mark = for_branch.marked(new_id()) if caller.idempotency_key is None else None
+        maker, scope = (caller, SCOPE) if mark is None else (mark, for_branch.MARKS)
         async with self._made(maker, scope, new) as worktree:
-            place = places.BranchFolder(worktree.id, worktree.path, mark)
-            return await self._sessions.create(caller, new, worktree, lambda change: places.filled(change, place))
+            folder = for_branch.BranchFolder(worktree.id, worktree.path, mark)
+            return await self._sessions.create(
+                caller, new, worktree, lambda change: for_branch.clear_mark(change, folder)
+            )
 
     async def _admissible(self, change: Change, new: NewSession) -> None:
         """Raises if the session would be refused, before the worktree is created."""

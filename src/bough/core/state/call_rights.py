@@ -68,7 +68,7 @@ async def opened(tx: Tx, session: Session, tool: str) -> bool:
     return rule is not None and sure and rule.effect == "allow"
 
 
-async def weigh(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> RightsCheck:
+async def check_claim(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> RightsCheck:
     """Compares what a call would do with the caller's own rights."""
     if claim.agent is not None:
         # An unknown agent is refused before anybody is asked.
@@ -130,26 +130,26 @@ def _rank(catalog: Catalog, agent: str, mode: PermissionMode) -> float:
     return rank - 0.5 if rank == TOP and agent in catalog.names() and catalog.get(agent).quirks.sandboxed else rank
 
 
-async def judge(tx: Tx, session: Session, tool: str, claim: Claim, weighed: RightsCheck) -> Verdict:
+async def judge(tx: Tx, session: Session, tool: str, claim: Claim, rights: RightsCheck) -> Verdict:
     """Decides whether a call acts at once, waits for a person or is refused."""
-    use = _use(session, tool, key(tool, claim, weighed))
+    use = _use(session, tool, key(tool, claim, rights))
     rules = await tx.all(RULES.all, Rule)
     choices = await tx.all(
         CHOICES.matching, Choice, key=use.key, agent=use.agent, session_id=session.id, cwd=session.cwd
     )
     if session.kind == "btw":
         return Verdict("deny", "mode", None, "A side question changes nothing; it can only read.")
-    return _decide(session.permission_mode, use, rules, choices, weighed)
+    return _decide(session.permission_mode, use, rules, choices, rights)
 
 
 def _decide(
-    mode: PermissionMode, use: ToolUse, rules: list[Rule], choices: list[Choice], weighed: RightsCheck
+    mode: PermissionMode, use: ToolUse, rules: list[Rule], choices: list[Choice], rights: RightsCheck
 ) -> Verdict:
     rule, sure = decide.first(rules, use)
     if rule is not None and sure and rule.effect == "deny":
         return Verdict("deny", "rule", rule.id, f"{decide.named(rule)} denies this.")
-    if weighed.raises is not None:
-        return Verdict("ask", "mode", None, f"{weighed.raises} That is asked about every time.")
+    if rights.raises is not None:
+        return Verdict("ask", "mode", None, f"{rights.raises} That is asked about every time.")
     if mode == "plan":
         return Verdict("ask", "mode", None, "Mode plan changes nothing without a person's word.")
     if rule is not None and rule.effect == "allow":
@@ -159,19 +159,19 @@ def _decide(
         return Verdict("allow", "choice", choices[0].id, reason)
     if rule is not None:
         return Verdict("ask", "rule", rule.id, f"{decide.named(rule)} has a person asked.")
-    if weighed.foreign:
+    if rights.foreign:
         return Verdict("ask", "mode", None, "This reaches beyond the tree of the session that wants it.")
     if RANK[mode] == RANK["allow-all"]:
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything within its own rights.")
     return Verdict("ask", "mode", None, f"Mode {mode} asks before sessions are made, prompted or changed.")
 
 
-def key(tool: str, claim: Claim, weighed: RightsCheck) -> str:
+def key(tool: str, claim: Claim, rights: RightsCheck) -> str:
     """Returns the key by which "always" recognizes a call: the tool within the caller's tree, and the tool with its one
     target beyond it. A call that raises rights has none."""
-    if weighed.raises is not None:
+    if rights.raises is not None:
         return ""
-    beyond = f" {claim.target or claim.repo}" if weighed.foreign else ""
+    beyond = f" {claim.target or claim.repo}" if rights.foreign else ""
     return f"{OWN_SERVER}/{tool}{beyond}"
 
 

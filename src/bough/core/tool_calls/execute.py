@@ -180,9 +180,9 @@ class Executor:
 
         async def work(tx: Tx) -> str | None:
             session = await records.session(tx, call.session_id or "")
-            weighed = await call_rights.weigh(tx, self._catalog, session, claim)
-            verdict = await call_rights.judge(tx, session, call.tool, claim, weighed)
-            return verdict.reason if verdict.effect == "deny" else weighed.raises
+            rights = await call_rights.check_claim(tx, self._catalog, session, claim)
+            verdict = await call_rights.judge(tx, session, call.tool, claim, rights)
+            return verdict.reason if verdict.effect == "deny" else rights.raises
 
         if (reason := await self._store.read(work)) is not None:
             raise Denied("call_denied", f"This was allowed without a person seeing it, and no longer is: {reason}")

@@ -206,10 +206,10 @@ class Calls:
         title = _line(claim.title)
         effect, reason, raises, key = "allow", "", False, ""
         if session is not None:
-            weighed = await call_rights.weigh(change.tx, self._catalog, session, claim)
-            verdict = await call_rights.judge(change.tx, session, tool, claim, weighed)
-            effect, reason, raises = verdict.effect, verdict.reason, weighed.raises is not None
-            key = call_rights.key(tool, claim, weighed)
+            rights = await call_rights.check_claim(change.tx, self._catalog, session, claim)
+            verdict = await call_rights.judge(change.tx, session, tool, claim, rights)
+            effect, reason, raises = verdict.effect, verdict.reason, rights.raises is not None
+            key = call_rights.key(tool, claim, rights)
         call = await change.tx.one(
             CALLS.add,
             Call,

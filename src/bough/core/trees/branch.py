@@ -20,7 +20,7 @@ from bough.core.store.transactions import Change, RecordScope, Store
 from bough.core.transcripts import files
 from bough.core.transcripts.files import NewFiles
 from bough.core.trees.limits import BranchKind, check_mode, check_room, refuse_side_question
-from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, WorktreeRequest, filled
+from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, WorktreeRequest, clear_mark
 from bough.core.worktrees.records import usable, worktree
 from bough.errors import Conflict, Invalid
 from bough.git.inspect import state as git_state
@@ -79,11 +79,11 @@ class Branched(msgspec.Struct, rename="camel"):
 class Branches:
     """Creates forks, children and side questions."""
 
-    def __init__(self, store: Store, settings: Settings, catalog: Catalog, places: BranchWorktrees) -> None:
+    def __init__(self, store: Store, settings: Settings, catalog: Catalog, worktrees: BranchWorktrees) -> None:
         self._store = store
         self._settings = settings
         self._catalog = catalog
-        self._places = places
+        self._worktrees = worktrees
 
     async def fork(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
         """Creates a session that knows the conversation so far."""
@@ -123,12 +123,12 @@ class Branches:
             wanted = msgspec.structs.replace(wanted, task_id=whole)
         request = [kind, msgspec.structs.replace(wanted, idempotency_key=None)]
         if wanted.worktree == "same":
-            place = await self._store.read(lambda tx: self._existing_place(tx, source, wanted))
-            return await self._write(caller, source, wanted, kind, prompt, place, request)
+            folder = await self._store.read(lambda tx: self._existing_folder(tx, source, wanted))
+            return await self._write(caller, source, wanted, kind, prompt, folder, request)
         # This continues even if the caller stops waiting.
-        return await self._places.through(self._branch_in_worktree(caller, source, wanted, kind, prompt, request))
+        return await self._worktrees.through(self._branch_in_worktree(caller, source, wanted, kind, prompt, request))
 
-    async def _existing_place(self, tx: Tx, source: Session, wanted: Branch) -> BranchFolder:
+    async def _existing_folder(self, tx: Tx, source: Session, wanted: Branch) -> BranchFolder:
         """Returns where a branch without a new worktree works: in its source's folder, or in the requested worktree."""
         if wanted.worktree_id is None:
             return BranchFolder(source.worktree_id, source.cwd)
@@ -141,7 +141,7 @@ class Branches:
         self, caller: Caller, source: Session, wanted: Branch, kind: BranchKind, prompt: str | None, request: Any
     ) -> Branched:
         """Creates a branch in a new worktree."""
-        async with self._places.turn(caller, source):
+        async with self._worktrees.turn(caller, source):
             scope = RecordScope(SCOPE, "sessions", source.id)
             earlier = await self._store.stored_answer(caller, scope, request, Branched)
             if earlier is not None:
@@ -150,17 +150,17 @@ class Branches:
             await self._store.write(lambda change: self._check_admissible(change, caller, source.id, wanted, kind))
             options = NewWorktree() if isinstance(wanted.worktree, str) else wanted.worktree
             title = (wanted.title or wanted.prompt or source.title)[:80]
-            room = WorktreeRequest(title, options.branch, options.path, wanted.task_id, options.ignored)
-            async with self._places.made(caller, source, room) as place:
-                return await self._write(caller, source, wanted, kind, prompt, place, request)
+            requested = WorktreeRequest(title, options.branch, options.path, wanted.task_id, options.ignored)
+            async with self._worktrees.made(caller, source, requested) as folder:
+                return await self._write(caller, source, wanted, kind, prompt, folder, request)
 
     async def repair(self) -> None:
         """Removes what the last server left of branches that it was creating."""
-        await self._places.repair()
+        await self._worktrees.repair()
 
     async def close(self) -> None:
         """Waits for branches that are being created."""
-        await self._places.close()
+        await self._worktrees.close()
 
     async def _write(
         self,
@@ -169,19 +169,19 @@ class Branches:
         wanted: Branch,
         kind: BranchKind,
         prompt: str | None,
-        place: BranchFolder,
+        folder: BranchFolder,
         request: Any,
     ) -> Branched:
-        git = await git_state(place.cwd)
+        git = await git_state(folder.cwd)
         session_id = source.id
 
         async def work(change: Change) -> Branched:
             source = await records.session(change.tx, session_id)
-            return await self.plant(change, caller, source, wanted, kind, place, git, prompt)
+            return await self.plant(change, caller, source, wanted, kind, folder, git, prompt)
 
         scope = RecordScope(SCOPE, "sessions", source.id)
         branched = await self._store.write_once(caller, scope, request, Branched, work)
-        log.info("session_branched", session=branched.session_id, kind=kind, source=source.id, cwd=place.cwd)
+        log.info("session_branched", session=branched.session_id, kind=kind, source=source.id, cwd=folder.cwd)
         return branched
 
     async def plant(
@@ -191,14 +191,14 @@ class Branches:
         source: Session,
         wanted: Branch,
         kind: BranchKind,
-        place: BranchFolder,
+        folder: BranchFolder,
         git: GitState,
         prompt: str | None,
         race: RacePosition | None = None,
     ) -> Branched:
         """Inserts the session of a branch and queues its first prompt, in a transaction that may do more."""
-        session = await self._add(change, caller, source, wanted, kind, place, raw(git), race)
-        await filled(change, place)
+        session = await self._add(change, caller, source, wanted, kind, folder, raw(git), race)
+        await clear_mark(change, folder)
         task = None
         if prompt is not None:
             origin: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
@@ -241,7 +241,7 @@ class Branches:
         source: Session,
         wanted: Branch,
         kind: BranchKind,
-        place: BranchFolder,
+        folder: BranchFolder,
         git: msgspec.Raw,
         race: RacePosition | None,
     ) -> Session:
@@ -252,8 +252,8 @@ class Branches:
         agent = wanted.agent or source.agent
         same = agent == source.agent
         mode: PermissionMode = "plan" if kind == "btw" else wanted.permission_mode or source.permission_mode
-        if place.worktree_id is not None:
-            await usable(change.tx, place.worktree_id)
+        if folder.worktree_id is not None:
+            await usable(change.tx, folder.worktree_id)
         await check_mode(change.tx, caller, source, mode, kind)
         source_env: dict[str, str] = msgspec.json.decode(await change.tx.value(SESSIONS.env, id=source.id) or b"{}")
         env = wanted.env if wanted.env is not None else source_env
@@ -266,8 +266,8 @@ class Branches:
             caller,
             session_id=new_id(),
             repo_id=source.repo_id,
-            worktree_id=place.worktree_id,
-            cwd=place.cwd,
+            worktree_id=folder.worktree_id,
+            cwd=folder.cwd,
             agent=agent,
             title=_title(source, wanted, kind),
             description=wanted.description or "",
@@ -276,7 +276,7 @@ class Branches:
             effort=wanted.effort or (source.effort if same else None),
             mcp_server_ids=servers,
             env=env,
-            context_files=source.context_files if place.cwd == source.cwd else raw([]),
+            context_files=source.context_files if folder.cwd == source.cwd else raw([]),
             callback=raw(wanted.callback or CallbackConfig()) if kind == "subsession" else source.callback,
             git_state=git,
             headless=wanted.headless or source.headless,
@@ -288,9 +288,9 @@ class Branches:
         if kind == "fork":
             at = f" after task {branch_task.id}" if branch_task else ", before its first task"
             text = f"Forked from session {source.id}{at}."
-            if place.cwd != source.cwd:
+            if folder.cwd != source.cwd:
                 # The agent reads this too: paths in the transcript so far lead into the other folder.
-                text += f" From here on the work is in {place.cwd}, not in {source.cwd}."
+                text += f" From here on the work is in {folder.cwd}, not in {source.cwd}."
             await records.add_message(change, session.id, None, "system", notice(text))
         return await records.session(change.tx, session.id)
 

@@ -15,7 +15,7 @@ from bough.core.store.transactions import Change, Store
 from bough.core.trees.race.records import is_checkpoint_needed
 from bough.errors import BoughError
 from bough.git.checkpoint_refs import drop, sweep
-from bough.git.snapshot import place
+from bough.git.snapshot import working_copy
 from bough.model.checkpoint import Checkpoint
 from bough.model.session import Caller
 from bough.model.times import before, now
@@ -120,7 +120,7 @@ class Pruning:
         for cwd in {checkpoint.cwd for checkpoint in checkpoints}:
             # A removed worktree needs no sweep.
             with contextlib.suppress(BoughError):
-                await asyncio.to_thread(sweep, (await place(cwd)).git_dir)
+                await asyncio.to_thread(sweep, (await working_copy(cwd)).git_dir)
         ids = [checkpoint.id for checkpoint in checkpoints]
 
         async def work(change: Change) -> None:

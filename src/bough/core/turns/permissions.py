@@ -69,8 +69,8 @@ class Permissions:
         again. Any other is stored first, so that its decision reaches the agent after a restart too.
         """
         entry = agent.recorder.tool(question.tool_call)
-        asked = await self._read(agent, question, entry.body)
-        judged = await _patiently(lambda: self._store.read(lambda tx: _judge(tx, agent, asked)))
+        tool_question = await self._read(agent, question, entry.body)
+        judged = await _patiently(lambda: self._store.read(lambda tx: _judge(tx, agent, tool_question)))
         if judged is not None:
             agent.recorder.permit(entry, _decision_entry(judged.verdict))
             option = once(question.options, "allow")
@@ -80,11 +80,11 @@ class Permissions:
 
         async def work(change: Change) -> StoredRequest | None:
             # Rules, choices, mode and turn may have changed since.
-            current = await _judge(change.tx, agent, asked)
+            current = await _judge(change.tx, agent, tool_question)
             if current is None:
                 return None
             session, task, verdict = current.session, current.task, current.verdict
-            approval = await TOOL_USE.ask(change, session, task, asked, verdict, self._settings)
+            approval = await TOOL_USE.ask(change, session, task, tool_question, verdict, self._settings)
             return StoredRequest(approval, verdict)
 
         settled = await _patiently(lambda: agent.recorder.settle(question.number, work))
@@ -145,15 +145,15 @@ class Permissions:
         await agent.answer(approval)
 
 
-async def _judge(tx: Tx, agent: Agent, asked: ToolUseQuestion) -> JudgedRequest | None:
+async def _judge(tx: Tx, agent: Agent, tool_question: ToolUseQuestion) -> JudgedRequest | None:
     """Returns the policy's verdict on a request; None if no turn of its session is running."""
     session = await records.session(tx, agent.session_id)
     open_tasks = await tx.all(TASKS.open, Task, session_id=session.id)
     task = next((task for task in open_tasks if task.status in ("running", "waiting_permission")), None)
     if task is None:
         return None
-    verdict = await for_session.judge(tx, session, asked.use)
-    options = asked.question.options
+    verdict = await for_session.judge(tx, session, tool_question.use)
+    options = tool_question.question.options
     if verdict.effect == "allow" and once(options, "allow") is None:
         verdict = msgspec.structs.replace(
             verdict, effect="ask", reason=f"{verdict.reason} But {why_not_once(options)}."

@@ -46,17 +46,17 @@ class WorktreeCreation:
         self._store = store
         self._settings = settings
         self._jobs: dict[str, asyncio.Task[Worktree]] = {}
-        self._making: set[asyncio.Task[tuple[Worktree, bool]]] = set()
+        self._creating: set[asyncio.Task[tuple[Worktree, bool]]] = set()
 
     async def create(
         self, caller: Caller, new: NewWorktree, scope: KeyScope = SCOPE, start: Start | None = None
     ) -> tuple[Worktree, bool]:
         """Creates a worktree, with the files of `start` if given, or returns the one this key created. Also returns
         whether it is new. A caller that stops waiting does not cancel it."""
-        making = asyncio.create_task(self._create(caller, new, scope, start))
-        self._making.add(making)
-        making.add_done_callback(self._making.discard)
-        return await asyncio.shield(making)
+        creating = asyncio.create_task(self._create(caller, new, scope, start))
+        self._creating.add(creating)
+        creating.add_done_callback(self._creating.discard)
+        return await asyncio.shield(creating)
 
     async def _create(
         self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start | None
@@ -264,7 +264,7 @@ class WorktreeCreation:
 
     async def close(self) -> None:
         """Undoes worktrees in creation and stops every setup; the next server reports the interruption."""
-        jobs = [*self._making, *self._jobs.values()]
+        jobs = [*self._creating, *self._jobs.values()]
         for job in jobs:
             job.cancel()
         if jobs:

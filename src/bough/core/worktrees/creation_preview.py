@@ -39,7 +39,7 @@ class Preview(msgspec.Struct, rename="camel"):
     suggestion: str | None
 
 
-async def preview(store: Store, settings: Settings, making: WorktreeCreation, new: NewWorktree) -> Preview:
+async def preview(store: Store, settings: Settings, creation: WorktreeCreation, new: NewWorktree) -> Preview:
     """Returns what `POST /api/worktrees` would do with the same fields."""
     repo = await store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
     new = msgspec.structs.replace(new, branch=(new.branch or "").strip(), path=new.path or None)
@@ -47,7 +47,7 @@ async def preview(store: Store, settings: Settings, making: WorktreeCreation, ne
         said = "Give a branch for the worktree."
         return Preview(_meant(repo, new), "", False, False, said, "branch_missing", None)
     try:
-        _, branch, path = await making.plan(new)
+        _, branch, path = await creation.plan(new)
         return Preview(str(path), branch.name, branch.kind != "new", False, None, None, None)
     except NotFound:
         raise
@@ -63,7 +63,7 @@ async def preview(store: Store, settings: Settings, making: WorktreeCreation, ne
         path_exists=inside and is_there(path),
         problem=error.message,
         code=error.code,
-        suggestion=await _suggestion(making, new) if error.code in CURABLE and new.path is None else None,
+        suggestion=await _suggestion(creation, new) if error.code in CURABLE and new.path is None else None,
     )
 
 
@@ -82,7 +82,7 @@ async def _exists(repo: Repo, branch: str) -> bool:
         return False
 
 
-async def _suggestion(making: WorktreeCreation, new: NewWorktree) -> str | None:
+async def _suggestion(creation: WorktreeCreation, new: NewWorktree) -> str | None:
     """Returns the first similar name that would work, with its path."""
     stem = re.sub(r"[^\w./+-]+", "-", new.branch or "", flags=re.ASCII).strip("-./")
     stem = re.sub(r"/{2,}|\.{2,}", "-", stem)[:LONGEST]
@@ -92,7 +92,7 @@ async def _suggestion(making: WorktreeCreation, new: NewWorktree) -> str | None:
         if name == new.branch:
             continue
         try:
-            _, branch, _ = await making.plan(msgspec.structs.replace(new, branch=name, path=None))
+            _, branch, _ = await creation.plan(msgspec.structs.replace(new, branch=name, path=None))
         except BoughError as error:
             if error.code not in CURABLE:
                 return None

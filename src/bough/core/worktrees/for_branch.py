@@ -66,19 +66,19 @@ class BranchWorktrees:
         self._worktrees = worktrees
         self._files = files
         self._turns: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
-        self._making: set[asyncio.Task[Any]] = set()
+        self._creating: set[asyncio.Task[Any]] = set()
 
     async def through(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs `work` to its end even if the caller stops waiting."""
         job = asyncio.create_task(work)
-        self._making.add(job)
-        job.add_done_callback(self._making.discard)
+        self._creating.add(job)
+        job.add_done_callback(self._creating.discard)
         return await asyncio.shield(job)
 
     async def close(self) -> None:
         """Waits for everything in progress."""
-        if self._making:
-            await asyncio.wait(self._making)
+        if self._creating:
+            await asyncio.wait(self._creating)
 
     @contextlib.asynccontextmanager
     async def turn(self, caller: Caller, source: Session) -> AsyncGenerator[None]:
@@ -92,17 +92,17 @@ class BranchWorktrees:
 
     @contextlib.asynccontextmanager
     async def made(
-        self, caller: Caller, source: Session, room: WorktreeRequest, start: Start | None = None
+        self, caller: Caller, source: Session, request: WorktreeRequest, start: Start | None = None
     ) -> AsyncGenerator[BranchFolder]:
         """Creates a worktree with the session's current files, those after a task, or those of `start`, and removes it
         if the branch fails. A worktree that this key created before is reused."""
         repo = await self._repo(source)
-        start = start or await self._state(source, room)
-        start = msgspec.structs.replace(start, asked=(room.branch, room.path, room.task_id, room.ignored))
-        name = room.branch or f"{_slug(room.title)}-{_suffix(caller, source)}"
+        start = start or await self._state(source, request)
+        start = msgspec.structs.replace(start, asked=(request.branch, request.path, request.task_id, request.ignored))
+        name = request.branch or f"{_slug(request.title)}-{_suffix(caller, source)}"
         mark = marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, RecordScope(SCOPE, "sessions", source.id)) if mark is None else (mark, MARKS)
-        worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, room.path), scope, start)
+        worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, request.path), scope, start)
         try:
             yield BranchFolder(worktree.id, worktree.path, mark)
         except BaseException:
@@ -119,16 +119,16 @@ class BranchWorktrees:
         await self._repo(source)
         start = await self._state(source, WorktreeRequest(""))
         async with contextlib.AsyncExitStack() as stack:
-            making = [
+            creating = [
                 stack.enter_async_context(self.made(caller, source, WorktreeRequest(title), start)) for title in titles
             ]
-            places: list[BranchFolder] = []
+            folders: list[BranchFolder] = []
             # Waits for all before removing any.
-            for title in await asyncio.gather(*making, return_exceptions=True):
-                if isinstance(title, BaseException):
-                    raise title
-                places.append(title)
-            yield start, places
+            for folder in await asyncio.gather(*creating, return_exceptions=True):
+                if isinstance(folder, BaseException):
+                    raise folder
+                folders.append(folder)
+            yield start, folders
 
     async def repair(self) -> None:
         """Removes worktrees that the last server created for branches that never opened. Someone may have found them
@@ -154,8 +154,8 @@ class BranchWorktrees:
             raise Invalid("not_a_repository", f"{repo.path} is not a git repository, so it cannot have worktrees.")
         return repo
 
-    async def _state(self, source: Session, room: WorktreeRequest) -> Start:
-        if (task_id := room.task_id) is not None:
+    async def _state(self, source: Session, request: WorktreeRequest) -> Start:
+        if (task_id := request.task_id) is not None:
             moment = await self._store.read(lambda tx: take.moments(tx, task_id))
             kept = moment.after
             if kept is None or kept.sha is None or kept.head is None:
@@ -163,10 +163,10 @@ class BranchWorktrees:
                 raise Conflict("no_checkpoint", f"The files after task {task_id} are not available: {why}.")
             return Start(kept.sha, kept.head)
         try:
-            shot = await self._files.snapshot(source.cwd, ignored=room.ignored)
+            shot = await self._files.snapshot(source.cwd, ignored=request.ignored)
         except TooMuch as error:
             told = f"The files at {source.cwd} cannot be copied: {error}"
-            if room.ignored:
+            if request.ignored:
                 told += (
                     " Ignored ones were counted: leave out `ignored`, or have some copied by the repository's setup."
                 )
@@ -176,10 +176,10 @@ class BranchWorktrees:
         return Start(shot.sha, shot.head)
 
 
-async def filled(change: Change, place: BranchFolder) -> None:
+async def clear_mark(change: Change, folder: BranchFolder) -> None:
     """Clears the mark in the transaction that opens the session."""
-    if place.mark is not None:
-        await forget_answer_in(change, place.mark, MARKS)
+    if folder.mark is not None:
+        await forget_answer_in(change, folder.mark, MARKS)
 
 
 def marked(key: str) -> Caller:

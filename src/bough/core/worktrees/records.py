@@ -93,7 +93,7 @@ async def usable(tx: Tx, worktree_id: str) -> Worktree:
     return row
 
 
-async def session_place(tx: Tx, repo_id: str | None, worktree_id: str | None) -> tuple[Repo, Worktree | None]:
+async def session_folder(tx: Tx, repo_id: str | None, worktree_id: str | None) -> tuple[Repo, Worktree | None]:
     """Returns the repository and, if given, the worktree for a session."""
     if worktree_id is not None:
         row = await usable(tx, worktree_id)

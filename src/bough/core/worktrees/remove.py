@@ -48,10 +48,10 @@ class Removed(msgspec.Struct):
 class Removal:
     """Removes and recovers worktrees."""
 
-    def __init__(self, store: Store, settings: Settings, making: WorktreeCreation) -> None:
+    def __init__(self, store: Store, settings: Settings, creation: WorktreeCreation) -> None:
         self._store = store
         self._settings = settings
-        self._making = making
+        self._creation = creation
 
     async def check(self, worktree_id: str, *, force: bool, besides: str | None = None) -> None:
         """Raises what `remove` would raise. The session `besides` is about to end and does not count."""
@@ -70,7 +70,7 @@ class Removal:
                 "branch_not_ours", f"Branch {row.branch} was not created by Bough. Delete it with git yourself."
             )
         if row.status == "setting_up" and force:
-            await self._making.stop(row.id)
+            await self._creation.stop(row.id)
         return await asyncio.shield(asyncio.create_task(self._remove(row, repo, force, branch)))
 
     async def _remove(self, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
@@ -201,9 +201,9 @@ class Removal:
                 await asyncio.shield(self.undo_recovery(repo, row))
                 raise
             if busy:
-                self._making.start(repo, back)
+                self._creation.start(repo, back)
         log.info("worktree_recovered", worktree=row.id, path=row.path)
-        return await self._making.settled(caller, scope, back, wait=True)
+        return await self._creation.settled(caller, scope, back, wait=True)
 
     async def undo_recovery(self, repo: Repo, row: Worktree) -> None:
         """Removes what exists of an unfinished recovery; the worktree stays removed and its contents stay kept."""

@@ -61,26 +61,26 @@ class Worktrees:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._making = WorktreeCreation(store, settings)
-        self._removal = Removal(store, settings, self._making)
+        self._creation = WorktreeCreation(store, settings)
+        self._removal = Removal(store, settings, self._creation)
 
     async def create(self, caller: Caller, new: NewWorktree, scope: KeyScope = SCOPE) -> Worktree:
         """Creates a worktree of a branch, or adopts the one at `path` if no branch is given. Waits for the setup unless
         told otherwise."""
         if new.branch is not None:
-            return (await self._making.create(caller, new, scope))[0]
+            return (await self._creation.create(caller, new, scope))[0]
         if new.path is None:
             raise Invalid("branch_missing", "Give a branch for a new worktree, or the path of one to adopt.")
         return await self._adopt(caller, new, new.path, scope)
 
     async def preview(self, new: NewWorktree) -> Preview:
         """Returns what `create` would make, or why it would refuse."""
-        return await preview(self._store, self._settings, self._making, new)
+        return await preview(self._store, self._settings, self._creation, new)
 
     async def begin(self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start) -> tuple[Worktree, bool]:
         """Creates a worktree that starts with the files of `start`, or returns the one this key created. Also returns
         whether it is new."""
-        return await self._making.create(caller, new, scope, start)
+        return await self._creation.create(caller, new, scope, start)
 
     async def _adopt(self, caller: Caller, new: NewWorktree, path: str, scope: KeyScope) -> Worktree:
         repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
@@ -296,7 +296,7 @@ class Worktrees:
             # A git process that outlived the last server still holds the lock.
             async with alone(common, REPAIR_WITHIN):
                 if row.status == "making":
-                    await self._making.undo(repo, row)
+                    await self._creation.undo(repo, row)
                 elif row.status == "recovering":
                     await self._removal.undo_recovery(repo, row)
                 else:
@@ -308,7 +308,7 @@ class Worktrees:
 
     async def close(self) -> None:
         """Stops everything that still runs in worktrees being created."""
-        await self._making.close()
+        await self._creation.close()
 
 
 async def _state(row: Worktree, repo: Repo) -> WorktreeState:

@@ -68,15 +68,15 @@ class RaceStarted(msgspec.Struct, rename="camel"):
 class Races:
     """Starts races."""
 
-    def __init__(self, store: Store, settings: Settings, branches: Branches, places: BranchWorktrees) -> None:
+    def __init__(self, store: Store, settings: Settings, branches: Branches, worktrees: BranchWorktrees) -> None:
         self._store = store
         self._settings = settings
         self._branches = branches
-        self._places = places
+        self._worktrees = worktrees
 
     async def start(self, caller: Caller, session_id: str, new: NewRace) -> RaceStarted:
         """Creates all racers, or none; continues even if the caller stops waiting."""
-        return await self._places.through(self._start(caller, session_id, new))
+        return await self._worktrees.through(self._start(caller, session_id, new))
 
     async def _start(self, caller: Caller, session_id: str, new: NewRace) -> RaceStarted:
         kind: BranchKind = "fork" if new.kind == "fork" else "subsession"
@@ -91,11 +91,11 @@ class Races:
         race_id = new_id()
         names = [f"race {number} {new.title or new.prompt[:LONGEST_NAME]}" for number in range(1, len(branches) + 1)]
         try:
-            async with self._places.together(caller, source, names) as (start, places):
-                git_states = await asyncio.gather(*(git_state(place.cwd) for place in places))
+            async with self._worktrees.together(caller, source, names) as (start, folders):
+                git_states = await asyncio.gather(*(git_state(folder.cwd) for folder in folders))
 
                 async def work(change: Change) -> RaceStarted:
-                    planned = list(zip(branches, places, git_states, strict=True))
+                    planned = list(zip(branches, folders, git_states, strict=True))
                     return await self._write(change, caller, source.id, race_id, new, kind, prompt, start, planned)
 
                 async with self._start_files_held(source, race_id, start):
@@ -141,9 +141,9 @@ class Races:
         source = await records.session(change.tx, source_id)
         racers = [
             await self._branches.plant(
-                change, caller, source, branch, kind, place, git, prompt, RacePosition(race_id, number)
+                change, caller, source, branch, kind, folder, git, prompt, RacePosition(race_id, number)
             )
-            for number, (branch, place, git) in enumerate(planned, 1)
+            for number, (branch, folder, git) in enumerate(planned, 1)
         ]
         await change.tx.run(
             RACES.add,

@@ -24,11 +24,11 @@ from bough.api.acp.protocol import wire
 from bough.api.acp.protocol.rpc import Peer, rpc_error
 from bough.api.acp.sessions import prompts
 from bough.api.acp.sessions.approvals import ApprovalRequests
+from bough.api.acp.sessions.children import Children
 from bough.api.acp.sessions.methods import Methods
 from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.prompts import Prompts, TurnEnds
 from bough.api.acp.view.attachment import Client
-from bough.api.acp.view.children import Children
 from bough.api.acp.view.projection import Update
 from bough.core.events.subscription import Dropped
 from bough.core.services import Services

@@ -8,9 +8,10 @@ import msgspec
 
 from bough.agents.json_rpc import INVALID_PARAMS, Json, RpcError
 from bough.api.acp.protocol import wire
-from bough.api.acp.sessions import options, workspace
+from bough.api.acp.sessions import workspace
 from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.prompts import Prompts
+from bough.api.acp.view import options
 from bough.core.services import Services
 from bough.core.sessions.service import SessionFilter, SessionPatch
 from bough.core.store.transactions import decoded

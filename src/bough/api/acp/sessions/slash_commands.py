@@ -1,11 +1,10 @@
-"""Implements Bough's slash commands in editors: fork, spawn, btw, tree and queue. All others go to the agent."""
+"""Runs Bough's slash commands in editors: fork, spawn, btw, tree and queue. All others go to the agent.
+`bough.api.acp.view.commands` describes them."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-from bough.api.acp.view.shapes import agents_commands
 from bough.core.services import Services
 from bough.core.trees.branch import Branch
 from bough.errors import Invalid
@@ -53,27 +52,11 @@ def _required(text: str, name: str) -> str:
     return text
 
 
-COMMANDS: dict[str, tuple[str, str | None, Command]] = {
-    "fork": ("Fork this session with its conversation", "what the agent should do", _fork),
-    "spawn": ("Spawn a child session that reports back here", "what the agent should do", _spawn),
-    "btw": ("Ask a side question, without changing anything", "question", _btw),
-    "tree": ("Show this session's tree", None, _tree),
-    "queue": ("Show the queued prompts", None, _queue),
-}
-
-
-def available(session: Session) -> list[dict[str, Any]]:
-    """Returns our commands, then the agent's; ours win if names collide."""
-    ours = [
-        {"name": name, "description": about} | ({"input": {"hint": hint}} if hint else {})
-        for name, (about, hint, _) in COMMANDS.items()
-    ]
-    agents_own = agents_commands(session.metadata.offered_commands)
-    return [*ours, *(command for command in agents_own if command["name"] not in COMMANDS)]
+HANDLERS: dict[str, Command] = {"fork": _fork, "spawn": _spawn, "btw": _btw, "tree": _tree, "queue": _queue}
 
 
 def find(text: str) -> tuple[Command, str] | None:
     """Returns the command of a prompt and its text, or None if it is no command."""
     name, *rest = text.strip().split(maxsplit=1) or [""]
-    command = COMMANDS.get(name[1:]) if name.startswith("/") else None
-    return (command[2], "".join(rest)) if command is not None else None
+    command = HANDLERS.get(name[1:]) if name.startswith("/") else None
+    return (command, "".join(rest)) if command is not None else None

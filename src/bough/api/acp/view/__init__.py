@@ -1,2 +1,3 @@
 """Shows sessions to an editor: `attachment` follows one session, `projection` and `shapes` turn its transcript into
-protocol updates, `state` everything else about it, and `children` announces subagents."""
+protocol updates, and `state` everything else about it, with its `options` and `commands`. Called by
+`bough.api.acp.sessions`."""

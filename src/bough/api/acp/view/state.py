@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.api.acp.sessions import options as session_options
-from bough.api.acp.sessions import slash_commands
+from bough.api.acp.view import commands
+from bough.api.acp.view import options as session_options
 from bough.api.acp.view.shapes import Update
 from bough.model.session import Session
 from bough.model.task import TERMINAL, Task
@@ -48,7 +48,7 @@ class SessionState:
         options = session_options.options(fresh, self._catalog)
         if options != session_options.options(previous, self._catalog):
             updates.append({"sessionUpdate": "config_option_update", "configOptions": options})
-        if slash_commands.available(fresh) != slash_commands.available(previous):
+        if commands.available(fresh) != commands.available(previous):
             updates.append(self._commands())
         if (usage := _usage(fresh)) is not None and usage != _usage(previous):
             updates.append(usage)
@@ -96,7 +96,7 @@ class SessionState:
         return [_notice("Your prompt is queued behind the running turn", others)]
 
     def _commands(self) -> Update:
-        offered = slash_commands.available(self._session)
+        offered = commands.available(self._session)
         return {"sessionUpdate": "available_commands_update", "availableCommands": offered}
 
     def _info(self, **fields: Any) -> Update:

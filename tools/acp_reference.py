@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bough.api.acp.sessions.slash_commands import COMMANDS
+from bough.api.acp.view.commands import OWN_COMMANDS
 
 
 def commands_table() -> str:
     """Lists the slash commands that Bough offers to editors."""
     rows = ["| command | effect |", "|---|---|"]
-    rows += [f"| `/{name}{' TEXT' if hint else ''}` | {about} |" for name, (about, hint, _) in COMMANDS.items()]
+    rows += [f"| `/{name}{' TEXT' if hint else ''}` | {about} |" for name, (about, hint) in OWN_COMMANDS.items()]
     return "\n".join(rows)
 
 

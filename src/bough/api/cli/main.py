@@ -29,7 +29,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "commands.home": ("home", "tour"),
     "session.manage": ("session",),
     "commands.repo": ("repo",),
-    "commands.worktree": ("worktree",),
+    "worktree.command": ("worktree",),
     "commands.task": ("task",),
     "session.branch": ("session",),
     "session.calls": ("session",),

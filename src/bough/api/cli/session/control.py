@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from bough.api.cli.commands.worktree import print_losses, print_removed
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Json, Refused, Response, path
 from bough.api.cli.framework.formats import brief, short, shorten
 from bough.api.cli.session.prompt import SessionId
+from bough.api.cli.worktree.remove import print_losses, print_removed
 
 # Each stop waits up to half a minute for its agent; a tree is stopped a level at a time.
 CASCADE_WITHIN = 600.0

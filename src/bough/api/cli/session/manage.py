@@ -9,7 +9,6 @@ import typer
 from bough.api.cli.commands.approval import question
 from bough.api.cli.commands.mcp import Mcp, NoMcp, resolve_mcp_option, server_names
 from bough.api.cli.commands.repo import Limit, Offset, find_repo, open_repo
-from bough.api.cli.commands.worktree import find_worktree
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
@@ -34,6 +33,7 @@ from bough.api.cli.session.options import (
     parse_pairs,
 )
 from bough.api.cli.session.prompt import Follow, SessionId, follow_session, read_text
+from bough.api.cli.worktree.find import find_worktree
 
 SHOWN_QUEUE = 100
 

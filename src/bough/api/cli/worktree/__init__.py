@@ -1,0 +1,5 @@
+"""`bough worktree`: creating, adopting, showing, changing, removing and recovering worktrees.
+
+`command` declares the group and adds the functions of `show`, `create` and `remove` to it; `find` reads the arguments
+that name a worktree.
+"""

@@ -1,0 +1,25 @@
+"""Declares the group `bough worktree`."""
+
+from __future__ import annotations
+
+import typer
+
+from bough.api.cli.framework.base import command
+from bough.api.cli.worktree import create, remove, show
+
+app = typer.Typer(no_args_is_help=True, help="Worktrees: working copies of a repo, each on its own branch.")
+
+# The help lists them in this order.
+command(app, "list")(show.list_worktrees)
+command(app, "new")(create.new)
+command(app, "adopt")(create.adopt)
+command(app, "show")(show.show)
+command(app, "losses")(show.losses)
+command(app, "diff")(show.diff)
+command(app, "set")(create.change)
+command(app, "remove")(remove.remove)
+command(app, "recover")(remove.recover)
+
+
+def add_to(root: typer.Typer) -> None:
+    root.add_typer(app, name="worktree")

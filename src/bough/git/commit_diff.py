@@ -30,19 +30,19 @@ async def compare(path: str, old: str, new: str, *, only: str | None = None, tex
     folder. Without `text`, returns only the counts."""
     sides = (old, new, "--", *((only,) if only else ()))
     listed = await git(path, *_COMPARE, "--raw", "--numstat", "-z", *sides, timeout=WITHIN)
-    found = list(_files(listed))
-    said, cut = b"", False
+    files = list(_files(listed))
+    patch, cut = b"", False
     if text:
-        said, cut = await git_head(path, LARGEST_TEXT, *_COMPARE, "-p", *sides, timeout=WITHIN)
+        patch, cut = await git_head(path, LARGEST_TEXT, *_COMPARE, "-p", *sides, timeout=WITHIN)
     notes = [f"The text is cut after {LARGEST_TEXT} bytes; ask for one path at a time."] if cut else []
-    if len(found) > MOST_FILES:
-        notes.append(f"{MOST_FILES} of {len(found)} files are listed.")
+    if len(files) > MOST_FILES:
+        notes.append(f"{MOST_FILES} of {len(files)} files are listed.")
     return Diff(
         sha=old,
-        files=found[:MOST_FILES],
-        additions=sum(item.additions for item in found),
-        deletions=sum(item.deletions for item in found),
-        text=shown(said[: said.rfind(b"\n") + 1 if cut else None].decode("utf-8", "surrogateescape")),
+        files=files[:MOST_FILES],
+        additions=sum(item.additions for item in files),
+        deletions=sum(item.deletions for item in files),
+        text=shown(patch[: patch.rfind(b"\n") + 1 if cut else None].decode("utf-8", "surrogateescape")),
         truncated=bool(notes),
         note=" ".join(notes) or None,
     )
@@ -59,20 +59,20 @@ def _files(listed: str) -> Iterator[FileDiff]:
             old = next(words) if state in "RC" else None
             states.append((_WORDS.get(state, "modified"), old, next(words)))
         elif word:
-            added, gone, name = word.split("\t", 2)
-            numbers.append((added, gone))
+            added, deleted, name = word.split("\t", 2)
+            numbers.append((added, deleted))
             if not name:
                 # A rename: both names follow separately.
                 next(words)
                 next(words)
-    for (status, old, name), (added, gone) in zip(states, numbers, strict=True):
+    for (status, old, name), (added, deleted) in zip(states, numbers, strict=True):
         binary = added == "-"
         yield FileDiff(
             path=shown(name),
             old_path=shown(old) if old is not None else None,
             status=status,
             additions=0 if binary else int(added),
-            deletions=0 if binary else int(gone),
+            deletions=0 if binary else int(deleted),
             binary=binary,
             untracked=False,
         )

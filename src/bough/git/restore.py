@@ -157,15 +157,15 @@ def _remove_empty(top: str, folder: str) -> None:
 async def _between(where: WorkingCopy, old: str, new: str, only: list[str] | None) -> list[ChangedPath]:
     text = await git(where.top, "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, timeout=WITHIN)
     words = iter(text.split("\0"))
-    found: list[ChangedPath] = []
+    changed: list[ChangedPath] = []
     for about in words:
         if about:
             before, after, *_ = about.removeprefix(":").split(" ")
-            found.append(ChangedPath(next(words), before, after))
+            changed.append(ChangedPath(next(words), before, after))
     if only is None or "" in only:
-        return found
-    wanted = set(only)
-    return [item for item in found if not wanted.isdisjoint(_self_and_above(item.path))]
+        return changed
+    selected = set(only)
+    return [item for item in changed if not selected.isdisjoint(_self_and_above(item.path))]
 
 
 def _self_and_above(path: str) -> list[str]:
@@ -182,10 +182,10 @@ def _files_among(top: str, paths: list[str]) -> tuple[str, ...]:
 
 
 def _is_file(top: str, path: str) -> bool:
-    whole = os.path.join(top, path)
+    full = os.path.join(top, path)
     if any(os.path.islink(os.path.join(top, item)) for item in _self_and_above(path)[1:]):
         return False
-    return os.path.islink(whole) or os.path.isfile(whole)
+    return os.path.islink(full) or os.path.isfile(full)
 
 
 async def _ignored_then(where: WorkingCopy, target: str, paths: list[str]) -> set[str]:
@@ -217,9 +217,9 @@ async def _unfiltered(where: WorkingCopy, sha: str) -> list[str]:
     return [line.removeprefix(UNFILTERED) for line in body.splitlines() if line.startswith(UNFILTERED)]
 
 
-def _check(made: Plan) -> None:
+def _check(plan: Plan) -> None:
     """Refuses a plan that would follow a link or overwrite files that nothing holds."""
-    unread = [shown(item) for item in made.paths if item in made.now.left_out]
+    unread = [shown(item) for item in plan.paths if item in plan.now.left_out]
     if unread:
         raise Conflict(
             "files_not_kept",
@@ -227,13 +227,13 @@ def _check(made: Plan) -> None:
             "move them, or choose other paths.",
             paths=unread,
         )
-    removes = set(made.removes)
+    removes = set(plan.removes)
     in_the_way: list[str] = []
-    for path in made.writes:
-        _refuse_links(made.working_copy.top, path, removes)
-        in_the_way += _in_the_way(made.working_copy.top, path, removes)
-    for path in made.removes:
-        _refuse_links(made.working_copy.top, path, removes)
+    for path in plan.writes:
+        _refuse_links(plan.working_copy.top, path, removes)
+        in_the_way += _in_the_way(plan.working_copy.top, path, removes)
+    for path in plan.removes:
+        _refuse_links(plan.working_copy.top, path, removes)
     if in_the_way:
         named = [shown(item) for item in in_the_way[:MOST_NAMED]]
         raise Conflict(
@@ -266,16 +266,16 @@ def _in_the_way(top: str, path: str, removes: set[str]) -> list[str]:
     for above in _above(path):
         if above in removes:
             return []
-        whole = os.path.join(top, above)
-        if os.path.islink(whole) or (os.path.lexists(whole) and not os.path.isdir(whole)):
+        full = os.path.join(top, above)
+        if os.path.islink(full) or (os.path.lexists(full) and not os.path.isdir(full)):
             return [above]
-    whole = os.path.join(top, path)
-    if os.path.islink(whole) or not os.path.isdir(whole):
+    full = os.path.join(top, path)
+    if os.path.islink(full) or not os.path.isdir(full):
         return []
-    found: list[str] = []
-    for folder, _, files in os.walk(whole):
-        found += [os.path.relpath(os.path.join(folder, file), top) for file in files]
-    return [item for item in found if item not in removes]
+    inside: list[str] = []
+    for folder, _, files in os.walk(full):
+        inside += [os.path.relpath(os.path.join(folder, file), top) for file in files]
+    return [item for item in inside if item not in removes]
 
 
 def _told(error: OSError | GitFailed) -> str:

@@ -107,24 +107,24 @@ def _talk(
     """Reads git's output and errors until it exits, exceeds the limit or is given up."""
     out, err = bytearray(), bytearray()
     left = memoryview(stdin or b"")
-    given = process.stdin
+    stdin_pipe = process.stdin
     assert process.stdout is not None and process.stderr is not None
     try:
         with selectors.PollSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ, out)
             selector.register(process.stderr, selectors.EVENT_READ, err)
-            if given is not None:
-                os.set_blocking(given.fileno(), False)
-                selector.register(given, selectors.EVENT_WRITE)
+            if stdin_pipe is not None:
+                os.set_blocking(stdin_pipe.fileno(), False)
+                selector.register(stdin_pipe, selectors.EVENT_WRITE)
             while selector.get_map() and not given_up.is_set():
                 for key, _ in selector.select(PAUSE):
-                    if given is not None and key.fileobj is given:
+                    if stdin_pipe is not None and key.fileobj is stdin_pipe:
                         left = _written(key.fd, left)
                         if not left:
-                            selector.unregister(given)
-                            given.close()
-                    elif said := os.read(key.fd, CHUNK):
-                        key.data.extend(said)
+                            selector.unregister(stdin_pipe)
+                            stdin_pipe.close()
+                    elif chunk := os.read(key.fd, CHUNK):
+                        key.data.extend(chunk)
                     else:
                         selector.unregister(key.fileobj)
                 if cut is not None and len(out) > cut:

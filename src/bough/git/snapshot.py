@@ -131,22 +131,22 @@ async def take(
     Leaves out nested repositories unless they are submodules. Raises `TooMuch` beyond `limits`. With `memory`,
     returns the last snapshot again if nothing has changed."""
     shot = _Shot(path, limits)
-    found = await shot.look(ignored)
+    scanned = await shot.look(ignored)
     memory = memory or Memory()
-    shot.count(found.changed)
-    seen = await asyncio.to_thread(_looks, memory.top, found) if memory.seen is not None and not also else None
+    shot.count(scanned.changed)
+    seen = await asyncio.to_thread(_looks, memory.top, scanned) if memory.seen is not None and not also else None
     if seen is not None and seen == memory.seen and memory.snapshot is not None:
         return memory.snapshot
-    if found.head is not None and not found.lines and not also:
-        tree = await _tree_of(path, found.head)
-        snapshot = Snapshot(found.head, tree, found.head, found.branch)
-        memory.seen, memory.snapshot = _looks("", found), snapshot
+    if scanned.head is not None and not scanned.lines and not also:
+        tree = await _tree_of(path, scanned.head)
+        snapshot = Snapshot(scanned.head, tree, scanned.head, scanned.branch)
+        memory.seen, memory.snapshot = _looks("", scanned), snapshot
         return snapshot
     memory.seen = None
     where = await working_copy(path)
     memory.top = where.top
-    seen = await asyncio.to_thread(_looks, where.top, found)
-    snapshot = await shot.commit(where, found, also)
+    seen = await asyncio.to_thread(_looks, where.top, scanned)
+    snapshot = await shot.commit(where, scanned, also)
     if not also and not ignored and seen is not None and not shot.notes:
         memory.seen, memory.snapshot = seen, snapshot
     return snapshot
@@ -174,10 +174,10 @@ class _Shot:
 
     def without_filter(self, error: GitFailed) -> bool:
         """Tells whether to try again without a filter that failed."""
-        found = _FILTER_FAILED.search(error.message)
-        if found is None or found[1] in self.unfiltered:
+        match = _FILTER_FAILED.search(error.message)
+        if match is None or match[1] in self.unfiltered:
             return False
-        self.unfiltered.append(found[1])
+        self.unfiltered.append(match[1])
         return True
 
     def count(self, paths: list[str]) -> None:
@@ -192,8 +192,8 @@ class _Shot:
                 if not self.without_filter(error):
                     raise
 
-    async def commit(self, where: WorkingCopy, found: Scan, also: tuple[str, ...]) -> Snapshot:
-        changed, gone = await asyncio.to_thread(_sorted_out, where.top, [*found.changed, *also])
+    async def commit(self, where: WorkingCopy, scanned: Scan, also: tuple[str, ...]) -> Snapshot:
+        changed, gone = await asyncio.to_thread(_sorted_out, where.top, [*scanned.changed, *also])
         if (
             self._limits is not None
             and (size := await asyncio.to_thread(_size, where.top, changed)) > self._limits.bytes
@@ -207,16 +207,16 @@ class _Shot:
             if changed:
                 await self._index(where, env, changed, "--add", "--remove", "--replace")
             tree = (await git(where.top, *self.quiet, "write-tree", env=env)).strip()
-        if found.head is not None and tree == await _tree_of(where.top, found.head):
-            sha = found.head
+        if scanned.head is not None and tree == await _tree_of(where.top, scanned.head):
+            sha = scanned.head
         else:
-            parent = ("-p", found.head) if found.head else ()
+            parent = ("-p", scanned.head) if scanned.head else ()
             message = MESSAGE + "".join(f"\n{UNFILTERED}{name}" for name in self.unfiltered)
             sha = (
                 await git(where.top, *QUIET, "commit-tree", tree, *parent, env=IDENTITY, stdin=message.encode())
             ).strip()
         note = " ".join(self.notes) or None
-        return Snapshot(sha, tree, found.head, found.branch, bool(found.lines), note, tuple(self.left_out))
+        return Snapshot(sha, tree, scanned.head, scanned.branch, bool(scanned.lines), note, tuple(self.left_out))
 
     async def _index(self, where: WorkingCopy, env: dict[str, str], paths: list[str], *how: str) -> None:
         """Updates paths in the index to what is on disk, leaving out what cannot be read."""
@@ -228,11 +228,11 @@ class _Shot:
             except GitFailed as error:
                 if self.without_filter(error):
                     continue
-                found = _NOT_READ.search(error.message)
-                if found is None or found[1] not in paths or len(self.left_out) == MOST_SKIPPED:
+                match = _NOT_READ.search(error.message)
+                if match is None or match[1] not in paths or len(self.left_out) == MOST_SKIPPED:
                     raise
-                self.left_out.append(found[1])
-                paths = [path for path in paths if path != found[1]]
+                self.left_out.append(match[1])
+                paths = [path for path in paths if path != match[1]]
 
 
 def listed(paths: list[str]) -> bytes:
@@ -272,19 +272,19 @@ def _size(top: str, paths: list[str]) -> int:
     return size
 
 
-def _looks(top: str, found: Scan) -> tuple[object, ...] | None:
+def _looks(top: str, scanned: Scan) -> tuple[object, ...] | None:
     """Returns what tells whether anything has changed: git's own output and the timestamps of everything it only
     names."""
-    if len(found.changed) > MOST_COMPARED:
+    if len(scanned.changed) > MOST_COMPARED:
         return None
-    facts: list[object] = [found.text]
-    for path in found.changed:
+    facts: list[object] = [scanned.text]
+    for path in scanned.changed:
         try:
             about = os.lstat(os.path.join(top, path))
         except OSError:
             facts.append(None)
             continue
-        if stat.S_ISDIR(about.st_mode) or max(about.st_ctime_ns, about.st_mtime_ns) > found.at - FRESH:
+        if stat.S_ISDIR(about.st_mode) or max(about.st_ctime_ns, about.st_mtime_ns) > scanned.at - FRESH:
             return None
         facts.append((about.st_ino, about.st_mode, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
     return tuple(facts)

@@ -62,17 +62,17 @@ async def files(path: str) -> Files:
     return status
 
 
-def _head(found: Files, line: str) -> None:
+def _head(status: Files, line: str) -> None:
     name, _, value = line.partition(" ")
     if name == "branch.oid":
-        found.sha = None if value == "(initial)" else value
+        status.sha = None if value == "(initial)" else value
     elif name == "branch.head":
-        found.branch = None if value == "(detached)" else value
+        status.branch = None if value == "(detached)" else value
     elif name == "branch.upstream":
-        found.upstream = value
+        status.upstream = value
     elif name == "branch.ab":
         ahead, _, behind = value.partition(" ")
-        found.ahead, found.behind = int(ahead), -int(behind)
+        status.ahead, status.behind = int(ahead), -int(behind)
 
 
 def _word(state: str, module: str) -> str:

@@ -37,22 +37,22 @@ async def keep_all(path: str, worktree_id: str, message: str) -> tuple[str, list
     return ref, inner
 
 
-async def _keep_inner(path: str, one: str, own: str, message: str) -> list[str]:
+async def _keep_inner(path: str, inner: str, own: str, message: str) -> list[str]:
     """Copies a nested repository to refs below `own`."""
-    await _keep(one, f"{own}/files", await _snapshot(one, message))
+    await _keep(inner, f"{own}/files", await _snapshot(inner, message))
     refspecs = [f"{own}/*:{own}/*"]
     where = ("--path-format=absolute", "--git-dir", "--git-common-dir")
-    git_dir, common = (await git(one, "rev-parse", *where)).rstrip("\n").split("\n")
+    git_dir, common = (await git(inner, "rev-parse", *where)).rstrip("\n").split("\n")
     # The worktree of a repository elsewhere has nothing else to lose.
     if git_dir == common:
         stashed = (
-            await git(one, "log", "--walk-reflogs", "--format=%H", "--ignore-missing", "refs/stash", "--")
+            await git(inner, "log", "--walk-reflogs", "--format=%H", "--ignore-missing", "refs/stash", "--")
         ).split()
         for number, sha in enumerate(stashed):
-            await _keep(one, f"{own}/stash/{number}", sha)
+            await _keep(inner, f"{own}/stash/{number}", sha)
         refspecs += [f"refs/heads/*:{own}/heads/*", f"refs/tags/*:{own}/tags/*"]
     fetch = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--force")
-    await git(path, *QUIET, "-c", "protocol.file.allow=always", *fetch, one, *refspecs, timeout=WITHIN)
+    await git(path, *QUIET, "-c", "protocol.file.allow=always", *fetch, inner, *refspecs, timeout=WITHIN)
     named = ("for-each-ref", "--format=%(refname)", f"--no-merged={own}/files", f"{own}/heads", f"{own}/stash")
     return [f"{own}/files", *(await git(path, *named)).split()]
 
@@ -111,11 +111,11 @@ async def _keep(repo: str, ref: str, sha: str) -> None:
 async def _repositories(path: str) -> list[str]:
     """Returns the nested repositories of a working copy: checked-out submodules, untracked ones, also without commits,
     and those inside them."""
-    found: list[str] = []
+    nested: list[str] = []
     # Git lists every untracked file, but of a nested repository only its folder.
     others = [os.path.join(path, name[:-1]) for name in (await files(path)).untracked if name.endswith("/")]
     for inner in [*await own_submodules(path), *others]:
         if not is_there(inner, ".git"):
             raise GitFailed("git_failed", f"What is in {inner} cannot be kept: git does not list it.")
-        found += [inner, *await _repositories(inner)]
-    return found
+        nested += [inner, *await _repositories(inner)]
+    return nested

@@ -47,7 +47,7 @@ class Branch(msgspec.Struct):
 async def common_folder(path: str) -> str:
     """Returns the folder that all worktrees of a repository share, or raises `Conflict` for a plain folder."""
     try:
-        found = (await git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).rstrip("\n")
+        folder = (await git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).rstrip("\n")
     except GitFailed as error:
         if "not a git repository" not in error.message:
             raise
@@ -56,35 +56,35 @@ async def common_folder(path: str) -> str:
             f"{path} is not a git repository, so it cannot have worktrees. Run `git init` there first; "
             "sessions can work in the folder itself.",
         ) from None
-    return real(found)
+    return real(folder)
 
 
 async def list_worktrees(path: str) -> list[ListedWorktree]:
     """Lists all worktrees of the repository that `path` belongs to, the main one first."""
-    found: list[ListedWorktree] = []
+    worktrees: list[ListedWorktree] = []
     for block in (await git(path, "worktree", "list", "--porcelain", "-z")).split("\0\0"):
         facts = [line.partition(" ") for line in block.split("\0") if line]
         if not facts:
             continue
-        given = {name: value for name, _, value in facts}
-        branch = given.get("branch")
-        found.append(
+        values = {name: value for name, _, value in facts}
+        branch = values.get("branch")
+        worktrees.append(
             ListedWorktree(
-                path=given["worktree"],
-                sha=given.get("HEAD"),
+                path=values["worktree"],
+                sha=values.get("HEAD"),
                 branch=branch.removeprefix("refs/heads/") if branch else None,
-                bare="bare" in given,
-                locked=given.get("locked"),
-                prunable="prunable" in given,
+                bare="bare" in values,
+                locked=values.get("locked"),
+                prunable="prunable" in values,
             )
         )
-    return found
+    return worktrees
 
 
 async def find_worktree(repo: str, path: str) -> ListedWorktree | None:
     """Returns the worktree at this path if git lists it. The main one does not count."""
-    meant = real(path)
-    return next((listed for listed in (await list_worktrees(repo))[1:] if real(listed.path) == meant), None)
+    real_path = real(path)
+    return next((listed for listed in (await list_worktrees(repo))[1:] if real(listed.path) == real_path), None)
 
 
 async def checked_branch(repo: str, name: str) -> str:
@@ -94,10 +94,10 @@ async def checked_branch(repo: str, name: str) -> str:
     if name.startswith("-") or "\0" in name or name in ("HEAD", "@"):
         raise Invalid("bad_branch", f"{name!r} is not a valid branch name.")
     try:
-        meant = (await git(repo, "check-ref-format", "--branch", name)).rstrip("\n")
+        normalized = (await git(repo, "check-ref-format", "--branch", name)).rstrip("\n")
     except (GitFailed, UnicodeEncodeError):
-        meant = ""
-    if meant != name:
+        normalized = ""
+    if normalized != name:
         raise Invalid("bad_branch", f"{name!r} is not a valid branch name.")
     return name
 
@@ -151,20 +151,20 @@ async def _remote_branch(repo: str, name: str) -> str | None:
     """Returns the only remote branch of this name; with several, that of `checkout.defaultRemote` or origin."""
     remotes = (await git(repo, "remote")).split("\n")
     known = set((await git(repo, "for-each-ref", "--format=%(refname)", "refs/remotes")).split("\n"))
-    found = [remote for remote in remotes if remote and f"refs/remotes/{remote}/{name}" in known]
-    if len(found) > 1:
+    holders = [remote for remote in remotes if remote and f"refs/remotes/{remote}/{name}" in known]
+    if len(holders) > 1:
         chosen = "origin"
         with contextlib.suppress(GitFailed):
             chosen = (await git(repo, "config", "--get", "checkout.defaultRemote")).strip()
-        if chosen not in found:
+        if chosen not in holders:
             raise Conflict(
                 "branch_ambiguous",
-                f"Several remotes have a branch {name!r}: {', '.join(found)}. Create it yourself from one of them "
+                f"Several remotes have a branch {name!r}: {', '.join(holders)}. Create it yourself from one of them "
                 "(`git branch --track`), or set checkout.defaultRemote.",
-                remotes=found,
+                remotes=holders,
             )
-        found = [chosen]
-    return f"refs/remotes/{found[0]}/{name}" if found else None
+        holders = [chosen]
+    return f"refs/remotes/{holders[0]}/{name}" if holders else None
 
 
 async def checked_out_at(repo: str, branch: str) -> str | None:
@@ -227,8 +227,8 @@ async def delete_branch(repo: str, branch: str, *others: str) -> bool:
 
 async def clear(repo: str, path: str) -> bool:
     """Removes whatever git started to create at this path. Anything that git does not list stays."""
-    found = await find_worktree(repo, path)
-    if found is None:
+    listed = await find_worktree(repo, path)
+    if listed is None:
         with contextlib.suppress(OSError):
             os.rmdir(path)
         return not is_there(path)

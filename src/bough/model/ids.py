@@ -62,12 +62,12 @@ def shortest_unique(ids: list[str]) -> dict[str, str]:
     return {item_id: _shortest(item_id, ids) for item_id in ids}
 
 
-def _shortest(one: str, ids: list[str]) -> str:
-    others = [other for other in ids if other != one]
+def _shortest(item_id: str, ids: list[str]) -> str:
+    others = [other for other in ids if other != item_id]
     for length in range(SHORTEST, 14):
-        if not any(other.startswith(one[:length]) for other in others):
-            return one[:length].rstrip("-")
+        if not any(other.startswith(item_id[:length]) for other in others):
+            return item_id[:length].rstrip("-")
     for length in range(SHORTEST, LENGTH):
-        if not any(other.endswith(one[-length:]) for other in others):
-            return one[-length:].lstrip("-")
-    return one
+        if not any(other.endswith(item_id[-length:]) for other in others):
+            return item_id[-length:].lstrip("-")
+    return item_id

@@ -114,13 +114,13 @@ async def upgrade(backend: Backend, to: int | None = None, folder: Path = FOLDER
         last = now.version + len(now.pending) if to is None else to
         if not now.version <= last <= now.version + len(now.pending):
             raise Invalid("schema_version", f"Cannot upgrade from schema {now.version} to {last}.")
-        wanted = now.pending[: last - now.version]
-        if wanted and now.version > 0:
+        chosen = now.pending[: last - now.version]
+        if chosen and now.version > 0:
             await backend.keep_copy(f"v{now.version}")
         await backend.transaction(lambda tx: tx.run(_CREATE))
-        for migration in wanted:
+        for migration in chosen:
             await _apply(backend, migration)
-        return [migration.version for migration in wanted]
+        return [migration.version for migration in chosen]
 
 
 async def downgrade(backend: Backend, to: int, folder: Path = FOLDER) -> list[int]:
@@ -129,12 +129,12 @@ async def downgrade(backend: Backend, to: int, folder: Path = FOLDER) -> list[in
         now = await status(backend, folder)
         if not 0 <= to <= now.version:
             raise Invalid("schema_version", f"Cannot downgrade from schema {now.version} to {to}.")
-        unwanted = read_folder(folder, backend.dialect)[to : now.version][::-1]
-        if unwanted:
+        reverted = read_folder(folder, backend.dialect)[to : now.version][::-1]
+        if reverted:
             await backend.keep_copy(f"v{now.version}")
-        for migration in unwanted:
+        for migration in reverted:
             await _undo(backend, migration)
-        return [migration.version for migration in unwanted]
+        return [migration.version for migration in reverted]
 
 
 def read_folder(folder: Path, dialect: str = "sqlite") -> list[Migration]:
@@ -151,12 +151,12 @@ def read_folder(folder: Path, dialect: str = "sqlite") -> list[Migration]:
             if match[4] in ways:
                 raise Internal("migrations_broken", f"{path.name} says again what is said for both databases.")
             ways[match[4]] = path.read_text(encoding="utf-8")
-    found: list[Migration] = []
+    migrations: list[Migration] = []
     for place, ((version, name), ways) in enumerate(scripts.items(), start=1):
         if version != place or ways.keys() != {"up", "down"}:
             raise Internal("migrations_broken", f"Migration {place:04} is missing, doubled, or lacks up or down.")
-        found.append(Migration(version, name, ways["up"], ways["down"]))
-    return found
+        migrations.append(Migration(version, name, ways["up"], ways["down"]))
+    return migrations
 
 
 def statements(script: str, dialect: str) -> Iterator[Query]:

@@ -55,10 +55,10 @@ class Statement:
 
     def mapper(self, type_: Any, columns: Callable[[], Iterable[str]]) -> Callable[[Iterable[Any]], list[Any]]:
         """Returns the function from raw rows to `type_`; `columns` is called only the first time."""
-        found = self._mappers.get(type_)
-        if found is None:
-            found = self._mappers[type_] = rows.mapper(self.query, type_, tuple(columns()))
-        return found
+        mapper = self._mappers.get(type_)
+        if mapper is None:
+            mapper = self._mappers[type_] = rows.mapper(self.query, type_, tuple(columns()))
+        return mapper
 
 
 class Query:

@@ -97,7 +97,9 @@ def _compiled(
         arguments: list[str] = []
         leading = True
         keyword_only = {
-            name for name, one in inspect.signature(kind).parameters.items() if one.kind is one.KEYWORD_ONLY
+            name
+            for name, parameter in inspect.signature(kind).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY
         }
         for field in msgspec.structs.fields(kind):
             nested = _nested(field.type)

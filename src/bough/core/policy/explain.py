@@ -71,12 +71,12 @@ class Explanations:
         self._settings = settings
         self._catalog = catalog
 
-    async def explain(self, caller: Caller, asked: ExplainBody) -> Explanation:
-        _check(asked)
+    async def explain(self, caller: Caller, body: ExplainBody) -> Explanation:
+        _check(body)
 
         async def work(tx: Tx) -> Explanation:
-            session = await records.session(tx, asked.session_id) if asked.session_id is not None else None
-            mode, use = self._use(asked, session)
+            session = await records.session(tx, body.session_id) if body.session_id is not None else None
+            mode, use = self._use(body, session)
             rules = await tx.all(RULES.all, Rule)
             choices = await reaching(tx, use.agent, use.cwd, session.id if session else None)
             use = _remembered(use, choices)
@@ -93,52 +93,54 @@ class Explanations:
 
         if caller.idempotency_key is None:
             return await self._store.read(work)
-        request = msgspec.structs.replace(asked, idempotency_key=None)
+        request = msgspec.structs.replace(body, idempotency_key=None)
 
-        async def keep(change: Change) -> msgspec.Raw:
+        async def encode(change: Change) -> msgspec.Raw:
             return msgspec.Raw(msgspec.json.encode(await work(change.tx)))
 
-        kept = await self._store.write_once(caller, "policy.explain", request, msgspec.Raw, keep)
-        return msgspec.json.decode(kept, type=Explanation)
+        encoded = await self._store.write_once(caller, "policy.explain", request, msgspec.Raw, encode)
+        return msgspec.json.decode(encoded, type=Explanation)
 
-    def _use(self, asked: ExplainBody, session: Session | None) -> tuple[PermissionMode, ToolUse]:
+    def _use(self, question: ExplainBody, session: Session | None) -> tuple[PermissionMode, ToolUse]:
         """Builds the tool use. Omitted fields come from the session, or else from the server."""
-        agent = asked.agent or (session.agent if session else self._catalog.default(self._settings.default_agent))
-        if asked.agent is not None:
+        agent = question.agent or (session.agent if session else self._catalog.default(self._settings.default_agent))
+        if question.agent is not None:
             self._catalog.get(agent)
-        cwd = asked.cwd or (session.cwd if session else str(self._settings.root_path))
-        mode = asked.permission_mode or (session.permission_mode if session else self._catalog.get(agent).default_mode)
-        kind = asked.kind or _kind(asked)
-        args = {"command": asked.command, "paths": asked.paths}
-        body = {"kind": kind, "name": asked.tool, "title": asked.command, "args": args}
+        cwd = question.cwd or (session.cwd if session else str(self._settings.root_path))
+        mode = question.permission_mode or (
+            session.permission_mode if session else self._catalog.get(agent).default_mode
+        )
+        kind = question.kind or _kind(question)
+        args = {"command": question.command, "paths": question.paths}
+        body = {"kind": kind, "name": question.tool, "title": question.command, "args": args}
         use = tool_use.read(self._catalog, agent, os.path.expanduser(cwd), body)
         # Without a kind, the catalog knows whether the tool changes the agent's mode.
-        if asked.kind is None and asked.server is None and use.kind == "switch_mode":
+        if question.kind is None and question.server is None and use.kind == "switch_mode":
             kind = use.kind
         # Agents name MCP servers in their own way; a person names them directly.
-        return mode, msgspec.structs.replace(use, kind=kind, name=asked.tool or use.name, server=asked.server)
+        return mode, msgspec.structs.replace(use, kind=kind, name=question.tool or use.name, server=question.server)
 
 
-def _check(asked: ExplainBody) -> None:
-    if asked.cwd is not None and not os.path.isabs(os.path.expanduser(asked.cwd)):
-        raise Invalid("path_not_absolute", f"{asked.cwd[:200]!r} is not an absolute folder.")
-    if len(asked.paths) > MOST_PATHS:
+def _check(body: ExplainBody) -> None:
+    if body.cwd is not None and not os.path.isabs(os.path.expanduser(body.cwd)):
+        raise Invalid("path_not_absolute", f"{body.cwd[:200]!r} is not an absolute folder.")
+    if len(body.paths) > MOST_PATHS:
         raise Invalid("bad_path", f"At most {MOST_PATHS} paths can be asked about at once.")
-    for path in (*asked.paths, asked.cwd):
+    for path in (*body.paths, body.cwd):
         if path is not None and ("\0" in path or not path or len(os.fsencode(path)) > LONGEST_PATH):
             raise Invalid("bad_path", f"A path has between 1 and {LONGEST_PATH} bytes, none of them NUL.")
-    for name, text in (("tool", asked.tool), ("server", asked.server), ("command", asked.command)):
+    for name, text in (("tool", body.tool), ("server", body.server), ("command", body.command)):
         if text is not None and len(text) > LONGEST_TEXT:
             raise Invalid("bad_use", f"{name} has at most {LONGEST_TEXT} characters.")
 
 
-def _kind(asked: ExplainBody) -> ToolKind:
+def _kind(body: ExplainBody) -> ToolKind:
     """Guesses the kind that a person means who does not name one."""
-    if asked.server is not None:
+    if body.server is not None:
         return "mcp"
-    if asked.command is not None:
+    if body.command is not None:
         return "execute"
-    return "edit" if asked.paths else "other"
+    return "edit" if body.paths else "other"
 
 
 def _remembered(use: ToolUse, choices: list[Choice]) -> ToolUse:
@@ -152,15 +154,15 @@ def _remembered(use: ToolUse, choices: list[Choice]) -> ToolUse:
 
 
 def _considered(rule: Rule, use: ToolUse) -> RuleMatch:
-    found = {name: decide.matches(_only(rule, name), use) for name in CONDITIONS if getattr(rule, name) is not None}
+    outcomes = {name: decide.matches(_only(rule, name), use) for name in CONDITIONS if getattr(rule, name) is not None}
     matched = decide.matches(rule, use)
     if matched is False:
-        why = "; ".join(_missed(name, rule, use) for name, holds in found.items() if holds is False)
+        why = "; ".join(_missed(name, rule, use) for name, holds in outcomes.items() if holds is False)
     elif matched is None:
-        unsaid = " and ".join(name for name, holds in found.items() if holds is None)
+        unsaid = " and ".join(name for name, holds in outcomes.items() if holds is None)
         why = f"it may be about this: the {unsaid} is not said, so a person is asked"
     else:
-        why = "; ".join(f"{name} {getattr(rule, name)}" for name in found) or "it is about everything"
+        why = "; ".join(f"{name} {getattr(rule, name)}" for name in outcomes) or "it is about everything"
     return RuleMatch(rule.id, rule.position, rule.effect, matched is not False, why)
 
 
@@ -172,11 +174,11 @@ def _only(rule: Rule, name: str) -> Rule:
 
 def _missed(name: str, rule: Rule, use: ToolUse) -> str:
     """Says what would have to be different for a rule to match."""
-    wanted = getattr(rule, name)
+    expected = getattr(rule, name)
     if name in ("agent", "kind"):
-        return f"{name} is {getattr(use, name)}, not {wanted}"
+        return f"{name} is {getattr(use, name)}, not {expected}"
     if name == "command" and use.command is None:
-        return f"there is no command to be {wanted}"
+        return f"there is no command to be {expected}"
     if name == "path" and not use.paths:
-        return f"there is no path to be {wanted}"
-    return f"{name} is not {wanted}"
+        return f"there is no path to be {expected}"
+    return f"{name} is not {expected}"

@@ -41,8 +41,8 @@ def command_allowed(pattern: str, command: str) -> bool:
     `)`, `$`, a backtick, a line break), quoted or not, is covered only by a pattern that equals it character by
     character."""
     line = command.strip(BLANKS)
-    wanted = pattern.strip(BLANKS)
-    return wanted == line or (plain(line) and globs.matches(wanted, line))
+    stripped = pattern.strip(BLANKS)
+    return stripped == line or (plain(line) and globs.matches(stripped, line))
 
 
 def command_touched(pattern: str, command: str) -> bool:
@@ -53,16 +53,16 @@ def command_touched(pattern: str, command: str) -> bool:
     redirection, every further word may start the command. So `rm *` matches `cd x && "/bin/rm" -rf y` and `sudo -u
     me sh -c 'rm y'`. This catches plain spellings. A shell has endless others, so whoever must be sure denies the
     kind."""
-    wanted = pattern.strip(BLANKS)
+    stripped = pattern.strip(BLANKS)
     line = command.strip(BLANKS)
     # A shell joins a continued line. Whether a backslash continues the line or stands for itself is not
     # distinguished.
     joined = _CONTINUED.sub("", line)
-    return any(_touched(wanted, item) for item in dict.fromkeys((line, joined)))
+    return any(_touched(stripped, item) for item in dict.fromkeys((line, joined)))
 
 
-def _touched(wanted: str, line: str) -> bool:
-    if globs.matches(wanted, line):
+def _touched(pattern: str, line: str) -> bool:
+    if globs.matches(pattern, line):
         return True
     hidden = False
     for operator, part in _parted(line):
@@ -70,7 +70,7 @@ def _touched(wanted: str, line: str) -> bool:
         hidden = hidden or operator in "<>"
         written = part.split()
         words = [word for item in written if (word := item.translate(_QUOTES))]
-        if globs.matches_end(wanted, " ".join(words), _starts(words, wrapped=hidden or _is_open(written))):
+        if globs.matches_end(pattern, " ".join(words), _starts(words, wrapped=hidden or _is_open(written))):
             return True
         # A part that ends inside a quote, or is empty, does not yet say where the command starts.
         hidden = (hidden and not words) or (_is_open(written) and all(map(_ASSIGNMENT.fullmatch, words)))
@@ -124,11 +124,11 @@ def path_holds(pattern: str, path: str, cwd: str, *, folder: bool) -> bool:
     matches any folder, if the path is one."""
     if not path.startswith("/"):
         return False
-    wanted, parts = _parts(pattern, cwd), [part for part in path.split("/") if part]
-    fixed = wanted[: wanted.index(globs.MANY)] if globs.MANY in wanted else wanted
-    if not all(globs.matches(one, part) for one, part in zip(fixed, parts, strict=False)):
+    pattern_parts, parts = _parts(pattern, cwd), [part for part in path.split("/") if part]
+    fixed = pattern_parts[: pattern_parts.index(globs.MANY)] if globs.MANY in pattern_parts else pattern_parts
+    if not all(globs.matches(glob, part) for glob, part in zip(fixed, parts, strict=False)):
         return False
-    return len(parts) < len(fixed) or (folder and len(fixed) < len(wanted))
+    return len(parts) < len(fixed) or (folder and len(fixed) < len(pattern_parts))
 
 
 @lru_cache(maxsize=1024)

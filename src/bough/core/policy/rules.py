@@ -68,16 +68,16 @@ class Rules:
     async def add(self, caller: Caller, new: NewRule) -> Rule:
         only_people(caller)
         fields = msgspec.structs.asdict(new)
-        wanted = fields.pop("position")
+        position = fields.pop("position")
         del fields["idempotency_key"]
         self._check(fields)
-        _check_position(wanted)
+        _check_position(position)
 
         async def work(change: Change) -> Rule:
             known = await change.tx.all(RULES.all, Rule)
             if len(known) >= MOST_RULES:
                 raise Conflict("too_many_rules", f"There are {MOST_RULES} rules, the most there can be. Remove some.")
-            place = min(wanted or MOST_RULES, len(known) + 1)
+            place = min(position or MOST_RULES, len(known) + 1)
             by = raw({"kind": caller.kind, "id": caller.id})
             rule = await change.tx.one(
                 RULES.add, Rule, id=new_id(), position=place, created_by=by, now=change.now, **fields
@@ -87,7 +87,7 @@ class Rules:
             await _number(change, [*known[: place - 1], rule, *known[place - 1 :]])
             return rule
 
-        request = [wanted, fields]
+        request = [position, fields]
         return await self._store.write_once(caller, "rules.add", request, Rule, work)
 
     async def get(self, rule_id: str) -> Rule:

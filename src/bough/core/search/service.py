@@ -109,12 +109,12 @@ class Search:
         self.index = Index(store)
 
     async def find(
-        self, text: str, wanted: SearchFilter | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
+        self, text: str, filters: SearchFilter | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
     ) -> SearchResults:
         """Returns a page of the entries that contain all words of `text`, including the latest ones."""
         checked_limit(limit, LARGEST_LIMIT)
         checked_offset(offset)
-        conditions = _Conditions(wanted or SearchFilter())
+        conditions = _Conditions(filters or SearchFilter())
         parsed = parse(text)
         whole = await self.index.catch_up()
 
@@ -154,38 +154,38 @@ class Search:
 class _Conditions:
     """A filter as SQL conditions."""
 
-    def __init__(self, wanted: SearchFilter) -> None:
+    def __init__(self, filters: SearchFilter) -> None:
         self.where: list[str] = []
         self.params: dict[str, Any] = {}
-        self.session_id = wanted.session_id
+        self.session_id = filters.session_id
         self._ids: list[tuple[str, Table, str]] = []
-        self._add_about_session(wanted)
-        if wanted.role:
-            self._among("e.role", "roles", _roles(wanted.role))
-        if wanted.type:
-            self._among("e.type", "types", _listed(wanted.type))
-        if wanted.since is not None:
-            self._add("e.created_at >= :since", since=checked_moment(wanted.since))
-        if wanted.until is not None:
-            self._add("e.created_at < :until", until=checked_moment(wanted.until))
+        self._add_about_session(filters)
+        if filters.role:
+            self._among("e.role", "roles", _roles(filters.role))
+        if filters.type:
+            self._among("e.type", "types", _listed(filters.type))
+        if filters.since is not None:
+            self._add("e.created_at >= :since", since=checked_moment(filters.since))
+        if filters.until is not None:
+            self._add("e.created_at < :until", until=checked_moment(filters.until))
 
     @property
     def of_session(self) -> bool:
         return any(" s." in f" {condition}" for condition in self.where)
 
-    def _add_about_session(self, wanted: SearchFilter) -> None:
-        if wanted.root_id is not None:
-            self._id("s.root_session_id", "sessions", wanted.root_id)
-        if wanted.repo_id is not None:
-            self._id("s.repo_id", "repos", wanted.repo_id)
-        if wanted.worktree_id is not None:
-            self._id("s.worktree_id", "worktrees", wanted.worktree_id)
-        if wanted.agent is not None:
-            self._add("s.agent = :agent", agent=wanted.agent)
-        if wanted.status:
-            self._among("s.status", "statuses", parse_statuses(wanted.status))
-        if wanted.archived is not None:
-            self._add("s.archived = :archived", archived=wanted.archived)
+    def _add_about_session(self, filters: SearchFilter) -> None:
+        if filters.root_id is not None:
+            self._id("s.root_session_id", "sessions", filters.root_id)
+        if filters.repo_id is not None:
+            self._id("s.repo_id", "repos", filters.repo_id)
+        if filters.worktree_id is not None:
+            self._id("s.worktree_id", "worktrees", filters.worktree_id)
+        if filters.agent is not None:
+            self._add("s.agent = :agent", agent=filters.agent)
+        if filters.status:
+            self._among("s.status", "statuses", parse_statuses(filters.status))
+        if filters.archived is not None:
+            self._add("s.archived = :archived", archived=filters.archived)
 
     async def complete(self, tx: Tx) -> None:
         """Resolves the short ids of the filter."""

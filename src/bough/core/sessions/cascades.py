@@ -134,11 +134,11 @@ class Cascades:
             outcome: Outcome = "stopped" if stopped.task else "paused" if paused else "unchanged"
             return outcome, stopped.session, stopped.task
         if verb in ("archive", "unarchive"):
-            wanted = verb == "archive"
-            if session.archived == wanted:
+            archive = verb == "archive"
+            if session.archived == archive:
                 return "unchanged", session, None
-            fresh = await self._archiving.archive(caller, session.id, wanted)
-            return "archived" if wanted else "unarchived", fresh, None
+            fresh = await self._archiving.archive(caller, session.id, archive)
+            return "archived" if archive else "unarchived", fresh, None
         if session.status != "active":
             return "unchanged", session, None
         if verb == "complete":

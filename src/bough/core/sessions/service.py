@@ -102,9 +102,9 @@ class Sessions:
         )
         data = self._settings.data_path
         folder = worktree.path if worktree else repo.path
-        cwd = resolve_inside(self._settings.root_path, folder, what="folder", data=data)
+        cwd = resolve_inside(self._settings.root_path, folder, noun="folder", data=data)
         if new.folder is not None:
-            cwd = resolve_inside(cwd, str(cwd / new.folder), what="folder", data=data)
+            cwd = resolve_inside(cwd, str(cwd / new.folder), noun="folder", data=data)
         context_files = [str(file_inside(cwd, path, data=data)) for path in new.context_files]
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
@@ -176,40 +176,40 @@ class Sessions:
         rows = await self._store.read(lambda tx: tx.all(SESSIONS.offspring, _Child, ids=session_ids))
         return {session_id: tuple(row.id for row in rows if row.source == session_id) for session_id in session_ids}
 
-    async def list(self, wanted: SessionFilter, limit: int, offset: int) -> Page[Any]:
+    async def list(self, filters: SessionFilter, limit: int, offset: int) -> Page[Any]:
         """Returns a page of sessions, newest first, as structs or as their JSON."""
-        statuses = parse_statuses(wanted.status) if wanted.status else None
+        statuses = parse_statuses(filters.status) if filters.status else None
 
         async def work(tx: Tx) -> Page[Any]:
             where: list[str] = []
             params: dict[str, Any] = {}
-            if wanted.repo_id is not None:
+            if filters.repo_id is not None:
                 where.append("repo_id = :repo_id")
-                params["repo_id"] = await find_id(tx, "repos", wanted.repo_id)
-            if wanted.worktree_id is not None:
+                params["repo_id"] = await find_id(tx, "repos", filters.repo_id)
+            if filters.worktree_id is not None:
                 where.append("worktree_id = :worktree_id")
-                params["worktree_id"] = await find_id(tx, "worktrees", wanted.worktree_id)
-            if wanted.root_id is not None:
+                params["worktree_id"] = await find_id(tx, "worktrees", filters.worktree_id)
+            if filters.root_id is not None:
                 where.append("root_session_id = :root_id")
-                params["root_id"] = await find_id(tx, "sessions", wanted.root_id)
-            if wanted.parent_id is not None:
+                params["root_id"] = await find_id(tx, "sessions", filters.root_id)
+            if filters.parent_id is not None:
                 where.append("parent_session_id = :parent_id")
-                params["parent_id"] = await find_id(tx, "sessions", wanted.parent_id)
-            if wanted.roots is not None:
+                params["parent_id"] = await find_id(tx, "sessions", filters.parent_id)
+            if filters.roots is not None:
                 where.append("root_session_id IN :roots")
-                params["roots"] = wanted.roots
-            if wanted.cwd is not None:
+                params["roots"] = filters.roots
+            if filters.cwd is not None:
                 where.append("cwd = :cwd")
-                params["cwd"] = wanted.cwd
-            if wanted.activity is not None:
+                params["cwd"] = filters.cwd
+            if filters.activity is not None:
                 where.append("activity IN :activities")
-                params["activities"] = ("idle", "not_started") if wanted.activity == "idle" else (wanted.activity,)
+                params["activities"] = ("idle", "not_started") if filters.activity == "idle" else (filters.activity,)
             if statuses is not None:
                 where.append("status IN :statuses")
                 params["statuses"] = statuses
-            if wanted.archived is not None:
+            if filters.archived is not None:
                 where.append("archived = :archived")
-                params["archived"] = wanted.archived
+                params["archived"] = filters.archived
             text = " AND ".join(where) or "TRUE"
             query = SESSIONS.page.with_(where=text)
             page = await tx.all(query, Session, limit=limit, offset=offset, **params)

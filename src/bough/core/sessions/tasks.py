@@ -183,13 +183,13 @@ class Tasks:
 def _parse_statuses(text: str | None) -> tuple[str, ...]:
     if not text:
         return TASK_STATUSES
-    wanted = tuple(part.strip() for part in text.split(",") if part.strip())
-    unknown = [part for part in wanted if part not in TASK_STATUSES]
-    if unknown or not wanted:
+    statuses = tuple(part.strip() for part in text.split(",") if part.strip())
+    unknown = [part for part in statuses if part not in TASK_STATUSES]
+    if unknown or not statuses:
         raise Invalid(
             "bad_status", f"Unknown task status {', '.join(unknown)!r}; known are {', '.join(TASK_STATUSES)}."
         )
-    return wanted
+    return statuses
 
 
 class TaskPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):

@@ -84,8 +84,8 @@ class WorktreeSessions:
         """Creates a worktree, and discards it if the session is not created."""
         assert new.worktree is not None
         assert new.repo_id is not None
-        wanted = NewWorktree(new.repo_id, new.worktree.branch, new.worktree.path, new.worktree.base)
-        made = await self._worktrees.create(caller, wanted, scope)
+        new_worktree = NewWorktree(new.repo_id, new.worktree.branch, new.worktree.path, new.worktree.base)
+        made = await self._worktrees.create(caller, new_worktree, scope)
         try:
             yield made
         except BaseException:

@@ -90,15 +90,15 @@ async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, targ
             return f"Mode {claim.mode} of {agent} grants more than {who}."
     if claim.sets_up and own < TOP and await _sets_up(tx, claim.repo or session.repo_id):
         return "A new worktree runs the repository's own command, on files that the session may have written."
-    given = claim.servers
+    servers = claim.servers
     if target is not None and target.id != session.id:
         if not claim.inherits and _rank(catalog, target.agent, target.permission_mode) > own:
             return f"Session {target.id} works in mode {target.permission_mode}, which grants more than {who}."
         if claim.inherits or claim.commands:
             if own < TOP and await _env(tx, target) != await _env(tx, session):
                 return f"It would work in the environment of session {target.id}, which this session was not given."
-            given = (*given, *msgspec.json.decode(target.mcp_server_ids, type=tuple[str, ...]))
-    return await _servers(tx, session, own, given)
+            servers = (*servers, *msgspec.json.decode(target.mcp_server_ids, type=tuple[str, ...]))
+    return await _servers(tx, session, own, servers)
 
 
 async def _sets_up(tx: Tx, repo_id: str) -> bool:
@@ -106,10 +106,10 @@ async def _sets_up(tx: Tx, repo_id: str) -> bool:
     return repo is not None and bool(msgspec.json.decode(repo.setup, type=list[str]))
 
 
-async def _servers(tx: Tx, session: Session, own: float, wanted: tuple[str, ...]) -> str | None:
+async def _servers(tx: Tx, session: Session, own: float, servers: tuple[str, ...]) -> str | None:
     """Returns why these MCP servers exceed the caller's rights. A server on stdio runs a command, and any server has
     rights of its own."""
-    ids = {await find_id(tx, "mcp_servers", server) for server in wanted}
+    ids = {await find_id(tx, "mcp_servers", server) for server in servers}
     beyond = sorted(ids - set(msgspec.json.decode(session.mcp_server_ids, type=list[str])))
     if not beyond or own >= TOP:
         return None

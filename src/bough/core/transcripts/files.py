@@ -51,46 +51,46 @@ def checked(files: NewFiles, prompt: str | None) -> list[File]:
     return [_checked(file) for file in files]
 
 
-def _checked(given: NewFile) -> File:
-    if not is_plain_name(given.name):
+def _checked(new: NewFile) -> File:
+    if not is_plain_name(new.name):
         raise Invalid(
             "bad_file",
             f"A file name may have at most {LONGEST_NAME} characters, no folders and no invisible characters.",
         )
     # A browser that does not know the type leaves it empty.
-    said = (given.mime_type or "").lower().split(";")[0].strip() or None
-    if said is not None and not MIME_TYPE.fullmatch(said):
-        raise Invalid("bad_file", f"The mimeType of {given.name!r} is invalid. Use the form type/subtype.")
-    data = _data(given)
+    declared = (new.mime_type or "").lower().split(";")[0].strip() or None
+    if declared is not None and not MIME_TYPE.fullmatch(declared):
+        raise Invalid("bad_file", f"The mimeType of {new.name!r} is invalid. Use the form type/subtype.")
+    data = _data(new)
     if len(data) > LARGEST_FILE:
         raise TooLarge(
             "file_too_large",
-            f"{given.name!r} has {len(data)} bytes and the limit is {LARGEST_FILE}. "
+            f"{new.name!r} has {len(data)} bytes and the limit is {LARGEST_FILE}. "
             "Put it into the session's folder and mention its path.",
             limit=LARGEST_FILE,
         )
     picture = image_type(data)
-    if picture is None and (is_image_type(said) or as_text(data) is None):
+    if picture is None and (is_image_type(declared) or as_text(data) is None):
         raise Invalid(
             "bad_file",
-            f"{given.name!r} is neither an image (PNG, JPEG, GIF, WebP) nor UTF-8 text. "
+            f"{new.name!r} is neither an image (PNG, JPEG, GIF, WebP) nor UTF-8 text. "
             "Put it into the session's folder and mention its path.",
         )
-    kind = picture or text_type(given.name, said)
-    return File(new_id(), given.name, kind, len(data), base64.b64encode(data).decode())
+    kind = picture or text_type(new.name, declared)
+    return File(new_id(), new.name, kind, len(data), base64.b64encode(data).decode())
 
 
-def _data(given: NewFile) -> bytes:
-    if (given.text is None) == (given.data is None):
-        raise Invalid("bad_file", f"{given.name!r} needs either `text` or `data` (base64).")
+def _data(new: NewFile) -> bytes:
+    if (new.text is None) == (new.data is None):
+        raise Invalid("bad_file", f"{new.name!r} needs either `text` or `data` (base64).")
     try:
-        if given.text is not None:
-            return given.text.encode()
-        return base64.b64decode(given.data or "", validate=True)
+        if new.text is not None:
+            return new.text.encode()
+        return base64.b64decode(new.data or "", validate=True)
     except UnicodeEncodeError:
         raise Invalid("text_not_unicode", "Text must not contain lone surrogates.") from None
     except (binascii.Error, ValueError):
-        raise Invalid("bad_file", f"The data of {given.name!r} is not base64.") from None
+        raise Invalid("bad_file", f"The data of {new.name!r} is not base64.") from None
 
 
 async def keep(change: Change, task_id: str, files: Sequence[File]) -> None:

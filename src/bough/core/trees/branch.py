@@ -85,60 +85,60 @@ class Branches:
         self._catalog = catalog
         self._worktrees = worktrees
 
-    async def fork(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+    async def fork(self, caller: Caller, session_id: str, new: Branch) -> Branched:
         """Creates a session that knows the conversation so far."""
-        return await self._branch(caller, session_id, wanted, "fork")
+        return await self._branch(caller, session_id, new, "fork")
 
-    async def spawn(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+    async def spawn(self, caller: Caller, session_id: str, new: Branch) -> Branched:
         """Creates a child that starts with no context and reports to its parent."""
-        return await self._branch(caller, session_id, wanted, "subsession")
+        return await self._branch(caller, session_id, new, "subsession")
 
-    async def side_question(self, caller: Caller, session_id: str, wanted: Branch) -> Branched:
+    async def side_question(self, caller: Caller, session_id: str, new: Branch) -> Branched:
         """Asks a side question: a fork that only reads, and is archived when it has answered."""
-        return await self._branch(caller, session_id, wanted, "btw")
+        return await self._branch(caller, session_id, new, "btw")
 
-    async def admit(self, caller: Caller, session_id: str, wanted: list[Branch], kind: BranchKind) -> None:
+    async def admit(self, caller: Caller, session_id: str, new: list[Branch], kind: BranchKind) -> None:
         """Raises if one of several branches, or all of them together, would be refused. Creates nothing."""
-        for branch in wanted:
+        for branch in new:
             self._check(branch, kind)
             if branch.agent is not None:
                 startable(self._catalog.get(branch.agent), self._settings.data_path)
 
         async def work(change: Change) -> None:
-            for branch in wanted:
-                await self._check_admissible(change, caller, session_id, branch, kind, len(wanted))
+            for branch in new:
+                await self._check_admissible(change, caller, session_id, branch, kind, len(new))
 
         await self._store.write(work)
 
-    async def _branch(self, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind) -> Branched:
-        self._check(wanted, kind)
+    async def _branch(self, caller: Caller, session_id: str, new: Branch, kind: BranchKind) -> Branched:
+        self._check(new, kind)
         prompt = None
-        if wanted.prompt is not None:
-            prompt = checked_prompt(wanted.prompt, self._settings.max_prompt)
+        if new.prompt is not None:
+            prompt = checked_prompt(new.prompt, self._settings.max_prompt)
         source = await self._store.read(lambda tx: records.session(tx, session_id))
-        if wanted.agent is not None:
-            startable(self._catalog.get(wanted.agent), self._settings.data_path)
-        if (task_id := wanted.task_id) is not None:
+        if new.agent is not None:
+            startable(self._catalog.get(new.agent), self._settings.data_path)
+        if (task_id := new.task_id) is not None:
             whole = await self._store.read(lambda tx: whole_id(tx, "tasks", task_id))
-            wanted = msgspec.structs.replace(wanted, task_id=whole)
-        request = [kind, msgspec.structs.replace(wanted, idempotency_key=None)]
-        if wanted.worktree == "same":
-            folder = await self._store.read(lambda tx: self._existing_folder(tx, source, wanted))
-            return await self._write(caller, source, wanted, kind, prompt, folder, request)
+            new = msgspec.structs.replace(new, task_id=whole)
+        request = [kind, msgspec.structs.replace(new, idempotency_key=None)]
+        if new.worktree == "same":
+            folder = await self._store.read(lambda tx: self._existing_folder(tx, source, new))
+            return await self._write(caller, source, new, kind, prompt, folder, request)
         # This continues even if the caller stops waiting.
-        return await self._worktrees.through(self._branch_in_worktree(caller, source, wanted, kind, prompt, request))
+        return await self._worktrees.through(self._branch_in_worktree(caller, source, new, kind, prompt, request))
 
-    async def _existing_folder(self, tx: Tx, source: Session, wanted: Branch) -> BranchFolder:
+    async def _existing_folder(self, tx: Tx, source: Session, new: Branch) -> BranchFolder:
         """Returns where a branch without a new worktree works: in its source's folder, or in the requested worktree."""
-        if wanted.worktree_id is None:
+        if new.worktree_id is None:
             return BranchFolder(source.worktree_id, source.cwd)
-        requested = await worktree(tx, wanted.worktree_id)
+        requested = await worktree(tx, new.worktree_id)
         if requested.repo_id != source.repo_id:
             raise Invalid("worktree_of_other_repo", f"Worktree {requested.id} belongs to another repo.")
         return BranchFolder(requested.id, requested.path)
 
     async def _branch_in_worktree(
-        self, caller: Caller, source: Session, wanted: Branch, kind: BranchKind, prompt: str | None, request: Any
+        self, caller: Caller, source: Session, new: Branch, kind: BranchKind, prompt: str | None, request: Any
     ) -> Branched:
         """Creates a branch in a new worktree."""
         async with self._worktrees.turn(caller, source):
@@ -147,12 +147,12 @@ class Branches:
             if earlier is not None:
                 return earlier
             # Refusals come before the worktree is created.
-            await self._store.write(lambda change: self._check_admissible(change, caller, source.id, wanted, kind))
-            options = NewWorktree() if isinstance(wanted.worktree, str) else wanted.worktree
-            title = (wanted.title or wanted.prompt or source.title)[:80]
-            requested = WorktreeRequest(title, options.branch, options.path, wanted.task_id, options.ignored)
+            await self._store.write(lambda change: self._check_admissible(change, caller, source.id, new, kind))
+            options = NewWorktree() if isinstance(new.worktree, str) else new.worktree
+            title = (new.title or new.prompt or source.title)[:80]
+            requested = WorktreeRequest(title, options.branch, options.path, new.task_id, options.ignored)
             async with self._worktrees.made(caller, source, requested) as folder:
-                return await self._write(caller, source, wanted, kind, prompt, folder, request)
+                return await self._write(caller, source, new, kind, prompt, folder, request)
 
     async def repair(self) -> None:
         """Removes what the last server left of branches that it was creating."""
@@ -166,7 +166,7 @@ class Branches:
         self,
         caller: Caller,
         source: Session,
-        wanted: Branch,
+        new: Branch,
         kind: BranchKind,
         prompt: str | None,
         folder: BranchFolder,
@@ -177,7 +177,7 @@ class Branches:
 
         async def work(change: Change) -> Branched:
             source = await records.session(change.tx, session_id)
-            return await self.plant(change, caller, source, wanted, kind, folder, git, prompt)
+            return await self.plant(change, caller, source, new, kind, folder, git, prompt)
 
         scope = RecordScope(SCOPE, "sessions", source.id)
         branched = await self._store.write_once(caller, scope, request, Branched, work)
@@ -189,7 +189,7 @@ class Branches:
         change: Change,
         caller: Caller,
         source: Session,
-        wanted: Branch,
+        new: Branch,
         kind: BranchKind,
         folder: BranchFolder,
         git: GitState,
@@ -197,41 +197,41 @@ class Branches:
         race: RacePosition | None = None,
     ) -> Branched:
         """Inserts the session of a branch and queues its first prompt, in a transaction that may do more."""
-        session = await self._add(change, caller, source, wanted, kind, folder, raw(git), race)
+        session = await self._add(change, caller, source, new, kind, folder, raw(git), race)
         await clear_mark(change, folder)
         task = None
         if prompt is not None:
             origin: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
-            attached = files.checked(wanted.files, prompt)
+            attached = files.checked(new.files, prompt)
             task = await enqueue(change, session, prompt, source=origin, from_session=caller.id, files=attached)
         return Branched(session.id, task.id if task else None)
 
     async def _check_admissible(
-        self, change: Change, caller: Caller, session_id: str, wanted: Branch, kind: BranchKind, count: int = 1
+        self, change: Change, caller: Caller, session_id: str, new: Branch, kind: BranchKind, count: int = 1
     ) -> None:
         source = await records.session(change.tx, session_id)
         depth = records.depth_below(source, kind)
         await refuse_side_question(change.tx, caller, source, kind)
         await check_room(change.tx, self._settings, source, kind, depth, count)
-        await check_mode(change.tx, caller, source, wanted.permission_mode or source.permission_mode, kind)
-        await self._branch_point(change.tx, source, wanted, kind)
+        await check_mode(change.tx, caller, source, new.permission_mode or source.permission_mode, kind)
+        await self._branch_point(change.tx, source, new, kind)
 
-    def _check(self, wanted: Branch, kind: BranchKind) -> None:
-        check_texts(wanted.title or "", wanted.description or "")
-        check_choice("model", wanted.model)
-        check_choice("effort", wanted.effort)
-        if wanted.env is not None:
-            checked_env(wanted.env)
-        files.checked(wanted.files, wanted.prompt)
-        if wanted.prompt is None and kind != "fork":
+    def _check(self, new: Branch, kind: BranchKind) -> None:
+        check_texts(new.title or "", new.description or "")
+        check_choice("model", new.model)
+        check_choice("effort", new.effort)
+        if new.env is not None:
+            checked_env(new.env)
+        files.checked(new.files, new.prompt)
+        if new.prompt is None and kind != "fork":
             raise Invalid("empty_prompt", "Add a `prompt` that says what the new session should do.")
-        if wanted.task_id is not None and kind != "fork":
+        if new.task_id is not None and kind != "fork":
             raise Invalid("bad_branch", "Only a fork can start at a task: omit `taskId`.")
-        if wanted.task_id is not None and isinstance(wanted.worktree, NewWorktree) and wanted.worktree.ignored:
+        if new.task_id is not None and isinstance(new.worktree, NewWorktree) and new.worktree.ignored:
             raise Invalid("bad_branch", "Checkpoints hold no ignored files: omit `taskId`, or `ignored`.")
-        if wanted.worktree_id is not None and (kind != "subsession" or wanted.worktree != "same"):
+        if new.worktree_id is not None and (kind != "subsession" or new.worktree != "same"):
             raise Invalid("bad_branch", "Only a child can use `worktreeId`, and not together with `worktree`.")
-        if kind == "btw" and (wanted.permission_mode not in (None, "plan") or wanted.worktree != "same"):
+        if kind == "btw" and (new.permission_mode not in (None, "plan") or new.worktree != "same"):
             raise Invalid("bad_branch", "A side question only reads: omit `worktree`, and use the mode plan or none.")
 
     async def _add(
@@ -239,7 +239,7 @@ class Branches:
         change: Change,
         caller: Caller,
         source: Session,
-        wanted: Branch,
+        new: Branch,
         kind: BranchKind,
         folder: BranchFolder,
         git: msgspec.Raw,
@@ -249,18 +249,18 @@ class Branches:
         depth = records.depth_below(source, kind)
         await refuse_side_question(change.tx, caller, source, kind)
         await check_room(change.tx, self._settings, source, kind, depth)
-        agent = wanted.agent or source.agent
+        agent = new.agent or source.agent
         same = agent == source.agent
-        mode: PermissionMode = "plan" if kind == "btw" else wanted.permission_mode or source.permission_mode
+        mode: PermissionMode = "plan" if kind == "btw" else new.permission_mode or source.permission_mode
         if folder.worktree_id is not None:
             await usable(change.tx, folder.worktree_id)
         await check_mode(change.tx, caller, source, mode, kind)
         source_env: dict[str, str] = msgspec.json.decode(await change.tx.value(SESSIONS.env, id=source.id) or b"{}")
-        env = wanted.env if wanted.env is not None else source_env
+        env = new.env if new.env is not None else source_env
         servers = source.mcp_server_ids
-        if wanted.mcp_server_ids is not None:
-            servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in wanted.mcp_server_ids])
-        branch_task = await self._branch_point(change.tx, source, wanted, kind)
+        if new.mcp_server_ids is not None:
+            servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids])
+        branch_task = await self._branch_point(change.tx, source, new, kind)
         session = await records.add_session(
             change,
             caller,
@@ -269,17 +269,17 @@ class Branches:
             worktree_id=folder.worktree_id,
             cwd=folder.cwd,
             agent=agent,
-            title=_title(source, wanted, kind),
-            description=wanted.description or "",
+            title=_title(source, new, kind),
+            description=new.description or "",
             permission_mode=mode,
-            model=wanted.model or (source.model if same else None),
-            effort=wanted.effort or (source.effort if same else None),
+            model=new.model or (source.model if same else None),
+            effort=new.effort or (source.effort if same else None),
             mcp_server_ids=servers,
             env=env,
             context_files=source.context_files if folder.cwd == source.cwd else raw([]),
-            callback=raw(wanted.callback or CallbackConfig()) if kind == "subsession" else source.callback,
+            callback=raw(new.callback or CallbackConfig()) if kind == "subsession" else source.callback,
             git_state=git,
-            headless=wanted.headless or source.headless,
+            headless=new.headless or source.headless,
             kind=kind,
             source=source,
             branch_task_id=branch_task.id if branch_task else None,
@@ -294,13 +294,13 @@ class Branches:
             await records.add_message(change, session.id, None, "system", notice(text))
         return await records.session(change.tx, session.id)
 
-    async def _branch_point(self, tx: Tx, source: Session, wanted: Branch, kind: BranchKind) -> Task | None:
+    async def _branch_point(self, tx: Tx, source: Session, new: Branch, kind: BranchKind) -> Task | None:
         """Returns the task after which a fork begins; None for a child, or before the first task."""
         if kind == "subsession":
             return None
-        if wanted.task_id is None:
+        if new.task_id is None:
             return await tx.one(TREES.last_ended, Task, session_id=source.id)
-        task = await records.task(tx, wanted.task_id)
+        task = await records.task(tx, new.task_id)
         if task.session_id != source.id:
             raise Invalid("task_of_other_session", f"Task {task.id} belongs to session {task.session_id}.")
         if task.ended_at is None or not task.sent_attempt:
@@ -308,9 +308,9 @@ class Branches:
         return task
 
 
-def _title(source: Session, wanted: Branch, kind: BranchKind) -> str:
-    if wanted.title is not None:
-        return wanted.title.strip()
+def _title(source: Session, new: Branch, kind: BranchKind) -> str:
+    if new.title is not None:
+        return new.title.strip()
     if kind == "fork":
         return f"Fork of {source.title}" if source.title else ""
     return ""

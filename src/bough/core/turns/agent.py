@@ -315,15 +315,15 @@ class Agent:
             await self._refuse(request, number, METHOD_NOT_FOUND, f"Bough does not offer {request.method}.")
             return
         try:
-            wanted = msgspec.json.decode(request.params, type=_Permission)
+            permission = msgspec.json.decode(request.params, type=_Permission)
         except msgspec.DecodeError as error:
             await self._refuse(request, number, INVALID_PARAMS, str(error))
             return
-        if not isinstance(wanted.tool_call.get("toolCallId"), str | int):
+        if not isinstance(permission.tool_call.get("toolCallId"), str | int):
             # Without it, the call could not be matched with its updates.
             await self._refuse(request, number, INVALID_PARAMS, "Object missing required field `toolCallId`.")
             return
-        await self._handler.ask(self, Question(request, number, wanted.tool_call, wanted.options))
+        await self._handler.ask(self, Question(request, number, permission.tool_call, permission.options))
 
     async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
         with contextlib.suppress(AgentFailed):

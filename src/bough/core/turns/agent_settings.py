@@ -116,20 +116,20 @@ class AgentSettings:
             return value if isinstance(value, str) else ""
         return self._mode
 
-    async def set_mode(self, client: AgentClient, agent_session: str, wanted: str) -> None:
+    async def set_mode(self, client: AgentClient, agent_session: str, mode: str) -> None:
         """Sets the agent's mode; raises `AgentFailed` if it then reports another, or has none (P2)."""
-        if not wanted or self.mode == wanted:
+        if not mode or self.mode == mode:
             return
         option = self._entry.mode_option
         if option in self._options:
-            await self._set(client, agent_session, str(option), wanted)
+            await self._set(client, agent_session, str(option), mode)
         elif self._mode is not None:
             self._mode_reported = False
-            await client.set_mode(agent_session, wanted)
+            await client.set_mode(agent_session, mode)
             # A report of the agent counts more than the absence of an error.
             if not self._mode_reported:
-                self._mode = wanted
-        self._check_mode(wanted)
+                self._mode = mode
+        self._check_mode(mode)
 
     async def pin(self, client: AgentClient, agent_session: str) -> None:
         """Sets the pinned options; raises `AgentFailed` if one does not exist or keeps another value (P2)."""
@@ -145,9 +145,9 @@ class AgentSettings:
                 raise self._not_taken(option, "has no such option")
         self._check_pinned()
 
-    def check(self, wanted: str) -> None:
+    def check(self, mode: str) -> None:
         """Raises `AgentFailed` if the agent reports other rights than it should have."""
-        self._check_mode(wanted)
+        self._check_mode(mode)
         self._check_pinned()
 
     def _check_mode(self, wanted: str) -> None:
@@ -199,26 +199,26 @@ class AgentSettings:
             await self._set_model(client, agent_session, session.model or str(self._initial.get("models") or ""))
         return missing
 
-    async def _set_model(self, client: AgentClient, agent_session: str, wanted: str) -> None:
+    async def _set_model(self, client: AgentClient, agent_session: str, model: str) -> None:
         """Sets the model in the older way, in which an agent accepts any name and fails later."""
-        if not wanted or wanted == self._model:
+        if not model or model == self._model:
             return
         offered = self._choices.get("models")
-        if offered and wanted not in offered and wanted != self._initial.get("models"):
-            raise self._not_offered("model", wanted, "models")
-        await client.set_model(agent_session, wanted)
-        self._model = wanted
+        if offered and model not in offered and model != self._initial.get("models"):
+            raise self._not_offered("model", model, "models")
+        await client.set_model(agent_session, model)
+        self._model = model
 
-    def _no_setting(self, what: str, option: str | None) -> str:
-        when = " with this model" if option is not None and what == "effort" else ""
-        return f"{self._entry.title} has no setting for {what}{when}; the session's choice is ignored."
+    def _no_setting(self, setting: str, option: str | None) -> str:
+        when = " with this model" if option is not None and setting == "effort" else ""
+        return f"{self._entry.title} has no setting for {setting}{when}; the session's choice is ignored."
 
-    def _not_offered(self, what: str, wanted: str, option: str) -> AgentFailed:
+    def _not_offered(self, setting: str, value: str, option: str) -> AgentFailed:
         offered = ", ".join(self._choices.get(option, []))
-        sentence = f"{self._entry.title} does not take {wanted!r} as its {what}."
+        sentence = f"{self._entry.title} does not take {value!r} as its {setting}."
         if offered:
             sentence += f" It offers: {offered}."
-        return AgentFailed("agent_choice", sentence, agent=self._entry.name, wanted=wanted)
+        return AgentFailed("agent_choice", sentence, agent=self._entry.name, wanted=value)
 
     async def _set(self, client: AgentClient, agent_session: str, option_id: str, value: str | bool) -> None:
         current = await client.set_config_option(agent_session, option_id, value)

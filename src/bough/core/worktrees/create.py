@@ -62,7 +62,7 @@ class WorktreeCreation:
         self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start | None
     ) -> tuple[Worktree, bool]:
         repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
-        resolve_inside(self._settings.root_path, repo.path, what="folder", data=self._settings.data_path)
+        resolve_inside(self._settings.root_path, repo.path, noun="folder", data=self._settings.data_path)
         common = await git.common_folder(repo.path)
         assert new.branch is not None
         await git.checked_branch(repo.path, new.branch)
@@ -95,7 +95,7 @@ class WorktreeCreation:
     async def plan(self, new: NewWorktree) -> tuple[Repo, git.Branch, Path]:
         """Returns what `create` would make, or raises the same errors. Changes nothing and reserves nothing."""
         repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
-        resolve_inside(self._settings.root_path, repo.path, what="folder", data=self._settings.data_path)
+        resolve_inside(self._settings.root_path, repo.path, noun="folder", data=self._settings.data_path)
         common = await git.common_folder(repo.path)
         await git.checked_branch(repo.path, new.branch or "")
         branch, path = await self._plan(repo, common, new, None)

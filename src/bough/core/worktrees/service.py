@@ -233,7 +233,7 @@ class Worktrees:
     async def diff(self, worktree_id: str, against: Literal["base", "head"] = "base") -> Diff:
         """Returns the changes in a worktree since it started or since its last commit, untracked files included."""
         row = await self._store.read(lambda tx: records.usable(tx, worktree_id))
-        path = str(resolve_inside(self._settings.root_path, row.path, what="folder", data=self._settings.data_path))
+        path = str(resolve_inside(self._settings.root_path, row.path, noun="folder", data=self._settings.data_path))
         base = await git.resolve(path, row.base_sha) if against == "base" and row.base_sha else None
         return await diff(path, base or await git.resolve(path, "HEAD"))
 
